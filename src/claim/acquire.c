@@ -1,4 +1,11 @@
-/* What is asked of a lock, whatever its recipe. */
+/* uvzk_lock_acquire, uvzk_lock_close and the questions whether a lock is held, for locks
+ * of every recipe. What differs between recipes is behind lock->kind (lock.h).
+ *
+ * An acquire joins the claim that its owner has on the lock already. Otherwise it makes a
+ * claim, in the lock's own session or, with options.sessions above 1, in another session
+ * of the client that has room. All memory is allocated before the claim begins, so that
+ * beginning cannot fail. An error is returned, with nothing done; any other outcome is
+ * reported by the acquire callback. */
 #include <string.h>
 
 #include "base/refusal.h"
@@ -27,9 +34,12 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
         return 0;
     }
     if (from->size < offsetof(uvzk_acquire_options_t, leases)) {
-        return uvzk__refuse(UV_EINVAL, /* what version 0.1 had */
+        return uvzk__refuse(UV_EINVAL, /* version 0.1 had the fields before `leases` */
                             "options.size: begin with uvzk_acquire_options_init");
     }
+    /* A program that was built with an older or newer header has a struct of another
+     * size. The known part is copied; fields that the caller does not have keep their
+     * defaults. */
     memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
     return uvzk__refuse_if(
         UV_EINVAL, into->timeout_ms < UVZK_WAIT_FOREVER ? "options.timeout_ms is below -1"
@@ -40,7 +50,8 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
                        : NULL);
 }
 
-/* What can be refused without a znode; 0 if nothing can. */
+/* The code of an acquire that can be refused without a znode; 0: it cannot. An acquire
+ * without UVZK_TRY_ONCE waits for a connection. */
 static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     struct uvzk__session *session = lock->session;
@@ -54,10 +65,12 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
     if (!uvzk__connection_is_connected(&session->connection)) {
         return UVZK_ECONNLOSS;
     }
+    /* A local contender is ahead: the answer needs no request. */
     return lock->kind->occupied(lock, options) ? UV_ETIMEDOUT : 0;
 }
 
-/* The owner's claim, pending or held, if there is one. */
+/* The owner's claim, pending or held, or NULL. If the proof of its hold has expired, the
+ * check of the provers reports the loss now, and the owner has no claim any more. */
 static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
                                          const uvzk_acquire_options_t *options)
 {
@@ -65,17 +78,20 @@ static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
 
     if (claim != NULL && uvzk__claim_is_held(claim) && !uvzk__claim_holds(claim)) {
         uvzk__provers_check(claim->session);
-        claim = uvzk__claim_of(lock, options->owner); /* that hold is lost */
+        claim = uvzk__claim_of(lock, options->owner); /* the expired claim has ended */
     }
     return claim;
 }
 
+/* The user may join a claim with the first revoke_cb after its znodes have been
+ * created. */
 static int join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition,
                 const uvzk_acquire_options_t *options)
 {
     if (options->revoke_cb != NULL && uvzk__revocation_enable(claim) != 0) {
         return UV_ENOMEM;
     }
+    /* From here on nothing can fail. */
     uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
     if (uvzk__claim_is_held(claim)) {
         uvzk__acquisition_grant(acquisition);
@@ -83,7 +99,8 @@ static int join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition
     return 0;
 }
 
-/* A claim in this session, with all that it needs. UVZK_ELIMIT: there is no room. */
+/* Makes a claim in this session, with everything that it needs. UVZK_ELIMIT: the session
+ * has no room for another znode. */
 static int create_claim_in(struct uvzk__session *session, struct uvzk__lock *lock,
                            const uvzk_acquire_options_t *options,
                            struct uvzk__claim **made)
@@ -108,9 +125,11 @@ static int create_claim_in(struct uvzk__session *session, struct uvzk__lock *loc
 
 enum suitability { UNSUITABLE, UNREACHABLE, SUITABLE };
 
-/* Whether it is made there: in the lock's home in any case. At first only where there
- * is a connection, and room to watch whoever stands before it; one that is tried once
- * cannot wait for a connection. */
+/* Whether a claim is to be made in this session. In the first pass a session must have
+ * room to watch a predecessor, and any session but the home must be connected. In the
+ * second pass these two limits fall away, but an acquire with UVZK_TRY_ONCE cannot wait
+ * for a connection. A session other than the home whose credentials were refused is never
+ * suitable. */
 static enum suitability
 suitability_of(const struct uvzk__lock *lock, const struct uvzk__session *session,
                const char *path, const uvzk_acquire_options_t *options, bool at_first)
@@ -128,8 +147,9 @@ suitability_of(const struct uvzk__lock *lock, const struct uvzk__session *sessio
                                                                    : UNSUITABLE;
 }
 
-/* In the first session of the path's rank that has room, the home before all.
- * UVZK_ECONNLOSS: tried once, and one that may have room is out of reach. */
+/* Makes the claim in the first session that has room, in the order of the path's rank,
+ * which begins with the home. Two passes: see suitability_of. UVZK_ECONNLOSS:
+ * UVZK_TRY_ONCE, and a session that may have room is not connected. */
 static int create_claim_in_order(struct uvzk__lock *lock, const char *path,
                                  const uvzk_acquire_options_t *options,
                                  struct uvzk__claim **made)
@@ -172,7 +192,8 @@ static int create_claim(struct uvzk__lock *lock, const uvzk_acquire_options_t *o
                         : create_claim_in_order(lock, path, options, made);
 }
 
-/* It is told soon, with nothing asked of the server. */
+/* The acquire ends without a claim and without a request. Its callback reports the status
+ * at the end of the turn. */
 static int end_at_once(struct uvzk__acquisition *acquisition,
                        const uvzk_acquire_options_t *options, int status)
 {
@@ -200,6 +221,8 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
     }
     status = create_claim(lock, options, &claim);
     if (status != 0) {
+        /* UVZK_ECONNLOSS is an outcome, which the callback reports. Other codes are
+         * errors of the call, which returns them. */
         return status == UVZK_ECONNLOSS ? end_at_once(acquisition, options, status)
                                         : status;
     }
@@ -230,6 +253,7 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
         return status;
     }
     struct uvzk__lock *lock = shell->impl;
+    /* Checked before the lock: a hold in use is an error even if its lock is closing. */
     if (hold->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "hold is pending or held, or not zeroed");
     }
@@ -249,6 +273,8 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
     if (acquisition == NULL) {
         return UV_ENOMEM;
     }
+    /* After a failure the acquisition has not been started, and hold->impl is still
+     * NULL. */
     status = begin(lock, acquisition, &known);
     if (status != 0) {
         uvzk__free(acquisition);
@@ -267,10 +293,13 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
     if (lock == NULL || lock->closing) {
         return uvzk__refuse(UVZK_ESTATE, "lock is closing, or not initialised");
     }
+    /* The reference keeps the lock until set_no_claims has stored close_cb. If no
+     * acquisition refers to the lock, unref below queues the close callback. */
     uvzk__lock_ref(lock);
     lock->closing = true;
     struct uvzk__claim *claim;
-    while ((claim = uvzk__lock_first_claim(lock)) != NULL) { /* its end takes it off */
+    /* Its end removes it from lock->claims. */
+    while ((claim = uvzk__lock_first_claim(lock)) != NULL) {
         uvzk__claim_end(claim, UVZK_ECLOSED);
     }
     uvzk__lock_set_no_claims(lock, close_cb);
@@ -278,10 +307,10 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
     return 0;
 }
 
-/* ------------------------------------------------------------------- asking */
+/* ------------------------------------------------------------------- is it held */
 
-/* Of claims with proofs of their own: in several sessions, or of members. The first ones
- * hold. */
+/* Whether any claim of the lock holds. Needed where claims do not share one proof: claims
+ * in several sessions, or claims that consist of members. */
 static bool any_claim_holds(const struct uvzk__lock *lock)
 {
     const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
@@ -299,6 +328,8 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
     if (lock == NULL || lock->held_count == 0) {
         return false;
     }
+    /* Otherwise all claims of the lock have the one proof of its session, and no claim
+     * has to be looked at. */
     return uvzk__has_sessions(lock->session) || lock->kind->claim_kind->member != NULL
                ? any_claim_holds(lock)
                : lock->persistent ||

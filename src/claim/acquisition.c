@@ -1,3 +1,14 @@
+/* One acquire call from its start to its last callback, and the public functions on a
+ * hold: release, cancel, and questions that need no request. acquire.c starts
+ * acquisitions; their claim grants and ends them.
+ *
+ * No function here runs a user's callback directly. A change puts the acquisition into
+ * the session's list of notifications, and deliver() runs the callback at the end of the
+ * turn. Only an intercepted loss is reported at once, to another file of the library
+ * (multilock_in_turn.c).
+ *
+ * Most acquisitions have neither a timeout nor a revoke or queued callback, so the memory
+ * for these is allocated only if needed, behind the struct. */
 #include "claim/acquisition.h"
 
 #include <assert.h>
@@ -10,7 +21,7 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 
-/* Milliseconds since the machine's start have room in 40 bits. */
+/* since_ms has 40 bits. Milliseconds since the machine's start fit for 34 years. */
 #define MOMENT_MAX ((UINT64_C(1) << 40) - 1)
 
 #define ASKED UVZK__ACQUISITION_ASKED
@@ -39,13 +50,14 @@ const struct uvzk__machine uvzk__acquisition_machine =
 
 static bool invariant_holds(const struct uvzk__acquisition *acquisition)
 {
+    /* In these states the acquisition is in a claim's ring. */
     const unsigned of_a_claim = UVZK__BIT(ASKED) | UVZK__BIT(GRANTING) |
                                 UVZK__BIT(GRANTED) | UVZK__BIT(RELEASING);
 
     return acquisition->claim != NULL || !(of_a_claim & UVZK__BIT(acquisition->state));
 }
 
-/* The only writer of told. */
+/* The only writer of `state`. */
 static void move(struct uvzk__acquisition *acquisition,
                  enum uvzk__acquisition_state state)
 {
@@ -54,29 +66,30 @@ static void move(struct uvzk__acquisition *acquisition,
     assert(invariant_holds(acquisition));
 }
 
-/* One that is told when somebody asks for it: few are, and this is the memory of each. */
+/* The memory of an acquisition with a revoke callback. */
 struct revocable {
     struct uvzk__acquisition acquisition;
     struct uvzk__notification notification;
     uvzk_hold_revoke_cb cb;
-    uint32_t count; /* to be told */
+    uint32_t count; /* requests for a release that have not been reported yet */
 };
 
-/* One that is not to wait for ever: few are, and this is behind the memory of each. */
+/* Behind the memory of an acquisition that has a timeout or UVZK_TRY_ONCE. */
 struct limit {
     union {
         struct uvzk__timer timeout;
-        struct uvzk__link try_link; /* tried once: on session->claims->try_once */
+        struct uvzk__link try_link; /* try_once: in session->claims->try_once */
     };
     struct uvzk__acquisition *acquisition;
-    struct uvzk__timed_out_wait
-        *timed_out_wait; /* what it waited for, to be told; or NULL */
+    /* What it waited for when its time ran out, for the acquire callback; NULL: not timed
+     * out, or out of memory. */
+    struct uvzk__timed_out_wait *timed_out_wait;
     bool try_once;
 };
 
-/* One that is told its place in the queue: few are, and this is behind all the rest. */
+/* Behind all other memory of an acquisition with a queued callback. */
 struct place {
-    uvzk_hold_queued_cb cb; /* NULL once told */
+    uvzk_hold_queued_cb cb; /* NULL once it has run */
     uint64_t ahead;
 };
 
@@ -126,7 +139,7 @@ struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct limit, try_link)->acquisition;
 }
 
-/* What has been asked is not told any more. */
+/* Requests for a release that have not been reported yet are dropped. */
 static void cancel_revoke_cb(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->revocable) {
@@ -134,7 +147,7 @@ static void cancel_revoke_cb(struct uvzk__acquisition *acquisition)
     }
 }
 
-/* Where its claim lives; without one, its lock. */
+/* The session of its claim; without a claim, the home of its lock. */
 static struct uvzk__session *session_of(const struct uvzk__acquisition *acquisition)
 {
     return acquisition->claim != NULL ? acquisition->claim->session
@@ -189,7 +202,8 @@ observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int s
     }
 }
 
-/* Each beside the common way, which is not to have to keep anything for it. */
+/* One function for each step, not inlined: a client without an observer must not save
+ * registers for them (tests/cost). */
 #define OBSERVED(name, step)                                                          \
     static __attribute__((noinline)) void name(struct uvzk__acquisition *acquisition, \
                                                int status)                            \
@@ -203,7 +217,8 @@ OBSERVED(release_seen, UVZK_TRACE_RELEASE)
 OBSERVED(released_seen, UVZK_TRACE_RELEASED)
 OBSERVED(lost_seen, UVZK_TRACE_LOST)
 
-/* A step, if anybody wants to know: mostly nobody does, and then it costs one test. */
+/* Reports a step to the observer. Without an observer, which is the common case, this
+ * costs one test. */
 static inline void observe(struct uvzk__acquisition *acquisition,
                            void (*seen)(struct uvzk__acquisition *, int), int status)
 {
@@ -212,7 +227,7 @@ static inline void observe(struct uvzk__acquisition *acquisition,
     }
 }
 
-/* It no longer waits: no deadline, no single try. */
+/* Cancels the timeout or the single try. */
 static void stop_waiting(struct uvzk__acquisition *acquisition)
 {
     struct uvzk__timer *deadline = uvzk__acquisition_deadline(acquisition);
@@ -224,7 +239,7 @@ static void stop_waiting(struct uvzk__acquisition *acquisition)
     }
 }
 
-/* What its FINAL callback is told: a code. */
+/* The code for its last callback. */
 static void set_status(struct uvzk__acquisition *acquisition, int status)
 {
     acquisition->status = (int16_t)status;
@@ -238,7 +253,7 @@ static void detach(struct uvzk__acquisition *acquisition)
     acquisition->claim = NULL;
 }
 
-/* FINAL: from here on the shell is the caller's. */
+/* Frees the acquisition. From here on the shell belongs to the caller. */
 static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
 {
     uvzk_hold_t *shell = acquisition->shell;
@@ -253,8 +268,10 @@ static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
 
 static void deliver_grant(struct uvzk__acquisition *acquisition)
 {
-    /* The process may have been stopped since the grant was decided. Whoever proves what it
-     * needs takes the grant back, or ends it; if nobody does, nobody would ever tell. */
+    /* The process may have been stopped since the grant was decided, and the proof may
+     * have expired meanwhile. The check of the provers then takes back the grants that
+     * have no valid proof, or ends them. A grant that no prover knows is still GRANTING
+     * afterwards. It must end here, because no later event would report it. */
     if (!uvzk__claim_holds(acquisition->claim)) {
         uvzk__provers_check(session_of(acquisition));
         if (acquisition->state == GRANTING) {
@@ -278,6 +295,7 @@ static void notify_refusal(struct uvzk__acquisition *acquisition)
     uvzk__timed_out_wait_notify(timed_out_wait, finish(acquisition), acquire_cb, status);
 }
 
+/* The callback is cleared first: it runs once for each acquire. */
 static void notify_place(struct uvzk__acquisition *acquisition)
 {
     struct place *place = place_of(acquisition);
@@ -291,11 +309,13 @@ static void deliver(struct uvzk__notification *notification)
 {
     struct uvzk__acquisition *acquisition =
         UVZK__CONTAINER_OF(notification, struct uvzk__acquisition, notification);
-    uvzk_hold_release_cb release_cb = acquisition->release_cb; /* the one or the other */
+    /* Valid only in RELEASED. It is read before finish() frees the acquisition. */
+    uvzk_hold_release_cb release_cb = acquisition->release_cb;
     uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
     int status = acquisition->status;
 
     switch (acquisition->state) {
+    /* ASKED is in the list only because of the queued callback. */
     case ASKED:
         notify_place(acquisition);
         break;
@@ -321,6 +341,8 @@ static void deliver_revocation(struct uvzk__notification *notification)
     struct revocable *told =
         UVZK__CONTAINER_OF(notification, struct revocable, notification);
 
+    /* Queued again before the callback runs, because the callback may release the hold
+     * and so free this memory. */
     if (--told->count > 0) {
         uvzk__notify_later(session_of(&told->acquisition), notification);
     }
@@ -332,7 +354,9 @@ static void notify(struct uvzk__acquisition *acquisition)
     uvzk__notify_later(session_of(acquisition), &acquisition->notification);
 }
 
-/* Where the claim lived is where it is told: in the order of what happened there. */
+/* The callback runs in the session of the claim, so that callbacks come in the order of
+ * that session's events. The session is read first, because detaching clears the
+ * claim. */
 static void notify_detached(struct uvzk__acquisition *acquisition)
 {
     struct uvzk__session *session = session_of(acquisition);
@@ -348,6 +372,8 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
     struct uvzk__claim *claim = acquisition->claim;
 
     uvzk__acquisition_end(acquisition, status);
+    /* The acquisition has left its claim. No other one wants the claim, so its znodes are
+     * deleted. The code 0 reaches no acquisition. */
     if (claim != NULL && uvzk__ring_empty(&claim->acquisitions)) {
         uvzk__claim_end(claim, 0);
     }
@@ -356,6 +382,7 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
 static void timed_out(struct uvzk__timer *timer)
 {
     struct limit *limit = UVZK__CONTAINER_OF(timer, struct limit, timeout);
+    /* Before the end: afterwards the claim no longer knows what it waited for. */
     int status = uvzk__wait_timed_out(limit->acquisition->claim, &limit->timed_out_wait);
 
     uvzk__acquisition_end_alone(limit->acquisition, status);
@@ -430,9 +457,13 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
                              struct uvzk__claim *claim, int64_t timeout_ms)
 {
     acquisition->shell->impl = acquisition;
+    /* Until finish(): the close callback of a lock runs after the last callback of its
+     * holds. */
     uvzk__lock_ref(acquisition->lock);
     acquisition->claim = claim;
     observe(acquisition, asked_seen, 0);
+    /* Without a claim the caller ends the acquisition at once, so no deadline is
+     * needed. */
     if (claim != NULL) {
         uvzk__ring_append(&claim->acquisitions, &acquisition->in_claim);
         set_deadline(acquisition, timeout_ms);
@@ -443,7 +474,8 @@ void uvzk__acquisition_grant(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->state == ASKED) {
         move(acquisition, GRANTING);
-        /* In the order of the grants, whatever else there was to be told before. */
+        /* A queued callback that has not run yet is dropped. Acquire callbacks run in the
+         * order of the grants. */
         uvzk__list_remove(&acquisition->notification.link);
         notify(acquisition);
     }
@@ -475,6 +507,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     }
     set_status(acquisition, reason);
     notify_detached(acquisition);
+    /* Last, because a multi lock in turn ends its whole claim in this call. */
     if (acquisition->state == LOSING && acquisition->loss_intercepted) {
         acquisition->losing_cb(acquisition->shell, reason);
     }
@@ -490,6 +523,7 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
 
 void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 {
+    /* The user of a RELEASING hold has already done what is asked for. */
     if (acquisition->revocable && acquisition->state != RELEASING) {
         revocable(acquisition)->count++;
         uvzk__notify_later(session_of(acquisition),
@@ -506,7 +540,7 @@ void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ah
     }
 }
 
-/* --------------------------------------------------------- the public verbs */
+/* --------------------------------------------------------- the public functions */
 
 int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
 {
@@ -515,21 +549,29 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
                             hold == NULL ? "hold is NULL" : "release_cb is NULL");
     }
     struct uvzk__acquisition *acquisition = hold->impl;
+    /* The shell is compared because the struct may have been copied: a copy is not the
+     * hold. */
     if (acquisition == NULL || acquisition->shell != hold ||
         (acquisition->state != GRANTED && acquisition->state != LOSING)) {
         return uvzk__refuse(UVZK_ENOTHELD, "hold is not held, or being released already");
     }
+    /* This overwrites acquire_cb or losing_cb in the union; neither is needed any
+     * more. */
     acquisition->release_cb = release_cb;
     if (acquisition->state == GRANTED) {
         observe(acquisition, release_seen, 0);
     }
+    /* The hold was lost, and its lost callback has not run yet. The release callback runs
+     * in its place, with UVZK_ELOST. */
     if (acquisition->state == LOSING) {
         uvzk__acquisition_released(acquisition, UVZK_ELOST);
         return 0;
     }
+    /* LOSING has been handled above, so the acquisition has a claim. */
     struct uvzk__claim *claim = acquisition->claim;
     if (uvzk__ring_first(&claim->acquisitions) != uvzk__ring_last(&claim->acquisitions)) {
-        uvzk__acquisition_released(acquisition, 0); /* its siblings hold on */
+        /* Other acquisitions of this owner keep the hold, so no znode is deleted. */
+        uvzk__acquisition_released(acquisition, 0);
     } else {
         move(acquisition, RELEASING);
         cancel_revoke_cb(acquisition);
@@ -577,7 +619,8 @@ void uvzk__hold_intercept_loss(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing
 {
     struct uvzk__acquisition *acquisition = hold->impl;
 
-    assert(acquisition->state == GRANTED); /* its acquire callback is called no more */
+    /* acquire_cb is not called any more, so losing_cb may use its memory. */
+    assert(acquisition->state == GRANTED);
     acquisition->loss_intercepted = true;
     acquisition->losing_cb = losing;
 }

@@ -1,15 +1,17 @@
-/* What the user has been told of one acquire. A machine of its own, so that
- * granted, lost and released can never come twice or out of order.
+/* One acquire call, and what its callbacks have reported to the user so far. The state
+ * machine makes sure that grant, loss and release are reported once each, and in order.
  *
  *   ASKED ---> GRANTING ---> GRANTED ---> RELEASING ---> RELEASED -.
- *     |  ^       |   |  told     |                           ^       \
- *     |  +-------+   |           +-------> LOSING -----------+        > FINAL
- *     |  proof ran   |                     | |  released before told /
- *     |  out before  v                     | +----------------------'
+ *     |  ^       |   |  callback |                           ^       \
+ *     |  +-------+   |  has run  +-------> LOSING -----------+        > FINAL
+ *     |  the proof   |                     | |  released before the   /
+ *     |  expired     v                     | |  lost callback ran    /
+ *     |  before it                         | +----------------------'
  *     +---------> REFUSED ------------------------------------------'
  *
- * GRANTING, LOSING, RELEASED and REFUSED wait on the client's list of tellings
- * for the end of a turn; the callback is their way out. FINAL: freed. */
+ * GRANTING, LOSING, RELEASED and REFUSED wait in the session's list of notifications for
+ * the end of a turn. Their callback runs then and moves the acquisition on. In FINAL the
+ * acquisition is freed. */
 #ifndef UVZK_ACQUISITION_H
 #define UVZK_ACQUISITION_H
 
@@ -30,54 +32,69 @@ enum uvzk__acquisition_state {
 extern const struct uvzk__machine uvzk__acquisition_machine;
 
 struct uvzk__acquisition {
+    /* The user's struct. It refers to this acquisition from uvzk__acquisition_start until
+     * FINAL. */
     uvzk_hold_t *shell;
-    struct uvzk__claim *claim; /* NULL once it has nothing to do with it */
+    struct uvzk__claim *claim; /* NULL once it has left its claim, or never had one */
+    /* Referenced: the lock is not freed before FINAL. */
     struct uvzk__lock *lock;
-    struct uvzk__link in_claim; /* on claim->acquisitions */
+    struct uvzk__link in_claim; /* in claim->acquisitions */
     struct uvzk__notification notification;
+    /* The callback that is due next. acquire_cb: ASKED, GRANTING, REFUSED. */
     union {
         uvzk_hold_acquire_cb acquire_cb;
-        uvzk_hold_lost_cb losing_cb;     /* GRANTED, if it is overheard */
+        uvzk_hold_lost_cb losing_cb;     /* GRANTED with loss_intercepted */
         uvzk_hold_release_cb release_cb; /* RELEASING, RELEASED */
     };
     uvzk_hold_lost_cb lost_cb;
-    uint64_t since_ms : 40;    /* observer.h's; 0: nobody observes the client */
-    int32_t status : 16;       /* of the FINAL callback */
-    uint8_t state : 4;         /* enum uvzk__acquisition_state */
-    bool is_limited : 1;       /* it waits for so long, or does not wait, acquisition.c */
-    bool revocable : 1;        /* it is told when somebody asks for it */
-    bool wants_place : 1;      /* it is told its place in the queue, acquisition.c */
-    bool loss_intercepted : 1; /* its loss, at once */
+    /* When the last step was observed, in ms (observer.h). 0: the client has no
+     * observer. */
+    uint64_t since_ms : 40;
+    int32_t status : 16; /* for the last callback */
+    uint8_t state : 4;   /* enum uvzk__acquisition_state */
+    /* It has a timeout or UVZK_TRY_ONCE: a struct limit is behind it (acquisition.c). */
+    bool is_limited : 1;
+    /* It has a revoke_cb: it is a struct revocable (acquisition.c). */
+    bool revocable : 1;
+    /* It has a queued_cb: a struct place is behind it (acquisition.c). */
+    bool wants_place : 1;
+    bool loss_intercepted : 1; /* losing_cb is called as soon as the hold is lost */
 };
 
-/* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL
- * when out of memory. */
+/* Makes an acquisition in ASKED that belongs to no claim yet. Before
+ * uvzk__acquisition_start, uvzk__free() is enough to undo this. NULL: out of memory. */
 struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *, uvzk_hold_t *shell,
                                                 const uvzk_acquire_options_t *,
                                                 uvzk_hold_acquire_cb, uvzk_hold_lost_cb);
 
-/* It begins: from here on the shell is ours until FINAL. claim may be NULL for one
- * that is ended at once. */
+/* Starts the acquisition. From now until FINAL the shell belongs to the library. The
+ * claim may be NULL for an acquisition that the caller ends at once. timeout_ms: as in
+ * the options; it counts from now. */
 void uvzk__acquisition_start(struct uvzk__acquisition *, struct uvzk__claim *,
                              int64_t timeout_ms);
 
-/* The claim holds the lock. */
+/* The claim holds: the acquire callback will run at the end of the turn. Does nothing in
+ * any other state than ASKED. */
 void uvzk__acquisition_grant(struct uvzk__acquisition *);
-/* It does not, after all: GRANTING goes back to ASKED, other states stay. */
+/* The grant is taken back: GRANTING goes back to ASKED. Other states do not change. */
 void uvzk__acquisition_ungrant(struct uvzk__acquisition *);
-/* It does not hold it, or no longer: REFUSED if the grant has not been told,
- * LOSING if it has; RELEASING goes on. */
+/* Ends a wait or a hold with this code: REFUSED if the grant has not been reported,
+ * LOSING if it has. Does nothing in other states, so a release that is under way goes
+ * on. */
 void uvzk__acquisition_end(struct uvzk__acquisition *, int reason);
-/* The same for one of perhaps several; the last one ends the claim. */
+/* The same for one of possibly several acquisitions of a claim. If no other one is left,
+ * the claim ends. */
 void uvzk__acquisition_end_alone(struct uvzk__acquisition *, int reason);
-/* What became of the nodes of a RELEASING one. */
+/* Ends a RELEASING acquisition, or a GRANTED or LOSING one that the user releases.
+ * status: 0 or what went wrong with the znodes. */
 void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
-/* Somebody asks for it. */
+/* Another client asks for a release: the revoke callback will run. */
 void uvzk__acquisition_revoked(struct uvzk__acquisition *);
-/* Its place in the queue is known. */
+/* Its place in the queue is known: the queued callback will run. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 
-/* Whether it has neither been told of a grant nor ended. */
+/* Whether it still waits: neither has the grant been reported, nor has the acquisition
+ * ended. */
 static inline bool
 uvzk__acquisition_is_pending(const struct uvzk__acquisition *acquisition)
 {
@@ -85,31 +102,33 @@ uvzk__acquisition_is_pending(const struct uvzk__acquisition *acquisition)
            acquisition->state == UVZK__ACQUISITION_GRANTING;
 }
 
-/* It was tried once, in vain: somebody is before it. */
+/* An acquisition with UVZK_TRY_ONCE finds the lock taken: ends with UV_ETIMEDOUT. */
 void uvzk__acquisition_try_failed(struct uvzk__acquisition *);
 
-/* It was to be tried once, and has not had its answer; the one behind a link on
- * session->claims->try_once. */
+/* Whether the acquisition has UVZK_TRY_ONCE; the acquisition to which a link in
+ * session->claims->try_once belongs. */
 bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *);
 struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
 
-/* The end of its patience; NULL: it is tried once, or waits for ever. */
+/* The timer of its timeout. NULL: it has UVZK_TRY_ONCE, or waits without limit. */
 struct uvzk__timer *uvzk__acquisition_deadline(const struct uvzk__acquisition *);
 
-/* The client of one that is pending or held; of any other NULL. */
+/* The session of a hold that is pending or held; NULL for any other. */
 struct uvzk__session *uvzk__hold_session(const uvzk_hold_t *hold);
 
-/* cb takes the place of the callback with which a release was begun that has not been told
- * yet; returns that one. NULL: there is no such release. */
+/* Replaces the callback of a release that the user has begun and whose callback has not
+ * run yet. Returns the user's callback, or NULL, with nothing changed, if there is no
+ * such release. */
 uvzk_hold_release_cb uvzk__hold_intercept_release(const uvzk_hold_t *hold,
                                                   uvzk_hold_release_cb cb);
 
-/* Of a hold that is being told of its grant: losing is called when it is lost, at once; its
- * lost callback is told as ever. */
+/* May be called from the acquire callback that reports the grant. `losing` is called as
+ * soon as the hold is lost, before the end of the turn. The lost callback still runs at
+ * the end of the turn. */
 void uvzk__hold_intercept_loss(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing);
 
-/* The claim of a hold that the user has been told of and that has neither
- * been released nor lost, the clock not looked at; else NULL. */
+/* The claim of a hold whose grant has been reported and which has neither been released
+ * nor lost, whatever the clock says; else NULL. */
 struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold);
 
 #endif

@@ -1,3 +1,11 @@
+/* A claim: what one owner asks of one lock in one session (claim.h). acquire.c makes
+ * claims, the recipes decide through their claim_kind when a claim holds, and contenders
+ * report to their claim through uvzk__claim_contender_user, which is at the end of this
+ * file.
+ *
+ * A claim ends once, in uvzk__claim_end. From then on the lock does not know the claim
+ * any more. The claim is freed when its last contender has left, which is when the last
+ * of its znodes is known to be gone. */
 #include "claim/claim.h"
 
 #include <assert.h>
@@ -41,7 +49,8 @@ static bool invariant_holds(const struct uvzk__claim *claim)
     }
 }
 
-/* The only writer of state; the lock counts those that hold. */
+/* The only writer of `state`. The lock counts the claims that hold, so each move into and
+ * out of HELD is reported to the lock. */
 static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
 {
     bool held = claim->state == HELD;
@@ -65,13 +74,14 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
 }
 
-/* ----------------------------------------------------------------- its life */
+/* ----------------------------------------------------------------- making and freeing */
 
-/* A claim with an owner, who may re-enter: this is the memory of each. */
+/* The memory of a claim that has an owner. Most claims have none, and do not pay for the
+ * hash handle. */
 struct uvzk__owned_claim {
     struct uvzk__claim claim;
     const void *owner;
-    UT_hash_handle hh; /* in lock->owned */
+    UT_hash_handle hh; /* in lock->owned, by owner */
 };
 
 static struct uvzk__owned_claim *owned_claim_of(const struct uvzk__claim *claim)
@@ -85,7 +95,8 @@ const void *uvzk__claim_owner(const struct uvzk__claim *claim)
     return claim->owned ? owned_claim_of(claim)->owner : NULL;
 }
 
-/* What its znodes are to say, if it has brought that: this is behind the memory of each. */
+/* The data of the claim's znodes, if the acquire brought data. It is allocated in one
+ * piece with the claim, behind it. */
 struct data {
     uint32_t length;
     char bytes[];
@@ -120,6 +131,8 @@ bool uvzk__claim_same_data(const struct uvzk__claim *one, const struct uvzk__cla
             memcmp(uvzk__claim_data(one), uvzk__claim_data(other), length) == 0);
 }
 
+/* Fails only if the claim has an owner and the hash table cannot grow. Then the claim is
+ * in no list. */
 static int add_to_lock(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
     if (claim->owned) {
@@ -197,14 +210,17 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *ow
     return found == NULL ? NULL : &found->claim;
 }
 
-/* When nothing needs it any more. What is still RELEASING learns what became of the
- * znodes. */
+/* Frees the claim if it has ended and nothing needs it any more. All of its znodes are
+ * gone then, so the acquisitions that are still RELEASING end with the collected
+ * status. */
 static void free_if_over(struct uvzk__claim *claim)
 {
     if (claim->contender_count > 0 || claim->refs > 0 ||
         !uvzk__claim_is_given_up(claim)) {
         return;
     }
+    /* Each call removes one acquisition. Only RELEASING ones are left in a claim that has
+     * been given up. */
     while (!uvzk__ring_empty(&claim->acquisitions)) {
         uvzk__acquisition_released(acquisition_at(uvzk__ring_first(&claim->acquisitions)),
                                    claim->release_status);
@@ -216,6 +232,7 @@ void uvzk__claim_set_release_status(struct uvzk__claim *claim, int status)
 {
     if (claim->release_status == 0) {
         claim->release_status = (int16_t)status;
+        /* The code must fit into 16 bits. */
         assert(claim->release_status == status);
     }
 }
@@ -255,7 +272,7 @@ struct uvzk__contender *uvzk__claim_first_contender(const struct uvzk__claim *cl
     return contender_at(uvzk__ring_first(&claim->contenders));
 }
 
-/* --------------------------------------------------------------- the outcome */
+/* --------------------------------------------------------------- grant and end */
 
 void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
 {
@@ -267,6 +284,8 @@ void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
     }
 }
 
+/* The claim need not be HELD: of several contenders that are needed together, one may
+ * lose its grant before all of them have been granted. */
 void uvzk__claim_ungrant(struct uvzk__claim *claim)
 {
     if (claim->state == HELD) {
@@ -284,6 +303,8 @@ static void end_acquisitions(struct uvzk__claim *claim, int code)
 
     while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
+        /* Ending an acquisition may remove it from the ring, so the next one is read
+         * first. */
         link = uvzk__ring_next(&claim->acquisitions, link);
         uvzk__acquisition_end(acquisition, code);
     }
@@ -300,6 +321,9 @@ static void withdraw_contenders(struct uvzk__claim *claim)
     if (claim->kind->keeps_contenders != NULL && claim->kind->keeps_contenders(claim)) {
         return;
     }
+    /* A single contender is withdrawn at once. For several, the work is left to the next
+     * round, so that the function does not walk over a ring from which contenders remove
+     * themselves. */
     if (claim->contender_count != 1) {
         uvzk__claim_withdraw(claim);
     } else if (uvzk__node_is_wanted(&uvzk__claim_first_contender(claim)->node)) {
@@ -309,15 +333,21 @@ static void withdraw_contenders(struct uvzk__claim *claim)
 
 void uvzk__claim_end(struct uvzk__claim *claim, int code)
 {
+    /* Several contenders of a claim may end for one reason; the first one ends the
+     * claim. */
     if (uvzk__claim_is_given_up(claim)) {
         return;
     }
+    /* The state changes first: what is called below may end this claim again, and must
+     * find it given up. */
     move(claim, GIVEN_UP);
     remove_from_lock(claim);
     end_acquisitions(claim, code);
     withdraw_contenders(claim);
 }
 
+/* Looks from the beginning each time, because withdrawing a contender may remove it and
+ * others from the ring. */
 static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
 {
     struct uvzk__link *link = uvzk__ring_first(&claim->contenders);
@@ -337,6 +367,8 @@ static void withdraw(struct uvzk__claim *claim)
     }
 }
 
+/* The reference keeps the claim until the loop is over, even if its last contender leaves
+ * in it. */
 static void withdraw_ended(struct uvzk__claim *claim)
 {
     uvzk__claim_ref(claim);
@@ -347,7 +379,7 @@ static void withdraw_ended(struct uvzk__claim *claim)
 void uvzk__claim_remove_contenders(struct uvzk__claim *claim)
 {
     uvzk__claim_ref(claim);
-    move(claim, EMPTYING); /* their end does not end it */
+    move(claim, EMPTYING); /* so that the end of a contender does not end the claim */
     withdraw(claim);
     move(claim, ASKING);
     uvzk__claim_unref(claim);
@@ -367,7 +399,7 @@ void uvzk__claim_fail_releases(struct uvzk__claim *claim, int code)
     struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
 
     if (claim->persistent && code == UVZK_EEXPIRED) {
-        return; /* its znodes stand, and their deletes go on */
+        return; /* the znodes still exist, and their deletes go on */
     }
     while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
@@ -389,6 +421,7 @@ void uvzk__claim_end_try_once(struct uvzk__claim *claim)
             uvzk__acquisition_try_failed(acquisition);
         }
     }
+    /* Acquisitions without UVZK_TRY_ONCE keep the claim waiting. */
     if (uvzk__ring_empty(&claim->acquisitions)) {
         uvzk__claim_end(claim, 0);
     }
@@ -429,8 +462,9 @@ bool uvzk__claim_grant_notified(const struct uvzk__claim *claim)
     return false;
 }
 
-/* Members live in sessions that this claim may have nothing in, each with a proof of its
- * own, or by znodes that outlive them: nothing but theirs counts. */
+/* The members' claims may be in other sessions than this claim, each with its own proof,
+ * or may be persistent. So only the members' proofs count, and the earliest one
+ * decides. */
 static uint64_t members_valid_until(const struct uvzk__claim *claim)
 {
     uint64_t until = UINT64_MAX;
@@ -464,6 +498,8 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
     struct uvzk__claim *claim = contender->claim;
     int64_t token = 0;
 
+    /* The claim is HELD already, is given up, or is being emptied; or another of its
+     * contenders still waits. */
     if (claim->state != ASKING || claim->held_count < claim->contender_count) {
         return;
     }
@@ -491,7 +527,7 @@ const struct uvzk__claim_kind uvzk__claim_plain = {
     .ended = uvzk__claim_plain_ended,
 };
 
-/* --------------------------------------------------- what its contenders tell it */
+/* --------------------------------------------------- callbacks of its contenders */
 
 static void added(struct uvzk__contender *contender)
 {
@@ -520,18 +556,19 @@ static void ended(struct uvzk__contender *contender, int code)
     contender->claim->kind->ended(contender, code);
 }
 
-/* What a release is told of the node. */
+/* The status that a release reports for a znode that is gone. */
 static int release_status_of(const struct uvzk__node *node)
 {
     if (uvzk__node_status(node) == UVZK_EDELETED) {
-        return UVZK_ELOST; /* by somebody else, before we came to it */
+        return UVZK_ELOST; /* another client deleted it before our delete */
     }
     return uvzk__node_status(node) != 0  ? uvzk__node_status(node)
            : uvzk__node_is_deleted(node) ? 0
                                          : UVZK_ELOST;
 }
 
-/* It has no claim any more, which learns what has become of its znode. */
+/* The contender leaves its claim, which records what happened to the znode. An orphan has
+ * no claim. */
 static void detach_claim(struct uvzk__contender *contender, int status)
 {
     struct uvzk__claim *claim = contender->claim;
@@ -539,6 +576,8 @@ static void detach_claim(struct uvzk__contender *contender, int status)
     if (uvzk__contender_is_orphan(contender)) {
         return;
     }
+    /* A ticket is not part of the hold, so its delete does not decide the release's
+     * status. */
     if (!contender->ticket) {
         uvzk__claim_set_release_status(claim, status);
     }
@@ -548,6 +587,8 @@ static void detach_claim(struct uvzk__contender *contender, int status)
     uvzk__claim_detach(contender);
 }
 
+/* The claim ends although the znode still exists, because its delete may be refused for a
+ * long time. The contender goes on without the claim (undeletable.h). */
 static void undeletable(struct uvzk__contender *contender)
 {
     int status = uvzk__node_status(&contender->node);
@@ -557,6 +598,7 @@ static void undeletable(struct uvzk__contender *contender)
 
 static void over(struct uvzk__contender *contender)
 {
+    /* It has left its claim already. */
     if (contender->undeletable) {
         uvzk__undeletable_gone(contender);
     } else {
@@ -578,6 +620,7 @@ static bool may_delete(struct uvzk__contender *contender)
     if (contender->undeletable) {
         return uvzk__undeletable_may_delete(contender);
     }
+    /* An orphan was identified by a listing (orphans.h). */
     return uvzk__contender_is_orphan(contender) ||
            contender->claim->kind->may_delete == NULL ||
            contender->claim->kind->may_delete(contender);
@@ -627,6 +670,7 @@ char *uvzk__claims_user_text(struct uvzk__session *session, size_t size)
     struct uvzk__claims *claims = session->claims;
 
     if (claims->user_text == NULL || size > claims->user_text_size) {
+        /* One byte more, so that a size of 0 yields a buffer too. */
         char *larger = uvzk__realloc(claims->user_text, size + 1);
         if (larger == NULL) {
             return NULL;

@@ -1,16 +1,19 @@
-/* What one owner asks of one lock: acquisitions above, contenders below.
+/* A claim is what one owner asks of one lock in one session. Above it are its
+ * acquisitions (one for each acquire call of that owner), below it its contenders (one
+ * for each znode that it needs).
  *
- *   ASKING --- all its contenders hold ---> HELD --- release, loss ---.
- *     |  ^                                   |                         v
- *     |  +-------- proof ran out untold -----+                      GIVEN_UP
- *     +------------- refused, cancelled, timed out ------------------^ |
- *     |  ^                                   the last contender is gone v
- *     v  | could not begin: its contenders go                         freed
+ *   ASKING --- the contenders that it needs hold ---> HELD --- release, loss ---.
+ *     |  ^                                             |                        v
+ *     |  +-- the proof expired before the user knew ---+                     GIVEN_UP
+ *     +------------- refused, cancelled, timed out -----------------------^     |
+ *     |  ^                                           the last contender is gone v
+ *     v  | the claim could not begin: its contenders are withdrawn              freed
  *   EMPTYING
  *
- * The contenders decide among themselves (claim_kind) when the claim as a whole
- * holds; here is the plain way: when all of them do. A contender that ends for
- * whatever reason ends the claim, and the claim's end withdraws the others. */
+ * The claim_kind of a recipe decides when the claim as a whole holds. The plain kind,
+ * which is in claim.c, needs all contenders to hold. When a contender of a plain claim
+ * ends, for whatever reason, the claim ends, and the end of the claim withdraws the other
+ * contenders. */
 #ifndef UVZK_CLAIM_H
 #define UVZK_CLAIM_H
 
@@ -20,53 +23,66 @@
 
 struct uvzk__lock;
 
-/* Of a client. */
+/* One for each session. */
 struct uvzk__claims {
-    struct uvzk__link locks;       /* struct uvzk__lock */
-    struct uvzk__link try_once;    /* acquisitions that are tried once */
-    struct uvzk__link to_withdraw; /* claims whose contenders are to be withdrawn */
-    char *user_text;               /* text that is lent to the user; NULL: none yet */
+    struct uvzk__link locks;    /* made in this session, until they are freed */
+    struct uvzk__link try_once; /* pending acquisitions with UVZK_TRY_ONCE */
+    /* Claims that have ended, whose contenders are withdrawn in the next round. */
+    struct uvzk__link to_withdraw;
+    /* The buffer of uvzk__claims_user_text; NULL: none yet. */
+    char *user_text;
+    /* In bytes, without one byte that is always added. */
     size_t user_text_size;
+    /* Locks made in this session so far; the last number that was given out. */
     uint64_t locks_made;
 };
 
-/* Its memory is the client's. */
+/* The struct itself is part of the session's memory (client/create.c). init prepares its
+ * lists; free frees what the struct points to. */
 void uvzk__claims_init(struct uvzk__claims *);
 void uvzk__claims_free(struct uvzk__claims *);
 
-/* The number of a new lock: of the session's no other one has it, ever. */
+/* Returns the number of a new lock. No two locks of one session have the same number. */
 static inline uint64_t uvzk__claims_number_lock(struct uvzk__claims *claims)
 {
     return ++claims->locks_made;
 }
 
-/* Room for so many bytes that are lent to the user until the next call. NULL when out of
- * memory. */
+/* Returns a buffer of at least `size` bytes for a text that the user may read until the
+ * next call of this function. The session owns the buffer. NULL: out of memory. */
 char *uvzk__claims_user_text(struct uvzk__session *, size_t size);
 
-/* What the contenders of a claim are to it; claim.c has the plain kind. */
+/* How the claims of a recipe differ. Each contender of a claim reports to the kind of its
+ * claim. The plain kind is in claim.c. */
 struct uvzk__claim_kind {
-    /* The contender holds its place in the directory, or no longer. */
+    /* The contender has been granted in its directory; or it has lost the grant before
+     * the user knew of it, and waits again. */
     void (*granted)(struct uvzk__contender *);
     void (*ungranted)(struct uvzk__contender *);
-    /* It is not wanted any more, whoever decided that. */
+    /* The contender is not wanted any more: its wait was refused, its znode was deleted,
+     * its session ended, or the client closes. */
     void (*ended)(struct uvzk__contender *, int code);
-    /* It wants its znode made. NULL: by a create of its own. */
+    /* The znode of the contender is to be created. NULL: create_batch.c creates it. */
     void (*create)(struct uvzk__contender *);
-    /* Its znode is to be deleted: whether what stands at its path is certainly its own;
-     * if not, the kind finds out, and pumps it. NULL: it is. */
+    /* The znode of the contender is to be deleted. Returns whether the znode at its path
+     * is certainly the contender's own. If it is not certain, the kind sends a request to
+     * find out, and then calls uvzk__contender_pump. NULL: it is always certain. */
     bool (*may_delete)(struct uvzk__contender *);
-    /* Its node is gone for good, and this is how; it leaves the claim. May be NULL. */
+    /* The znode of the contender is gone, and the contender is about to leave the claim.
+     * status: 0 or the code that the release reports. May be NULL. */
     void (*contender_gone)(struct uvzk__contender *, int status);
-    /* Instead of contenders it has claims: the one of a member, NULL beyond the last or
-     * if it does not hold. May be NULL. */
+    /* For a claim that consists of other claims (a multi lock in turn): returns the claim
+     * of the index-th member, or NULL beyond the last member and for a member that does
+     * not hold. May be NULL. */
     const struct uvzk__claim *(*member)(const struct uvzk__claim *, uint32_t index);
-    /* The claim is given up: whether the kind sees to what it has. May be NULL. */
+    /* The claim is given up. Returns true if the kind itself withdraws the contenders,
+     * now or later. False, or NULL: claim.c withdraws them. */
     bool (*keeps_contenders)(struct uvzk__claim *);
-    /* The claim is freed: what the kind has put behind `extra`. May be NULL. */
+    /* The claim is freed: frees what the kind keeps in `extra`. May be NULL. */
     void (*freed)(struct uvzk__claim *);
-    /* What it waits for, while it does not hold (timed_out_wait.h). NULL: for what its
-     * contenders wait for. */
+    /* Tells what a claim that does not hold waits for (timed_out_wait.h). most: how many
+     * local contenders are counted at most. NULL: the claim waits for what its contenders
+     * wait for. */
     void (*wait_reason)(const struct uvzk__claim *, size_t most,
                         struct uvzk__wait_reason *);
 };
@@ -75,7 +91,7 @@ enum uvzk__claim_state {
     UVZK__CLAIM_ASKING,   /* next: HELD GIVEN_UP EMPTYING */
     UVZK__CLAIM_HELD,     /* next: ASKING GIVEN_UP */
     UVZK__CLAIM_EMPTYING, /* next: ASKING */
-    UVZK__CLAIM_GIVEN_UP  /* final: its acquisitions are told, or wait for deletes */
+    UVZK__CLAIM_GIVEN_UP  /* final: its acquisitions end, or wait for the deletes */
 };
 
 extern const struct uvzk__machine uvzk__claim_machine;
@@ -83,49 +99,61 @@ extern const struct uvzk__machine uvzk__claim_machine;
 struct uvzk__claim {
     const struct uvzk__claim_kind *kind;
     struct uvzk__session *session;
-    struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
-    struct uvzk__link link; /* on lock->claims; given up, on session->claims->to_withdraw,
-                                    or where its kind keeps it */
+    /* The lock whose owner may re-enter. NULL once the claim is given up. */
+    struct uvzk__lock *lock;
+    /* In lock->claims. Once the claim is given up: in session->claims->to_withdraw, or in
+     * a list of its kind (lease_offers.h). */
+    struct uvzk__link link;
+    /* The acquisitions that are not detached yet, in the order of the acquire calls. */
     struct uvzk__ring acquisitions;
+    /* The contenders that are not detached yet. */
     struct uvzk__ring contenders;
-    void *extra;              /* the kind's own */
-    int64_t fencing_token;    /* of what is held */
-    uint32_t refs;            /* it is not freed yet */
-    uint32_t contender_count; /* not retired */
-    uint32_t held_count;      /* of those, how many hold */
-    int16_t release_status;   /* of the znodes that are gone: the first trouble, a code */
-    uint8_t state;            /* enum uvzk__claim_state */
-    bool persistent : 1;      /* its znodes outlive the session, and so does its hold */
-    bool owned : 1;           /* it has an owner, claim.c */
-    bool has_data : 1;        /* its znodes say something of their own, claim.c */
+    void *extra;              /* owned and used by the kind */
+    int64_t fencing_token;    /* of the hold; 0 before the first grant */
+    uint32_t refs;            /* the claim is not freed before this is 0 */
+    uint32_t contender_count; /* length of `contenders` */
+    uint32_t held_count;      /* how many of the contenders hold */
+    /* The first error among the deletes of the znodes; 0: none. The release callback
+     * reports it. */
+    int16_t release_status;
+    uint8_t state; /* enum uvzk__claim_state */
+    /* Its znodes are persistent, so they and the hold outlive the session. */
+    bool persistent : 1;
+    bool owned : 1; /* it is a struct uvzk__owned_claim (claim.c) */
+    /* Its znodes have data of their own, which is behind the claim's memory (claim.c). */
+    bool has_data : 1;
 };
 
-/* All contenders must hold; the end of one is the end of all. The token is the
- * greatest of theirs. */
+/* The plain kind: the claim holds when all of its contenders hold, and ends when one of
+ * them ends. Its fencing token is the greatest czxid of their znodes. Other kinds may
+ * call the three functions. */
 extern const struct uvzk__claim_kind uvzk__claim_plain;
 void uvzk__claim_plain_granted(struct uvzk__contender *);
 void uvzk__claim_plain_ungranted(struct uvzk__contender *);
 void uvzk__claim_plain_ended(struct uvzk__contender *, int code);
 
-/* A new claim on the lock, in this session of its client, of the owner and with the data in
- * the options; without contenders. NULL when out of memory. */
+/* Makes a claim on the lock, in this session of the lock's client. The claim has the
+ * owner and a copy of the data of the options, and no contenders. NULL: out of memory. */
 struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, struct uvzk__session *,
                                     const struct uvzk__claim_kind *,
                                     const uvzk_acquire_options_t *);
 
-/* NULL: it has none. */
+/* The owner that the acquire named, or NULL. */
 const void *uvzk__claim_owner(const struct uvzk__claim *);
 
-/* What its znodes are to say; NULL: the client's data. */
+/* The data for the claim's znodes, owned by the claim. NULL: they get the client's
+ * default data. */
 const void *uvzk__claim_data(const struct uvzk__claim *);
 size_t uvzk__claim_data_length(const struct uvzk__claim *);
-/* Whether both say the same, so that one may have the other's znode. */
+/* Whether both claims have the same data, so that one claim may take over the znode of
+ * the other. */
 bool uvzk__claim_same_data(const struct uvzk__claim *, const struct uvzk__claim *);
 
 /* Frees a claim that has neither contenders nor acquisitions. */
 void uvzk__claim_free(struct uvzk__claim *);
 
-/* It holds as a whole, the clock not looked at; nobody wants it any more. */
+/* Whether the claim holds as a whole, whatever the clock says; whether the claim has
+ * ended, or is emptied because it could not begin. */
 static inline bool uvzk__claim_is_held(const struct uvzk__claim *claim)
 {
     return claim->state == UVZK__CLAIM_HELD;
@@ -135,68 +163,80 @@ static inline bool uvzk__claim_is_given_up(const struct uvzk__claim *claim)
     return claim->state == UVZK__CLAIM_GIVEN_UP || claim->state == UVZK__CLAIM_EMPTYING;
 }
 
-/* The claim of this owner on the lock, or NULL. */
+/* The claim of this owner on the lock, pending or held. NULL: the owner is NULL or has
+ * none. */
 struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *, const void *owner);
 
-/* It holds as a whole: its acquisitions are told. */
+/* The claim holds as a whole, with this fencing token: grants its acquisitions. */
 void uvzk__claim_grant(struct uvzk__claim *, int64_t token);
-/* It does not, after all: those not told yet go on waiting. */
+/* The grant is taken back. Acquisitions whose callback has not run yet go on waiting; the
+ * others are not changed. */
 void uvzk__claim_ungrant(struct uvzk__claim *);
 
-/* Nobody wants it any more: ends its acquisitions with this code, except for those
- * that are being released, and withdraws its contenders: a single one at once,
- * several in the next round of the turn. The claim may be gone afterwards. */
+/* Ends the claim. Its acquisitions end with this code, except for those in RELEASING. Its
+ * contenders are withdrawn: a single one at once, several in the next round of the turn.
+ * The claim may have been freed when the function returns. Does nothing if the claim is
+ * given up already. */
 void uvzk__claim_end(struct uvzk__claim *, int code);
-/* Withdraws the contenders of one that has ended, in the next round. */
+/* The claim has been given up: has its contenders withdrawn in the next round of the
+ * turn. */
 void uvzk__claim_withdraw(struct uvzk__claim *);
-/* The next round. */
+/* Withdraws the contenders of all claims in to_withdraw. Called once in each round. */
 void uvzk__claims_withdraw(struct uvzk__session *);
 
-/* Withdraws the contenders of one that has not begun: it has none afterwards. */
+/* Withdraws the contenders of a claim that could not begin. No create has been sent for
+ * them, so all of them are gone when the function returns. The claim is ASKING again and
+ * may be freed. */
 void uvzk__claim_remove_contenders(struct uvzk__claim *);
 
-/* It is not freed between the two. */
+/* The claim is not freed between a call of ref and the matching call of unref. */
 void uvzk__claim_ref(struct uvzk__claim *);
 void uvzk__claim_unref(struct uvzk__claim *);
 
-/* What is being released learns this; nothing will be known of the znodes. */
+/* The releases under way end with this code, because nothing more will be known of the
+ * znodes. Does nothing for a persistent claim and UVZK_EEXPIRED: its znodes still exist,
+ * and their deletes go on. */
 void uvzk__claim_fail_releases(struct uvzk__claim *, int code);
 
-/* What is being released learns this, if nothing has been in its way before. */
+/* The releases will report this status, unless an earlier status was an error. */
 void uvzk__claim_set_release_status(struct uvzk__claim *, int status);
 
-/* A contender comes to the claim, or leaves it: the last one takes it along. */
+/* The contender becomes one of the claim's; or it leaves the claim. A claim that has been
+ * given up is freed when its last contender leaves. */
 void uvzk__claim_attach(struct uvzk__claim *, struct uvzk__contender *);
 void uvzk__claim_detach(struct uvzk__contender *);
-/* What its contenders tell it. */
+/* The callbacks by which contenders report to their claims. */
 extern const struct uvzk__contender_user uvzk__claim_contender_user;
 
-/* A new contender of the claim in the directory of that path (uvzk__contender_new); with
- * options->queued_cb it is told how many stand before it. */
+/* Adds a contender to the claim, in the directory of that path (uvzk__contender_new,
+ * whose codes it returns; UV_ENOMEM). If options->queued_cb is set, the contender will
+ * report how many contenders are ahead of it. name_prefix is not copied. */
 int uvzk__claim_add_contender(struct uvzk__claim *, const struct uvzk__directory_kind *,
                               struct uvzk__shared_path *path, const char *name_prefix,
                               const uvzk_acquire_options_t *,
                               struct uvzk__contender **out);
 
-/* Ends those of its acquisitions that were tried once: it has to wait. */
+/* The claim has to wait: ends its acquisitions with UVZK_TRY_ONCE with UV_ETIMEDOUT, and
+ * the claim if no other acquisition is left. */
 void uvzk__claim_end_try_once(struct uvzk__claim *);
 
-/* Its place is known: so many stand before it. */
+/* The place of the claim in its queue is known: `ahead` contenders are ahead of it. */
 void uvzk__claim_queued(struct uvzk__claim *, uint64_t ahead);
 
-/* The first of its contenders; there must be one. */
+/* The first of its contenders. The claim must have one. */
 struct uvzk__contender *uvzk__claim_first_contender(const struct uvzk__claim *);
 
-/* The full path of its index-th znode, of those that hold; NULL if there is none. */
+/* The full path of the index-th of those znodes that hold, or NULL beyond the last. The
+ * claim or its member owns the text. */
 const char *uvzk__claim_node_path(const struct uvzk__claim *, uint32_t index);
 
-/* Whether the user has been told of a grant. */
+/* Whether the acquire callback of one of its acquisitions has reported the grant. */
 bool uvzk__claim_grant_notified(const struct uvzk__claim *);
 
-/* Until when what it holds is known to be its own. */
+/* Until when the hold is proved, in ms of uvzk__now; UINT64_MAX: without limit. */
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
 
-/* Whether it holds, as a whole, at this moment. */
+/* Whether the claim holds as a whole, and the hold is still valid by the clock. */
 bool uvzk__claim_holds(const struct uvzk__claim *);
 
 #endif

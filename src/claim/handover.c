@@ -1,3 +1,5 @@
+/* The times for the handover histogram (handover.h). They are kept in the queues of a
+ * claim's directories, so that a grant in the same directory finds them. */
 #include "claim/handover.h"
 
 #include "claim/claim.h"
@@ -30,6 +32,8 @@ void uvzk__handover_done(const struct uvzk__claim *claim, uint64_t now,
         uint64_t ago = uvzk__queue_released_ago(queue_at(link), now);
         least = ago < least ? ago : least;
     }
+    /* Only a release that this acquire has waited for is a handover. UINT64_MAX, no
+     * release known, is never counted. */
     if (least <= waited_ms) {
         uvzk__histogram_add(histogram, least);
     }

@@ -1,6 +1,6 @@
-/* From when something is seen to be let go until the next of ours has it: of a directory in
- * which nobody was waited for meanwhile nothing is known, and nothing told. Only for who
- * counts (observer.h). */
+/* Measures handovers: the time from the moment when a release or loss is seen in a
+ * directory until the next local grant there. Nothing is counted if the granted acquire
+ * began after that moment. Only called for a client with an observer (observer.h). */
 #ifndef UVZK_HANDOVER_H
 #define UVZK_HANDOVER_H
 
@@ -8,11 +8,12 @@
 
 struct uvzk__claim;
 
-/* It lets go of what it has. */
+/* The claim's hold is released or lost now: records the time in the directories of all
+ * its contenders. */
 void uvzk__handover_started(const struct uvzk__claim *, uint64_t now);
 
-/* It is granted, after so long: counts how long ago the last one before it let go, if it
- * waited then. */
+/* The claim is granted now, waited_ms after its acquire. Adds to the histogram how long
+ * ago the latest release in its directories was, if that was not before the acquire. */
 void uvzk__handover_done(const struct uvzk__claim *, uint64_t now, uint64_t waited_ms,
                          uvzk_histogram_t *);
 

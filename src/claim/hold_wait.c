@@ -1,4 +1,6 @@
-/* The question what an acquire waits for (uvzk_hold_wait). */
+/* uvzk_hold_wait: what an acquire waits for. It answers for a pending acquire, and inside
+ * the acquire callback of one that failed by timeout_ms or UVZK_TRY_ONCE
+ * (timed_out_wait.h). */
 #include <string.h>
 
 #include "base/refusal.h"
@@ -14,7 +16,8 @@ void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size)
     }
 }
 
-/* As much of it as the caller knows. */
+/* Copies as much as the caller's version of the struct has room for, and keeps the
+ * caller's size. */
 static void copy_wait(const uvzk_wait_t *from, uvzk_wait_t *to)
 {
     size_t size = to->size;
@@ -49,6 +52,8 @@ int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait)
         return uvzk__refuse(UV_EINVAL, "wait is NULL, or its size not set by "
                                        "uvzk_wait_init");
     }
+    /* In the callback of a timed-out acquire the hold is the caller's again, so it has no
+     * acquisition. */
     if (acquisition == NULL && uvzk__timed_out_wait_of(hold) != NULL) {
         copy_wait(uvzk__timed_out_wait_of(hold), wait);
         return 0;

@@ -1,3 +1,10 @@
+/* What is behind a uvzk_lock_t, whatever its recipe: making it, finding it again,
+ * counting its holds, and closing it. The init functions of the recipes make locks;
+ * acquire.c closes them.
+ *
+ * A lock that closes has no claims any more, but is kept while anything refers to it:
+ * acquisitions whose last callback has not run yet, participant lists, multi locks. The
+ * close callback runs after the last reference is gone. */
 #include "claim/lock.h"
 
 #include <assert.h>
@@ -7,8 +14,11 @@
 #include "directory/directory.h"
 #include "engine/turn.h"
 
+/* `number` has 56 bits. */
 #define UVZK__LOCK_NUMBER_MAX ((UINT64_C(1) << 56) - 1)
 
+/* A directory may be kept although no local contender is in it, for the locks on its
+ * path. This lock no longer needs that. */
 static void leave_directories(struct uvzk__lock *lock)
 {
     struct uvzk__participant_directory directories[UVZK__PARTICIPANT_DIRECTORIES_MAX];
@@ -28,6 +38,7 @@ static void notify_closed(struct uvzk__notification *notification)
     uvzk_lock_close_cb close_cb = lock->close_cb;
     uvzk_lock_t *shell = lock->shell;
 
+    /* Before the lock is freed: the directories' paths belong to it. */
     leave_directories(lock);
     uvzk__lock_free(lock);
     if (close_cb != NULL) {
@@ -39,6 +50,8 @@ void uvzk__lock_free(struct uvzk__lock *lock)
 {
     lock->shell->impl = NULL;
     uvzk__list_remove(&lock->in_session);
+    /* Only then is the notification valid: it shares its memory with the list of
+     * claims. */
     if (lock->no_claims) {
         uvzk__list_remove(&lock->notification.link);
     }
@@ -60,6 +73,7 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
         return status;
     }
     const struct uvzk__session *session = client_shell->impl;
+    /* client_shell->impl is NULL before the init and after the end of a client. */
     if (session == NULL || session->closing) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
@@ -83,6 +97,7 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *sh
     lock->path = joined;
     lock->kind = kind;
     lock->shell = shell;
+    /* A multi lock has no path of its own, so it stays in the given session. */
     lock->session = path[0] == '\0' ? session : uvzk__home_of(session, lock->path->text);
     lock->number =
         uvzk__claims_number_lock(lock->session->claims) & UVZK__LOCK_NUMBER_MAX;
@@ -112,6 +127,7 @@ struct uvzk__session *uvzk__lock_session(const uvzk_lock_t *shell)
 static struct uvzk__claim *claim_at(const struct uvzk__lock *lock,
                                     struct uvzk__link *link)
 {
+    /* The list head marks the end. */
     return link == &lock->claims ? NULL
                                  : UVZK__CONTAINER_OF(link, struct uvzk__claim, link);
 }
@@ -155,6 +171,7 @@ void uvzk__lock_unref(struct uvzk__lock *lock)
 {
     lock->refs--;
     if (lock->no_claims && lock->refs == 0) {
+        /* The last reference to a closing lock is gone, so its close callback may run. */
         uvzk__notify_later(lock->session, &lock->notification);
     }
 }

@@ -1,5 +1,6 @@
-/* What is behind every uvzk_lock_t, from its init to its close. A recipe is its lock_kind:
- * how a claim on it begins; the verbs are the same for all (acquire.c). */
+/* What is behind every uvzk_lock_t, from its init to its close. The recipes differ in
+ * their lock_kind, which says how a claim is made and begun. The public functions are the
+ * same for all recipes (acquire.c). */
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
@@ -9,62 +10,70 @@
 
 struct uvzk__lock_kind {
     const struct uvzk__claim_kind *claim_kind;
-    bool ignores_owners; /* nobody re-enters it */
-    /* What the acquire call refuses at once, with this code; 0. */
+    bool ignores_owners; /* its acquires have no owner, so nobody re-enters it */
+    /* Checks the options of an acquire: 0, or the code that uvzk_lock_acquire returns. */
     int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
-    /* Whether whoever tries once would have to wait for somebody here. */
+    /* Whether an acquire with UVZK_TRY_ONCE would have to wait for a local contender. */
     bool (*occupied)(struct uvzk__lock *, const uvzk_acquire_options_t *);
-    /* By which path claims rank the sessions of the client, to be made in the next one when
-     * the lock's own has no room; NULL, or none: they live in that one alone. */
+    /* The path by which the sessions of the client are ranked for a claim. If the lock's
+     * own session has no room, the claim is made in the next session of that rank. NULL,
+     * as function or as result: claims are made only in the lock's own session. */
     const char *(*session_order_path)(const struct uvzk__lock *,
                                       const uvzk_acquire_options_t *);
-    /* Gives a new claim what it needs, so that beginning cannot fail: 0, UV_ENOMEM,
-     * UVZK_ELIMIT, UV_EIO; after a failure the claim has no contenders. */
+    /* Allocates everything that a new claim needs, so that beginning it cannot fail.
+     * Returns 0, UV_ENOMEM, UVZK_ELIMIT or UV_EIO. After a failure the claim has no
+     * contenders. */
     int (*prepare)(struct uvzk__lock *, struct uvzk__claim *,
                    const uvzk_acquire_options_t *);
-    /* Puts it on its way; the claim may be gone afterwards. NULL: its first contender
-     * is pumped. */
+    /* Begins the claim: sends its first requests, or has them sent. The claim may have
+     * been freed when it returns. NULL: the first contender is pumped. */
     void (*begin)(struct uvzk__claim *);
-    /* Where those stand who take part, in the order in which they are told; returns how
-     * many directories there are. NULL: nobody can be told. */
+    /* Writes the directories in which the participants of the lock are, in the order in
+     * which they are reported, and returns how many there are. The paths are owned by the
+     * lock. NULL: the lock has no participants of its own (a multi lock). */
     size_t (*directories)(const struct uvzk__lock *,
                           struct uvzk__participant_directory *);
-    /* What the contenders in them, at least one, are to this lock: marks some of them
-     * as silent, and as holding. In a driver-defined directory all children are
-     * contenders, in no order; it may put them into one. 0 or UV_ENOMEM. */
+    /* Judges the contenders found in these directories, at least one: marks those that
+     * are to be hidden, and those that hold. In a driver-defined directory all children
+     * are contenders, in no order; the function may sort them. Returns 0 or UV_ENOMEM. */
     int (*classify)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
-    /* The lock is freed: what the kind has put behind `extra`. May be NULL. */
+    /* The lock is freed: frees what the kind keeps in `extra`. May be NULL. */
     void (*freed)(struct uvzk__lock *);
 };
 
 struct uvzk__lock {
     const struct uvzk__lock_kind *kind;
+    /* The user's struct. */
     uvzk_lock_t *shell;
-    struct uvzk__session *session;  /* the home of its path */
-    struct uvzk__shared_path *path; /* namespace included */
-    struct uvzk__link in_session;   /* on session->claims->locks */
+    /* The home of its path; of a multi lock, the client's session that was given. */
+    struct uvzk__session *session;
+    struct uvzk__shared_path *path; /* namespace included; owned by reference */
+    struct uvzk__link in_session;   /* in session->claims->locks */
     union {
         struct {
-            struct uvzk__link claims; /* not given up */
-            struct uvzk__owned_claim
-                *owned; /* those with an owner, claim.c; uthash by him */
+            struct uvzk__link claims; /* those that are not given up */
+            /* Those of them that have an owner, by owner (claim.c). */
+            struct uvzk__owned_claim *owned;
         };
-        struct {                                    /* once it has none any more */
-            struct uvzk__notification notification; /* of its close */
+        struct {                                    /* from no_claims on */
+            struct uvzk__notification notification; /* runs the close callback */
             uvzk_lock_close_cb close_cb;
         };
     };
-    void *extra;         /* the kind's own */
-    uint32_t refs;       /* its close waits for them */
-    uint32_t held_count; /* claims that hold */
-    uint64_t
-        number : 56; /* of the session's locks: the next one in its shell has another */
-    bool persistent : 1; /* so are its claims */
+    void *extra;         /* owned and used by the kind */
+    uint32_t refs;       /* the close callback waits until this is 0 */
+    uint32_t held_count; /* how many of its claims are HELD */
+    /* Its number among the session's locks. A lock that is made later in the same
+     * uvzk_lock_t has another number. */
+    uint64_t number : 56;
+    bool persistent : 1; /* the znodes of its claims outlive the session */
     bool closing : 1;
-    bool no_claims : 1; /* closing, all its claims given up */
+    /* It is closing and has no claims any more; the union has its second form. */
+    bool no_claims : 1;
 };
 
-/* A lock, as whoever keeps its shell knows it again: that may be used for another one. */
+/* By which a lock is recognized by code that keeps only its uvzk_lock_t, which may have
+ * been used for another lock since. */
 struct uvzk__lock_identity {
     const struct uvzk__session *session;
     uint64_t number;
@@ -76,46 +85,50 @@ uvzk__lock_identity(const struct uvzk__lock *lock)
     return (struct uvzk__lock_identity){lock->session, lock->number};
 }
 
-/* The one behind the shell; NULL: it is closing, or another one is. */
+/* The lock of this identity in the shell. NULL: that lock is closing or closed, or the
+ * shell has another lock. The shell's memory must still be valid. */
 struct uvzk__lock *uvzk__lock_by_identity(const uvzk_lock_t *,
                                           struct uvzk__lock_identity);
 
-/* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */
+/* The checks of an init function: 0, UV_EINVAL, UVZK_ESTATE, UV_EBUSY or UVZK_EPATH. */
 int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);
 
-/* A new lock at this path below the namespace, in the session that is its home; one without
- * a path ("") in the session that is given. NULL when out of memory. */
+/* Makes a lock at this path below the namespace, in the session that is the path's home,
+ * or with an empty path in the given session. The shell refers to it from now on. NULL:
+ * out of memory. */
 struct uvzk__lock *uvzk__lock_new(struct uvzk__session *, uvzk_lock_t *, const char *path,
                                   const struct uvzk__lock_kind *);
 
-/* Whether its claims' znodes outlive their session. */
+/* Sets whether the znodes of its claims outlive their session. Called before the first
+ * acquire. */
 static inline void uvzk__lock_set_persistent(struct uvzk__lock *lock, bool persistent)
 {
     lock->persistent = persistent;
 }
 
-/* Of one that is initialised; else NULL. */
+/* The session of an initialized lock, else NULL. */
 struct uvzk__session *uvzk__lock_session(const uvzk_lock_t *);
 
-/* The first of its claims that are not given up, and the next one of a claim; NULL: there
- * is none. */
+/* The first of the lock's claims that are not given up, and the one after a given claim.
+ * NULL: there is none. */
 struct uvzk__claim *uvzk__lock_first_claim(const struct uvzk__lock *);
 struct uvzk__claim *uvzk__lock_next_claim(const struct uvzk__lock *,
                                           const struct uvzk__claim *);
 
-/* It is closing, and all its claims have been given up; its close is told when all that
- * pins it is over. */
+/* The lock is closing, and all its claims have been given up. The close callback runs
+ * when the last reference is gone. */
 void uvzk__lock_set_no_claims(struct uvzk__lock *, uvzk_lock_close_cb);
 
-/* One of its claims holds, or one less. */
+/* One of its claims begins to hold, or ends to hold. */
 void uvzk__lock_hold_began(struct uvzk__lock *);
 void uvzk__lock_hold_ended(struct uvzk__lock *);
 
-/* Its close is told when all that pins it is over. */
+/* The close callback does not run between a call of ref and the matching call of
+ * unref. */
 void uvzk__lock_ref(struct uvzk__lock *);
 void uvzk__lock_unref(struct uvzk__lock *);
 
-/* Frees it with its client; its shell is the caller's again. */
+/* Frees the lock at once. The shell belongs to the caller again. */
 void uvzk__lock_free(struct uvzk__lock *);
 
 #endif

@@ -1,5 +1,6 @@
-/* Those who take part in a lock, and where they stand (uvzk_lock_participants): filled
- * in by who asks and by the lock's kind, which judges them. */
+/* The participants of a lock, and the directories in which they are found
+ * (uvzk_lock_participants). hold/participants.c fills them in. The lock's kind then marks
+ * which of them hold or are hidden (lock_kind.classify). */
 #ifndef UVZK_PARTICIPANT_H
 #define UVZK_PARTICIPANT_H
 
@@ -8,20 +9,23 @@
 
 #include "base/place.h"
 
+/* A semaphore has two: `leases` and `locks`. */
 #define UVZK__PARTICIPANT_DIRECTORIES_MAX 2
 
 struct uvzk__participant_directory {
-    const char *path; /* of the lock's */
+    const char *path; /* owned by the lock */
     enum uvzk__directory_order directory_order;
 };
 
 struct uvzk__participant {
+    /* By sequence number; the czxid is 0 here, because a listing does not show it. */
     struct uvzk__place place;
+    /* The full path, owned by the participant. */
     char *path;
-    size_t directory; /* which one it stands in */
-    bool shared;      /* it is a reader */
-    bool hidden;      /* judge(): it is not told */
-    bool holds;       /* judge(): likewise; holders come first */
+    size_t directory; /* index of the directory that it is in */
+    bool shared;      /* it is a reader of a read-write lock */
+    bool hidden;      /* set by classify: it is not reported */
+    bool holds;       /* set by classify: it holds; holders come first */
 };
 
 #endif

@@ -1,3 +1,5 @@
+/* Receives requests for a release (revocation.h). The own watch of a revocable contender
+ * reads the znode's data; this file compares them and informs the acquisitions. */
 #include "claim/revocation.h"
 
 #include <string.h>
@@ -26,6 +28,8 @@ void uvzk__revocation_read(struct uvzk__contender *contender,
 
     if (!contender->revocable || reply->data_length != UVZK__REVOKE_LENGTH ||
         memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0 ||
+        /* The watch may read the same message several times. A message counts once, by
+         * its mzxid. */
         !uvzk__contender_is_new_revocation(contender, reply->stat.mzxid)) {
         return;
     }

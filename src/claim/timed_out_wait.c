@@ -1,3 +1,7 @@
+/* Computes what an acquire waits for, translates it into the public uvzk_wait_t, and
+ * keeps the result for the callback of an acquire that has timed out (timed_out_wait.h).
+ * acquisition.c and hold_wait.c call it. Nothing is requested from a server: the answer
+ * is what the directories have seen last. */
 #include "claim/timed_out_wait.h"
 
 #include "base/memory.h"
@@ -6,10 +10,10 @@
 
 struct uvzk__timed_out_wait {
     uvzk_wait_t wait;
-    char path[]; /* of wait.predecessor */
+    char path[]; /* the text of wait.predecessor; empty if that is NULL */
 };
 
-/* ------------------------------------------------------------------ what it waits for */
+/* ------------------------------------------------------------------ wait reasons */
 
 void uvzk__claim_plain_wait_reason(const struct uvzk__claim *claim, size_t most,
                                    struct uvzk__wait_reason *reason)
@@ -25,6 +29,8 @@ void uvzk__claim_plain_wait_reason(const struct uvzk__claim *claim, size_t most,
             continue;
         }
         uvzk__contender_wait_reason(contender, most, &one);
+        /* A contender with others ahead explains the wait better than one that waits for
+         * a proof. */
         if (!any || (one.ahead > 0 && reason->ahead == 0)) {
             *reason = one;
         }
@@ -47,7 +53,7 @@ void uvzk__claim_wait_reason(const struct uvzk__claim *claim, size_t most,
     }
 }
 
-/* ----------------------------------------------------------- in the words of the user */
+/* ----------------------------------------------------------- the public struct */
 
 size_t uvzk__wait_reason_path_size(const struct uvzk__wait_reason *reason)
 {
@@ -65,13 +71,16 @@ uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *reason,
                         .since = reason->since_ms};
 
     if (reason->name != NULL) {
+        /* A znode of another client is known to be ahead. */
         (void)uvzk__path_join_into(path, reason->directory, reason->name);
         wait.predecessor = path;
     }
     return wait;
 }
 
-/* Only those are before one of whom it is known. */
+/* The code of a timeout. UV_ETIMEDOUT means that contenders are known to be ahead.
+ * Without a connection or a place that is not known, and without a proof nobody is ahead.
+ * The code says which of the three is missing. */
 static int code_of(const struct uvzk__wait_reason *reason)
 {
     switch (reason->kind) {
@@ -88,9 +97,10 @@ static int code_of(const struct uvzk__wait_reason *reason)
     }
 }
 
-/* ---------------------------------------------------------------- whose time ran out */
+/* ---------------------------------------------------------------- timed-out acquires */
 
-/* Whose acquire callback is running on this thread, and what it waited for. */
+/* The timed-out acquire whose callback is running on this thread, and what it waited for.
+ * Thread-local, because each thread may run a loop with clients of its own. */
 static _Thread_local struct {
     const uvzk_hold_t *hold;
     const struct uvzk__timed_out_wait *timed_out_wait;
@@ -99,6 +109,7 @@ static _Thread_local struct {
 int uvzk__wait_timed_out(const struct uvzk__claim *claim,
                          struct uvzk__timed_out_wait **timed_out_wait)
 {
+    /* Without a claim a local contender was ahead (acquire.c, refusal). */
     struct uvzk__wait_reason reason = {.kind = UVZK_WAITS_FOR_OURS};
 
     if (claim != NULL) {
@@ -123,7 +134,9 @@ void uvzk__timed_out_wait_notify(struct uvzk__timed_out_wait *timed_out_wait,
     running_cb.hold = hold;
     running_cb.timed_out_wait = timed_out_wait;
     acquire_cb(hold, status);
-    running_cb.hold = hold_before; /* another loop's, which this one was run inside of */
+    /* A callback may run another loop, whose callback is nested in this one. The outer
+     * values are restored. */
+    running_cb.hold = hold_before;
     running_cb.timed_out_wait = timed_out_wait_before;
     uvzk__free(timed_out_wait);
 }

@@ -1,10 +1,11 @@
-/* The future of a client's end, which outlives the client. */
+/* uvzk_client_close_future. This future outlives its client: it is done when the client
+ * has ended, and has no session from then on. */
 #include "engine/session.h"
 #include "future/future.h"
 
 static const struct uvzk__future_kind closing = {.outlives = true};
 
-/* A client that is closing knows the future of that. */
+/* A client that is closing refers to the future of its close by reserved[0]. */
 static void closed(uvzk_client_t *client)
 {
     uvzk__future_over(client->reserved[0], 0);

@@ -1,3 +1,6 @@
+/* Combines the connection states of a client's sessions into one (combined_state.h).
+ * lifecycle.c calls it for each change. With a single session the state of that session
+ * is passed on unchanged. */
 #include "client/combined_state.h"
 
 #include "client/lifecycle.h"
@@ -19,6 +22,9 @@ static unsigned severity(uvzk_client_state_t state)
     }
 }
 
+/* told: from the states that have been processed, instead of the sessions' present
+ * states. The two differ while changes of several sessions are being reported one after
+ * the other. */
 static uvzk_client_state_t worst(const struct uvzk__session *session, bool told)
 {
     const struct uvzk__client *client = session->client;
@@ -45,9 +51,12 @@ bool uvzk__combined_state_update(struct uvzk__session *session, uvzk_client_stat
     if (!uvzk__has_sessions(session)) {
         return true;
     }
-    bool again = state == UVZK_STATE_LATENT; /* a reminder */
+    /* A reminder from a session without a connection (lifecycle.c). */
+    bool again = state == UVZK_STATE_LATENT;
     states->each[session->number] = (uint8_t)state;
     state = worst(session, true);
+    /* CONNECTED and RECONNECTED count as the same state here, so the user is not called
+     * for a change between them. */
     if (uvzk__state_is_connected(state)
             ? uvzk__state_is_connected(states->told)
             : state == states->told && !(again && state == UVZK_STATE_LATENT)) {
@@ -66,6 +75,7 @@ uvzk_client_state_t uvzk__combined_state_now(const struct uvzk__session *session
     if (!uvzk__has_sessions(session)) {
         return uvzk__connection_state(&session->connection);
     }
+    /* A connected state keeps the name by which it was reported. */
     now = worst(session, false);
     return uvzk__state_is_connected(now) &&
                    uvzk__state_is_connected(session->lifecycle->combined_state->told)

@@ -1,3 +1,10 @@
+/* Makes clients: checks the options, allocates the client with its sessions, and connects
+ * each session to its port. It also has the public functions to start and close a client
+ * and to read its state, id and statistics. lifecycle.c does what happens between start
+ * and end.
+ *
+ * Everything that can fail is done before a port is touched. So a failed init leaves
+ * nothing behind, and the caller keeps its ports. */
 #include "client/create.h"
 
 #include <string.h>
@@ -19,13 +26,15 @@
 #define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
 #define CLOSE_WAIT_MS 1000U
 
-/* The C client, which counts in ints, overflows at twice the session timeout and rests
- * for a sixtieth of it when it has tried every server in vain: below 500 ms that is a
- * storm of attempts, each with its lines of log. A day is more than any server grants
- * and far from the overflow (12 days), and so is what is reckoned from either. */
+/* The limits of the session timeout. The C client counts in ints and computes twice the
+ * timeout, which overflows at about 12 days. After it has tried all servers in vain it
+ * pauses for a sixtieth of the timeout, so below 500 ms it tries again almost without a
+ * pause, and logs each attempt. One day is more than any server grants. It is far from
+ * the overflow, and so is what is computed from the timeout or the tick. */
+/* A proof request that came too early is repeated after a quarter of a tick. */
 #define SESSION_TIMEOUT_MIN_MS 500U
 #define SESSION_TIMEOUT_MAX_MS 86400000U
-#define TICK_MIN_MS 10U /* a proof that comes too early is asked for again in a quarter */
+#define TICK_MIN_MS 10U
 
 void uvzk_client_options_init_size(uvzk_client_options_t *options, size_t size)
 {
@@ -41,7 +50,7 @@ static bool within(uint32_t value, uint32_t least, uint32_t most)
     return value >= least && value <= most;
 }
 
-/* What is wrong with them; NULL: nothing. */
+/* A sentence about the first invalid option; NULL: all are valid. */
 static const char *invalid_option(const uvzk_client_options_t *options)
 {
     if (options->hosts == NULL || options->hosts[0] == '\0') {
@@ -76,7 +85,7 @@ static const char *invalid_option(const uvzk_client_options_t *options)
                                                   : NULL;
 }
 
-/* Who asks for TLS must never get plain text in silence. */
+/* A caller who wants TLS must never get plain text without noticing. */
 static const char *missing_tls(const uvzk_client_options_t *options)
 {
     return options->tls == NULL
@@ -89,6 +98,8 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
 {
     int status;
 
+    /* A shorter struct is refused: the caller was built with an older header, or has not
+     * called uvzk_client_options_init. */
     if (from == NULL || from->size < sizeof(*into)) {
         return uvzk__refuse(UV_EINVAL, from == NULL ? "options is NULL"
                                                     : "options.size: begin with "
@@ -117,7 +128,7 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
     return status != 0 ? status : uvzk__retry_normalize(&into->retry);
 }
 
-/* ------------------------------------------------------------ what it is made of */
+/* ------------------------------------------------------------ allocating */
 
 static int copy_acl(struct uvzk__session *session, const uvzk_client_options_t *options)
 {
@@ -153,7 +164,8 @@ static int copy_namespace(struct uvzk__session *session, const char *ns)
     }
     if (ns[0] == '/') {
         return uvzk__refuse(UVZK_EPATH,
-                            "options.ns begins with '/'"); /* not in Curator */
+                            /* A namespace has no '/' in front, as in Curator. */
+                            "options.ns begins with '/'");
     }
     session->ns = uvzk__path_join("/", ns);
     if (session->ns == NULL) {
@@ -169,6 +181,8 @@ static int copy_namespace(struct uvzk__session *session, const char *ns)
 
 static int copy_data(struct uvzk__session *session, const uvzk_client_options_t *options)
 {
+    /* Without default data, znodes get the local address. The port knows it only after it
+     * has connected. */
     session->lifecycle->default_data_is_address = options->default_data == NULL;
     if (options->default_data == NULL) {
         return 0;
@@ -197,20 +211,21 @@ void uvzk__session_free(struct uvzk__session *session)
     uvzk__free(session);
 }
 
-/* What the rooms keep of a client, in one piece. It owns everything behind the shells:
+/* All structs of one session, in one allocation. The session owns everything that they
+ * refer to:
  *
- *   client --- queues by path --- contenders in order
+ *   session --- queues by path --- contenders in order
  *          |                          |
  *          \-- locks --- claims --- contenders
  *                          \------ acquisitions
  *
- * A claim is what one owner asks of one lock: the acquisitions (one, or several
- * of one owner) that are granted and lost together, and the contenders that this
- * takes. A contender is one znode of ours in a lock directory; it outlives its
- * acquisitions for as long as the znode may exist. A queue is the one view of a
- * lock directory that all its local contenders share. */
+ * A claim is what one owner asks of one lock: one or several acquisitions of that owner,
+ * which are granted and lost together, and the contenders that they need. A contender is
+ * one znode in a lock directory. It outlives its acquisitions for as long as the znode
+ * may exist. A queue is the view of one lock directory that all local contenders there
+ * share. */
 struct rooms {
-    struct uvzk__session session; /* first: it is freed by its address */
+    struct uvzk__session session; /* first, because its address is passed to free */
     struct uvzk__prover prover;
     struct uvzk__directories directories;
     struct uvzk__claims claims;
@@ -218,14 +233,15 @@ struct rooms {
     struct uvzk__lifecycle life;
 };
 
-/* What all sessions of a client share, in one piece. */
+/* What all sessions of a client share, in one allocation. */
 struct shared {
-    struct uvzk__client client; /* first: it is freed by its address */
+    struct uvzk__client client; /* first, because its address is passed to free */
     struct uvzk__combined_state states;
 };
 
 void uvzk__client_free(struct uvzk__client *client)
 {
+    /* The sessions share one observer. */
     if (client->count > 0) {
         uvzk__observer_free(client->sessions[0]);
     }
@@ -258,11 +274,13 @@ static struct uvzk__session *new_session(struct shared *shared,
     uvzk__directories_init(session->directories, &uvzk__claim_contender_user);
     uvzk__claims_init(session->claims);
     uvzk__futures_init(session->futures);
+    /* From here on uvzk__client_free() frees the session too. */
     uvzk__client_add_session(&shared->client, session);
     return session;
 }
 
-/* One more session, with copies of what the options point to. */
+/* Adds a session, with copies of what the options point to. After a failure the caller
+ * frees the client with all sessions so far. */
 static int add_session(struct shared *shared, const uvzk_client_options_t *options)
 {
     struct uvzk__session *session = new_session(shared, options);
@@ -283,7 +301,7 @@ static int add_session(struct shared *shared, const uvzk_client_options_t *optio
     return status;
 }
 
-/* Puts it on its port. Nothing can fail any more. */
+/* Connects the session to its port. Cannot fail. */
 static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
                    struct uvzk__port *port, const uvzk_client_options_t *options,
                    unsigned tuning)
@@ -297,6 +315,7 @@ static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
     session->acl_cb = options->acl_cb;
     session->retry = options->retry;
     session->lifecycle->close_wait_ms = options->close_wait_ms;
+    /* Until a server reports that it does not know containers. */
     session->containers = true;
     uvzk__connection_init(&session->connection);
     uvzk__log_init(session);
@@ -331,6 +350,7 @@ int uvzk__client_create_over(uvzk_client_t *shell, struct uvzk__port *const *por
     for (uint32_t i = 0; i < count; i++) {
         put_on(client->sessions[i], shell, ports[i], &known, tuning);
     }
+    /* The shell refers to the first session, by which the others are found. */
     shell->impl = client->sessions[0];
     return 0;
 }
@@ -355,7 +375,7 @@ struct uvzk__port *uvzk__client_port(const uvzk_client_t *shell)
     return uvzk__client_port_of(shell, 0);
 }
 
-/* --------------------------------------------------------- the public verbs */
+/* --------------------------------------------------------- the public functions */
 
 int uvzk_client_start(uvzk_client_t *shell)
 {
@@ -385,6 +405,7 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     if (session == NULL || session->closing) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
+    /* The first session keeps it, because its port is the last to be closed. */
     session->lifecycle->close_cb = close_cb;
     for (uint32_t i = 0; i < session->client->count; i++) {
         uvzk__close(session->client->sessions[i]);
@@ -413,6 +434,7 @@ uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
     return session == NULL ? 0 : uvzk__connection_session_timeout(&session->connection);
 }
 
+/* foreign: children of lock paths that are not contenders' znodes. */
 static void add_stats(const struct uvzk__session *session, uvzk_client_stats_t *stats)
 {
     const struct uvzk__catalogue *catalogue = &session->directories->catalogue;

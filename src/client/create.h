@@ -1,29 +1,31 @@
-/* The client as src/ knows it: made over any port. loop/ makes the real one
- * (uvzk_client_init), tests make it over the simulator. */
+/* Makes a client over any port. loop/ uses it for the real port (uvzk_client_init), tests
+ * use it for the simulator. */
 #ifndef UVZK_CREATE_H
 #define UVZK_CREATE_H
 
 #include "engine/port.h"
 #include "engine/tuning.h"
 
-/* The caller's options with the defaults for what is zero, checked:
- * UV_EINVAL. What they point to is still the caller's. */
+/* Copies the caller's options, replaces zeros by the defaults and checks the result.
+ * Returns 0, UV_EINVAL, or UV_ENOTSUP for TLS. What the options point to still belongs to
+ * the caller. */
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from);
 
-/* Makes a client with a session over each of the ports, which are the client's from
- * now on if 0 is returned; on failure they are still the caller's. Takes over
- * port->user. count: options.sessions, and not 0. Errors as uvzk_client_init. */
+/* Makes a client with one session over each port. `count`, which is not 0, is
+ * options.sessions. If 0 is returned, the client owns the ports and has set port->user;
+ * after a failure the caller still owns them. Returns the codes of uvzk_client_init. */
 int uvzk__client_create_over(uvzk_client_t *client, struct uvzk__port *const *ports,
                              uint32_t count, const uvzk_client_options_t *options,
                              unsigned tuning);
 
-/* The same over one port, whatever options.sessions says. */
+/* The same with one session over one port, whatever options.sessions is. */
 int uvzk__client_create(uvzk_client_t *client, struct uvzk__port *port,
                         const uvzk_client_options_t *options, unsigned tuning);
 
-/* Of its index-th session; NULL beyond the last, before the client is made and after its
- * end. */
+/* The port of the index-th session; NULL beyond the last session, before the client is
+ * made and after it has ended. */
 struct uvzk__port *uvzk__client_port_of(const uvzk_client_t *client, uint32_t index);
-struct uvzk__port *uvzk__client_port(const uvzk_client_t *client); /* of the first */
+/* Of the first session. */
+struct uvzk__port *uvzk__client_port(const uvzk_client_t *client);
 
 #endif

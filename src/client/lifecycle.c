@@ -1,3 +1,10 @@
+/* The life of a session: opens its port, receives the port's events, passes them to the
+ * other rooms, and closes the session (lifecycle.h). create.c calls it for the user's
+ * calls, the port through uvzk__port_user.
+ *
+ * The rooms learn of an event before the user's state callback runs. A client has ended
+ * when the ports of all its sessions are closed; the first session's port is closed
+ * last. */
 #include "client/lifecycle.h"
 
 #include <string.h>
@@ -27,6 +34,8 @@ static struct uvzk__session *session_of(struct uvzk__port_user *user)
     return UVZK__CONTAINER_OF(user, struct uvzk__lifecycle, user)->session;
 }
 
+/* Passes state changes to the observer and to the user. The user's callback runs at once,
+ * not at the end of a turn. */
 static void announce(struct uvzk__session *session, struct uvzk__connection_news news)
 {
     for (int i = 0; i < news.count; i++) {
@@ -53,8 +62,9 @@ void uvzk__open(struct uvzk__session *session)
     session->port->open(session->port);
 }
 
-/* A client that has never been connected tells its state again, each time that the log has
- * a line: nothing else would ever be told of it. */
+/* Records why there is no connection, and logs it from time to time. A client that has
+ * never been connected also reports LATENT again with each log line, because no other
+ * callback would tell its user that something is wrong. */
 static void no_connection(struct uvzk__session *session,
                           const struct uvzk__connect_error *error)
 {
@@ -69,7 +79,7 @@ static void no_connection(struct uvzk__session *session,
     }
 }
 
-/* The reasons that the session's events have. */
+/* Records the reason for no connection that a session event implies. */
 static void note_event(struct uvzk__session *session,
                        const struct uvzk__session_event *event)
 {
@@ -99,7 +109,8 @@ static void note_event(struct uvzk__session *session,
     no_connection(session, &trouble);
 }
 
-/* The default data of lock nodes is known once the port knows our address. */
+/* The default data of znodes are set when the port knows the local address. If the
+ * allocation fails, the next connection sets the data. */
 static void learn_address(struct uvzk__session *session, const char *address)
 {
     if (!session->lifecycle->default_data_is_address || session->default_data != NULL ||
@@ -110,8 +121,9 @@ static void learn_address(struct uvzk__session *session, const char *address)
     session->default_data_length = session->default_data == NULL ? 0 : strlen(address);
 }
 
-/* Whether the node of a release is gone is not known, but the session's end is
- * near. */
+/* The session ends without a server having confirmed it, so its znodes may exist for a
+ * while. Releases that are under way end with this code, because nothing more will be
+ * known of their znodes. */
 static void abandon(struct uvzk__contender *contender, int code)
 {
     if (contender->claim != NULL) {
@@ -120,7 +132,8 @@ static void abandon(struct uvzk__contender *contender, int code)
     uvzk__contender_session_ended(contender, code);
 }
 
-/* gone: the server says so; else it may live on there. */
+/* The session has ended for this client. gone: a server said so. Otherwise the session
+ * may still live on the servers. */
 static void end_session(struct uvzk__session *session, int code, bool gone)
 {
     uvzk__prover_ended(session);
@@ -137,8 +150,9 @@ static void guard_lost(struct uvzk__contender *contender, int code)
     uvzk__own_watch_lost(contender);
 }
 
-/* The session goes on without its watches. What they would have told is asked for
- * when they are armed again: all that waits is settled when sending may begin. */
+/* The session goes on, but its watches are lost. What they would have reported is read
+ * again when they are set again: waiting contenders are settled when requests may be
+ * sent. */
 static void watches_lost(struct uvzk__session *session)
 {
     uvzk__for_each_contender(session, guard_lost, 0);
@@ -150,21 +164,27 @@ static void connected(struct uvzk__session *session,
                       const struct uvzk__session_event *event,
                       const struct uvzk__connection_news *news)
 {
+    /* The port has another session, and the end of the old one was never reported. */
     if (news->replaced) {
         end_session(session, UVZK_EEXPIRED, false);
     } else if (event->watches_lost) {
         watches_lost(session);
     }
     session->lifecycle->open_attempts = 0;
+    /* Requests with a stamp above this one are sent on the new connection. */
     session->connected_stamp = uvzk__stamp(&session->submissions);
     learn_address(session, event->local_address);
     uvzk__prover_connected(session, event->timeout_ms, news->fresh,
                            session->lifecycle->opened_ms);
     uvzk__timer_clear(session, &session->lifecycle->lost_timer);
+    /* Sends the barrier, the first request on each connection. Nothing else is sent
+     * before its reply. */
     uvzk__barrier_close(session);
     uvzk__prover_schedule(session);
 }
 
+/* Acquires with UVZK_TRY_ONCE do not wait for a new connection. Ending one may remove
+ * others from the list, so the loop always takes the first one. */
 static void end_tries(struct uvzk__session *session)
 {
     struct uvzk__link tries, *link;
@@ -186,6 +206,7 @@ static void suspended(struct uvzk__session *session)
         uvzk__timer_set(session, &session->lifecycle->lost_timer, lost_at);
     }
     end_tries(session);
+    /* Other sessions of the client no longer wait for this one. */
     uvzk__create_order_skip_session(session);
 }
 
@@ -194,6 +215,7 @@ static void lost_due(struct uvzk__timer *timer)
     struct uvzk__session *session =
         UVZK__CONTAINER_OF(timer, struct uvzk__lifecycle, lost_timer)->session;
 
+    /* The timer runs twice: at the moment of LOST, and when the session is given up. */
     uint64_t abandon_at = uvzk__connection_abandon_at(&session->connection);
     uint64_t now = uvzk__now(session);
 
@@ -205,6 +227,7 @@ static void lost_due(struct uvzk__timer *timer)
         return;
     }
     uvzk__timer_set(session, &session->lifecycle->lost_timer, abandon_at);
+    /* Before the user is called: holds whose proof has expired end now. */
     uvzk__prover_check(session);
     announce(session, uvzk__connection_lapse(&session->connection, now));
 }
@@ -214,8 +237,9 @@ static void reopen_due(struct uvzk__timer *timer)
     uvzk__open(UVZK__CONTAINER_OF(timer, struct uvzk__lifecycle, reopen_timer)->session);
 }
 
-/* Host names that do not resolve are tried again for ever; but when the retry
- * policy is used up, those who wait are told. */
+/* The port could not be opened, for example because no host name resolves. Attempts go on
+ * for ever. But when the retry policy is used up, pending acquires and sets end, and the
+ * count starts again. */
 static void open_failed(struct uvzk__session *session, int status)
 {
     uint64_t now = uvzk__now(session), random = 0;
@@ -234,6 +258,7 @@ static void open_failed(struct uvzk__session *session, int status)
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECONNLOSS);
         uvzk__node_caches_unreachable(session, UVZK_ENOTSENT);
     }
+    /* At least 1 ms, so that the loop is not kept busy by attempts. */
     uvzk__timer_set(session, &session->lifecycle->reopen_timer,
                     now + (sleep_ms == 0 ? 1 : sleep_ms));
 }
@@ -254,6 +279,7 @@ static void on_session(struct uvzk__port_user *user,
         break;
     case UVZK__SESSION_EXPIRED:
         end_session(session, UVZK_EEXPIRED, !session->lifecycle->abandoned);
+        /* A closing session that expires is not opened again. */
         if (!session->closing) {
             uvzk__open(session);
         }
@@ -294,6 +320,7 @@ static void on_log(struct uvzk__port_user *user, int level, const char *module,
 
 /* ------------------------------------------------------------------- closing */
 
+/* The turn that runs this timer calls uvzk__close_when_done at its end. */
 static void close_timeout(struct uvzk__timer *timer)
 {
     struct uvzk__session *session =
@@ -322,20 +349,26 @@ void uvzk__close_when_done(struct uvzk__session *session)
         uvzk__session_waits_for_others(session)) {
         return;
     }
+    /* The barrier has no reply yet, so requests may be sent soon. */
     bool asking = uvzk__connection_is_connected(&session->connection) &&
                   !uvzk__barrier_is_open(&session->barrier);
     bool may_wait =
         (asking || uvzk__may_send(session)) && session->lifecycle->close_wait_ms > 0;
 
+    /* Waits for callbacks in any case, and for deletes as long as they can be sent and
+     * close_wait_ms has not passed. */
     if (!uvzk__list_empty(&session->notifications) ||
         (uvzk__directories_have_pending(session->directories) && may_wait)) {
         return;
     }
+    /* uvzk__now() returns this moment from now on, because a closed port must not be
+     * called. */
     session->port_closing_ms = uvzk__now(session);
     session->port_closing = true;
     session->port->close(session->port);
 }
 
+/* The user need not close the locks of a client before the client. */
 static void free_locks(struct uvzk__session *session)
 {
     while (!uvzk__list_empty(&session->claims->locks)) {
@@ -344,7 +377,9 @@ static void free_locks(struct uvzk__session *session)
     }
 }
 
-/* What a session's callbacks do may have to be told in another one. */
+/* Runs the callbacks that are due in this session, until none is left. They may queue
+ * callbacks in another session, so the caller repeats this for all sessions. Returns
+ * whether there were any. */
 static bool tell_rest(struct uvzk__session *session)
 {
     bool any = !uvzk__list_empty(&session->notifications);
@@ -355,7 +390,9 @@ static bool tell_rest(struct uvzk__session *session)
     return any;
 }
 
-/* All ports are closed. A lock may know a value of another session, and goes before it. */
+/* All ports are closed: runs the last callbacks and frees everything. All locks are freed
+ * before all values, because a lock may listen to a value of another session (a semaphore
+ * with a shared count). */
 static void end(struct uvzk__client *client)
 {
     bool told = true;
@@ -382,15 +419,18 @@ static void on_closed(struct uvzk__port_user *user)
     struct uvzk__session *session = session_of(user);
     uvzk_client_t *shell = session->shell;
 
+    /* Nothing may be sent any more. */
     uvzk__connection_silent(&session->connection);
     uvzk__for_each_contender(session, abandon, UVZK_ECLOSED);
     uvzk__directories_free(session);
     session->port = NULL;
     (void)tell_rest(session);
+    /* Other ports are not closed yet. The first session may have waited for this one. */
     if (!uvzk__session_over(session)) {
         uvzk__wake(uvzk__first_session(session));
         return;
     }
+    /* Read before end() frees all sessions. */
     uvzk_client_close_cb close_cb = uvzk__first_session(session)->lifecycle->close_cb;
     end(session->client);
     shell->impl = NULL;

@@ -1,4 +1,5 @@
-/* A client's life: opening, session events, closing. */
+/* The life of a session and of its client: opening, session events, closing. It is the
+ * user of the session's port (uvzk__port_user). */
 #ifndef UVZK_LIFECYCLE_H
 #define UVZK_LIFECYCLE_H
 
@@ -7,39 +8,54 @@
 
 struct uvzk__combined_state;
 
-/* Of a client. */
+/* One for each session. */
 struct uvzk__lifecycle {
+    /* The session that this struct belongs to. */
     struct uvzk__session *session;
-    struct uvzk__combined_state *combined_state; /* of all sessions */
+    /* Shared by all sessions of the client. */
+    struct uvzk__combined_state *combined_state;
     struct uvzk__port_user user;
+    /* May be NULL. */
     uvzk_client_state_cb state_cb;
+    /* Set in the first session only; may be NULL. */
     uvzk_client_close_cb close_cb;
+    /* How long the close waits for deletes, in ms. 0: that time has passed. */
     uint32_t close_wait_ms;
+    /* The znodes' default data are the local address, as soon as it is known. */
     bool default_data_is_address;
+    /* When the port was last opened. */
     uint64_t opened_ms;
+    /* Failed attempts to open the port, as the retry policy counts them. 0 again after a
+     * connection, and when the policy is used up. */
     uint32_t open_attempts;
+    /* When the first of these attempts failed. */
     uint64_t open_since_ms;
-    struct uvzk__timer reopen_timer; /* after a failed open */
-    struct uvzk__timer lost_timer;   /* LOST by the clock */
-    struct uvzk__timer close_timer;  /* of close */
+    struct uvzk__timer reopen_timer; /* until the next attempt to open the port */
+    /* Until the session is LOST by the clock; then until it is given up. */
+    struct uvzk__timer lost_timer;
+    struct uvzk__timer close_timer; /* until close_wait_ms has passed */
     struct uvzk__no_connection no_connection;
+    /* uvzk_client_start has been called. */
     bool started;
-    bool abandoned; /* the session, without a word of the servers */
+    bool abandoned; /* the session was given up without an answer from a server */
 };
 
-/* Connects the client to its port's events. */
+/* Makes the session receive its port's events. */
 void uvzk__lifecycle_init(struct uvzk__session *);
 
+/* Opens the port. Called at the start and after the end of a session. */
 void uvzk__open(struct uvzk__session *);
 
-/* Begins to close: everything pending is refused, everything held is lost. */
+/* Begins to close the session: pending acquires are refused and holds are lost, both with
+ * UVZK_ECLOSED. Their znodes are deleted. */
 void uvzk__close(struct uvzk__session *);
 
-/* Goes on closing as soon as nothing is left to wait for. */
+/* Closes the port of a closing session as soon as nothing is left to wait for. Called at
+ * the end of each turn. */
 void uvzk__close_when_done(struct uvzk__session *);
 
-/* create.c: frees what the session itself is made of; and, when all of them are, what they
- * have shared. */
+/* Both are in create.c. The first frees what a session consists of; the second frees all
+ * sessions of a client and what they share. */
 void uvzk__session_free(struct uvzk__session *);
 void uvzk__client_free(struct uvzk__client *);
 

@@ -1,4 +1,8 @@
-/* What a client is and has done, as a struct and as text for Prometheus. */
+/* uvzk_client_metrics and uvzk_client_write_metrics: a client's gauges, counters and
+ * histograms, as a struct and as text for Prometheus. Gauges are added up over the
+ * sessions when they are read. Counters come from the observer (engine/observer.h).
+ * Without options.metrics and options.trace_cb the first call creates the observer, and
+ * the counters start there. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +15,8 @@
 #include "directory/directories.h"
 #include "engine/session.h"
 
-/* As it was when it was new: whoever was built then has no more room. */
+/* The size of the struct in the first version that had it. A program that was built with
+ * that version passes this size. */
 #define SIZE_OF_THE_FIRST offsetof(uvzk_client_metrics_t, handover)
 
 void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics, size_t size)
@@ -35,6 +40,7 @@ static void count_claims(const struct uvzk__session *session,
         metrics->locks++;
         for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
              claim != NULL; claim = uvzk__lock_next_claim(lock, claim)) {
+            /* The acquisitions of one claim hold or wait together. */
             *(uvzk__claim_grant_notified(claim) ? &metrics->held : &metrics->waiting) +=
                 uvzk__ring_length(&claim->acquisitions);
         }
@@ -86,6 +92,8 @@ int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
     }
     int status = read_metrics(session, &now);
     if (status == 0) {
+        /* The caller's struct may be shorter or longer than this library's; the common
+         * part is copied. */
         now.size = metrics->size;
         memcpy(metrics, &now, now.size < sizeof(now) ? now.size : sizeof(now));
     }
@@ -94,15 +102,18 @@ int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
 
 /* ------------------------------------------------------------------------- the text */
 
+/* The text so far. `length` counts what the whole text needs, as snprintf does, also when
+ * it is longer than the buffer. */
 struct text {
     char *buffer;
     size_t size, length;
-    const char *client; /* the label's value, not escaped */
+    const char *client; /* the value of the label `client`, not escaped */
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct text *text,
                                                       const char *format, ...)
 {
+    /* Without room nothing is written, but the length is still counted. */
     size_t room = text->length < text->size ? text->size - text->length : 0;
     va_list arguments;
 
@@ -113,7 +124,8 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text,
     text->length += length < 0 ? 0 : (size_t)length;
 }
 
-/* "name{client="..." */
+/* Writes `uvzk_name{client="..."`, with the label's value escaped as Prometheus requires
+ * it. */
 static void put_name(struct text *text, const char *name)
 {
     put(text, "uvzk_%s{client=\"", name);
@@ -147,7 +159,7 @@ static void put_gauge(struct text *text, const char *name, const char *help,
     put_single(text, name, "gauge", help, value);
 }
 
-/* One of those that a label tells apart. */
+/* Writes one of several values of a name that a label distinguishes. */
 static void put_part(struct text *text, const char *name, const char *label,
                      const char *part, uint64_t value)
 {
@@ -155,7 +167,8 @@ static void put_part(struct text *text, const char *name, const char *label,
     put(text, ",%s=\"%s\"} %" PRIu64 "\n", label, part, value);
 }
 
-/* Of what took at most 2^i - 1 ms, in seconds. */
+/* Writes a histogram. Bucket i counts durations up to 2^i - 1 ms; Prometheus expects
+ * seconds and cumulative counts. */
 static void put_histogram(struct text *text, const char *name, const char *help,
                           const uvzk_histogram_t *histogram)
 {
@@ -237,7 +250,8 @@ static void put_of_session(uvzk_client_t *client, const uvzk_session_entry_t *en
     put_part(gauge->text, gauge->name, "session", number, gauge->value(entry));
 }
 
-/* Only of several: one session's figures are the client's. */
+/* Writes the gauges of each session if there are several. With one session they are the
+ * client's. */
 static void put_sessions(struct text *text, const uvzk_client_t *shell)
 {
     const struct {

@@ -1,3 +1,7 @@
+/* Why a session has no connection, and how often that is logged (no_connection.h).
+ * lifecycle.c records the reasons; uvzk_client_last_error and session_entries.c read
+ * them. The first log line comes after 5 s without a connection. The pauses after it are
+ * 10 s, 20 s and so on, up to 300 s. */
 #include "client/no_connection.h"
 
 #include <inttypes.h>
@@ -39,12 +43,14 @@ const char *uvzk__no_connection_address(const struct uvzk__session *session, int
     return no_connection->code == code ? no_connection->address : "";
 }
 
-/* Of several sessions without a connection the first one says so: the others mostly have
- * the same reason. */
+/* If several sessions have no connection, only the first of them logs it, because mostly
+ * they have the same reason. */
 static bool speaks_for_others(const struct uvzk__session *session)
 {
     uint32_t i = 0;
 
+    /* Ends at this session at the latest, because the caller has checked that it has no
+     * connection. */
     while (session->client->sessions[i]->lifecycle->no_connection.since_ms == 0) {
         i++;
     }
@@ -58,6 +64,7 @@ bool uvzk__no_connection_because(struct uvzk__session *session,
 
     no_connection->code = error->code;
     no_connection->at_ms = uvzk__now(session);
+    /* The caller may pass the recorded address itself (uvzk__no_connection_address). */
     if (error->address != no_connection->address) {
         (void)snprintf(no_connection->address, sizeof(no_connection->address), "%s",
                        error->address);
@@ -81,7 +88,7 @@ void uvzk__no_connection_log(struct uvzk__session *session)
         no_connection->address[0] == '\0' ? "" : ": ", no_connection->text);
 }
 
-/* ----------------------------------------------------------------- the public question */
+/* ----------------------------------------------------------- the public functions */
 
 void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size)
 {
@@ -91,6 +98,7 @@ void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size)
     }
 }
 
+/* The reason that was reported last in any session. */
 static const struct uvzk__no_connection *latest(const struct uvzk__client *client)
 {
     const struct uvzk__no_connection *latest =

@@ -1,8 +1,7 @@
-/* Why there is no connection, and for how long there has been none: the last reason is
- * kept for who asks (uvzk_client_last_error), and said again as the pause grows, so
- * that an operator who comes late finds it at the end of the log. It needs no moments
- * of its own: as long as a port has no connection it says why, again and again
- * (port.h). */
+/* Why a session has no connection, and since when. The last reason is kept for
+ * uvzk_client_last_error. It is also logged again, with growing pauses, so that an
+ * operator who looks at the log later finds it near the end. No timer is needed: a port
+ * without a connection reports the reason every few seconds (port.h, 8). */
 #ifndef UVZK_NO_CONNECTION_H
 #define UVZK_NO_CONNECTION_H
 
@@ -11,34 +10,40 @@
 struct uvzk__session;
 
 #define UVZK__CONNECT_ERROR_ADDRESS \
-    300 /* a host name of 255 bytes, or an address; its port */
+    300 /* room for a host name of 255 bytes, or an address, and the port */
 #define UVZK__CONNECT_ERROR_TEXT 200
 
-/* Of a client. */
+/* One for each session. */
 struct uvzk__no_connection {
-    int code; /* of the last reason; 0: none yet */
+    int code; /* of the last reason; 0: there has been none */
+    /* When the last reason was reported. */
     uint64_t at_ms;
-    char address[UVZK__CONNECT_ERROR_ADDRESS]; /* "": of nobody in particular */
+    /* The server or host name that the reason is about; "": none. */
+    char address[UVZK__CONNECT_ERROR_ADDRESS];
     char text[UVZK__CONNECT_ERROR_TEXT];
-    uint64_t since_ms; /* without a connection; 0: not so */
+    /* Since when there is no connection; 0: there is one, or none is wanted yet. */
+    uint64_t since_ms;
+    /* When the reason is to be logged next, at the earliest. */
     uint64_t say_at_ms;
-    uint32_t pause_ms; /* before it is said again */
+    uint32_t pause_ms; /* between the last log line and the next one */
 };
 
-/* There is no connection, from now on if not since earlier. */
+/* There is no connection from now on. Does nothing if there has been none before. */
 void uvzk__no_connection_begin(struct uvzk__session *);
 
-/* There is one. */
+/* There is a connection. */
 void uvzk__no_connection_end(struct uvzk__session *);
 
-/* Whose address was told with this code last, by the search for servers; "": nobody's. */
+/* The address that was last reported with this code, by the search for servers; "" if the
+ * last reason had another code. */
 const char *uvzk__no_connection_address(const struct uvzk__session *, int code);
 
-/* A reason, which is kept; true: it is time to say that there is no connection still. */
+/* Records a reason. Returns true if it is time to log it. */
 bool uvzk__no_connection_because(struct uvzk__session *,
                                  const struct uvzk__connect_error *);
 
-/* Says so. */
+/* Logs the last reason and how long there has been no connection, and doubles the
+ * pause. */
 void uvzk__no_connection_log(struct uvzk__session *);
 
 #endif

@@ -1,3 +1,5 @@
+/* What the rooms do in a turn (round.h): connects the engine's turn hooks with the other
+ * rooms. */
 #include "client/round.h"
 
 #include "claim/claim.h"
@@ -11,6 +13,7 @@
 #include "proof/prover.h"
 #include "value/node_cache.h"
 
+/* Requests may be sent again: each room sends what had to wait. */
 static void resume(struct uvzk__session *session)
 {
     uvzk__contenders_pump(session);
@@ -18,6 +21,7 @@ static void resume(struct uvzk__session *session)
     uvzk__node_caches_resume(session);
 }
 
+/* There is a connection, and its barrier is open. */
 static void reached(struct uvzk__session *session)
 {
     uvzk__prover_refresh(session);
@@ -25,6 +29,8 @@ static void reached(struct uvzk__session *session)
     uvzk__wake(session);
 }
 
+/* The order matters: settling may grant the next local contender early, and the delete of
+ * the released znode then carries a check of that contender's znode. */
 static void work(struct uvzk__session *session)
 {
     uvzk__claims_withdraw(session);
@@ -34,7 +40,8 @@ static void work(struct uvzk__session *session)
         session); /* after settling: a handover is checked by its delete */
 }
 
-/* Whoever dooms a node touches its queue too. */
+/* A znode that is not wanted any more also marks its directory as changed, so nothing
+ * else has to be checked. */
 static bool has_work(const struct uvzk__session *session)
 {
     return !uvzk__list_empty(&session->directories->to_settle) ||
@@ -42,8 +49,9 @@ static bool has_work(const struct uvzk__session *session)
            uvzk__create_batches_due(session) || uvzk__delete_batches_due(session);
 }
 
-/* The session may have been shortened on a connection that nobody is told of (port.h,
- * 12): what is held ends sooner. */
+/* Another connection may have been established and lost without an event, and its server
+ * may have granted a shorter session timeout (port.h, 12). So the moment when holds end
+ * is computed again after each turn without a connection. */
 static void turned(struct uvzk__session *session)
 {
     if (!uvzk__connection_is_connected(&session->connection)) {

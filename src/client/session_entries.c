@@ -1,4 +1,5 @@
-/* Each session of a client, as things stand. */
+/* uvzk_client_each_session: the state and the budgets of each session of a client at this
+ * moment. The callback gets pointers that are valid until it returns. */
 #include <string.h>
 
 #include "base/refusal.h"

@@ -1,8 +1,11 @@
-/* All of several futures, any of them, n of them.
+/* A combination: a future that is done when all, any or n of several futures are done
+ * (uvzk_future_all_of, _any_of, _n_of).
  *
- * It is PENDING until enough parts are done with 0, or too many have failed. Done with 0
- * it is HOLDING: its winners stay its parts, because a combination that it is itself a
- * part of may still fail, and then gives them up with it. */
+ * It is PENDING until enough parts are done with 0, or so many have failed that the
+ * others are not enough. When it is done with 0, it is HOLDING, and the parts that won
+ * stay its parts. A combination that this one is a part of may still fail, and then gives
+ * up those parts together with this one. The parts that did not win are given up as soon
+ * as the combination is done. */
 #include <stdint.h>
 
 #include "base/refusal.h"
@@ -11,16 +14,18 @@
 #define DEPTH_MAX 64
 
 struct part {
-    struct uvzk__future *future; /* NULL: it has gone */
-    size_t winner;               /* of the place-th place: the index of its part */
-    int status;                  /* as it is counted; UV_EAGAIN: not yet */
+    struct uvzk__future *future; /* NULL: it is not a part any more */
+    /* Of place i, in parts[i]: the index of the part that was i-th to be done. */
+    size_t winner;
+    int status; /* the status as counted; UV_EAGAIN: not counted yet */
 };
 
 struct combination {
     struct uvzk__future future;
     struct part *parts;
     size_t count, needed;
-    size_t done, failed; /* how many parts are */
+    size_t done, failed; /* how many parts are counted as done with 0, and as failed */
+    /* The status of the part that failed first; the combination's status if it fails. */
     int first_failure;
 };
 
@@ -39,13 +44,15 @@ static void detach(struct combination *combination, size_t index)
     }
 }
 
-/* Those that are not wanted, in the order of the parts; winners: them as well. */
+/* Gives up the parts that are not wanted, in their order; with `winners` those that are
+ * done with 0 as well. */
 static void give_up_parts(struct combination *combination, bool winners)
 {
     for (size_t i = 0; i < combination->count; i++) {
         struct part *part = &combination->parts[i];
         if (part->future != NULL && (winners || part->status != 0)) {
             struct uvzk__future *future = part->future;
+            /* Detached first, so that its end is not reported to this combination. */
             detach(combination, i);
             uvzk__future_give_up(future, UV_ECANCELED);
         }
@@ -114,6 +121,8 @@ static void part_done(struct uvzk__future *future, struct uvzk__future *part)
     }
 }
 
+/* A part that was counted as done with 0 has lost its result: removes it from the places.
+ * Those behind it move up. */
 static void take_back(struct combination *combination, size_t index)
 {
     size_t place = 0;
@@ -127,6 +136,9 @@ static void take_back(struct combination *combination, size_t index)
     }
 }
 
+/* In a pending combination the part now counts as failed. The status of a combination
+ * that is done does not change. But if that combination is a part itself, the one around
+ * it has lost this part. */
 static void part_lost(struct uvzk__future *future, struct uvzk__future *part, int reason)
 {
     struct combination *combination = of(future);
@@ -152,6 +164,7 @@ static void part_gone(struct uvzk__future *future, struct uvzk__future *part)
     } else {
         part_lost(future, part, UV_ECANCELED);
     }
+    /* Deciding may have detached the part already. */
     if (part->combination == future) {
         detach(combination, part->index);
     }
@@ -174,6 +187,7 @@ static const struct uvzk__future_kind kind = {
 
 /* -------------------------------------------------------------------- combining */
 
+/* A part may be combined again only when all combinations around it are done. */
 static bool belongs_to_pending(const struct uvzk__future *part)
 {
     const struct uvzk__future *whole = part->combination;
@@ -184,13 +198,15 @@ static bool belongs_to_pending(const struct uvzk__future *part)
     return whole != NULL;
 }
 
-/* In whichever of its sessions. */
+/* Whether the part belongs to the client of this session, in whichever of its
+ * sessions. */
 static bool is_of(const struct uvzk__future *part, const struct uvzk__session *session)
 {
     return part->session != NULL && part->session->shell == session->shell;
 }
 
-/* 0, UVZK_ESTATE, UV_EINVAL, UV_EBUSY. A part that is alright is named. */
+/* Checks one part and marks it, so that the same part is found if it is listed twice.
+ * Returns 0, UVZK_ESTATE, UV_EINVAL or UV_EBUSY, and marks only at 0. */
 static int name(const uvzk_future_t *shell, const struct uvzk__session *session)
 {
     struct uvzk__future *part = uvzk__future_of(shell);
@@ -234,6 +250,7 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
         status = name(parts[named], *session);
         named += status == 0;
     }
+    /* The marks are only for the check. */
     while (named > 0) {
         uvzk__future_name(uvzk__future_of(parts[--named]), false);
     }
@@ -244,6 +261,7 @@ static void attach(struct combination *combination, size_t index,
                    struct uvzk__future *part)
 {
     if (part->combination != NULL) {
+        /* It leaves a combination that is done. */
         part->combination->kind->part_gone(part->combination, part);
     }
     uvzk__future_belongs(part, &combination->future, index);
@@ -252,7 +270,8 @@ static void attach(struct combination *combination, size_t index,
     combination->parts[index].status = UV_EAGAIN;
 }
 
-/* What is done already is counted in the order of the parts. */
+/* Counts the parts that are done already, in their order. A part that was done with 0 and
+ * has lost its hold since counts as failed. */
 static void count_done(struct combination *combination)
 {
     for (size_t i = 0; i < combination->count; i++) {
@@ -265,6 +284,8 @@ static void count_done(struct combination *combination)
     }
 }
 
+/* The parts are checked before anything is changed, so an error leaves them as they
+ * were. */
 static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t count,
                    size_t needed)
 {
@@ -291,11 +312,13 @@ static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t cou
     }
     (void)uvzk__future_begun(future, session, 0);
     count_done(combination);
+    /* May end the combination before any callback has been added: its status is known
+     * when the call returns. */
     decide(combination);
     return 0;
 }
 
-/* ------------------------------------------------------------- the public verbs */
+/* ------------------------------------------------------------- the public functions */
 
 int uvzk_future_n_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_t count,
                      size_t n)

@@ -1,3 +1,10 @@
+/* Futures: their states, their memory, their callbacks, and the public functions that
+ * work on a future of any call (future.h). The files of_*.c make futures and report the
+ * ends of their calls; combination.c makes futures of futures.
+ *
+ * A future that becomes done inside a callback of its call runs its own callbacks at
+ * once, while the result is known to be true. A future that becomes done by a call of the
+ * user, such as a cancel, or by its deadline, runs them at the end of the turn. */
 #include "future/future.h"
 
 #include <assert.h>
@@ -20,7 +27,7 @@ const struct uvzk__machine uvzk__future_machine = UVZK__MACHINE("future", table)
 
 const struct uvzk__future_kind uvzk__future_plain = {0};
 
-/* One who waits. */
+/* One callback that the user has added. */
 struct then {
     struct uvzk__link link;
     uvzk_future_cb cb;
@@ -32,7 +39,7 @@ static bool invariant_holds(const struct uvzk__future *future)
     return future->state != HOLDING || (future->shell != NULL && future->session != NULL);
 }
 
-/* The only writer of state. */
+/* The only writer of `state`. */
 static void move(struct uvzk__future *future, enum uvzk__future_state state)
 {
     future->state =
@@ -40,7 +47,7 @@ static void move(struct uvzk__future *future, enum uvzk__future_state state)
     assert(invariant_holds(future));
 }
 
-/* ------------------------------------------------------------------ its memory */
+/* ------------------------------------------------------------------ freeing */
 
 static void forget_thens(struct uvzk__link *thens)
 {
@@ -74,9 +81,10 @@ void uvzk__future_unref(struct uvzk__future *future)
     }
 }
 
-/* --------------------------------------------------------------------- telling */
+/* --------------------------------------------------------------------- reporting */
 
-/* Those who come while others are called are called next time. */
+/* Runs the callbacks that are in the list now. Those that a callback adds run next time.
+ * The loop ends if a callback drops the future. */
 static void deliver(struct uvzk__notification *notification)
 {
     struct uvzk__future *future =
@@ -86,6 +94,8 @@ static void deliver(struct uvzk__notification *notification)
     uvzk__list_move(&future->thens, &thens);
     uvzk__future_ref(future);
     while (future->shell != NULL && (link = uvzk__list_take(&thens)) != NULL) {
+        /* Copied and freed first, because the callback may do anything with the
+         * future. */
         struct then then = *UVZK__CONTAINER_OF(link, struct then, link);
         uvzk__free(UVZK__CONTAINER_OF(link, struct then, link));
         then.cb(future->shell, future->status, then.context);
@@ -94,6 +104,7 @@ static void deliver(struct uvzk__notification *notification)
     uvzk__future_unref(future);
 }
 
+/* A future that is done has no deadline any more. */
 static void stop_waiting(struct uvzk__future *future)
 {
     if (future->session != NULL) {
@@ -101,9 +112,10 @@ static void stop_waiting(struct uvzk__future *future)
     }
 }
 
-/* What the user sees of it from now on. What a callback has brought is told in it, while
- * it is true, to those who wait for this one and then to those who wait for its whole;
- * what a call has, soon. */
+/* Sets the status, which does not change any more. First the callbacks of this future
+ * run, then the combination that it is a part of is informed. in_callback: a callback of
+ * the call has brought the status, so they run at once, while it is true. Otherwise they
+ * run at the end of the turn. */
 static void settle(struct uvzk__future *future, int status, bool in_callback)
 {
     future->status = status;
@@ -118,7 +130,7 @@ static void settle(struct uvzk__future *future, int status, bool in_callback)
     }
 }
 
-/* ---------------------------------------------------------------- what moves it */
+/* ---------------------------------------------------------------- state changes */
 
 void uvzk__future_holding(struct uvzk__future *future)
 {
@@ -130,6 +142,8 @@ void uvzk__future_holding(struct uvzk__future *future)
 
 void uvzk__future_over(struct uvzk__future *future, int status)
 {
+    /* The state says what the end means: PENDING, a result; HOLDING, a loss; LEAVING,
+     * nothing that the user does not know. */
     unsigned before = future->state;
 
     move(future, OVER);
@@ -144,15 +158,19 @@ void uvzk__future_over(struct uvzk__future *future, int status)
 
 void uvzk__future_give_up(struct uvzk__future *future, int status)
 {
+    /* LEAVING or OVER: it has been given up or has ended already. */
     if (future->state != PENDING && future->state != HOLDING) {
         return;
     }
     bool pending = future->state == PENDING;
 
     move(future, LEAVING);
+    /* The status of a HOLDING future stays 0. */
     if (pending) {
         settle(future, status, false);
     }
+    /* If withdraw returns false, the call is still under way and calls
+     * uvzk__future_over(). */
     if (future->kind->withdraw != NULL && future->kind->withdraw(future)) {
         move(future, OVER);
     }
@@ -164,7 +182,7 @@ static void deadline_due(struct uvzk__timer *timer)
                          UV_ETIMEDOUT);
 }
 
-/* --------------------------------------------------------------- begin and end */
+/* --------------------------------------------------------------- making and ending */
 
 int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
                      size_t size, struct uvzk__future **made)
@@ -194,6 +212,7 @@ int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
 int uvzk__future_begun(struct uvzk__future *future, struct uvzk__session *session,
                        int status)
 {
+    /* The call has failed at once: the shell stays unused. */
     if (status != 0) {
         free_future(future);
         return status;
@@ -209,7 +228,7 @@ void uvzk__futures_init(struct uvzk__futures *futures)
     uvzk__list_init(&futures->all);
 }
 
-/* Whoever still waits waits for the client's own end. */
+/* Only futures of the client's own close can still be pending here. */
 void uvzk__futures_session_gone(struct uvzk__session *session)
 {
     struct uvzk__link *link;
@@ -237,7 +256,7 @@ struct uvzk__future *uvzk__future_done(const uvzk_future_t *shell,
     return future == NULL || future->kind != kind || future->status != 0 ? NULL : future;
 }
 
-/* ------------------------------------------------------------ the public verbs */
+/* ------------------------------------------------------------ the public functions */
 
 int uvzk_future_status(const uvzk_future_t *shell)
 {
@@ -261,6 +280,7 @@ int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
         return uvzk__refuse(UVZK_ESTATE, "future is not in use");
     }
     bool done = future->status != UV_EAGAIN;
+    /* No loop would run the callback. */
     if (done && future->session == NULL) {
         return uvzk__refuse(UVZK_ECLOSED, "future: its client has gone");
     }
@@ -278,7 +298,7 @@ int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
     return 0;
 }
 
-/* 0 of a pending one; else what is told to who would change it. */
+/* 0 if the future is pending; otherwise the code for a call that would change it. */
 static int check_pending(const uvzk_future_t *shell)
 {
     const struct uvzk__future *future = uvzk__future_of(shell);
@@ -324,6 +344,7 @@ void uvzk_future_drop(uvzk_future_t *shell)
     if (future == NULL) {
         return;
     }
+    /* The shell is the caller's from here on; no callback runs any more. */
     shell->impl = NULL;
     future->shell = NULL;
     forget_thens(&future->thens);
@@ -335,6 +356,7 @@ void uvzk_future_drop(uvzk_future_t *shell)
     } else {
         uvzk__future_give_up(future, UV_ECANCELED);
     }
+    /* The combination counts the part as failed, or as lost. */
     if (future->combination != NULL) {
         future->combination->kind->part_gone(future->combination, future);
     }

@@ -1,16 +1,16 @@
-/* A future: what becomes of one call, made of the public verbs and their callbacks. What
- * the user sees of it, its status, is settled when it leaves PENDING; the rest is about
- * what is under way beneath.
+/* A future: the result of one call as an object, made of the public functions and their
+ * callbacks. Its status, which is what the user sees, is set once, when it leaves
+ * PENDING. The other states are about the call below it.
  *
  *   PENDING --- the call has ended -------------------------> OVER
  *     |  \                                                     ^ ^
- *     |   `--- it has got something to keep ---> HOLDING ------' |
- *     |                                            |  it is gone |
+ *     |   `--- it has something to keep -------> HOLDING ------' |
+ *     |                                            |  it is lost |
  *     `------------ given up ---> LEAVING <--------'             |
  *                                    `------ the call has ended -'
  *
- * HOLDING: an acquire has its hold, a combination its winners. OVER: nothing is under way;
- * it is freed once it has been dropped as well. */
+ * HOLDING: an acquire has its hold, a combination has its winners. OVER: nothing is under
+ * way. The future is freed when it is OVER, has been dropped and has no references. */
 #ifndef UVZK_FUTURE_H
 #define UVZK_FUTURE_H
 
@@ -28,74 +28,89 @@ extern const struct uvzk__machine uvzk__future_machine;
 
 struct uvzk__future;
 
-/* How the calls differ. Each may be NULL. */
+/* How the futures of different calls differ. Each member may be NULL. */
 struct uvzk__future_kind {
-    /* It is LEAVING: ends what is under way, or gives back what it has. True: that is
-     * done; false, and if NULL: uvzk__future_over() will be called. */
+    /* The future is LEAVING: ends the call, or gives back what the future keeps. Returns
+     * true if that is done. If it returns false or is NULL, uvzk__future_over() will be
+     * called later. */
     bool (*withdraw)(struct uvzk__future *);
-    /* It is dropped HOLDING, and takes leave of what it has; it is OVER then. NULL:
-     * it is given up. */
+    /* The future is dropped while HOLDING: detaches it from what it keeps, and the future
+     * is OVER. NULL: a dropped future is given up. */
     void (*leave)(struct uvzk__future *);
-    /* Frees what it keeps beside itself. */
+    /* The future is freed: frees what it keeps outside of its own memory. */
     void (*freed)(struct uvzk__future *);
-    /* Of a combination: a part is done; one that was done with 0 has lost what it had; it
-     * is dropped, or becomes another combination's. */
+    /* Of a combination only. part_done: a part is done. part_lost: a part that was done
+     * with 0 has lost what it kept. part_gone: a part is dropped, or becomes a part of
+     * another combination. */
     void (*part_done)(struct uvzk__future *, struct uvzk__future *part);
     void (*part_lost)(struct uvzk__future *, struct uvzk__future *part, int reason);
     void (*part_gone)(struct uvzk__future *, struct uvzk__future *part);
-    /* Done with 0, it still has what it is for. NULL: that cannot be lost. */
+    /* Of a future that is done with 0: whether it still has what it keeps. NULL: it
+     * cannot lose that. */
     bool (*holds)(const struct uvzk__future *);
-    bool outlives; /* its client's end is what it waits for */
+    bool outlives; /* it waits for the end of its client, and outlives the client */
 };
 
 struct uvzk__future {
-    uvzk_future_t *shell;          /* NULL once dropped */
-    struct uvzk__session *session; /* NULL once that has gone */
+    uvzk_future_t *shell;          /* the user's struct; NULL once dropped */
+    struct uvzk__session *session; /* NULL once its client has ended */
     const struct uvzk__future_kind *kind;
-    struct uvzk__link of_session; /* on session->futures->all */
-    struct uvzk__link thens;      /* to be called back */
+    struct uvzk__link of_session; /* in session->futures->all */
+    struct uvzk__link thens; /* callbacks that the user has added and that have not run */
+    /* Runs the callbacks. */
     struct uvzk__notification notification;
+    /* Of uvzk_future_deadline. */
     struct uvzk__timer deadline;
-    struct uvzk__future *combination; /* the combination that it is a part of; or NULL */
-    size_t index;                     /* in it */
+    struct uvzk__future *combination; /* the combination that it is a part of, or NULL */
+    size_t index;                     /* of the part in that combination */
     int status;                       /* UV_EAGAIN while PENDING */
     uint8_t state;                    /* enum uvzk__future_state */
-    uint8_t depth;                    /* of combinations inside one another */
-    uint8_t refs;                     /* not to be freed meanwhile */
-    bool listed;                      /* as a part, in a call that combines */
+    uint8_t depth; /* of combinations inside one another; 0: no combination */
+    uint8_t refs;  /* it is not freed before this is 0 */
+    bool listed;   /* it has been seen in the list of parts of the running call */
 };
 
-/* Of a call that cannot be taken back, and of which nothing is kept but its status. */
+/* The kind of calls that cannot be cancelled and keep nothing but a status. */
 extern const struct uvzk__future_kind uvzk__future_plain;
 
-/* Of a client. */
+/* One for each session. */
 struct uvzk__futures {
+    /* The futures of this session that have not been freed. */
     struct uvzk__link all;
 };
 
 void uvzk__futures_init(struct uvzk__futures *);
-/* The client goes, everything has been told. */
+/* The client ends, after all callbacks have run: the futures that the user still has lose
+ * their session. */
 void uvzk__futures_session_gone(struct uvzk__session *);
 
-/* A new one of `size` bytes, which begin with struct uvzk__future, for this shell: 0,
- * UV_EINVAL, UV_EBUSY, UV_ENOMEM. */
+/* Makes a future of `size` bytes, which begin with struct uvzk__future, for this shell.
+ * The shell does not refer to it yet. Returns 0, UV_EINVAL, UV_EBUSY or UV_ENOMEM. */
 int uvzk__future_new(uvzk_future_t *, const struct uvzk__future_kind *, size_t size,
                      struct uvzk__future **);
-/* What its call has returned. 0: from now on the shell is in use; else it is freed. */
+/* Passes on what the call has returned. 0: from now on the shell is in use. Otherwise the
+ * future is freed. Returns the status. The session must not be NULL if the status is
+ * 0. */
 int uvzk__future_begun(struct uvzk__future *, struct uvzk__session *, int status);
 
-/* From a callback. PENDING: it is done with 0, and has something to keep. */
+/* Called from a callback of the call, in PENDING: the future is done with 0, and has
+ * something to keep. Runs the user's callbacks. */
 void uvzk__future_holding(struct uvzk__future *);
-/* Likewise. Its call has ended, or what it kept is gone. */
+/* Called from a callback of the call: the call has ended, or what the future kept is
+ * lost. Runs the user's callbacks if the future was PENDING. The future may have been
+ * freed when it returns. */
 void uvzk__future_over(struct uvzk__future *, int status);
-/* PENDING: done with this status; HOLDING: what it has is given back. */
+/* Cancels the call of a PENDING future, which is done with this status, or gives back
+ * what a HOLDING future keeps. Does nothing in other states. */
 void uvzk__future_give_up(struct uvzk__future *, int status);
 
-/* It is not freed before it is unpinned: around callbacks of the user's. */
+/* The future is not freed between ref and unref. Used around user callbacks, which may
+ * drop it. */
 void uvzk__future_ref(struct uvzk__future *);
 void uvzk__future_unref(struct uvzk__future *);
 
-/* It is the part with this index of a combination; or of none, NULL. */
+/* Makes the future the part of this index of a combination, or with NULL the part of
+ * none. */
 static inline void uvzk__future_belongs(struct uvzk__future *part,
                                         struct uvzk__future *whole, size_t index)
 {
@@ -103,13 +118,13 @@ static inline void uvzk__future_belongs(struct uvzk__future *part,
     part->index = index;
 }
 
-/* Named as a part in a call that combines, or no longer. */
+/* Marks the future as seen in the list of parts of a call, or removes the mark. */
 static inline void uvzk__future_name(struct uvzk__future *part, bool named)
 {
     part->listed = named;
 }
 
-/* It is further out than its part. */
+/* Makes the combination at least one level deeper than its part. */
 static inline void uvzk__future_contains(struct uvzk__future *whole,
                                          const struct uvzk__future *part)
 {
@@ -118,9 +133,9 @@ static inline void uvzk__future_contains(struct uvzk__future *whole,
     }
 }
 
-/* Of a shell; NULL if it is not in use. */
+/* The future of a shell; NULL if the shell is not in use. */
 struct uvzk__future *uvzk__future_of(const uvzk_future_t *);
-/* Likewise, of this kind, and done with 0; else NULL. */
+/* The same, but NULL also if the future is of another kind or is not done with 0. */
 struct uvzk__future *uvzk__future_done(const uvzk_future_t *,
                                        const struct uvzk__future_kind *);
 

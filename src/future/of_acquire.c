@@ -1,4 +1,5 @@
-/* The future of an acquire, which keeps the hold. */
+/* uvzk_lock_acquire_future. The future contains the hold. Dropping it cancels the acquire
+ * or releases the hold. */
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "claim/lock.h"
@@ -8,7 +9,8 @@ struct acquiring {
     struct uvzk__future future;
     uvzk_hold_t hold;
     uvzk_hold_lost_cb lost_cb;
-    uvzk_hold_release_cb release_cb; /* of the user's release, if that is overheard */
+    /* Of a release that the user has begun, if it is intercepted; else NULL. */
+    uvzk_hold_release_cb release_cb;
 };
 
 static struct acquiring *of(uvzk_hold_t *hold)
@@ -29,6 +31,7 @@ static void lost(uvzk_hold_t *hold, int reason)
 {
     struct acquiring *acquiring = of(hold);
 
+    /* lost_cb uses the hold, which is in the future's memory. */
     uvzk__future_ref(&acquiring->future);
     uvzk__future_over(&acquiring->future, reason);
     acquiring->lost_cb(hold, reason);
@@ -40,7 +43,8 @@ static void released(uvzk_hold_t *hold, int status)
     uvzk__future_over(&of(hold)->future, status);
 }
 
-/* The user has begun the release, and knows the hold until its callback. */
+/* The user has begun the release and uses the hold until its own callback. So that
+ * callback runs first, and the future is OVER after it. */
 static void overheard(uvzk_hold_t *hold, int status)
 {
     of(hold)->release_cb(hold, status);
@@ -52,10 +56,13 @@ static bool withdraw(struct uvzk__future *future)
     struct acquiring *acquiring = UVZK__CONTAINER_OF(future, struct acquiring, future);
     uvzk_hold_t *hold = &acquiring->hold;
 
+    /* One of the two succeeds unless the hold is lost or is being released already. */
     if (uvzk_hold_cancel(hold) == 0 || uvzk_hold_release(hold, released) == 0) {
         return false;
     }
     acquiring->release_cb = uvzk__hold_intercept_release(hold, overheard);
+    /* True: the hold has ended. Otherwise a callback is still due, which ends the
+     * future. */
     return hold->impl == NULL;
 }
 

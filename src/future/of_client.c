@@ -1,8 +1,11 @@
-/* The futures of what can be asked of a client. */
+/* The futures of calls on a client: look, read and revoke. Closing is in
+ * client/close_future.c. */
 #include "base/memory.h"
 #include "base/refusal.h"
 #include "future/future.h"
 
+/* The client's first session. NULL if the client is not initialized; then the call fails,
+ * and the session is not used. */
 static struct uvzk__session *session_of(const uvzk_client_t *shell)
 {
     return shell == NULL ? NULL : shell->impl;
@@ -10,13 +13,14 @@ static struct uvzk__session *session_of(const uvzk_client_t *shell)
 
 /* ----------------------------------------------------------------------- read */
 
-/* Of a read, and of a look, which has the stat as well. */
+/* Of a read or a look. The data are copied, because the callback only borrows them. */
 struct reading {
     struct uvzk__future future;
     uvzk_read_t request;
     void *data;
     size_t length;
     uvzk_stat_t stat;
+    /* It is a look that is done with 0. */
     bool has_stat;
 };
 
@@ -44,6 +48,7 @@ static void was_read(uvzk_read_t *request, int status, const void *data, size_t 
     uvzk__future_over(&read->future, status);
 }
 
+/* A look is a read that also returns the stat. */
 static void was_looked_at(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                           const void *data, size_t length)
 {

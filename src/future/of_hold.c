@@ -1,4 +1,4 @@
-/* The futures of what can be done with a hold. */
+/* The futures of calls on a hold: release, verify and write. */
 #include <stdint.h>
 
 #include "claim/acquisition.h"
@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------------------- release */
 
-/* A hold that is being released knows the future of that. */
+/* A hold that is being released refers to the future of its release by reserved[0]. */
 static void released(uvzk_hold_t *hold, int status)
 {
     uvzk__future_over(hold->reserved[0], status);
@@ -22,6 +22,7 @@ int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *shell)
     }
     status = uvzk_hold_release(hold, released);
     if (status == 0) {
+        /* No callback runs inside uvzk_hold_release, so this is early enough. */
         hold->reserved[0] = future;
     }
     return uvzk__future_begun(future, uvzk__hold_session(hold), status);
@@ -59,9 +60,12 @@ int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *shell)
 struct writing {
     struct uvzk__future future;
     uvzk_write_t request;
+    /* Index of the operation that failed; SIZE_MAX: none, or not known. */
     size_t refused;
 };
 
+/* All members are NULL. It is a kind of its own so that uvzk_future_refused recognizes
+ * it. */
 static const struct uvzk__future_kind writing = {0};
 
 static void written(uvzk_write_t *request, int status, size_t failed)

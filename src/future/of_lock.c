@@ -1,4 +1,5 @@
-/* The futures of what can be asked of a lock, acquiring apart. */
+/* The futures of calls on a lock: participants, run and close. Acquiring is in
+ * of_acquire.c. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -11,7 +12,7 @@
 struct participants_result {
     struct uvzk__future future;
     uvzk_participants_t request;
-    const char **paths; /* the texts stand behind them, in one piece */
+    const char **paths; /* one allocation: the pointers, then the texts */
     size_t count, holding;
 };
 
@@ -27,10 +28,11 @@ static void free_paths(struct uvzk__future *future)
 
 static const struct uvzk__future_kind participants = {.freed = free_paths};
 
-/* NULL: out of memory. */
+/* Copies the paths, which the callback only borrows, into one allocation. NULL: out of
+ * memory. */
 static const char **copy_paths(const char *const *paths, size_t count)
 {
-    size_t size = count * sizeof(paths[0]) + 1; /* never nothing at all */
+    size_t size = count * sizeof(paths[0]) + 1; /* not 0 even without paths */
 
     for (size_t i = 0; i < count; i++) {
         size += strlen(paths[i]) + 1;
@@ -104,7 +106,8 @@ struct run {
     uvzk_locker_t locker;
 };
 
-/* Work that goes on ends when it likes. */
+/* Cancels an acquire that is still pending. If the user's function is running, nothing is
+ * done: the future is OVER when that function has finished and the lock is released. */
 static bool withdraw(struct uvzk__future *future)
 {
     (void)uvzk_hold_cancel(&UVZK__CONTAINER_OF(future, struct run, future)->locker.hold);
@@ -129,6 +132,7 @@ int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
         return status;
     }
     struct run *run = UVZK__CONTAINER_OF(future, struct run, future);
+    /* locked_cb finds the future by it. */
     run->locker.data = shell;
     status = uvzk_lock_run(lock, &run->locker, options, locked_cb, unlocked);
     return uvzk__future_begun(future, uvzk__lock_session(lock), status);
@@ -136,7 +140,7 @@ int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
 
 /* ---------------------------------------------------------------------- close */
 
-/* A lock that is closing knows the future of that. */
+/* A lock that is closing refers to the future of its close by reserved[0]. */
 static void closed(uvzk_lock_t *lock)
 {
     uvzk__future_over(lock->reserved[0], 0);

@@ -1,4 +1,4 @@
-/* The futures of what can be done with a shared value, or count. */
+/* The futures of calls on a shared value or a shared count: set, try_set and close. */
 #include "future/future.h"
 #include "value/shared_value.h"
 
@@ -9,13 +9,14 @@ struct setting {
     uvzk_set_t request;
 };
 
+/* The set's callback ends the future. */
 static void was_set(uvzk_set_t *request, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(request, struct setting, request)->future,
                       status);
 }
 
-/* A new one, and its request. */
+/* Makes a future of a set, and returns its request too. */
 static int new_setting(uvzk_future_t *shell, struct uvzk__future **future,
                        uvzk_set_t **request)
 {
@@ -39,6 +40,7 @@ int uvzk_shared_value_set_future(uvzk_shared_value_t *value, uvzk_future_t *shel
         return status;
     }
     status = uvzk_shared_value_set(value, request, data, length, was_set);
+    /* If the call has failed, this frees the future and returns the code. */
     return uvzk__future_begun(future, uvzk__shared_value_session(value), status);
 }
 
@@ -92,7 +94,7 @@ int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count, uvzk_future_t *
 
 /* ---------------------------------------------------------------------- close */
 
-/* What is closing knows the future of that. */
+/* A value or count that is closing refers to the future of its close by reserved[0]. */
 static void value_closed(uvzk_shared_value_t *value)
 {
     uvzk__future_over(value->reserved[0], 0);

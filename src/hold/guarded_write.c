@@ -1,5 +1,10 @@
-/* The user's multi with a check of every znode of a hold in front: all of it is done,
- * and the hold stood at that moment, or nothing is. */
+/* uvzk_hold_write: the user's operations in one multi, behind a check of every znode of
+ * the hold. ZooKeeper executes all operations of a multi or none. So either all of the
+ * user's operations are done and the hold's znodes existed at that moment, or nothing is
+ * done.
+ *
+ * The operations are copied into the request, so the caller's memory is free when the
+ * call returns. node_checks.c builds the checks and sends the multi. */
 #include <string.h>
 
 #include "base/path.h"
@@ -9,15 +14,17 @@
 #include "hold/node_checks.h"
 #include "recipes/driver_directory.h"
 
-#define OP_BYTES 40U /* of an operation without its path, data and ACL, at most */
+#define OP_BYTES 40U /* at most, what an operation needs besides its path, data and ACL */
 
-/* What an operation behind the checks points to. */
+/* Copies of what one of the user's operations points to, until the reply. data: NULL if
+ * there is none. */
 struct copy {
     char *path;
     void *data;
     struct uvzk__acl acl;
 };
 
+/* One write under way: shell->impl refers to it until the callback. */
 struct guarded_write {
     uvzk_write_t *shell;
     uvzk_write_cb cb;
@@ -76,7 +83,8 @@ static int check_ops(const struct uvzk__session *session, const uvzk_write_op_t 
     return 0;
 }
 
-/* A check cannot tell one znode of a fixed name from the next. */
+/* A znode with a fixed name may be deleted and created anew by another client, and a
+ * check would not notice that. So a hold with such a znode cannot guard a write. */
 static bool can_be_checked(const struct uvzk__node_checks *node_checks)
 {
     for (size_t i = 0; i < node_checks->count; i++) {
@@ -89,7 +97,8 @@ static bool can_be_checked(const struct uvzk__node_checks *node_checks)
     return true;
 }
 
-/* All of it: the checks and the ACLs too. */
+/* Whether the whole request fits, with the checks and the ACLs. A request beyond
+ * jute.maxbuffer would cost the connection. */
 static bool fits(const struct uvzk__node_checks *node_checks, size_t behind)
 {
     size_t bytes = 0;
@@ -167,8 +176,10 @@ static void written(struct uvzk__node_checks *node_checks,
 
     (void)reply;
     if (status == UVZK_EEXPIRED) {
-        status = UVZK_ECONNLOSS; /* it may have been done before the session ended */
+        /* The server may have executed it before the session ended. */
+        status = UVZK_ECONNLOSS;
     }
+    /* Before the callback, which may use the shell for the next write. */
     free_write(write);
     shell->impl = NULL;
     cb(shell, status, failed);

@@ -1,4 +1,8 @@
-/* All that is pending or held through a client's locks. */
+/* uvzk_client_each_hold: the list of all pending acquires and holds of a client, in the
+ * order of its sessions, their locks and the claims of each lock. The callback must not
+ * change anything while the walk goes on. An acquire that has ended and a hold that is
+ * being released are not listed: they have left their claim, or their claim has left the
+ * lock. */
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
@@ -13,6 +17,7 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
     struct uvzk__wait_reason reason;
 
     uvzk__claim_wait_reason(claim, UVZK__WAIT_REASON_COUNTED_MAX, &reason);
+    /* The text of the predecessor is valid until the next entry. */
     char *path =
         uvzk__claims_user_text(claim->session, uvzk__wait_reason_path_size(&reason));
     if (path == NULL) {

@@ -1,5 +1,7 @@
-/* Questions to the server on behalf of the user: whether a hold is really held, and
- * what a znode's data are. One request each; the answer goes straight to the user. */
+/* Questions that are answered by the server: uvzk_hold_verify asks whether a hold is
+ * really held, uvzk_client_read and uvzk_client_look read a znode. Verify sends a multi
+ * with checks (node_checks.c), the others send one get. The user's callback runs as soon
+ * as the reply arrives, not at the end of the turn. Nothing is repeated. */
 #include <string.h>
 
 #include "base/path.h"
@@ -17,6 +19,7 @@ struct verify_request {
     uvzk_verify_cb cb;
 };
 
+/* A contender may have lost its grant while the request was under way. */
 static bool all_held(const struct uvzk__node_checks *node_checks)
 {
     for (size_t i = 0; i < node_checks->count; i++) {
@@ -30,6 +33,8 @@ static bool all_held(const struct uvzk__node_checks *node_checks)
 static void verified(struct uvzk__node_checks *node_checks,
                      const struct uvzk__reply *reply, int status, size_t failed)
 {
+    /* Copied, because the memory is freed before the callback, which may use the shell
+     * again. */
     struct verify_request verify_request = *(struct verify_request *)node_checks->data;
 
     (void)reply;
@@ -76,8 +81,11 @@ struct read_query {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
     uvzk_read_t *shell;
-    uvzk_read_cb read_cb; /* one of the two */
+    /* One of the two callbacks is set, the other is NULL. */
+    uvzk_read_cb read_cb; /* of uvzk_client_read */
+    /* of uvzk_client_look */
     uvzk_look_cb look_cb;
+    /* A copy of the caller's path. */
     char path[];
 };
 
@@ -98,6 +106,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     const void *data = seen ? reply->data : NULL;
     size_t length = seen ? reply->data_length : 0;
 
+    /* Before the user's callback, because the reply may prove the session. */
     uvzk__answered(query->session, rpc, reply->status, false);
     uvzk__free(query);
     shell->impl = NULL;
@@ -109,7 +118,8 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
-/* One of the callbacks is NULL; if both are, the caller gave none. */
+/* Begins a read or a look, depending on which callback is given. Both are NULL only if
+ * the caller gave none. */
 static int begin_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
                       const char *node_path, uvzk_read_cb read_cb, uvzk_look_cb look_cb)
 {
@@ -137,6 +147,8 @@ static int begin_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
         return UV_ENOMEM;
     }
     memcpy(query->path, node_path, length);
+    /* The server of another session may not have seen the newest znodes of this client
+     * yet. */
     query->session = uvzk__session_of_node(session, query->path);
     query->shell = shell;
     query->read_cb = read_cb;

@@ -1,9 +1,10 @@
-/* Curator's Locker: acquire, let the user work, release. Made of the public verbs
- * alone, so that it works with every recipe.
+/* Curator's Locker: acquire the lock, run the user's function, release the lock. It uses
+ * only public functions, so it works with every recipe. unlocked_cb runs once in any
+ * case.
  *
- *   asked for --> locked_cb --> uvzk_locker_done --> released --> unlocked_cb
- *      |             |                                              ^
- *      `- refused ---+- lost ---------------------------------------'  */
+ *   pending --> locked_cb --> uvzk_locker_done --> released --> unlocked_cb
+ *      |            |                                               ^
+ *      `- refused --+- lost ----------------------------------------' */
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/refusal.h"
@@ -14,6 +15,7 @@ struct locker {
     uvzk_locker_unlocked_cb unlocked_cb;
 };
 
+/* The last callback, whichever it is: refused, lost or released. */
 static void over(uvzk_hold_t *hold, int status)
 {
     uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
@@ -21,6 +23,7 @@ static void over(uvzk_hold_t *hold, int status)
     uvzk_locker_unlocked_cb unlocked_cb = locker->unlocked_cb;
 
     shell->impl = NULL;
+    /* Before the callback, which may use the shell again. */
     uvzk__free(locker);
     unlocked_cb(shell, status);
 }
@@ -58,6 +61,7 @@ int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
         uvzk__free(locker);
         return status;
     }
+    /* No callback runs inside uvzk_lock_acquire, so this is early enough. */
     shell->impl = locker;
     return 0;
 }

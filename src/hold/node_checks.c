@@ -1,3 +1,6 @@
+/* Multis that check that the znodes of a hold exist (node_checks.h). hold_query.c sends
+ * checks alone; guarded_write.c sends them with the user's operations behind them. A
+ * reply of 0 also counts as a sighting of each znode (last_seen.h). */
 #include "hold/node_checks.h"
 
 #include "directory/contender.h"
@@ -17,6 +20,7 @@ static void add_check(struct uvzk__node_checks *node_checks,
     node_checks->contenders[node_checks->count++] = contender;
 }
 
+/* At least as many as there will be checks: a ticket is counted here, but not checked. */
 static size_t count_of(const struct uvzk__claim *claim)
 {
     const struct uvzk__claim *member;
@@ -37,6 +41,7 @@ static void add_checks(struct uvzk__node_checks *node_checks,
 
     for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
          link = uvzk__ring_next(&claim->contenders, link)) {
+        /* A ticket is not part of the hold. */
         if (!contender_at(link)->ticket) {
             add_check(node_checks, contender_at(link));
         }
@@ -48,8 +53,9 @@ static void add_checks(struct uvzk__node_checks *node_checks,
     }
 }
 
-/* Checks may be asked for in any session: one that is connected, if one of theirs is. The
- * claim's own may have none of them, if it has members. */
+/* Any session of the client may send the checks: the first connected one of those that
+ * the znodes belong to, else the first. The claim's own session may own none of the
+ * znodes, if the claim has members. */
 static void choose_session(struct uvzk__node_checks *node_checks)
 {
     bool connected = false;
@@ -102,13 +108,14 @@ void uvzk__node_checks_free(struct uvzk__node_checks *node_checks)
 
 static void send_next(struct uvzk__node_checks *node_checks);
 
-/* How many of the checks are in the request under way. */
+/* How many checks are in the request under way. */
 static size_t checks_in_request(const struct uvzk__node_checks *node_checks)
 {
     return node_checks->rpc.op_count - node_checks->extra_ops;
 }
 
-/* The end of a session in which none of them is says nothing of them. */
+/* The status for the caller. The end of a session that owns none of the znodes says
+ * nothing about them. */
 static int told(const struct uvzk__node_checks *node_checks, int status, bool absent)
 {
     return absent                                                       ? UVZK_EDELETED
@@ -123,13 +130,17 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender **called = &node_checks->contenders[node_checks->checked];
     size_t count = checks_in_request(node_checks);
     bool absent = reply->status == UVZK_ENONODE && reply->failed_op < count;
+    /* The failed operation is one of the caller's. */
     bool behind = reply->failed_op >= count && reply->failed_op < rpc->op_count;
 
     uvzk__answered(node_checks->session, rpc, reply->status, true);
+    /* The quorum says that this znode does not exist. */
     if (absent && !called[reply->failed_op]->ended) {
         uvzk__contender_missing(called[reply->failed_op]);
     }
     for (size_t i = 0; reply->status == 0 && i < count; i++) {
+        /* Stamps are numbers of this session's requests, so they mean nothing to a
+         * contender of another session. */
         if (!called[i]->ended && uvzk__session_of(called[i]) == node_checks->session) {
             uvzk__last_seen_set(called[i], node_checks->stamp);
         }
@@ -148,6 +159,7 @@ static void send_next(struct uvzk__node_checks *node_checks)
 {
     size_t count = node_checks->count - node_checks->checked;
 
+    /* With operations behind the checks everything must be in one transaction. */
     if (node_checks->extra_ops == 0 && count > UVZK__NODE_CHECKS_MAX) {
         count = UVZK__NODE_CHECKS_MAX;
     }
@@ -155,6 +167,7 @@ static void send_next(struct uvzk__node_checks *node_checks)
     node_checks->rpc.ops = &node_checks->ops[node_checks->checked];
     node_checks->rpc.op_count = count + node_checks->extra_ops;
     uvzk__submit(node_checks->session, &node_checks->rpc);
+    /* The stamp of the request that was just submitted. */
     node_checks->stamp = uvzk__stamp(&node_checks->session->submissions);
 }
 

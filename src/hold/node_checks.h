@@ -1,12 +1,12 @@
-/* A request that asks whether all the znodes of a claim stand: a multi with a check
- * of each, and with more operations behind them if need be. A quorum must agree to
- * it, so it proves the session too. With nothing behind the checks there are several
- * such requests, one after the other, if the znodes are many: one of thousands may be
- * too long for a server.
+/* Checks whether all the znodes of a claim exist: a multi with a check of each znode, and
+ * with more operations behind the checks if the caller has any. A quorum must accept a
+ * multi, so a reply of 0 proves the session too. Without further operations, many znodes
+ * are checked by several multis, one after the other, because one with thousands of
+ * checks may be too long for a server.
  *
- *   made --- called ---> under way --- replied ---> done(), then freed
- *                          ^  |
- *                          `--' there are more to be called */
+ *   made --- send ---> under way --- replied ---> done(), then freed
+ *                        ^  |
+ *                        `--' more checks are left */
 #ifndef UVZK_NODE_CHECKS_H
 #define UVZK_NODE_CHECKS_H
 
@@ -14,39 +14,45 @@
 
 struct uvzk__node_checks;
 
-/* status: the reply's. ENONODE of one of the checks is UVZK_EDELETED here; UVZK_EEXPIRED is
- * of a session that one of the znodes ends with, else it is UVZK_ECONNLOSS. failed:
- * index among the operations behind the checks, SIZE_MAX when none is to blame. */
+/* Called once, with the result. status: the reply's, with two changes. UVZK_ENONODE from
+ * one of the checks becomes UVZK_EDELETED. UVZK_EEXPIRED is reported only if the session
+ * that ended owned one of the znodes; otherwise it becomes UVZK_ECONNLOSS. failed: the
+ * index of the failed operation among those behind the checks; SIZE_MAX if none of them
+ * failed. */
 typedef void (*uvzk__node_checks_done)(struct uvzk__node_checks *,
                                        const struct uvzk__reply *, int status,
                                        size_t failed);
 
 struct uvzk__node_checks {
     struct uvzk__rpc rpc;
-    struct uvzk__session *session; /* one of the sessions that the znodes are in */
+    struct uvzk__session *session; /* the session that sends the checks */
     uvzk__node_checks_done done;
-    void *data;                          /* the caller's */
-    struct uvzk__op *ops;                /* the checks, then room for those behind */
-    struct uvzk__contender **contenders; /* pinned */
-    size_t count;                        /* of checks */
-    size_t checked;                      /* of those, answered by earlier requests */
-    size_t extra_ops;                    /* operations after the checks */
-    uint64_t stamp;                      /* of the submission */
-    bool ends_with_session; /* one of them does, with that in which it is asked */
+    void *data;           /* for the caller's use */
+    struct uvzk__op *ops; /* the checks, then the operations behind them */
+    /* Of the checks, in their order; each is referenced. */
+    struct uvzk__contender **contenders;
+    size_t count;     /* how many checks there are */
+    size_t checked;   /* how many of them earlier requests have answered */
+    size_t extra_ops; /* how many operations are behind the checks */
+    uint64_t stamp;   /* of the request under way (submission.h) */
+    /* One of the znodes is ephemeral and belongs to `session`. */
+    bool ends_with_session;
 };
 
-/* A rollcall of those of the claim's contenders that are not tickets, with room for so
- * many operations more behind the checks. NULL when out of memory. */
+/* Makes the checks of all contenders of the claim and of its members, without tickets,
+ * with room for `room` more operations behind them. NULL: out of memory. */
 struct uvzk__node_checks *uvzk__node_checks_new(struct uvzk__claim *, size_t room);
 
-/* So many checks at most in a request that has nothing behind them. */
+/* At most this many checks are in a request that has nothing behind them. */
 #define UVZK__NODE_CHECKS_MAX 256U
 
-/* Sends it, with so many operations behind the checks; done() is called when it is over. */
+/* Sends the checks, with `behind` operations that the caller has filled in behind them.
+ * done() is called once, never inside this call. The struct is freed after done() has
+ * returned. */
 void uvzk__node_checks_send(struct uvzk__node_checks *, size_t behind,
                             uvzk__node_checks_done done, void *data);
 
-/* Frees one that has not been sent. */
+/* Frees checks that have not been sent. */
 void uvzk__node_checks_free(struct uvzk__node_checks *);
 
 #endif

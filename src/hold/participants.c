@@ -1,9 +1,9 @@
-/* Who takes part in a lock: the children of its directories, listed once. What they
- * are to the lock is its kind's to say (lock.h):
+/* uvzk_lock_participants: who holds a lock or waits for it, of any client and library.
+ * The directories of the lock are listed once. The lock's kind decides what each child is
+ * to the lock (lock_kind.classify).
  *
- *   directories() --> one listing each --> the contenders among the children, by
- *   directory and number --> judge() --> told
- */
+ *   directories() --> one listing each --> the contenders among the children, sorted
+ *   by directory and place --> classify() --> the user's callback */
 #include <stdlib.h>
 
 #include "base/path.h"
@@ -23,19 +23,21 @@ struct listing {
 };
 
 struct participants_query {
-    struct uvzk__lock *lock; /* not closed before this is over */
+    struct uvzk__lock *lock; /* referenced: its close callback waits for this query */
+    /* The user's struct. It refers to this query until the callback. */
     uvzk_participants_t *shell;
     uvzk_participants_cb cb;
     struct listing listings[UVZK__PARTICIPANT_DIRECTORIES_MAX];
-    size_t outstanding; /* listings */
+    size_t outstanding; /* listings that have no reply yet */
+    /* All contenders found so far; each owns its path. */
     struct uvzk__participant *participants;
     size_t count;
-    int status; /* the first failure */
+    int status; /* the first failure of a listing; 0: none */
 };
 
 /* -------------------------------------------------------------------- listings */
 
-/* Whether the child is a contender: then *out is all but its path. */
+/* Whether the child is a contender. *out gets everything but its path. */
 static bool parse_child(const struct listing *listing, const char *name,
                         struct uvzk__participant *out)
 {
@@ -46,6 +48,7 @@ static bool parse_child(const struct listing *listing, const char *name,
                            &out->shared);
     out->place.sequence = parsed.sequence;
     out->directory = (size_t)(listing - listing->participants_query->listings);
+    /* Any name may be a contender for a lock driver. */
     return listing->directory.directory_order == UVZK__DRIVER_DEFINED ||
            (parsed.is_contender && !uvzk__sequence_exhausted(parsed.sequence));
 }
@@ -76,16 +79,17 @@ static int add(struct participants_query *participants_query,
     struct uvzk__queue *queue =
         uvzk__queue_find(participants_query->lock->session,
                          listing->directory.directory_order, listing->directory.path);
-    if (queue != NULL &&
-        queue->kind->directory_order != UVZK__DRIVER_DEFINED) { /* else the driver says */
+    /* In a driver-defined directory the driver decides which children are foreign. */
+    if (queue != NULL && queue->kind->directory_order != UVZK__DRIVER_DEFINED) {
         uvzk__foreign_children(queue,
                                reply->name_count + before - participants_query->count);
     }
     return 0;
 }
 
-/* --------------------------------------------------------------------- telling */
+/* --------------------------------------------------------------------- reporting */
 
+/* For qsort: by directory, then by place. */
 static int by_place(const void *left, const void *right)
 {
     const struct uvzk__participant *a = left, *b = right;
@@ -94,12 +98,15 @@ static int by_place(const void *left, const void *right)
                                         : uvzk__place_compare(a->place, b->place);
 }
 
-/* The paths to be told, borrowed from the participants. 0 or UV_ENOMEM. */
+/* Makes the array of paths for the callback. The paths are borrowed from the
+ * participants. *holding: how many of them hold. Returns 0 or UV_ENOMEM; *paths must be
+ * freed in any case. */
 static int collect_participants(struct participants_query *participants_query,
                                 const char ***paths, size_t *count, size_t *holding)
 {
     int status = 0;
 
+    /* One more, so that the array exists even if nobody takes part. */
     *paths = uvzk__calloc(participants_query->count + 1, sizeof(char *));
     if (*paths == NULL) {
         return UV_ENOMEM;
@@ -140,9 +147,12 @@ static void tell(struct participants_query *participants_query)
     if (status == 0) {
         status = collect_participants(participants_query, &paths, &count, &holding);
     }
+    /* Kept in the shell, for uvzk_participants_holding() in the callback and later. */
     participants_query->shell->reserved[0] = (void *)(uintptr_t)holding;
     participants_query->shell->impl = NULL;
     uvzk__lock_unref(participants_query->lock);
+    /* The shell is the caller's again. The paths stay valid until the callback
+     * returns. */
     participants_query->cb(participants_query->shell, status, paths, count);
     uvzk__free(paths);
     free_participants_query(participants_query);
@@ -158,8 +168,10 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status == 0) {
         status = add(participants_query, listing, reply);
     } else if (status == UVZK_ENONODE) {
-        status = 0; /* no directory, nobody in it */
+        status = 0; /* the directory does not exist, so nobody is in it */
     }
+    /* The other listings are awaited even after a failure, because their memory is in the
+     * query. */
     if (participants_query->status == 0) {
         participants_query->status = status;
     }
@@ -168,10 +180,11 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
-/* ------------------------------------------------------------------ the question */
+/* ------------------------------------------------------------------ the call */
 
-/* The last directory first: who goes from one that is told later to one that is told
- * before, as a semaphore's waiter does, may be seen in both, but is never missed. */
+/* Lists the last directory first. A semaphore's waiter moves from the directory that is
+ * reported later (`locks`) to the one that is reported earlier (`leases`). In this order
+ * it may be seen in both, but is never missed. */
 static void ask(struct participants_query *participants_query,
                 const struct uvzk__participant_directory *directories, size_t count)
 {

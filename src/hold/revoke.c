@@ -1,4 +1,6 @@
-/* Asks for somebody's hold: writes __REVOKE__ into its znode (Curator's Revoker). */
+/* uvzk_client_revoke: asks a holder to release, by writing __REVOKE__ into the holder's
+ * znode (Curator's Revoker). The holder may belong to any client; claim/revocation.c is
+ * the other side. The write is sent once and not repeated. */
 #include "claim/revocation.h"
 
 #include "base/path.h"
@@ -11,6 +13,7 @@ struct revoke_request {
     struct uvzk__session *session;
     uvzk_revoke_t *shell;
     uvzk_revoke_cb cb;
+    /* An own copy. */
     char *path;
 };
 
@@ -22,6 +25,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
 
     uvzk__answered(request->session, rpc, status, true);
+    /* The shell is the caller's again before the callback runs. */
     shell->impl = NULL;
     uvzk__free(request->path);
     uvzk__free(request);
@@ -64,6 +68,8 @@ int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_revoke_t *shell,
         uvzk__free(request);
         return UV_ENOMEM;
     }
+    /* A znode of this client is written through the session that created it, whose server
+     * has seen it. */
     request->session = uvzk__session_of_node(client_shell->impl, request->path);
     request->shell = shell;
     request->cb = cb;

@@ -1,3 +1,9 @@
+/* The client's copy of one znode's data (node_cache.h). shared_value.c makes node caches
+ * and is called back when something is known; value_set.c reports the results of sets;
+ * client/lifecycle.c and client/round.c report connections and lost watches.
+ *
+ * Everything is decided in uvzk__node_cache_pump: each reply, watch event and timer
+ * records what has happened and calls it, and it sends the request that is due. */
 #include "value/node_cache.h"
 
 #include <assert.h>
@@ -12,7 +18,7 @@
 #include "value/shared_value.h"
 
 #define RETRY_MS 100
-#define NO_ROOM_RETRY_MS 1000 /* for another watch: others have to go first */
+#define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
 
 /* ---------------------------------------------------------------------- watch */
 
@@ -35,7 +41,7 @@ static bool invariant_holds(const struct uvzk__node_cache *node_cache)
            (node_cache->watch_state == UNWATCHED || !node_cache->ended);
 }
 
-/* The only writer of watching. */
+/* The only writer of `watch_state`. */
 static void move_watch(struct uvzk__node_cache *node_cache,
                        enum uvzk__node_cache_watch_state watching)
 {
@@ -44,6 +50,7 @@ static void move_watch(struct uvzk__node_cache *node_cache,
     assert(invariant_holds(node_cache));
 }
 
+/* The watch has fired or is gone on the server: updates the state and the budget only. */
 static void disarm(struct uvzk__node_cache *node_cache)
 {
     if (node_cache->watch_state != UNWATCHED) {
@@ -53,6 +60,7 @@ static void disarm(struct uvzk__node_cache *node_cache)
     }
 }
 
+/* Removes the watch from the port too. */
 static void unwatch(struct uvzk__node_cache *node_cache)
 {
     if (node_cache->watch_state != UNWATCHED) {
@@ -61,7 +69,7 @@ static void unwatch(struct uvzk__node_cache *node_cache)
     disarm(node_cache);
 }
 
-/* Whatever it was, the next read tells. */
+/* Any event makes a read due, so its kind does not matter. */
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__node_cache *node_cache =
@@ -72,6 +80,8 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     uvzk__node_cache_pump(node_cache);
 }
 
+/* A server does not send an event to a client that may not read the znode at that moment.
+ * So the watch is set again once in a while (watch_renewal.h). */
 static void look_again(struct uvzk__timer *timer)
 {
     struct uvzk__node_cache *node_cache =
@@ -81,9 +91,12 @@ static void look_again(struct uvzk__timer *timer)
     uvzk__node_cache_pump(node_cache);
 }
 
-/* For a request that will arm it. False: there is no room for a watch. */
+/* Adds the watch to the request that is being prepared. Returns false if there is no room
+ * for another watch. */
 static bool arm(struct uvzk__node_cache *node_cache)
 {
+    /* One path has at most one watch in the port: a watermark on the same path gives up
+     * its own. */
     node_cache->session->turn_hooks->yield_watch(node_cache->session, node_cache->path);
     if (!uvzk__watch_budget_take(node_cache->session, node_cache->path)) {
         return false;
@@ -93,7 +106,7 @@ static bool arm(struct uvzk__node_cache *node_cache)
     return true;
 }
 
-/* ------------------------------------------------------------------- its life */
+/* ---------------------------------------------------------- making and freeing */
 
 static void free_memory(struct uvzk__node_cache *node_cache)
 {
@@ -139,6 +152,7 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
         HASH_ADD_KEYPTR(hh, session->node_caches, node_cache->path, strlen(path),
                         node_cache);
     }
+    /* An allocation failed, possibly that of the hash table. */
     if (node_cache->hh.tbl == NULL) {
         free_memory(node_cache);
         return NULL;
@@ -165,6 +179,7 @@ bool uvzk__node_cache_exists(const struct uvzk__session *session, const char *pa
 
 void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
 {
+    /* Another shared value still uses it. */
     if (!uvzk__list_empty(&node_cache->values)) {
         return;
     }
@@ -198,7 +213,7 @@ void uvzk__node_cache_retry_later(struct uvzk__node_cache *node_cache)
     retry_after(node_cache, RETRY_MS);
 }
 
-/* --------------------------------------------------------------- what is known */
+/* --------------------------------------------------------------- the known data */
 
 static struct uvzk__shared_value *value_at(struct uvzk__link *link)
 {
@@ -226,6 +241,7 @@ static void set_status(struct uvzk__node_cache *node_cache, int status)
 void uvzk__node_cache_update(struct uvzk__node_cache *node_cache,
                              const struct uvzk__stat *stat, void *data, size_t length)
 {
+    /* Not newer than the known data. But the znode can be read. */
     if (stat->mzxid <= node_cache->version.mzxid) {
         uvzk__free(data);
         set_status(node_cache, 0);
@@ -248,27 +264,30 @@ static void drop_seed(struct uvzk__node_cache *node_cache)
 
 void uvzk__node_cache_seed(struct uvzk__node_cache *node_cache, void *seed, size_t length)
 {
+    /* The seed that came first is still waiting to be written. */
     if (node_cache->seed != NULL) {
         uvzk__free(seed);
         return;
     }
     node_cache->seed = seed;
     node_cache->seed_length = length;
+    /* A new seed may be accepted although an earlier one was refused. */
     node_cache->refusal = 0;
     node_cache->read_again = true;
 }
 
 /* ---------------------------------------------------------------- the requests */
 
-/* The servers say how things are, and that there is nothing to read. */
+/* There is nothing to read, and the reason does not pass by itself: the znode is missing,
+ * the read was refused, or there is no room for a watch. */
 static void settle_without(struct uvzk__node_cache *node_cache, int status)
 {
     node_cache->answered = true;
     set_status(node_cache, status);
 }
 
-/* What is refused is not likely to be allowed a moment later: each rest is twice as long
- * as the one before, up to a session timeout. */
+/* A refused request is not likely to be accepted a moment later. So each pause is twice
+ * as long as the one before, from 100 ms up to one session timeout. */
 static void retry_after_longer(struct uvzk__node_cache *node_cache)
 {
     uint64_t timeout_ms =
@@ -282,7 +301,8 @@ static void retry_after_longer(struct uvzk__node_cache *node_cache)
     retry_after(node_cache, node_cache->retry_ms);
 }
 
-/* It is asked again after a rest, or as soon as the connection is back. */
+/* No usable answer: the read is repeated after a pause, or as soon as the connection is
+ * back (resume). */
 static void no_answer(struct uvzk__node_cache *node_cache, int status)
 {
     node_cache->read_again = true;
@@ -306,7 +326,7 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__node_cache_machine =
     UVZK__MACHINE("node cache's request", table);
 
-/* The only writer of doing. */
+/* The only writer of `state`. */
 static void set_state(struct uvzk__node_cache *node_cache,
                       enum uvzk__node_cache_state doing)
 {
@@ -317,12 +337,14 @@ static void set_state(struct uvzk__node_cache *node_cache,
 
 static void submit(struct uvzk__node_cache *node_cache, enum uvzk__node_cache_state doing)
 {
+    /* reply_begins() removes this reference. */
     uvzk__node_cache_pin(node_cache);
     set_state(node_cache, doing);
     uvzk__submit(node_cache->session, &node_cache->rpc);
 }
 
-/* First thing in every reply. NULL: nobody wants it any more. */
+/* Called first for every reply. armed: the request has set the watch, if it carried one.
+ * Returns NULL if the node cache has ended; it may be freed then. */
 static struct uvzk__node_cache *reply_begins(struct uvzk__rpc *rpc, int status,
                                              bool armed)
 {
@@ -335,6 +357,7 @@ static struct uvzk__node_cache *reply_begins(struct uvzk__rpc *rpc, int status,
         uvzk__node_cache_unpin(node_cache);
         return NULL;
     }
+    /* Not ended, so nothing has to be freed. */
     node_cache->refs--;
     if (node_cache->watch_state == ARMING && armed) {
         move_watch(node_cache, ARMED);
@@ -355,8 +378,9 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         return;
     }
     if (stands) {
-        node_cache->read_again = true; /* made, or readable, since the read before */
+        node_cache->read_again = true; /* created, or made readable, since the read */
     } else if (missing) {
+        /* A watch is set on the missing znode, so no repeated reads are needed. */
         node_cache->retry_ms = 0;
     } else {
         no_answer(node_cache, reply->status);
@@ -364,13 +388,15 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__node_cache_pump(node_cache);
 }
 
-/* Once a watch stood before the read, its answer needs no other. */
+/* Sets a watch by exists, which sets one on a missing znode too. Not needed if a watch
+ * was set before the read: its event would report the znode. */
 static void look(struct uvzk__node_cache *node_cache)
 {
     if (node_cache->watch_state != UNWATCHED || !uvzk__may_send(node_cache->session)) {
         return;
     }
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_EXISTS, node_cache->path, looked);
+    /* Without room, the read that is due without a watch will report UVZK_ELIMIT. */
     if (arm(node_cache)) {
         submit(node_cache, UVZK__NODE_CACHE_LOOKING);
     }
@@ -378,14 +404,15 @@ static void look(struct uvzk__node_cache *node_cache)
 
 static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
 
-/* Makes the first `length` bytes of the path: the znode itself, or an ancestor. */
+/* Creates the znode at the first `length` bytes of the path: the znode itself, or an
+ * ancestor. */
 static void make(struct uvzk__node_cache *node_cache, size_t length)
 {
     struct uvzk__session *session = node_cache->session;
     bool ancestor = node_cache->path[length] != '\0';
 
     if (!uvzk__may_send(session)) {
-        return; /* pump() begins anew */
+        return; /* pump() starts again with a read when sending is possible */
     }
     memcpy(node_cache->creating_path, node_cache->path, length);
     node_cache->creating_path[length] = '\0';
@@ -393,6 +420,7 @@ static void make(struct uvzk__node_cache *node_cache, size_t length)
                       seed_replied);
     node_cache->rpc.mode =
         ancestor && session->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
+    /* An ancestor gets no data. */
     node_cache->rpc.data = ancestor ? "" : node_cache->seed;
     node_cache->rpc.data_length = ancestor ? 0 : node_cache->seed_length;
     node_cache->rpc.acl =
@@ -405,6 +433,8 @@ static void seed_refused(struct uvzk__node_cache *node_cache, int status)
     if (uvzk__is_transient(status)) {
         no_answer(node_cache, status);
     } else {
+        /* A refused seed is not tried again. The refusal is reported for as long as the
+         * znode is missing. */
         drop_seed(node_cache);
         node_cache->refusal = status;
         settle_without(node_cache, status);
@@ -424,14 +454,19 @@ static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     size_t parent_length = uvzk__path_parent_length(node_cache->creating_path);
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
 
+    /* The znode exists, created by this request or by another client. The read takes its
+     * data either way. */
     if (stands && node_cache->path[length] == '\0') {
         drop_seed(node_cache);
         node_cache->read_again = true;
     } else if (stands) {
+        /* An ancestor exists: creates the next element of the path. */
         make(node_cache, uvzk__path_next_length(node_cache->path, length));
     } else if (status == UVZK_ENONODE && parent_length > 1) {
+        /* The parent is missing: creates it first. */
         make(node_cache, parent_length);
     } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
+        /* The server is older than 3.5.1: creates a persistent znode instead. */
         uvzk__no_containers(node_cache->session);
         make(node_cache, length);
     } else {
@@ -451,6 +486,8 @@ static void take(struct uvzk__node_cache *node_cache, const struct uvzk__reply *
     node_cache->answered = true;
     node_cache->refusal = 0;
     node_cache->retry_ms = 0;
+    /* The znode exists, so the seed is not needed any more, even if it is deleted
+     * later. */
     drop_seed(node_cache);
     uvzk__node_cache_update(node_cache, &reply->stat, data, reply->data_length);
 }
@@ -467,14 +504,18 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status == 0) {
         take(node_cache, reply);
     } else if (status == UVZK_ENONODE && node_cache->seed != NULL) {
+        /* Missing, with a seed: creates it. */
         make(node_cache, strlen(node_cache->path));
     } else if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
+        /* A missing znode is reported with the reason why the seed could not be
+         * written. */
         bool refused = status == UVZK_ENONODE && node_cache->refusal != 0;
         settle_without(node_cache, refused ? node_cache->refusal : status);
         look(node_cache);
     } else {
         no_answer(node_cache, status);
     }
+    /* Also after a failure: a set that waits for this read must not wait for ever. */
     for_each_value(node_cache, uvzk__shared_value_was_read);
     uvzk__node_cache_pump(node_cache);
 }
@@ -482,6 +523,8 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void read_znode(struct uvzk__node_cache *node_cache)
 {
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_GET, node_cache->path, read_replied);
+    /* The read is not sent without a watch, because nothing would report the next
+     * change. */
     if (node_cache->watch_state == UNWATCHED && !arm(node_cache)) {
         settle_without(node_cache, UVZK_ELIMIT);
         retry_after(node_cache, NO_ROOM_RETRY_MS);
@@ -492,6 +535,7 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     node_cache->read_stamp = uvzk__stamp(&node_cache->session->submissions);
 }
 
+/* After each CONNECTED event the znode is read again, even if its watch is still set. */
 static bool read_is_due(const struct uvzk__node_cache *node_cache)
 {
     return node_cache->read_again || node_cache->watch_state == UNWATCHED ||
@@ -503,7 +547,8 @@ void uvzk__node_cache_pump(struct uvzk__node_cache *node_cache)
     if (node_cache->session->closing || !uvzk__may_send(node_cache->session)) {
         return;
     }
-    if (node_cache->answered) { /* else the znode may still have to be made */
+    /* Before that the znode may still have to be created, and a set would fail. */
+    if (node_cache->answered) {
         for_each_value(node_cache, uvzk__shared_value_send_sets);
     }
     if (node_cache->state == UVZK__NODE_CACHE_IDLE && !node_cache->retry_pending &&
@@ -514,14 +559,15 @@ void uvzk__node_cache_pump(struct uvzk__node_cache *node_cache)
 
 void uvzk__node_cache_read_again(struct uvzk__node_cache *node_cache)
 {
-    /* Requests are answered in order: a read under way was submitted later. */
+    /* Replies come in the order of the requests, so the read under way was executed after
+     * the set. */
     if (node_cache->state != UVZK__NODE_CACHE_READING) {
         node_cache->read_again = true;
         uvzk__node_cache_pump(node_cache);
     }
 }
 
-/* ------------------------------------------------------------- all of a client */
+/* ------------------------------------------------------------- all of a session */
 
 void uvzk__node_caches_watches_lost(struct uvzk__session *session)
 {

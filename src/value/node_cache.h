@@ -1,22 +1,25 @@
-/* The client's copy of one znode's data; all shared values of this client on that
- * path have it in common. One request at a time, beside the sets of the values:
+/* The client's copy of one znode's data (Curator's NodeCache). All shared values of this
+ * client on the same path share it. It has at most one request under way, besides the
+ * sets of the values:
  *
- *   IDLE --> READING --> IDLE         read, or no answer: again after a rest, or when
+ *   IDLE --> READING --> IDLE         read; or no answer: repeated after a pause, or when
  *               |                     connected again
- *               |------> SEEDING --> IDLE   missing, and there is a seed to write;
- *               |           |               ancestors are made on the way
+ *               |------> SEEDING --> IDLE   the znode is missing, and there is a seed to
+ *               |           |               write; missing ancestors are created first
  *               |           `------> LOOKING   the seed was refused
- *               `------> LOOKING --> IDLE   missing or unreadable: get leaves no watch
- *                                           then, but exists does
+ *               `------> LOOKING --> IDLE   missing or unreadable: get sets no watch in
+ *                                           this case, but exists does
  *
- * A watch renewal is taken at what is under watch (watch_renewal.h); what may not be watched
- * either is asked for ever more rarely, down to once in a session timeout.
+ * While a watch is set, it is renewed about once a session timeout (watch_renewal.h). A
+ * znode that can neither be read nor be watched is read at growing intervals, up to one
+ * session timeout.
  *
- * A read is due whenever no watch stands, as after each event, whenever none was
- * answered on this connection, and when a set found another version. What is read
- * replaces what is known only if its mzxid is larger: the version number starts anew
- * when the znode is made again, and wraps around (ZOOKEEPER-4743); a server that lags
- * behind shows older data. */
+ * A read is due while no watch is set, which is the case after each watch event; when no
+ * read has been sent on this connection; and when a set has found another version. Data
+ * that are read replace the known data only if their mzxid is larger. The version number
+ * cannot decide that: it starts again when the znode is created anew, and it wraps around
+ * (ZOOKEEPER-4743). A smaller mzxid means that the server lags behind and shows older
+ * data. */
 #ifndef UVZK_NODE_CACHE_H
 #define UVZK_NODE_CACHE_H
 
@@ -25,6 +28,7 @@
 #include "engine/session.h"
 
 enum uvzk__node_cache_state {
+    /* No request is under way. */
     UVZK__NODE_CACHE_IDLE,
     UVZK__NODE_CACHE_READING,
     UVZK__NODE_CACHE_SEEDING,
@@ -37,80 +41,92 @@ enum uvzk__node_cache_watch_state {
     UVZK__NODE_CACHE_ARMED      /* next: UNWATCHED */
 };
 
-/* Of its request, and of its watch. */
+/* The machines of the request and of the watch. */
 extern const struct uvzk__machine uvzk__node_cache_machine,
     uvzk__node_cache_watch_machine;
 
 struct uvzk__node_cache {
     struct uvzk__session *session;
-    UT_hash_handle hh;        /* in session->node_caches, by path */
-    struct uvzk__link values; /* shared values */
+    UT_hash_handle hh;        /* in session->node_caches, by the full path */
+    struct uvzk__link values; /* the shared values on this path */
+    /* Of the request under way. */
     struct uvzk__rpc rpc;
     struct uvzk__watch watch;
-    struct uvzk__timer retry_timer;   /* before a failed request is repeated */
-    struct uvzk__timer watch_renewal; /* while the watch stands */
+    struct uvzk__timer retry_timer;   /* runs before a failed request is repeated */
+    struct uvzk__timer watch_renewal; /* runs while the watch is set */
+    /* Namespace included. */
     char *path;
-    char *creating_path;  /* path, or the ancestor of it that is being made */
-    struct uvzk__acl acl; /* of that, acl.h */
-    void *seed;           /* NULL: none left to be written */
+    char *creating_path;  /* path, or the ancestor that is being created */
+    struct uvzk__acl acl; /* of the znode that is being created (acl.h) */
+    void *seed; /* what a missing znode is to get; NULL: nothing is left to write */
     size_t seed_length;
-    void *data; /* the last that is known */
+    void *data; /* the newest known data */
     size_t length;
-    uvzk_value_version_t version; /* of it; its mzxid is 0 as long as there is none */
-    uint64_t read_stamp;          /* the stamp when the last read was submitted */
-    uint64_t retry_ms;            /* how long it rests after a refusal; 0: none yet */
-    int status;                   /* why it cannot be read now; 0 */
-    int refusal;                  /* why the seed could not be written; 0 */
-    uint32_t refs;                /* requests under way that point here */
-    uint8_t state;                /* enum uvzk__node_cache_state */
-    uint8_t watch_state;          /* enum uvzk__node_cache_watch_state */
-    bool answered;                /* the servers have said how things are */
+    uvzk_value_version_t version; /* of `data`; its mzxid is 0 before the first read */
+    uint64_t read_stamp;          /* the stamp of the last read (submission.h) */
+    uint64_t retry_ms; /* length in ms of the last pause after a refusal; 0: none yet */
+    int status;        /* why the znode cannot be read now; 0: it can */
+    int refusal;       /* why the seed could not be written; 0 */
+    /* Requests under way that refer to this struct, those of sets included. */
+    uint32_t refs;
+    uint8_t state;       /* enum uvzk__node_cache_state */
+    uint8_t watch_state; /* enum uvzk__node_cache_watch_state */
+    bool answered;       /* the outcome of the first read is known: sets may be sent */
+    /* A read is due although a watch is set. */
     bool read_again;
+    /* retry_timer runs: no read before it is due. */
     bool retry_pending;
-    bool ended; /* freed as soon as nothing points here */
+    bool ended; /* it has no values any more, and is freed when refs is 0 */
 };
 
-/* The node cache of this path, made if need be; NULL when out of memory. */
+/* Returns the node cache of this full path, and makes it if there is none. A new one must
+ * get a value, or be ended. NULL: out of memory. */
 struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *, const char *path);
 
-/* Whether there is one. */
+/* Whether there is a node cache of this full path. */
 bool uvzk__node_cache_exists(const struct uvzk__session *, const char *path);
 
-/* Takes a seed, to be written if the znode is found missing; the first one counts. */
+/* Takes ownership of a seed, which is written if the znode is found to be missing. While
+ * one seed is waiting to be written, further ones are freed. */
 void uvzk__node_cache_seed(struct uvzk__node_cache *, void *seed, size_t length);
 
-/* It cannot be read now, and why. */
+/* The znode cannot be read now, for this reason. The values are not notified. */
 static inline void uvzk__node_cache_refused(struct uvzk__node_cache *node_cache,
                                             int status)
 {
     node_cache->status = status;
 }
 
-/* Sends what is due, if anything may be sent. */
+/* Sends the sets and the read that are due, if anything may be sent. */
 void uvzk__node_cache_pump(struct uvzk__node_cache *);
 
-/* A set found another version than it asked for. */
+/* A set found another version on the server: the znode is read again. */
 void uvzk__node_cache_read_again(struct uvzk__node_cache *);
 
-/* A request on its znode was refused for a reason that passes. */
+/* A request on the znode failed for a reason that passes: pumps again after 100 ms, and
+ * sends no read before that. */
 void uvzk__node_cache_retry_later(struct uvzk__node_cache *);
 
-/* The znode had this data, which is taken, after the transaction in the stat. */
+/* The znode had these data after the transaction in the stat. Takes ownership of the
+ * data, and frees them if they are not newer than the known ones. Notifies the values of
+ * a change. */
 void uvzk__node_cache_update(struct uvzk__node_cache *, const struct uvzk__stat *,
                              void *data, size_t length);
 
-/* While a request under way uses its path. */
+/* A request that uses the path is under way: the struct is not freed before unpin. */
 void uvzk__node_cache_pin(struct uvzk__node_cache *);
 void uvzk__node_cache_unpin(struct uvzk__node_cache *);
 
-/* Ends it if it has no values any more: no watch is left. */
+/* Ends the node cache if it has no values any more. Its watch is removed. */
 void uvzk__node_cache_end_unused(struct uvzk__node_cache *);
 
-/* Of all of a client. Its watches are gone, with the session or without. */
+/* For all node caches of the session. watches_lost: the session has lost its watches, and
+ * may have ended. */
 void uvzk__node_caches_watches_lost(struct uvzk__session *);
-/* Connected, or a pause is over. */
+/* resume: a connection is ready, or a pause of the whole session is over. */
 void uvzk__node_caches_resume(struct uvzk__session *);
-/* There is no connection to come, or not soon: who waits for one is told. */
+/* unreachable: no connection will come, or not soon. The undecided sets end with this
+ * code, and the values report it. */
 void uvzk__node_caches_unreachable(struct uvzk__session *, int code);
 
 #endif

@@ -1,18 +1,22 @@
-/* SharedCount: a shared value that is a number, four bytes as Java's ByteBuffer writes
- * an int: two's complement, the high byte first. */
+/* SharedCount: a shared value that is a number, in four bytes as Java's ByteBuffer writes
+ * an int: two's complement, the high byte first. It is a shared value (shared_value.c)
+ * with a listener that parses each new value. */
 #include "base/refusal.h"
 #include "value/shared_value.h"
 
 #define COUNT_BYTES 4U
 
 struct shared_count {
-    struct uvzk__value_listener listener; /* on the value */
+    struct uvzk__value_listener listener; /* in value->listeners */
+    /* The user's struct, which contains the struct of the value. */
     uvzk_shared_count_t *shell;
     uvzk_shared_count_change_cb cb;
     uvzk_shared_count_close_cb close_cb;
-    uvzk_value_version_t version; /* of the last value that was a count */
+    /* Of the last value that was at least four bytes long. */
+    uvzk_value_version_t version;
+    /* 0 until `known`. */
     int32_t count;
-    bool known; /* there was one */
+    bool known; /* there has been such a value */
 };
 
 static void write_count(unsigned char bytes[COUNT_BYTES], int32_t count)
@@ -24,7 +28,8 @@ static void write_count(unsigned char bytes[COUNT_BYTES], int32_t count)
     }
 }
 
-/* Curator reads the first four bytes, however many follow. */
+/* Curator reads the first four bytes too, whatever follows them. The arithmetic avoids a
+ * conversion of an unsigned value that does not fit. */
 static int32_t read_count(const unsigned char *bytes)
 {
     uint32_t bits = 0;
@@ -35,7 +40,8 @@ static int32_t read_count(const unsigned char *bytes)
     return bits <= INT32_MAX ? (int32_t)bits : -1 - (int32_t)(UINT32_MAX - bits);
 }
 
-/* 0, UVZK_ENONODE: no value is known; UVZK_EDATA: the one that is known is no count. */
+/* Takes over the value if it is a count. Returns 0; UVZK_ENONODE: no value is known;
+ * UVZK_EDATA: the known value has fewer than four bytes. */
 static int learn(struct shared_count *count)
 {
     const void *bytes;
@@ -70,10 +76,12 @@ static void value_told(uvzk_shared_value_t *value, int status)
     struct shared_count *count = shell->impl;
 
     if (count->cb != NULL) {
+        /* If the new value is no count, the last count is passed with UVZK_EDATA. */
         count->cb(shell, status == 0 ? learn(count) : status, count->count);
     }
 }
 
+/* Also called when the client is freed before the count is closed. */
 static void free_count(uvzk_shared_value_t *value)
 {
     uvzk_shared_count_t *shell = shell_of(value);
@@ -129,7 +137,8 @@ int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
     count->listener.changed = changed;
     uvzk__shared_value_listen(value, &count->listener);
     shell->impl = count;
-    (void)learn(count); /* another one may have read it before */
+    /* Another value of this client on the path may have read it already. */
+    (void)learn(count);
     return 0;
 }
 

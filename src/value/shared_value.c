@@ -1,3 +1,9 @@
+/* The public functions on shared values, and what a value reports to its user
+ * (shared_value.h). The data are in the node cache of the path (node_cache.c), each set
+ * is in value_set.c. The node cache calls back here when something has changed.
+ *
+ * Changes are reported at the end of a turn, and only the last one of a turn: the user
+ * reads the data with uvzk_shared_value_get. */
 #include "value/shared_value.h"
 
 #include <string.h>
@@ -7,13 +13,15 @@
 #include "engine/turn.h"
 #include "value/value_set.h"
 
-/* ------------------------------------------------------------------- telling */
+/* ------------------------------------------------------------------- reporting */
 
+/* Whether the state differs from the one that was reported last. */
 static bool has_news(const struct uvzk__shared_value *value)
 {
     const struct uvzk__node_cache *node_cache = value->node_cache;
 
     if (node_cache->status != value->told_status) {
+        /* Readable again counts only if there is a value. */
         return node_cache->status != 0 || node_cache->version.mzxid != 0;
     }
     return node_cache->status == 0 && node_cache->version.mzxid != value->told_mzxid;
@@ -45,6 +53,7 @@ static void end_listening(struct uvzk__shared_value *value)
 
 static void free_value(struct uvzk__shared_value *value)
 {
+    /* Read first, because it is used after the value has been freed. */
     struct uvzk__node_cache *node_cache = value->node_cache;
 
     value->shell->impl = NULL;
@@ -66,7 +75,7 @@ static void tell(struct uvzk__notification *notification)
         if (!value->node_cache->session->closing && has_news(value)) {
             tell_news(value);
         }
-    } else { /* its sets have been told: they were put on the list before */
+    } else { /* The callbacks of its sets have run, because they were queued earlier. */
         free_value(value);
         if (close_cb != NULL) {
             close_cb(shell);
@@ -86,6 +95,7 @@ void uvzk__shared_value_changed(struct uvzk__shared_value *value)
     while (link != &value->listeners) {
         struct uvzk__value_listener *listener =
             UVZK__CONTAINER_OF(link, struct uvzk__value_listener, link);
+        /* The listener may remove itself. */
         link = link->next;
         listener->changed(listener);
     }
@@ -123,6 +133,7 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
         return status;
     }
     const struct uvzk__session *session = client_shell->impl;
+    /* The client is not initialized, or its close has begun. */
     if (session == NULL || session->closing) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
@@ -132,7 +143,7 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
     return uvzk__path_validate_below(session->ns, path);
 }
 
-/* Of the path below the namespace. NULL: out of memory. */
+/* The node cache of this path below the namespace. NULL: out of memory. */
 static struct uvzk__node_cache *find_node_cache(struct uvzk__session *session,
                                                 const char *path)
 {
@@ -158,6 +169,7 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     struct uvzk__node_cache *node_cache = value == NULL || own_seed == NULL
                                               ? NULL
                                               : find_node_cache(client_shell->impl, path);
+    /* Nothing refers to the value yet. */
     if (node_cache == NULL) {
         uvzk__free(own_seed);
         uvzk__free(value);
@@ -172,11 +184,13 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     uvzk__list_init(&value->listeners);
     uvzk__list_append(&node_cache->values, &value->siblings);
     shell->impl = value;
+    /* The node cache owns the seed from here on. */
     uvzk__node_cache_seed(node_cache, own_seed, seed_length);
     if (node_cache->session->auth_failed) {
         uvzk__node_cache_refused(node_cache, UVZK_EAUTH);
     }
-    uvzk__shared_value_tell(value); /* another one may have read it before */
+    /* Another value of this client on the path may have read it already. */
+    uvzk__shared_value_tell(value);
     uvzk__node_cache_pump(node_cache);
     return 0;
 }
@@ -194,6 +208,8 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
     }
     value->closing = true;
     value->close_cb = close_cb;
+    /* A change that has not been reported is dropped. The notification is queued again
+     * below, behind those of the sets. */
     uvzk__list_remove(&value->notification.link);
     end_listening(value);
     uvzk__shared_value_end_sets(value, UVZK_ECLOSED);
@@ -209,7 +225,8 @@ void uvzk__shared_values_free(struct uvzk__session *session)
         uvzk_shared_value_t *shell = value->shell;
         void (*dropped)(uvzk_shared_value_t *) = value->client_gone_cb;
 
-        free_value(value); /* the last one frees the node cache */
+        /* The last value of a node cache ends it, which removes it from the table. */
+        free_value(value);
         if (dropped != NULL) {
             dropped(shell);
         }
@@ -229,6 +246,7 @@ int uvzk_shared_value_get(const uvzk_shared_value_t *shell, const void **data,
         return uvzk__refuse(UVZK_ECLOSED, "the value is closing, or not initialised");
     }
     const struct uvzk__node_cache *node_cache = value->node_cache;
+    /* The last known value is returned even if the znode cannot be read now. */
     if (node_cache->version.mzxid == 0) {
         return uvzk__refuse(UVZK_ENONODE, "the value has not been read yet");
     }
@@ -305,6 +323,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
     if (set == NULL) {
         return UV_ENOMEM;
     }
+    /* The set ends without a request; its callback still runs at the end of the turn. */
     if (value->node_cache->session->auth_failed) {
         uvzk__value_set_end(set, UVZK_EAUTH);
     }

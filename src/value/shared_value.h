@@ -1,59 +1,71 @@
-/* A shared value is one user's hold on a node cache: who is told of it, and the sets that
- * this user has asked for. What it is told is decided when it is told: the state of
- * things at the end of a turn, if it is not what was told last. */
+/* A shared value (Curator's SharedValue) is one user's handle on a node cache: its change
+ * callback, its listeners inside the library, and the sets that this user has requested.
+ * What the change callback reports is decided when it runs, at the end of a turn: the
+ * state at that moment, if it differs from the state that was reported last. */
 #ifndef UVZK_SHARED_VALUE_H
 #define UVZK_SHARED_VALUE_H
 
 #include "engine/session.h"
 #include "value/node_cache.h"
 
-/* Inside the library: told at once of each new value, before the user is. It may
- * neither call the user nor close the value. */
+/* A listener inside the library. `changed` is called at once for each new value, before
+ * the user's callback. It must neither call the user nor close the value. */
 struct uvzk__value_listener {
-    struct uvzk__link link; /* initialised by listening; uvzk__list_remove() ends it */
+    /* Initialized by uvzk__shared_value_listen; uvzk__list_remove() ends the
+     * listening. */
+    struct uvzk__link link;
     void (*changed)(struct uvzk__value_listener *);
-    /* The value is closed, and it listens no more; the value's struct may be used anew. May
-     * be NULL. */
+    /* The value is closed, and the listener has been removed. The value's struct may be
+     * used for another value. May be NULL. */
     void (*closed)(struct uvzk__value_listener *);
 };
 
 struct uvzk__shared_value {
+    /* The user's struct. It refers to this value until the close callback. */
     uvzk_shared_value_t *shell;
+    /* Exists for as long as it has values. */
     struct uvzk__node_cache *node_cache;
-    struct uvzk__link siblings;  /* on node_cache->values */
-    struct uvzk__link sets;      /* their callbacks are to come, value_set.h */
+    struct uvzk__link siblings;  /* in node_cache->values */
+    struct uvzk__link sets;      /* sets whose callback has not run yet (value_set.h) */
     struct uvzk__link listeners; /* struct uvzk__value_listener */
+    /* Of a change, or once it is closing of the close. */
     struct uvzk__notification notification;
+    /* May be NULL, and so may close_cb. */
     uvzk_shared_value_change_cb cb;
     uvzk_shared_value_close_cb close_cb;
     void (*client_gone_cb)(
-        uvzk_shared_value_t *); /* freed with its client; may be NULL */
+        uvzk_shared_value_t *); /* its client ended before its close; may be NULL */
+    /* The state that was reported last: mzxid and status; 0 at first. */
     int64_t told_mzxid;
     int told_status;
     bool closing;
 };
 
-/* Of one that is initialised; else NULL. */
+/* The session of an initialized value, else NULL. */
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *);
 
+/* Adds a listener. The caller owns its memory and sets its callbacks. */
 void uvzk__shared_value_listen(struct uvzk__shared_value *,
                                struct uvzk__value_listener *);
 
-/* The same for a count, which has been initialised. */
+/* The same for an initialized count. */
 void uvzk__shared_count_listen(uvzk_shared_count_t *, struct uvzk__value_listener *);
 
-/* ------------------------------------------------------- called by its replica */
+/* ------------------------------------------------------- called by its node cache */
 
-/* Another value is known; or whether it can be read is not as it was. */
+/* changed: a new value is known; calls the listeners at once. tell: the reason why it
+ * cannot be read has changed. After both the user's callback will run. */
 void uvzk__shared_value_changed(struct uvzk__shared_value *);
 void uvzk__shared_value_tell(struct uvzk__shared_value *);
 
+/* Sends the sets that wait. */
 void uvzk__shared_value_send_sets(struct uvzk__shared_value *);
-/* A read was answered, in whatever way. */
+/* A read was answered, in whatever way: sets that waited for it end. */
 void uvzk__shared_value_was_read(struct uvzk__shared_value *);
+/* The undecided sets end with this code. */
 void uvzk__shared_value_end_sets(struct uvzk__shared_value *, int code);
 
-/* All of a client go with it. */
+/* Frees all values of the session, when its client ends. */
 void uvzk__shared_values_free(struct uvzk__session *);
 
 #endif

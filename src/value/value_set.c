@@ -1,3 +1,6 @@
+/* One set of a shared value (value_set.h). shared_value.c makes it; the node cache has it
+ * sent when there is a connection and the first read is over. A set is sent again only if
+ * the server has certainly not executed it. */
 #include "value/value_set.h"
 
 #include <assert.h>
@@ -32,7 +35,7 @@ static bool invariant_holds(const struct uvzk__value_set *set)
     }
 }
 
-/* The only writer of state. */
+/* The only writer of `state`. */
 static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)
 {
     set->state = (uint8_t)uvzk__machine_move(&uvzk__value_set_machine, set->state, state);
@@ -54,6 +57,7 @@ static void tell(struct uvzk__notification *notification)
     int status = set->status;
 
     uvzk__list_remove(&set->siblings);
+    /* replied() frees the set if a request is still under way. */
     set->value = NULL;
     shell->impl = NULL;
     if (!set->under_way) {
@@ -62,6 +66,7 @@ static void tell(struct uvzk__notification *notification)
     cb(shell, status);
 }
 
+/* The outcome is known. The callback runs at the end of the turn. */
 static void decide(struct uvzk__value_set *set, int status)
 {
     move(set, DECIDED);
@@ -101,7 +106,8 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
     return set;
 }
 
-/* Whether another one has been sent behind it: sent again it would undo that one. */
+/* Whether a later set of the same value has been sent. This set must not be repeated
+ * then, because it would overwrite the later one. */
 static bool is_overtaken(const struct uvzk__value_set *set)
 {
     const struct uvzk__link *head = &set->value->sets;
@@ -120,21 +126,27 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
 {
     bool throttled = reply->status == UVZK_ETHROTTLED;
 
+    /* The set was not executed, and cannot be repeated. */
     if (throttled && is_overtaken(set)) {
         decide(set, UVZK_ETHROTTLED);
         return;
     }
     switch (reply->status) {
     case 0:
+        /* The reply shows that the znode now has these data. The node cache takes
+         * ownership of them. */
         uvzk__node_cache_update(set->node_cache, &reply->stat, set->data, set->length);
         set->data = NULL;
         decide(set, 0);
         break;
+    /* Certainly not executed. */
     case UVZK_ENOTSENT:
     case UVZK_ETHROTTLED:
         move(set, WAITING);
         uvzk__node_cache_retry_later(set->node_cache);
         break;
+    /* The callback waits until the other version has been read, so that the user can read
+     * it. */
     case UVZK_EBADVERSION:
         move(set, REREADING);
         uvzk__node_cache_read_again(set->node_cache);
@@ -152,6 +164,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__value_set *set = UVZK__CONTAINER_OF(rpc, struct uvzk__value_set, rpc);
 
+    /* The callback may have run before the reply; then nobody else frees the set. */
     set->under_way = false;
     uvzk__answered(set->node_cache->session, rpc, reply->status, true);
     uvzk__node_cache_unpin(set->node_cache);
@@ -162,8 +175,9 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
-/* Versions are compared by the server, but they repeat when a znode is made again;
- * mzxids never do. */
+/* The server compares the version only. But version numbers start again when a znode is
+ * created anew, and mzxids never repeat. So the mzxid is compared here before the set is
+ * sent. */
 static bool is_outdated(const struct uvzk__value_set *set)
 {
     const uvzk_value_version_t *known = &set->node_cache->version;
@@ -175,6 +189,7 @@ static bool is_outdated(const struct uvzk__value_set *set)
 
 void uvzk__value_set_send(struct uvzk__value_set *set)
 {
+    /* It is under way, or its outcome is known. */
     if (set->state != WAITING) {
         return;
     }

@@ -1,13 +1,13 @@
-/* One set of a shared value, from the call to its one callback.
+/* One set of a shared value, from the call to its callback.
  *
- *   WAITING --> SENT --> DECIDED      the callback is to come
- *      ^         |-----> WAITING      it was certainly not carried out
+ *   WAITING --> SENT --> DECIDED      the callback will run at the end of the turn
+ *      ^         |-----> WAITING      the server has certainly not executed it
  *      |         `-----> REREADING --> DECIDED   another version was found
- *      `-- until the connection is there
+ *      `-- until there is a connection
  *
- * WAITING, SENT and REREADING go to DECIDED when the value or the client is closed.
- * It is freed when it has been told and no request is under way, so one that is told
- * while SENT outlives its value until the reply comes. */
+ * WAITING, SENT and REREADING go to DECIDED when the value or the client is closed. The
+ * set is freed when its callback has run and no request is under way. So a set whose
+ * callback ran before its reply outlives its value until the reply comes. */
 #ifndef UVZK_VALUE_SET_H
 #define UVZK_VALUE_SET_H
 
@@ -15,7 +15,7 @@
 #include "engine/session.h"
 #include "value/shared_value.h"
 
-#define UVZK__ANY_VERSION (-1) /* to ZooKeeper */
+#define UVZK__ANY_VERSION (-1) /* ZooKeeper's version that matches any version */
 
 enum uvzk__value_set_state {
     UVZK__SET_WAITING,   /* next: SENT DECIDED */
@@ -28,32 +28,38 @@ extern const struct uvzk__machine uvzk__value_set_machine;
 
 struct uvzk__value_set {
     struct uvzk__rpc rpc;
-    struct uvzk__node_cache *node_cache; /* pinned while under way */
-    struct uvzk__shared_value *value;    /* NULL once told */
+    struct uvzk__node_cache *node_cache; /* pinned while a request is under way */
+    struct uvzk__shared_value *value;    /* NULL once the callback has run */
     uvzk_set_t *shell;
     uvzk_set_cb cb;
-    struct uvzk__link siblings; /* on value->sets */
+    struct uvzk__link siblings; /* in value->sets */
     struct uvzk__notification notification;
+    /* An own copy; NULL once it has been passed on to the node cache. */
     void *data;
     size_t length;
-    uvzk_value_version_t expected; /* of the value it is to replace; version -1: any */
+    /* Version of the value that is to be replaced; version -1: any. */
+    uvzk_value_version_t expected;
+    /* From DECIDED on: for the callback. */
     int status;
     uint8_t state; /* enum uvzk__value_set_state */
+    /* A request is under way. */
     bool under_way;
 };
 
-/* On value->sets, WAITING. over: NULL for any. NULL when out of memory. */
+/* Makes a set in WAITING and adds it to value->sets. over: the version that it may
+ * replace, NULL for any. The data are copied. NULL: out of memory. */
 struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *, uvzk_set_t *,
                                             const uvzk_value_version_t *over,
                                             const void *data, size_t length, uvzk_set_cb);
 
-/* Something may be sent. */
+/* Requests may be sent: sends the set if it is WAITING. */
 void uvzk__value_set_send(struct uvzk__value_set *);
 
-/* A read was answered. */
+/* A read was answered: a set in REREADING ends with UVZK_EBADVERSION. */
 void uvzk__value_set_was_read(struct uvzk__value_set *);
 
-/* It is over with this code, if it is not decided yet. */
+/* Ends the set with this code if it is not DECIDED yet. A set in REREADING ends with
+ * UVZK_EBADVERSION instead, because that outcome is known. */
 void uvzk__value_set_end(struct uvzk__value_set *, int code);
 
 #endif
