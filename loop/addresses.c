@@ -31,6 +31,7 @@ bool uvzk__address_read(const char *host, uint16_t port, struct uvzk__address *a
     const struct addrinfo hints = {
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
     struct addrinfo *list = NULL;
+    /* AI_NUMERICHOST: getaddrinfo reads no file and asks no name server. */
     if (getaddrinfo(host, NULL, &hints, &list) != 0) {
         return false;
     }
@@ -83,6 +84,8 @@ void uvzk__address_local(const struct uvzk__address *server,
     if (fd < 0) {
         return;
     }
+    /* Connecting a UDP socket selects the route and the local address, and sends
+     * nothing. */
     if (connect(fd, &server->socket.any, server->length) == 0 &&
         getsockname(fd, &local.socket.any, &local.length) == 0) {
         uvzk__address_text(&local, text);
@@ -95,7 +98,7 @@ static void shuffle(struct uvzk__address *addresses, size_t count)
     for (size_t i = count; i > 1; i--) {
         uint32_t random = 0;
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) {
-            return; /* the order does not matter much */
+            return; /* a random order only spreads the load */
         }
         size_t j = random % i;
         struct uvzk__address swap = addresses[i - 1];
@@ -104,8 +107,8 @@ static void shuffle(struct uvzk__address *addresses, size_t count)
     }
 }
 
-/* After a failure the client steps two servers on (ZOOKEEPER-2466): of an even
- * number of them it would try only every other one again. */
+/* After a failure the C client advances by two servers (ZOOKEEPER-2466). With an even
+ * number of servers it would try only every second one again. */
 char *uvzk__addresses_join(struct uvzk__address *addresses, size_t count,
                            const char *chroot)
 {

@@ -1,4 +1,5 @@
-/* Numeric addresses: values, no names, nothing that waits. */
+/* Numeric IPv4 and IPv6 addresses with a port, as values. These functions look up no
+ * names and do not wait for a network. */
 #ifndef UVZK_ADDRESSES_H
 #define UVZK_ADDRESSES_H
 
@@ -22,27 +23,33 @@ struct uvzk__address {
     socklen_t length;
 };
 
-/* False if host is no numeric address but a name. */
+/* Parses a numeric address. Returns false if host is a name. */
 bool uvzk__address_read(const char *host, uint16_t port, struct uvzk__address *address);
-/* Of a socket address of either family; false for other ones. */
+/* Copies a socket address and sets its port. Returns false if the family is neither
+ * AF_INET nor AF_INET6. */
 bool uvzk__address_of(const struct sockaddr *socket, uint16_t port,
                       struct uvzk__address *address);
+/* Compares family, port, address and, for IPv6, scope. */
 bool uvzk__address_equal(const struct uvzk__address *a, const struct uvzk__address *b);
+/* Writes the address without its port; "" if the address cannot be formatted. */
 void uvzk__address_text(const struct uvzk__address *address,
                         char text[UVZK__ADDRESS_TEXT]);
-/* The C client cuts at the last colon and hands the rest to getaddrinfo, so an
- * IPv6 address comes without brackets. */
+/* Writes "address:port" for the C client. The C client splits the text at the last colon
+ * and passes the first part to getaddrinfo, so an IPv6 address has no brackets. */
 void uvzk__address_server_text(const struct uvzk__address *address,
                                char text[UVZK__SERVER_TEXT]);
 
-/* The address that this machine would talk to the server from, "" if none: of
- * a connected UDP socket, to which nothing is sent. */
+/* Writes the local address from which this machine would send to the server; "" if there
+ * is none. The function connects a UDP socket and reads that socket's name. Nothing is
+ * sent. */
 void uvzk__address_local(const struct uvzk__address *server,
                          char text[UVZK__ADDRESS_TEXT]);
 
-/* What zookeeper_init wants of these, count > 0: shuffled, of an odd number, with
- * the chroot behind ("" or "/..."). To be freed with uvzk__free; NULL: out of
- * memory. */
+/* Returns the text that zookeeper_init expects: the addresses as a list separated by
+ * commas, then the chroot ("" or "/..."). count is greater than 0. The function shuffles
+ * the caller's array. If count is even, the first address is repeated at the end, so that
+ * the list has an odd length. The caller frees the text with uvzk__free. Returns NULL if
+ * out of memory. */
 char *uvzk__addresses_join(struct uvzk__address *addresses, size_t count,
                            const char *chroot);
 

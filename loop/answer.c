@@ -1,5 +1,7 @@
-/* The completions. They run on the client's thread, where what they are handed
- * lives only until they return: they copy it into the request and push that to the loop. */
+/* The completions of the C client. They run on the C client's thread. The reply that they
+ * receive is valid only until they return, so they copy it into the request and push the
+ * request onto the queue to the loop. An allocation failure while copying becomes the
+ * reply's status. */
 #include "answer.h"
 
 #include <string.h>
@@ -32,7 +34,8 @@ static void copy_stat(struct uvzk__request *request, const struct Stat *stat)
     request->reply.stat.child_count = stat->numChildren;
 }
 
-/* The first op that failed; those behind it are told "not tried". */
+/* Returns the index of the first operation that failed. The operations after it have the
+ * code ZRUNTIMEINCONSISTENCY, which means "not tried". */
 static size_t failed_op(const struct uvzk__request *request)
 {
     for (size_t i = 0; i < request->op_count; i++) {
@@ -49,7 +52,8 @@ void uvzk__answer_void(int rc, const void *data)
     to_loop(request_of(data), rc);
 }
 
-/* The client has written the names into memory of the request's. */
+/* The C client has written the created paths into the request's own memory (rpc.c), so
+ * nothing is copied. */
 void uvzk__answer_multi(int rc, const void *data)
 {
     struct uvzk__request *request = request_of(data);
@@ -74,7 +78,7 @@ void uvzk__answer_stat(int rc, const struct Stat *stat, const void *data)
     to_loop(request, rc);
 }
 
-/* A znode made without data has length -1. */
+/* The length of a znode that was created without data is -1. */
 void uvzk__answer_data(int rc, const char *value, int length, const struct Stat *stat,
                        const void *data)
 {
@@ -94,7 +98,7 @@ void uvzk__answer_data(int rc, const char *value, int length, const struct Stat 
     to_loop(request, rc);
 }
 
-/* One allocation: the pointers, then the texts. */
+/* Uses one allocation: the pointers, then the texts. */
 static int copy_names(struct uvzk__request *request, const struct String_vector *names)
 {
     size_t count = (size_t)names->count;
@@ -140,7 +144,8 @@ void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
     if (rc == ZOK) {
         size_t size = strlen(path) + 1;
         if (size > request->name_size) {
-            request->reply.status = UV_ENOMEM; /* no server makes such a name */
+            /* The buffer fits the longest name that a server creates. */
+            request->reply.status = UV_ENOMEM;
         } else {
             memcpy(request->name, path, size);
             request->reply.name = request->name;

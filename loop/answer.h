@@ -1,4 +1,6 @@
-/* The completions, which copy and push to the loop. `data` is the request. */
+/* The completions that the C client calls with a reply. `data` is the struct
+ * uvzk__request. Each completion runs on the C client's thread, copies the reply into the
+ * request and pushes the request onto the queue to the loop. */
 #ifndef UVZK_ANSWER_H
 #define UVZK_ANSWER_H
 

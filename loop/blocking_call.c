@@ -2,7 +2,8 @@
 
 #include <signal.h>
 
-/* The thread has nothing left to do but to end. */
+/* Runs on the loop's thread. The join does not block: the thread has nothing left to do
+ * but to end. */
 static void arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__blocking_call *call =
@@ -19,7 +20,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* ---------------------------------------------------------------- in libuv's pool */
+/* ------------------------------------------------------------------ in libuv's pool */
 
 static void run_in_the_pool(uv_work_t *in_the_pool)
 {
@@ -30,14 +31,15 @@ static void run_in_the_pool(uv_work_t *in_the_pool)
 static void done_in_the_pool(uv_work_t *in_the_pool, int status)
 {
     struct uvzk__blocking_call *call = in_the_pool->data;
-    (void)status; /* nobody cancels it */
+    (void)status; /* the call is never cancelled */
+    /* What was pushed before work() returned must arrive before done(). */
     uvzk__to_loop_drain(call->to_loop);
     call->done(call);
 }
 
 /* ------------------------------------------------------------------------ on the loop */
 
-/* Signals are the application's. */
+/* The thread inherits the signal mask. Signals belong to the application's threads. */
 static bool start(struct uvzk__blocking_call *call)
 {
     sigset_t all;

@@ -1,4 +1,5 @@
-/* The public client over the real port. */
+/* uvzk_client_init, uvzk_client_ref and uvzk_client_unref over libzookeeper_mt and
+ * libuv. */
 #include "base/refusal.h"
 #include "client/create.h"
 #include "engine/client.h"
@@ -8,12 +9,14 @@
 #include "hosts.h"
 #include "zk_port.h"
 
+/* Every port of such a client is a zk_port. */
 static struct uvzk__zk_port *zk_port(struct uvzk__port *port)
 {
     return (struct uvzk__zk_port *)(void *)port;
 }
 
-/* Over a port for each session. */
+/* Creates a client over one port for each session. No port is started before the client
+ * exists, so that nothing has to be undone on the loop after a failure. */
 static int create(uv_loop_t *loop, uvzk_client_t *client,
                   const uvzk_client_options_t *options)
 {
@@ -44,9 +47,9 @@ static int create(uv_loop_t *loop, uvzk_client_t *client,
 int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                      const uvzk_client_options_t *options)
 {
-    uvzk_client_options_t given,
-        known; /* a caller built against another version has other
-                                    fields at the end */
+    /* A caller that was compiled against another version of uvzk.h has a struct that
+     * differs at its end. */
+    uvzk_client_options_t given, known;
     if (loop == NULL || client == NULL || options == NULL ||
         options->size < offsetof(uvzk_client_options_t, hosts) + sizeof(options->hosts)) {
         return uvzk__refuse(UV_EINVAL, loop == NULL      ? "loop is NULL"
@@ -55,6 +58,7 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                                          : "options.size: begin with "
                                                            "uvzk_client_options_init");
     }
+    /* Fields that the caller's struct does not have keep their defaults. */
     uvzk_client_options_init(&given);
     memcpy(&given, options,
            options->size < sizeof(given) ? options->size : sizeof(given));

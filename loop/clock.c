@@ -1,4 +1,5 @@
-/* The clock of everything: it runs while the machine is suspended, too. */
+/* The clock of all times in uvzk. It continues while the machine is suspended, because
+ * the server's session timeout does too. */
 #include <time.h>
 
 #include "uvzk.h"

@@ -1,4 +1,13 @@
-/* zookeeper_interest is the client's for who has no threads of its own. */
+/* Closes a zhandle_t without ending its session (close_keep_session.h).
+ *
+ * zookeeper_close writes a log line of level INFO on the calling thread before it asks
+ * the server to end the session. `hear` is the log callback meanwhile. It recognises that
+ * line and shuts the socket down. At that moment zookeeper_close has joined the handle's
+ * threads, so no other thread uses the socket. This was read in the sources of 3.8.0 and
+ * 3.9.5.
+ *
+ * THREADED is undefined because zookeeper.h declares zookeeper_interest only for the
+ * single-threaded library; libzookeeper_mt has the function too. */
 #undef THREADED
 #include "close_keep_session.h"
 
@@ -12,12 +21,15 @@
 #include "log_route.h"
 
 #define INFORMATION "ZOO_INFO@"
-/* What zookeeper_close says before it asks for the session's end. */
+/* How the line begins that zookeeper_close writes before it asks for the end of the
+ * session. */
 #define ITS_LINE INFORMATION "zookeeper_close@"
 
-static _Thread_local zhandle_t *closing; /* NULL: this thread closes none so */
-static _Thread_local bool heard;         /* of it */
-static _Thread_local uint32_t given_ms;  /* 0: not connected in the end */
+/* The handle that this thread closes; NULL: none. */
+static _Thread_local zhandle_t *closing;
+static _Thread_local bool heard; /* the callback has received a line of level INFO */
+/* The session timeout at the end; 0: not connected. */
+static _Thread_local uint32_t given_ms;
 
 static void (*wait_of_tests)(zhandle_t *zh);
 
@@ -26,12 +38,13 @@ void uvzk__close_keep_session_hook(void (*wait)(zhandle_t *zh))
     wait_of_tests = wait;
 }
 
-/* ------------------------------------------------------------------- the log's level */
+/* -------------------------------------------------------------------- the log level */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static unsigned raised; /* by so many */
+static unsigned raised; /* how many threads need the level INFO now */
 static ZooLogLevel level_before;
 
+/* The log level is process-wide, so concurrent closes share one raised level. */
 static void raise_level(void)
 {
     pthread_mutex_lock(&mutex);
@@ -44,7 +57,7 @@ static void raise_level(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Unless somebody else has set another one meanwhile. */
+/* Restores the level, unless the program has set another one meanwhile. */
 static void lower_level(void)
 {
     pthread_mutex_lock(&mutex);
@@ -54,9 +67,11 @@ static void lower_level(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* --------------------------------------------------------------------- its connection */
+/* ------------------------------------------------------------------- the connection */
 
-/* The client's threads have ended: nobody else uses the socket, or closes it. */
+/* Runs inside zookeeper_close, after the handle's threads have ended. No other thread
+ * uses the socket or closes it. zookeeper_interest returns the descriptor, which the
+ * library does not expose otherwise. */
 static void shut_down(zhandle_t *zh)
 {
     int fd = -1;
@@ -69,7 +84,8 @@ static void shut_down(zhandle_t *zh)
     }
 }
 
-/* The log of the handle from now on. Its other threads may have something to say still. */
+/* The handle's log callback during the close. Lines that are not of level INFO, and lines
+ * of the handle's other threads, go to the normal route. */
 static void hear(const char *line)
 {
     zhandle_t *zh = closing;
@@ -80,14 +96,18 @@ static void hear(const char *line)
     }
     heard = true;
     if (strstr(line, ITS_LINE) != NULL && zoo_state(zh) == ZOO_CONNECTED_STATE) {
+        /* Shutting the connection down loses its last replies, so the session timeout of
+         * this connection is read here. */
         given_ms = (uint32_t)zoo_recv_timeout(zh);
-        closing = NULL; /* what is said of this is for the log */
+        closing = NULL; /* lines that shut_down causes go to the normal route */
         shut_down(zh);
         closing = zh;
     }
 }
 
-/* The first line of a thread takes memory. True: the level stays raised. */
+/* Returns whether the callback receives lines of level INFO on this thread. The C client
+ * allocates memory for a thread's first line and drops the line if there is none. If the
+ * result is true, the level stays raised. */
 static bool is_heard(zhandle_t *zh)
 {
     zoo_set_log_callback(zh, hear);

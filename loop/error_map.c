@@ -7,13 +7,13 @@
 
 #include "uvzk.h"
 
-/* Known to newer servers only, without a name in the client's header. */
+/* Codes of newer servers that have no name in the C client's header. */
 #define REQUEST_TIMEOUT (-122)
 #define QUOTA_EXCEEDED (-125)
 #define THROTTLED (-127)
 
-/* What is not here is UVZK_EZOOKEEPER. Wherever the request may have been
- * executed and nobody can tell, it is UVZK_ECONNLOSS. */
+/* A code that is not listed becomes UVZK_EZOOKEEPER. A code becomes UVZK_ECONNLOSS
+ * wherever the request may have been executed and the outcome is unknown. */
 static const struct {
     int zookeeper;
     int uvzk;
@@ -57,8 +57,9 @@ int uvzk__error_of_reply(int zookeeper_code)
     return UVZK_EZOOKEEPER;
 }
 
-/* ZINVALIDSTATE: the client knows already that the session is gone, the event
- * that tells us is on its way. */
+/* ZINVALIDSTATE: the C client already knows that the session has ended. The event that
+ * reports the end is on its way to the loop. ZMARSHALLINGERROR and ZSYSTEMERROR mean here
+ * that the C client had no memory. */
 int uvzk__error_of_submit(int zookeeper_code)
 {
     if (zookeeper_code == ZMARSHALLINGERROR || zookeeper_code == ZSYSTEMERROR) {

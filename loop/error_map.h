@@ -1,17 +1,20 @@
-/* ZooKeeper's codes to uvzk's. On Linux some of the former equal libuv's (its
- * ZNODEEXISTS is UV_ETIMEDOUT), so that no raw code may leave loop/. */
+/* Translates the codes of ZooKeeper and c-ares to those of uvzk and libuv. On Linux some
+ * of ZooKeeper's codes equal libuv's (ZNODEEXISTS equals UV_ETIMEDOUT), so no raw code
+ * may leave loop/. */
 #ifndef UVZK_ERROR_MAP_H
 #define UVZK_ERROR_MAP_H
 
-/* Of what the C client or the server answered. Total: 0 for ZOK, a negative
- * code for everything else, known or not. */
+/* Translates the code of a reply, whether it is from the server or from the C client.
+ * Every input has a result: 0 for ZOK, a negative code for every other code, known or
+ * unknown. */
 int uvzk__error_of_reply(int zookeeper_code);
 
-/* Of what a zoo_a* call returned when it refused the request: certainly not
- * executed. Total as well. */
+/* Translates the code that a zoo_a* call returned when it refused the request. Such a
+ * request was certainly not executed. Every input has a result. */
 int uvzk__error_of_submit(int zookeeper_code);
 
-/* Of c-ares' ARES_*, to libuv's UV_EAI_*; 0 for ARES_SUCCESS. */
+/* Translates an ARES_* code of c-ares to libuv's UV_EAI_* codes or UV_ENOMEM; 0 for
+ * ARES_SUCCESS. */
 int uvzk__error_of_resolver(int ares_status);
 
 #endif

@@ -1,3 +1,12 @@
+/* The state machine of a handle: one ZooKeeper session, kept by one zhandle_t after
+ * another (handle.h). zk_port.c and reconnect.c call it on the loop's thread.
+ *
+ * The C client's thread reports session events by session_event, which merges them into
+ * handle->pending under a mutex. The loop reads them in read_pending and calls the port.
+ * Opening, leaving and closing a zhandle_t block, so each is a pair of functions:
+ * ..._work runs on a thread of its own, ..._done runs on the loop's thread afterwards.
+ * Between the two, the loop does not use handle->zh. Events that come while the handle is
+ * OPENING or LEAVING are read afterwards. */
 #include "handle.h"
 
 #include <assert.h>
@@ -47,12 +56,12 @@ static bool invariant_holds(const struct uvzk__handle *handle)
         return handle->zh != NULL;
     case DRAINING:
         return handle->zh != NULL && handle->in_flight > 0;
-    default: /* another thread may be opening or closing it, and sets zh */
+    default: /* a thread may be opening or closing it, and may set zh */
         return true;
     }
 }
 
-/* The only writer of state; on the loop. */
+/* The only function that writes state; called on the loop's thread. */
 static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
 {
     handle->state =
@@ -75,7 +84,7 @@ void uvzk__handle_disconnect(struct uvzk__handle *handle)
     }
 }
 
-/* -------------------------------------------------------------------- news */
+/* ------------------------------------------------------------------- pending events */
 
 static void read_pending(struct uvzk__handle *handle)
 {
@@ -86,10 +95,13 @@ static void read_pending(struct uvzk__handle *handle)
     pthread_mutex_unlock(&handle->mutex);
 
     struct uvzk__zk_port *port = handle->port;
+    /* An old connection is reported lost before anything newer. If the connection was
+     * lost and replaced since the last read, both callbacks run. */
     if (news.suspended && handle->state == CONNECTED && port->handle == handle) {
         port->handle_user->suspended(handle);
     }
-    /* The user may have closed the port in each of these. */
+    /* In each callback the user may close the port, or the port may replace its
+     * handle. */
     if (news.ended && port->handle == handle) {
         port->handle_user->ended(handle, news.end, news.end_status);
     } else if (news.wrong_server && port->handle == handle) {
@@ -104,17 +116,20 @@ static void pending_arrive(struct uvzk__to_loop_entry *entry)
     struct uvzk__handle *handle =
         UVZK__CONTAINER_OF(entry, struct uvzk__handle, pending_entry);
     pthread_mutex_lock(&handle->mutex);
-    handle->pending.on_its_way = false; /* only here: it may be pushed again */
+    /* Reset only here, when the entry is off the to_loop queue: only then may it be
+     * pushed again. */
+    handle->pending.on_its_way = false;
     pthread_mutex_unlock(&handle->mutex);
     if (handle->state != OPENING && handle->state != LEAVING &&
-        handle->state != CLOSE_PENDING) { /* else they are read once that is done */
+        handle->state != CLOSE_PENDING) { /* else open_done or leave_done reads them */
         read_pending(handle);
     }
 }
 
-/* Wherever news already under way stand in the queue to the loop, new ones may join them:
- * SUSPENDED settles all that is outstanding, so that nothing told between the
- * two can be told wrongly. */
+/* The caller holds the mutex. If pending events are already on their way in the to_loop
+ * queue, new events join them there, and so may overtake replies that were pushed between
+ * the two. This is harmless: SUSPENDED settles all outstanding rpcs, so no reply that was
+ * pushed between the two is delivered wrongly. */
 static void push_pending(struct uvzk__handle *handle)
 {
     if (!handle->pending.on_its_way) {
@@ -124,6 +139,7 @@ static void push_pending(struct uvzk__handle *handle)
     }
 }
 
+/* The caller holds the mutex. The first end counts; later ones are ignored. */
 static void end_pending(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
                         int status)
 {
@@ -135,9 +151,9 @@ static void end_pending(struct uvzk__handle *handle, enum uvzk__session_event_ki
     }
 }
 
-/* Given at the first CONNECTED, ahead of all requests: earlier it may be
- * refused, the client then being between two attempts. From then on the client
- * repeats it at every connection. */
+/* Runs on the C client's thread, at the first CONNECTED and before every request. Earlier
+ * the C client may refuse the credentials, because it may be between two attempts to
+ * connect. From then on the C client sends the credentials itself on every connection. */
 static int authenticate(struct uvzk__handle *handle, zhandle_t *zh)
 {
     const struct uvzk__zk_port *port = handle->port;
@@ -150,12 +166,15 @@ static int authenticate(struct uvzk__handle *handle, zhandle_t *zh)
     return rc;
 }
 
-/* The client takes whatever answers for a server. */
+/* Returns whether the C client has reached a ZooKeeper server. The C client itself
+ * accepts any answer as a server's. */
 static bool is_server(zhandle_t *zh)
 {
     return zoo_client_id(zh)->client_id != 0 && zoo_recv_timeout(zh) > 0;
 }
 
+/* Writes "address:port" of the connected server, or "a server" if the address is
+ * unknown. */
 static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
 {
     struct uvzk__address address = {.length = sizeof(address.socket)};
@@ -165,8 +184,9 @@ static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
     }
 }
 
-/* Under the mutex: of the port's session, which may have another handle when this one has
- * ended. */
+/* Records a session timeout that a server has granted. The caller holds the mutex. The
+ * value belongs to the port's session. If this handle's session has ended, the port may
+ * already have another session, so the value is ignored. */
 static void given(struct uvzk__handle *handle, uint32_t timeout_ms)
 {
     if (!handle->pending.ended) {
@@ -174,7 +194,8 @@ static void given(struct uvzk__handle *handle, uint32_t timeout_ms)
     }
 }
 
-/* On the client's thread. Only here are its id and timeout safe to read. */
+/* Runs on the C client's thread. Only here is it safe to read the session id and the
+ * session timeout from the zhandle_t. */
 static void session_event(zhandle_t *zh, int type, int state, const char *path,
                           void *context)
 {
@@ -197,6 +218,8 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
         handle->pending.connected = false;
         name_server(zh, handle->pending.server);
     } else if (state != ZOO_CONNECTED_STATE || auth == ZINVALIDSTATE) {
+        /* ZINVALIDSTATE: the C client lost the connection before it accepted the
+         * credentials. */
         handle->pending.suspended = true;
         handle->pending.connected = false;
     } else if (auth != ZOK) {
@@ -206,6 +229,7 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
         handle->pending.session = *zoo_client_id(zh);
         name_server(zh, handle->pending.server);
         handle->pending.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
+        /* Before the loop hears of the connection (engine/port.h, 12). */
         given(handle, handle->pending.timeout_ms);
     }
     push_pending(handle);
@@ -220,7 +244,7 @@ void uvzk__handle_abandon(struct uvzk__handle *handle)
     pthread_mutex_unlock(&handle->mutex);
 }
 
-/* ------------------------------------------------------------------ closing */
+/* -------------------------------------------------------------------------- closing */
 
 static void free_requests(struct uvzk__link *list)
 {
@@ -229,7 +253,8 @@ static void free_requests(struct uvzk__link *list)
     }
 }
 
-/* The client has gone: nothing that it was asked is answered any more. */
+/* The C client's threads have ended, so no request will be answered and no watch event
+ * will come. */
 static void free_all_asked(struct uvzk__handle *handle)
 {
     struct uvzk__link *link;
@@ -240,6 +265,7 @@ static void free_all_asked(struct uvzk__handle *handle)
     }
 }
 
+/* The handle has no zhandle_t any more. `freed` may end the port. */
 static void free_handle(struct uvzk__handle *handle)
 {
     struct uvzk__zk_port *port = handle->port;
@@ -277,8 +303,9 @@ static void close_work(struct uvzk__blocking_call *call)
     }
 }
 
-/* The client's threads have ended: nothing of this handle is on the to_loop queue, and
- * what they never answered (ZOOKEEPER-2894) they never will. */
+/* The C client's threads have ended. Nothing of this handle is on the to_loop queue,
+ * because done() runs after everything that they pushed. Requests that they have not
+ * answered (ZOOKEEPER-2894) will not be answered any more; free_handle frees them. */
 static void close_done(struct uvzk__blocking_call *call)
 {
     free_handle(handle_of(call));
@@ -295,6 +322,7 @@ static void begin_close(struct uvzk__handle *handle)
 
 void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
 {
+    /* A thread uses the zhandle_t; open_done or leave_done closes it. */
     if (handle->state == OPENING || handle->state == LEAVING) {
         move(handle, CLOSE_PENDING);
     } else if (drain && handle->state == CONNECTED && handle->in_flight > 0) {
@@ -317,14 +345,14 @@ void uvzk__handle_drained(struct uvzk__handle *handle)
     }
 }
 
-/* ------------------------------------------------------------------ leaving */
+/* -------------------------------------------------------------------------- leaving */
 
 bool uvzk__handle_has_connected(const struct uvzk__handle *handle)
 {
     return handle->state == OPEN && zoo_state(handle->zh) == ZOO_CONNECTED_STATE;
 }
 
-/* The port's session, if it has one. */
+/* Takes over the port's session, if it has one. */
 static void inherit(struct uvzk__handle *handle)
 {
     handle->pending.session = handle->port->session;
@@ -339,6 +367,7 @@ static void leave_work(struct uvzk__blocking_call *call)
     uvzk__log_route_enter(&handle->log_route);
     bool closed = uvzk__close_keep_session(handle->zh, &timeout_ms);
     uvzk__log_route_leave();
+    /* The server of the last connection may have shortened the session timeout. */
     if (timeout_ms > 0) {
         pthread_mutex_lock(&handle->mutex);
         given(handle, timeout_ms);
@@ -350,8 +379,9 @@ static void leave_work(struct uvzk__blocking_call *call)
     }
 }
 
-/* As if it were new; none of the client's threads is left, and nothing of them is on
- * the to_loop queue. An end that it was told is one all the same. */
+/* Puts the handle back into its initial state. None of the C client's threads is left,
+ * and nothing that they pushed is on the to_loop queue. An end of the session that the C
+ * client has reported stays pending. */
 static void begin_anew(struct uvzk__handle *handle)
 {
     free_all_asked(handle);
@@ -365,7 +395,9 @@ static void begin_anew(struct uvzk__handle *handle)
     move(handle, SEEKING);
 }
 
-/* What was held is no more before a closing ends the session. */
+/* If the zhandle_t could not be closed without ending the session (no memory), the end of
+ * the session is reported first and the zhandle_t is closed after that. So the holds are
+ * invalid before the close ends the session. */
 static void leave_done(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
@@ -404,14 +436,14 @@ void uvzk__handle_leave(struct uvzk__handle *handle)
     begin_call(handle, leave_work, leave_done);
 }
 
-/* ------------------------------------------------------------------ opening */
+/* -------------------------------------------------------------------------- opening */
 
-/* Process-wide settings of the client. */
+/* Settings of the C client for the whole process. */
 static void configure_client(void)
 {
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
-    /* Else it reseeds the process's random() whenever it resolves. We shuffle
-     * the addresses instead. */
+    /* Without this, the C client seeds the random() of the process whenever it resolves
+     * names. uvzk shuffles the addresses itself. */
     zoo_deterministic_conn_order(1);
 }
 
@@ -426,7 +458,8 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
     uvzk__log_route_begin(&handle->log_route, handle->port);
     uvzk__log_route_enter(&handle->log_route);
     uvzk__log_route_name(&handle->log_route, name);
-    /* The client's threads inherit the mask: signals are the application's. */
+    /* The C client's threads inherit the signal mask. Signals belong to the application's
+     * threads. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     zhandle_t *zh = zookeeper_init2(
@@ -435,10 +468,12 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
         ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback());
     int error = errno;
     if (zh != NULL) {
-        /* Never resolve again while connected: it would stop the pings. */
+        /* The C client must not resolve names again while it is connected: that would
+         * stop its pings. */
         zoo_set_servers_resolution_delay(zh, -1);
     } else {
         uvzk__log_route_end(&handle->log_route);
+        /* Other errors are failures to create threads, pipes or memory. */
         handle->open_status = error == EINVAL ? UV_EINVAL : UV_ENOMEM;
     }
     uvzk__log_route_unname(name);
@@ -461,6 +496,7 @@ static void open_done(struct uvzk__blocking_call *call)
         begin_close(handle);
     } else if (handle->zh == NULL && handle->resumes_session) {
         move(handle, SEEKING);
+        /* The session may be alive at the servers, so opening is tried again. */
         handle->port->handle_user->unopened(handle);
     } else if (handle->zh == NULL) {
         move(handle, OPEN);

@@ -45,7 +45,8 @@ static int parse_entry(const char *text, size_t length, struct uvzk__host *entry
         host++;
         host_length -= 2;
     } else if (memchr(host, ':', host_length) != NULL) {
-        return UV_EINVAL; /* an address without brackets: where is its port? */
+        /* An IPv6 address without brackets: its port cannot be told apart. */
+        return UV_EINVAL;
     }
     if (host_length == 0 || host_length > UVZK__HOST_MAX) {
         return UV_EINVAL;
@@ -71,6 +72,7 @@ int uvzk__hosts_next(const char **cursor, struct uvzk__host *host)
     if (text == NULL) {
         return 0;
     }
+    /* The chroot begins at the first "/", so an entry ends there too. */
     size_t length = strcspn(text, ",/");
     *cursor = text[length] == ',' ? text + length + 1 : NULL;
     int rc = parse_entry(text, length, host);

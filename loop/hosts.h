@@ -1,25 +1,28 @@
-/* The connect string: "host:port,host:port/chroot". */
+/* Parses the connect string: "host:port,host:port/chroot". */
 #ifndef UVZK_HOSTS_H
 #define UVZK_HOSTS_H
 
 #include <stdint.h>
 
-#define UVZK__HOST_MAX 255 /* bytes of a host name, RFC 1035 */
+#define UVZK__HOST_MAX 255 /* in bytes, RFC 1035 */
 
 struct uvzk__host {
     char name[UVZK__HOST_MAX + 1]; /* or a numeric address, without brackets */
     uint16_t port;
 };
 
-/* 0; UV_EINVAL: no hosts, or an entry that is not host:port with a port from 1
- * to 65535 (an IPv6 address stands in brackets); UVZK_EPATH: the chroot. */
+/* Returns 0 if the connect string is valid. UV_EINVAL: it names no host, or an entry is
+ * not host:port with a port from 1 to 65535. An IPv6 address must be in brackets.
+ * UVZK_EPATH: the chroot is malformed. A failure also sets the refusal text
+ * (base/refusal.h). */
 int uvzk__hosts_validate(const char *hosts);
 
-/* Takes the entry at *cursor, which begins as the string itself. 1: there it
- * is. 0: there is no other. UV_EINVAL. */
+/* Parses the entry at *cursor and advances the cursor. *cursor must first point to the
+ * connect string. Returns 1 if *host is set, 0 after the last entry, UV_EINVAL if the
+ * entry is malformed. */
 int uvzk__hosts_next(const char **cursor, struct uvzk__host *host);
 
-/* "" or "/...". */
+/* Returns the chroot within the connect string: "" or "/...". */
 const char *uvzk__hosts_chroot(const char *hosts);
 
 #endif

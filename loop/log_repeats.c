@@ -6,6 +6,7 @@
 #define PAUSE_FIRST_MS 5000U
 #define PAUSE_MOST_MS 300000U
 
+/* Returns the text after its leading digits. */
 static const char *behind_digits(const char *text)
 {
     while (isdigit((unsigned char)*text)) {
@@ -14,7 +15,8 @@ static const char *behind_digits(const char *text)
     return text;
 }
 
-/* FNV-1a. Never 0. */
+/* FNV-1a of the text from "ZOO_" on, without the digits directly before "ms". Never 0,
+ * which marks a free entry. */
 static uint64_t hash_of(const char *line)
 {
     const char *at = strstr(line, "ZOO_");
@@ -29,7 +31,8 @@ static uint64_t hash_of(const char *line)
     return hash == 0 ? 1 : hash;
 }
 
-/* Its place, or that of the one heard longest ago. */
+/* Returns the entry of this text, or else the entry that was last seen longest ago,
+ * cleared. */
 static struct uvzk__repeated_line *place_of(struct uvzk__log_repeats *repeats,
                                             uint64_t hash)
 {
@@ -53,6 +56,7 @@ bool uvzk__log_repeats_check(struct uvzk__log_repeats *repeats, const char *line
 {
     uint64_t hash = hash_of(line);
     struct uvzk__repeated_line *text = place_of(repeats, hash);
+    /* A text that was silent for its whole pause starts again with the first pause. */
     bool is_new = text->hash == 0 || now_ms - text->heard_ms >= text->pause_ms;
 
     *untold = text->suppressed;

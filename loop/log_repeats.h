@@ -1,9 +1,13 @@
-/* Lines that come again and again: the first one is told, then how often it came, after
- * 5 s, 10 s more, 20 s, and so on, every 5 minutes in the end. One that was not heard for
- * as long as its last pause is new. Texts are the same if they differ in nothing but what
- * stands before "ZOO_" (moment, process, thread) and in how many ms something took.
+/* Suppresses log lines that repeat. The first line is logged. Later lines with the same
+ * text are counted, and one of them is logged with the count after 5 s, then after a
+ * pause of 10 s, then 20 s, and so on up to 5 minutes. A text that the C client has not
+ * logged for as long as its last pause counts as new.
  *
- * A value: the moments are the caller's, and so is the order in which it is called. */
+ * Two lines have the same text if they differ only before "ZOO_" (time, process, thread)
+ * and in numbers directly before "ms" (durations).
+ *
+ * The struct is a value without a lock or a clock: the caller passes the time and must
+ * serialise the calls. */
 #ifndef UVZK_LOG_REPEATS_H
 #define UVZK_LOG_REPEATS_H
 
@@ -11,22 +15,24 @@
 #include <stdint.h>
 
 #define UVZK__LOG_REPEATS_MAX \
-    16 /* texts that are remembered; of more the one heard longest ago
-                            is forgotten */
+    16 /* texts remembered; a new text replaces the one that was last seen longest ago */
 
 struct uvzk__repeated_line {
-    uint64_t hash; /* of the text; 0: none */
+    uint64_t hash; /* of the text; 0: the entry is free */
+    /* When the text was last seen, and when it was last logged. */
     uint64_t heard_ms, told_ms;
-    uint32_t pause_ms;   /* since told_ms nothing is said for so long */
-    uint32_t suppressed; /* times since then */
+    uint32_t pause_ms;   /* from told_ms on, in ms: lines are suppressed */
+    uint32_t suppressed; /* lines suppressed since told_ms */
 };
 
 struct uvzk__log_repeats {
     struct uvzk__repeated_line texts[UVZK__LOG_REPEATS_MAX];
 };
 
-/* Whether a line that comes now is to be told; and how often it came since it was last
- * told, before this time, and when that was. */
+/* Records a line that arrives at now_ms, and returns whether to log it. *untold becomes
+ * the number of lines with this text that were suppressed since the text was last logged,
+ * without this one. *told_ms becomes the time when the text was last logged; 0 if it is
+ * not remembered. */
 bool uvzk__log_repeats_check(struct uvzk__log_repeats *, const char *line,
                              uint64_t now_ms, uint32_t *untold, uint64_t *told_ms);
 

@@ -1,3 +1,9 @@
+/* Routes each log line of the C client to the port that it belongs to (log_route.h).
+ *
+ * The C client calls take_line on the thread that logs: one of the C client's threads,
+ * the submit thread, a thread of a blocking call or the loop's thread. The route's number
+ * is found from that thread. A line is copied and pushed onto the port's to_loop queue,
+ * and the user's log callback runs on the loop's thread. */
 #include "log_route.h"
 
 #include <inttypes.h>
@@ -11,7 +17,7 @@
 #include "to_loop.h"
 #include "zk_port.h"
 
-#define LINE_MAX_BYTES 1000 /* longer ones are cut */
+#define LINE_MAX_BYTES 1000 /* longer lines are cut */
 #define NAME_PREFIX "uvzk-"
 
 struct line {
@@ -21,14 +27,18 @@ struct line {
     char text[];
 };
 
+/* Protects routes, last_number and the log_repeats of every port. While a route is on the
+ * list, its port exists. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct uvzk__link routes = {&routes, &routes};
 static uint32_t last_number;
 
-static _Thread_local uint32_t entered;   /* 0: none */
-static _Thread_local uint32_t inherited; /* read from the thread's name already */
+static _Thread_local uint32_t entered; /* set by uvzk__log_route_enter; 0: none */
+/* Parsed from the thread's name, once per thread; 0: none. */
+static _Thread_local uint32_t inherited;
 
-/* Those that came when all these lines were under way: behind the first of them. */
+/* Reports the lines that were dropped while UVZK__LOG_LINES_MAX lines were on the queue.
+ * The report follows the first line that arrives after them. */
 static void tell_dropped(struct uvzk__zk_port *port, unsigned dropped)
 {
     char text[64];
@@ -63,7 +73,7 @@ static int level_of(const char *message)
     return strstr(message, "ZOO_DEBUG@") != NULL ? UVZK_LOG_DEBUG : UVZK_LOG_WARN;
 }
 
-/* often: what is said behind it. */
+/* `often` is appended to the message. */
 static void push_line(struct uvzk__zk_port *port, const char *message, const char *often)
 {
     if (atomic_fetch_add(&port->log_lines, 1U) < UVZK__LOG_LINES_MAX) {
@@ -82,7 +92,8 @@ static void push_line(struct uvzk__zk_port *port, const char *message, const cha
     atomic_fetch_add(&port->log_dropped, 1U);
 }
 
-/* While the servers are away the client says the same thirty times a second. */
+/* While no server is reachable the C client logs the same line about thirty times a
+ * second. */
 static void log_unless_repeated(struct uvzk__zk_port *port, const char *message)
 {
     char often[64] = "";
@@ -103,6 +114,8 @@ static void log_unless_repeated(struct uvzk__zk_port *port, const char *message)
 static uint32_t number_of_this_thread(void)
 {
     char name[UVZK__THREAD_NAME];
+    /* A call of uvzk's own takes precedence: the loop's thread may call for several
+     * clients. */
     if (entered != 0) {
         return entered;
     }
@@ -131,7 +144,7 @@ static void take_line(const char *message)
 void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__zk_port *port)
 {
     pthread_mutex_lock(&mutex);
-    last_number += last_number == UINT32_MAX ? 2 : 1; /* never 0 */
+    last_number += last_number == UINT32_MAX ? 2 : 1; /* 0 means "no route" */
     route->number = last_number;
     route->port = port;
     uvzk__list_append(&routes, &route->link);

@@ -1,8 +1,13 @@
-/* The C client's log lines: its callback has no pointer for us, so the thread that
- * logs must tell whose line it is. A call of the client's says so while it lasts; and
- * the two threads that the client starts inherit the name of the thread that starts
- * them, "uvzk-" and the route's number, as they inherit nothing else of ours. What comes
- * again and again is told now and then (log_repeats.h). */
+/* Finds the client to which a log line of the C client belongs. The C client's log
+ * callback has no context pointer, so the route is found from the thread that logs:
+ * - A thread of uvzk's own calls uvzk__log_route_enter before it calls the C client, and
+ *   uvzk__log_route_leave after it.
+ * - The two threads that the C client starts inherit the name of the thread that creates
+ *   them. uvzk__log_route_name sets that name to "uvzk-" and the route's number in
+ *   hexadecimal.
+ *
+ * Lines that repeat are suppressed (log_repeats.h). All functions may be called on any
+ * thread. */
 #ifndef UVZK_LOG_ROUTE_H
 #define UVZK_LOG_ROUTE_H
 
@@ -15,31 +20,33 @@
 struct uvzk__zk_port;
 
 #define UVZK__LOG_LINES_MAX \
-    64U /* on the to_loop queue; further ones are dropped, and counted */
-#define UVZK__THREAD_NAME 16 /* with the end */
+    64U /* log lines of one port on the to_loop queue; more are dropped and counted */
+#define UVZK__THREAD_NAME 16 /* in bytes, with the terminating 0 */
 
 struct uvzk__log_route {
-    struct uvzk__link link; /* among all routes of the process */
+    struct uvzk__link link; /* in the list of all routes of the process */
     struct uvzk__zk_port *port;
-    uint32_t number;
+    uint32_t number; /* never 0 */
 };
 
-/* Any thread, as all here. */
+/* Adds the route to the list of the process. The route receives a new number. */
 void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__zk_port *port);
-/* Once it returns no line takes this route any more. */
+/* Removes the route. When the function has returned, no line is passed to the route's
+ * port any more. */
 void uvzk__log_route_end(struct uvzk__log_route *route);
 
-/* Between the two what this thread logs takes this route. */
+/* Between these two calls, lines that the calling thread logs use this route. */
 void uvzk__log_route_enter(const struct uvzk__log_route *route);
 void uvzk__log_route_leave(void);
 
-/* Between the two this thread has another name, and whatever a thread logs that is
- * started meanwhile takes this route. */
+/* Between these two calls, the calling thread is named after the route. Threads that are
+ * created meanwhile inherit the name, so the lines that they log use this route. `before`
+ * receives the old name, for uvzk__log_route_unname. */
 void uvzk__log_route_name(const struct uvzk__log_route *route,
                           char before[UVZK__THREAD_NAME]);
 void uvzk__log_route_unname(const char *before);
 
-/* What to hand to zookeeper_init2. */
+/* Returns the log callback for zookeeper_init2. */
 log_callback_fn uvzk__log_route_callback(void);
 
 #endif

@@ -1,3 +1,5 @@
+/* The async handle and the timer of a port, and a pipe that reports when the program
+ * closes them (loop_handles.h). Called by zk_port.c on the loop's thread. */
 #include "loop_handles.h"
 
 #include <fcntl.h>
@@ -32,8 +34,8 @@ void uvzk__loop_handles_init(struct uvzk__loop_handles *loop_handles,
                              struct uvzk__zk_port *port, uv_async_cb async_cb)
 {
     uv_timer_init(port->loop, &loop_handles->timer);
-    /* Cannot fail: all async handles of a loop share one descriptor, and the
-     * loop has opened it for its thread pool. */
+    /* uv_async_init cannot fail here: all async handles of a loop share one descriptor,
+     * which uv_loop_init has already opened for the thread pool. */
     if (uv_async_init(port->loop, &loop_handles->async, async_cb) != 0) {
         abort();
     }
@@ -62,7 +64,8 @@ void uvzk__loop_handles_set_ref(struct uvzk__loop_handles *loop_handles, bool ke
     }
 }
 
-/* A pipe without room. */
+/* Opens a pipe and fills its buffer, so that a further write stays pending. The buffer is
+ * made small first, so that filling it takes little memory. */
 static bool open_full_pipe(int ends[2])
 {
     static const char nothing[4096];
@@ -70,6 +73,8 @@ static bool open_full_pipe(int ends[2])
         return false;
     }
     (void)fcntl(ends[1], F_SETPIPE_SZ, (int)sizeof(nothing));
+    /* Smaller and smaller writes: a large write fails with EAGAIN although a small one
+     * still fits. */
     for (size_t size = sizeof(nothing); size > 0; size /= 2) {
         while (write(ends[1], nothing, size) > 0) {
         }
@@ -92,6 +97,8 @@ void uvzk__loop_handles_detect_close(struct uvzk__loop_handles *loop_handles,
     loop_handles->close_pipe.data = loop_handles->async.data;
     loop_handles->detects_close = true;
     loop_handles->pipe_read_end = ends[0];
+    /* detects_close is already set, so that close_pipe and the read end are closed with
+     * the other handles. */
     if (uv_pipe_open(&loop_handles->close_pipe, ends[1]) != 0) {
         (void)close(ends[1]);
         return;

@@ -1,9 +1,12 @@
-/* What a port has on its loop: an async handle, by which its queue wakes it, and a timer.
+/* The libuv handles that a port has on its loop: an async handle, by which the to_loop
+ * queue wakes the loop, and a timer.
  *
- * A program may end its loop by closing every handle that uv_walk shows, and these are
- * shown as well. Then the port takes a new stand when it needs one. While it closes it
- * must know at once: a write that no reader ever takes is cancelled when its handle is
- * closed, whoever does so, and libuv calls that back. */
+ * A program may end its loop by closing every handle that uv_walk shows, which includes
+ * these handles. The port then creates new loop handles when it needs them. While the
+ * port closes, it must learn of this at once, because nothing else would wake it. So the
+ * port keeps a write pending on a full pipe that nobody reads. When the pipe's handle is
+ * closed, libuv cancels the write and calls its callback, no matter who closed the
+ * handle. */
 #ifndef UVZK_LOOP_HANDLES_H
 #define UVZK_LOOP_HANDLES_H
 
@@ -15,31 +18,37 @@ struct uvzk__zk_port;
 struct uvzk__loop_handles {
     uv_async_t async;
     uv_timer_t timer;
-    uv_pipe_t close_pipe; /* only while guarded */
-    uv_write_t close_write;
-    int pipe_read_end; /* the other end of the sentry's pipe */
-    bool detects_close;
-    struct uvzk__loop_handles *previous; /* closed by somebody; libuv may still have it */
+    /* The next three are valid only if detects_close is true. */
+    uv_pipe_t close_pipe;   /* the write end; its pipe is full */
+    uv_write_t close_write; /* pending until close_pipe is closed */
+    int pipe_read_end;      /* Nobody reads from it. Closed by uvzk__loop_handles_free. */
+    bool detects_close;     /* the pipe has been created */
+    /* Earlier loop handles of the port, which the program has closed; NULL: none. libuv
+     * may still refer to them, so the memory is freed together with the newest one. */
+    struct uvzk__loop_handles *previous;
 };
 
-/* NULL: out of memory. */
+/* Allocates loop handles; `previous` may be NULL. Returns NULL if out of memory. */
 struct uvzk__loop_handles *uvzk__loop_handles_new(struct uvzk__loop_handles *previous);
-/* Frees it and all former ones. libuv must have done with them. */
+/* Frees these loop handles and all previous ones. libuv must have finished closing
+ * them. */
 void uvzk__loop_handles_free(struct uvzk__loop_handles *loop_handles);
 
-/* Puts it onto the port's loop, with port as the handles' data. */
+/* Opens the async handle and the timer on the port's loop. Their data is the port. */
 void uvzk__loop_handles_init(struct uvzk__loop_handles *loop_handles,
                              struct uvzk__zk_port *port, uv_async_cb async_cb);
-/* Somebody else has closed some of it. */
+/* Returns whether one of the handles is closed or closing. The program may have done
+ * this. */
 bool uvzk__loop_handles_are_closed(const struct uvzk__loop_handles *loop_handles);
-/* Whether it keeps its loop alive. */
+/* Sets whether the handles keep their loop alive. */
 void uvzk__loop_handles_set_ref(struct uvzk__loop_handles *loop_handles, bool keep);
-/* From now on gone_cb comes, once, when somebody has closed the sentry with all else,
- * or uvzk__loop_handles_close has. It keeps the loop alive. Without descriptors: no
- * callback. */
+/* Creates the pipe and its pending write. gone_cb runs once, when the program closes the
+ * pipe's handle or when uvzk__loop_handles_close does. The pending write keeps the loop
+ * alive. If the pipe cannot be created (no file descriptors), or the handles are already
+ * closed, gone_cb never runs. */
 void uvzk__loop_handles_detect_close(struct uvzk__loop_handles *loop_handles,
                                      uv_write_cb gone_cb);
-/* Closes what is not closed yet. */
+/* Closes the handles that are not yet closed. */
 void uvzk__loop_handles_close(struct uvzk__loop_handles *loop_handles);
 
 #endif

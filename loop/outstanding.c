@@ -1,3 +1,6 @@
+/* The list of rpcs without a reply, in the order of submission (outstanding.h). An rpc is
+ * PENDING until its outcome is known, and SETTLED until its reply is delivered.
+ * rpc->port.answer points to its request; NULL: there is none. */
 #include "outstanding.h"
 
 #include "registration.h"
@@ -31,8 +34,10 @@ void uvzk__outstanding_settle(struct uvzk__rpc *rpc, int status,
     rpc->port.state = SETTLED;
 }
 
-/* The rpc will be replied without it: takes the request off if it still waits, else leaves
- * it to its completion. Whether it had been sent. */
+/* Separates the request from its rpc, which will be replied without it. A request that
+ * waits, or that has been answered already, is freed. A request that the C client or the
+ * submit thread still has is left to its completion. Returns whether the request had been
+ * sent. */
 static bool abandon_request(struct uvzk__request *request)
 {
     bool sent = request->sent;
@@ -40,6 +45,8 @@ static bool abandon_request(struct uvzk__request *request)
     if (request->watching != NULL) {
         uvzk__registration_detach(request->watching);
     }
+    /* A sent request that is on no list has been answered: its rpc was settled and not
+     * yet replied. */
     if (!sent || uvzk__list_empty(&request->link)) {
         if (request->watching != NULL) {
             uvzk__registration_answered(request, false);
@@ -76,6 +83,8 @@ void uvzk__outstanding_override(struct uvzk__outstanding *outstanding, int statu
 
 static void reply(struct uvzk__rpc *rpc)
 {
+    /* The callback may submit the rpc again or free it, so the rpc is not used after the
+     * callback. */
     struct uvzk__request *request = rpc->port.answer;
     rpc->port.answer = NULL;
     if (request != NULL) {
@@ -91,6 +100,8 @@ static void reply(struct uvzk__rpc *rpc)
 
 void uvzk__outstanding_deliver(struct uvzk__outstanding *outstanding)
 {
+    /* Callbacks may submit further rpcs and even settle them; these wait for the next
+     * call, so that the loop is not held up. */
     size_t budget = outstanding->count;
     struct uvzk__rpc *rpc;
     while (budget-- > 0 && (rpc = outstanding->first) != NULL &&

@@ -1,3 +1,9 @@
+/* Decides which servers the port's handle uses (reconnect.h). zk_port.c reports what
+ * happens to the handle, and the search (search.h) reports which servers answer.
+ *
+ * The C client reconnects by itself to the servers that it knows, and then it keeps its
+ * watches. So uvzk waits before it interferes: the handle leaves its servers only when
+ * two searches in turn have found none of them and have found other servers. */
 #include "reconnect.h"
 
 #include <stdio.h>
@@ -6,12 +12,12 @@
 #include "handle.h"
 #include "zk_port.h"
 
-/* The client comes back by itself where it can, and keeps its watches: this long
- * nobody looks, and this long those who were found are not given to it. A
- * sixteenth of the session's timeout, within these. */
+/* How long the C client may reconnect by itself before the first search, and how long
+ * other servers that a search has found are not used: a sixteenth of the session timeout,
+ * within these limits (ms). */
 #define PAUSE_MIN_MS 50U
 #define PAUSE_MAX_MS 1000U
-#define PAUSE_LAST_MS 4000U /* doubled up to this */
+#define PAUSE_LAST_MS 4000U /* the pause is doubled while it is less than this */
 
 static struct uvzk__zk_port *port_of(struct uvzk__search_user *user)
 {
@@ -34,7 +40,8 @@ void uvzk__reconnect_retry(struct uvzk__zk_port *port)
     }
 }
 
-/* Opens the handle with those that have answered. */
+/* Opens the handle with the servers that have answered. If there are none, or no memory,
+ * searches again. */
 static void open_with_found(struct uvzk__zk_port *port)
 {
     struct uvzk__handle *handle = port->handle;
@@ -46,7 +53,7 @@ static void open_with_found(struct uvzk__zk_port *port)
     uvzk__handle_start(handle, servers);
 }
 
-/* What is found out once it is connected concerns nobody. */
+/* Forwards the error to the user, unless there is a connection. */
 static void forward_connect_error(struct uvzk__search_user *user,
                                   const struct uvzk__connect_error *error)
 {
@@ -57,7 +64,7 @@ static void forward_connect_error(struct uvzk__search_user *user,
     }
 }
 
-/* The servers that the handle knows answer, and it is not connected all the same. */
+/* Servers that the handle knows answer probes, but the handle is not connected. */
 static void report_no_session(struct uvzk__zk_port *port)
 {
     static const struct uvzk__connect_error trouble = {
@@ -71,11 +78,14 @@ static void done(struct uvzk__search_user *user, int status)
     struct uvzk__reconnect *reconnect = &port->reconnect;
     struct uvzk__handle *handle = port->handle;
 
+    /* OPENING and LEAVING: opened, unopened or left will be called and will continue. */
     if (handle == NULL || uvzk__handle_is_connected(handle) ||
         handle->state == UVZK__HANDLE_OPENING || handle->state == UVZK__HANDLE_LEAVING) {
         return;
     }
-    if (uvzk__handle_has_connected(handle)) { /* its news are on the to_loop queue */
+    /* The loop has not yet read the C client's CONNECTED. If the C client loses the
+     * connection again before the loop reads it, the retry continues the search. */
+    if (uvzk__handle_has_connected(handle)) {
         reconnect->only_unknown = false;
         uvzk__reconnect_retry(port);
         return;
@@ -83,11 +93,14 @@ static void done(struct uvzk__search_user *user, int status)
     if (handle->state == UVZK__HANDLE_SEEKING && status == 0) {
         open_with_found(port);
     } else if (handle->state == UVZK__HANDLE_SEEKING && port->session.client_id == 0) {
+        /* No name resolves, and there is no session to continue: open() fails. */
         port->handle_user->ended(handle, UVZK__SESSION_OPEN_FAILED, status);
     } else if (status < 0 || uvzk__search_finds_known(reconnect->search)) {
+        /* The handle is OPEN, or it is SEEKING with a session to continue. */
         if (status == 0) {
             report_no_session(port);
         }
+        /* The user's callback may have closed the port. */
         if (port->closing || port->handle != handle) {
             return;
         }
@@ -95,6 +108,8 @@ static void done(struct uvzk__search_user *user, int status)
         uvzk__reconnect_retry(port);
     } else if (!reconnect->only_unknown) {
         reconnect->only_unknown = true;
+        /* The first search that finds only other servers: the C client has one more pause
+         * to reconnect by itself. */
         uvzk__search_begin(reconnect->search, first_pause(port));
     } else {
         uvzk__handle_leave(handle);
@@ -168,7 +183,7 @@ void uvzk__reconnect_wrong_server(struct uvzk__zk_port *port, const char *server
                                       "made a session without an id or a timeout"});
 }
 
-/* Its server is taken last, by who searches now, for a time. */
+/* The search avoids the handle's server for a time, and begins at once. */
 void uvzk__reconnect_diverged(struct uvzk__zk_port *port)
 {
     static const char *const text =
@@ -187,8 +202,9 @@ void uvzk__reconnect_diverged(struct uvzk__zk_port *port)
                           &(struct uvzk__connect_error){UVZK_EDIVERGED, server, text});
 }
 
-/* If others are still being asked, done() goes on: whoever has answered until now is
- * the quickest, and may be the one that was left. */
+/* If the search is still under way, done() opens the handle. The servers that have
+ * answered until now are the quickest ones, and one of them may be the server that was
+ * left. */
 void uvzk__reconnect_left(struct uvzk__zk_port *port)
 {
     if (!uvzk__search_goes_on(port->reconnect.search)) {

@@ -1,3 +1,7 @@
+/* Watches as the C client knows them (registration.h). All functions run on the loop's
+ * thread, except uvzk__registration_event, which the C client's thread calls. A
+ * registration is freed when the C client does not have it any more (present), no request
+ * arms it (request) and no removal is under way (removals). */
 #include "registration.h"
 
 #include <string.h>
@@ -20,6 +24,7 @@ bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *w
     registration->handle = request->handle;
     registration->request = request;
     registration->watch = watch;
+    /* For a removal: exists and get share the data watches of a path. */
     registration->type =
         request->kind == UVZK__RPC_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
     memcpy(registration->path, path, size);
@@ -29,7 +34,7 @@ bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *w
     return true;
 }
 
-/* Frees it once nobody can come back to it. */
+/* Frees the registration if neither the C client nor a request refers to it any more. */
 static void release(struct uvzk__registration *registration)
 {
     if (!registration->present && registration->request == NULL &&
@@ -59,7 +64,8 @@ void uvzk__registration_answered(struct uvzk__request *request, bool armed)
     release(registration);
 }
 
-/* A request by which the server forgets the watch. */
+/* Adds a request by which the server removes the watch. Returns false if out of
+ * memory. */
 static bool add_removal(struct uvzk__registration *watching)
 {
     struct uvzk__request *request = uvzk__request_new(watching->handle, NULL, 0);
@@ -71,8 +77,8 @@ static bool add_removal(struct uvzk__registration *watching)
     return true;
 }
 
-/* Without memory it is never asked for: later it would take the path's next watch with
- * it. */
+/* If there is no memory now, the removal is never requested: a later removal would also
+ * remove the next watch on the path. */
 static void ask_removal(struct uvzk__registration *registration)
 {
     if (!add_removal(registration)) {
@@ -86,6 +92,9 @@ void uvzk__registration_unwatch(struct uvzk__registration *registration)
     struct uvzk__request *request = registration->request;
 
     uvzk__registration_detach(registration);
+    /* A request that has not been sent is sent without a watch. If there is no
+     * connection, uvzk__registration_remove_detached requests the removal on the next
+     * one. */
     if (request != NULL && !request->sent) {
         uvzk__registration_answered(request, false);
     } else if (uvzk__handle_is_connected(handle)) {
@@ -155,7 +164,7 @@ void uvzk__registration_event(zhandle_t *zh, int type, int state, const char *pa
     } else if (type == ZOO_CHILD_EVENT) {
         registration->event = UVZK__WATCH_CHILDREN;
     } else {
-        return; /* every session event comes here too: the handle tells those */
+        return; /* a session event, which the handle reports */
     }
     uvzk__to_loop_push(&registration->handle->port->to_loop, &registration->entry,
                        arrive);

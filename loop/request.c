@@ -13,6 +13,7 @@ struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle,
         request->kind = rpc == NULL ? 0 : rpc->kind;
         request->reply.failed_op = SIZE_MAX;
         request->name_size = name_size;
+        /* Requests leave in the order of their creation. */
         uvzk__list_append(&handle->waiting, &request->link);
     }
     return request;

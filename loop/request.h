@@ -1,6 +1,6 @@
-/* One request on its way through the C client: made when an rpc is submitted,
- * it takes the answer on the client's thread, and outlives the rpc when that is
- * replied before the client has answered (connection lost, closing). */
+/* One request on its way through the C client. It is created when an rpc is submitted,
+ * and receives the answer on the C client's thread. If the rpc is replied before the C
+ * client has answered (connection lost, closing), the request outlives the rpc. */
 #ifndef UVZK_REQUEST_H
 #define UVZK_REQUEST_H
 
@@ -15,42 +15,51 @@
 struct uvzk__handle;
 struct uvzk__registration;
 
-/* Room for the server's ten digits, its sign and the end. */
+/* Bytes for the server's sequence number: ten digits, a sign and the terminating 0. */
 #define UVZK__SUFFIX_SIZE 12
 
 struct uvzk__request {
+    /* On the to_loop queue once answered; its link is on the submit thread's queue
+     * before. */
     struct uvzk__to_loop_entry to_loop_entry;
-    uvzk__arrive_cb arrive; /* where it lands */
-    struct uvzk__link link; /* handle->waiting or handle->sent */
+    uvzk__arrive_cb arrive; /* called on the loop when the answer arrives */
+    struct uvzk__link link; /* on handle->waiting or handle->sent */
     struct uvzk__handle *handle;
-    struct uvzk__rpc *rpc;               /* NULL: replied already, or a watch's removal */
-    struct uvzk__registration *watching; /* the watch it arms or removes */
-    bool removal;
-    bool auth_check; /* our own, ahead of a multi */
-    bool sent;
-    unsigned connection; /* handle->connection by which it was sent */
+    struct uvzk__rpc *rpc; /* NULL: replied already, or the request is uvzk's own */
+    /* The watch that it arms or removes; NULL: none. */
+    struct uvzk__registration *watching;
+    bool removal;        /* removes the watch */
+    bool auth_check;     /* uvzk's own exists of "/", sent ahead of a multi */
+    bool sent;           /* the C client or the submit thread has it, or has had it */
+    unsigned connection; /* the handle->connection on which it was sent */
     uint8_t kind;        /* enum uvzk__rpc_kind */
 
-    /* Written by the completion, or the submit thread, before it is pushed. */
-    int code;     /* ZooKeeper's */
-    bool refused; /* by the client, of the submit thread */
+    /* Written by the completion, or by the submit thread, before the request is pushed
+     * onto the to_loop queue. */
+    int code;     /* ZooKeeper's code */
+    bool refused; /* the C client refused it when the submit thread submitted it */
     struct uvzk__reply reply;
-    void *memory;             /* what the reply points to */
-    zoo_op_result_t *results; /* MULTI: these, what they and made point to are */
-    const char **made;        /* in memory */
-    size_t op_count;
+    void *memory; /* holds what the reply points to; owned, may be NULL */
+    /* MULTI: the results. They, and everything that they and made point to, are in
+     * memory. */
+    zoo_op_result_t *results;
+    const char **made; /* MULTI: the created paths; within memory */
+    size_t op_count;   /* MULTI: the length of results and made */
     size_t name_size;
-    char name[]; /* CREATE: name_size bytes, so that it cannot fail afterwards */
+    /* CREATE: name_size bytes for the created path. They are allocated with the request,
+     * so that the completion needs no memory. */
+    char name[];
 };
 
-/* Behind those that wait on the handle. rpc: NULL for one of our own. NULL: out of
- * memory. */
+/* Creates a request and appends it to handle->waiting. rpc is NULL for a request of
+ * uvzk's own. Returns NULL if out of memory. */
 struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle,
                                         struct uvzk__rpc *rpc, size_t name_size);
 
-/* ------------------------------------------------------------------------ on the loop */
+/* ---------------------------------------------------------------------- on the loop */
 
-/* It arms this watch, or removes it; NULL: neither any more. */
+/* Sets the watch that the request arms or, with `removal`, removes. NULL: it does neither
+ * any more. */
 static inline void uvzk__request_watches(struct uvzk__request *request,
                                          struct uvzk__registration *watching,
                                          bool removal)
@@ -59,14 +68,15 @@ static inline void uvzk__request_watches(struct uvzk__request *request,
     request->removal = removal;
 }
 
-/* Our own, ahead of a multi. */
+/* Marks uvzk's own request that is sent ahead of a multi. */
 static inline void uvzk__request_is_auth_check(struct uvzk__request *request)
 {
     request->auth_check = true;
 }
 
-/* The C client has it, or the submit thread, on this connection; or neither, which has
- * not been taken by the one or was recalled from the other. */
+/* uvzk__request_sent: the C client or the submit thread is given the request, on this
+ * connection. uvzk__request_not_taken: the C client has refused the request, or the
+ * submit thread has returned it. */
 static inline void uvzk__request_sent(struct uvzk__request *request, unsigned connection)
 {
     request->connection = connection;
@@ -77,13 +87,13 @@ static inline void uvzk__request_not_taken(struct uvzk__request *request)
     request->sent = false;
 }
 
-/* Its rpc has been replied without it. */
+/* The rpc has been replied without this request's answer. */
 static inline void uvzk__request_forget_rpc(struct uvzk__request *request)
 {
     request->rpc = NULL;
 }
 
-/* A multi of so many operations, with memory for its outcome. */
+/* Sets the memory that receives the outcome of a multi with op_count operations. */
 static inline void uvzk__request_set_multi(struct uvzk__request *request,
                                            zoo_op_result_t *results, const char **made,
                                            size_t op_count)
@@ -93,24 +103,25 @@ static inline void uvzk__request_set_multi(struct uvzk__request *request,
     request->op_count = op_count;
 }
 
-/* Memory that is freed with it. */
+/* Sets memory that is freed with the request, and returns it. NULL is allowed. */
 static inline void *uvzk__request_set_memory(struct uvzk__request *request, void *memory)
 {
     request->memory = memory;
     return memory;
 }
 
-/* ---------------------------------------------------------------------- by a completion */
+/* ------------------------------------------------------------------ by a completion */
 
 static inline void uvzk__request_answered(struct uvzk__request *request, int code)
 {
     request->code = code;
 }
+/* Takes the request off its list and frees it with its memory. Called on the loop. */
 void uvzk__request_free(struct uvzk__request *request);
 
-/* ------------------------------------------------------------------------ by the submit thread */
+/* ------------------------------------------------------------- by the submit thread */
 
-/* The C client has not taken it. */
+/* The C client has refused the request with this code. */
 static inline void uvzk__request_refused(struct uvzk__request *request, int code)
 {
     request->code = code;

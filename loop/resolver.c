@@ -1,3 +1,6 @@
+/* Look-ups of host names by c-ares (resolver.h). search.c calls it on the loop's thread.
+ * c-ares opens its own sockets; `sockets` watches them, and c-ares runs only inside calls
+ * of this file. */
 #include "resolver.h"
 
 #include <ares.h>
@@ -7,8 +10,9 @@
 #include "error_map.h"
 #include "uvzk.h"
 
-/* 2 + 4 + 8 s for a name server that says nothing. An answer to the first try
- * counts when the third is under way. */
+/* In ms: a name server that does not answer is asked again after 2 s and after 4 s more,
+ * and the look-up ends 8 s later. An answer to the first try still counts while the third
+ * is under way. */
 #define TRY_MS 2000
 #define TRIES 3
 
@@ -17,6 +21,7 @@ struct uvzk__resolver {
     ares_channel channel;
 };
 
+/* Set by uvzk__resolver_ask; NULL: the name servers of resolv.conf. */
 static const char *servers_of_tests;
 
 void uvzk__resolver_ask(const char *servers)
@@ -29,8 +34,8 @@ static void begin_library(void)
     (void)ares_library_init(ARES_LIB_INIT_ALL);
 }
 
-/* A socket that cannot be watched is as one that nothing comes from: the
- * look-up ends by its time. */
+/* c-ares wants to watch a socket or has finished with it. A socket that cannot be watched
+ * is treated as one that never becomes ready: its look-up ends with a time-out. */
 static void on_socket(void *context, ares_socket_t fd, int readable, int writable)
 {
     struct uvzk__resolver *resolver = context;
@@ -43,7 +48,7 @@ static void on_socket(void *context, ares_socket_t fd, int readable, int writabl
 
 static int open_channel(struct uvzk__resolver *resolver)
 {
-    char lookups[] = "fb"; /* the file, then the name servers */
+    char lookups[] = "fb"; /* first /etc/hosts, then the name servers */
     struct ares_options options = {.timeout = TRY_MS,
                                    .tries = TRIES,
                                    .lookups = lookups,
@@ -113,6 +118,7 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     (void)timeouts;
 
     look_up->under_way = false;
+    /* Cancelled by uvzk__resolver_free. */
     if (status == ARES_EDESTRUCTION || status == ARES_ECANCELLED) {
         return;
     }
@@ -129,6 +135,7 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
 void uvzk__resolver_look_up(struct uvzk__resolver *resolver,
                             struct uvzk__look_up *look_up, const char *name, int family)
 {
+    /* The order of the addresses does not matter, because each of them is probed. */
     const struct ares_addrinfo_hints hints = {
         .ai_flags = ARES_AI_NOSORT, .ai_family = family, .ai_socktype = SOCK_STREAM};
     look_up->under_way = true;
@@ -153,5 +160,6 @@ uint64_t uvzk__resolver_next(struct uvzk__resolver *resolver)
     if (ares_timeout(resolver->channel, NULL, &left) == NULL) {
         return UINT64_MAX;
     }
+    /* Rounded up, or c-ares would be called before its time-out. */
     return uvzk_now() + (uint64_t)left.tv_sec * 1000 + (uint64_t)left.tv_usec / 1000 + 1;
 }

@@ -1,5 +1,11 @@
-/* What the C client is asked: one function a kind. Each says what zoo_a* says;
- * the client has copied everything by then, but a multi's results and names. */
+/* Submits requests to the C client: one function for each kind. Each function returns the
+ * code of its zoo_a* call. The C client has copied everything when the call returns,
+ * except the memory for a multi's results and created paths, which belongs to the
+ * request.
+ *
+ * send_window.c calls uvzk__rpc_send on the loop's thread, and submit_thread.c on the
+ * submit thread. The loop takes requests back from the submit thread before it replies
+ * their rpcs without an answer, so request->rpc is valid here. */
 #include <limits.h>
 #include <string.h>
 
@@ -16,7 +22,7 @@
 typedef int (*send_fn)(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                        zhandle_t *zh);
 
-/* ZooKeeper tells no data (-1) from empty data (0); so do we. */
+/* ZooKeeper distinguishes no data (-1) from empty data (0), and so does uvzk. */
 static int data_length(const void *data, size_t length)
 {
     return data == NULL ? -1 : (int)length;
@@ -27,7 +33,7 @@ static size_t acl_count(const struct uvzk__acl *acl)
     return acl != NULL ? acl->count : 0;
 }
 
-/* None at all is the server's to refuse. */
+/* An empty ACL is passed on; the server refuses it. */
 static void fill_acl(struct ACL *out, const struct uvzk__acl *acl)
 {
     for (size_t i = 0; i < acl_count(acl); i++) {
@@ -53,7 +59,7 @@ static int mode_of(uint32_t mode)
     }
 }
 
-/* create2: the stat comes with the reply, and with it the fencing token. */
+/* Uses create2, because its reply has the stat, which contains the fencing token. */
 static int send_create(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                        zhandle_t *zh)
 {
@@ -130,9 +136,10 @@ static int send_sync(struct uvzk__request *request, const struct uvzk__rpc *rpc,
 
 /* ------------------------------------------------------------------- multi */
 
-/* One block: the results and names, which the client fills until the completion,
- * what the reply will point to, and what the client only reads during the call.
- * entries and names move on behind what has been used of them. */
+/* The parts of one block of memory: the results and the names, which the C client fills
+ * before the completion runs; what the reply will point to (made); and what the C client
+ * only reads during the call. `entries` and `names` point behind the part that has been
+ * used so far. */
 struct multi {
     zoo_op_result_t *results;
     zoo_op_t *ops;
@@ -142,7 +149,8 @@ struct multi {
     char *names;
 };
 
-/* The client would abort the process at a malformed path or at a container. */
+/* The C client would abort the process for a malformed path or for a container in a
+ * multi. */
 static bool op_is_valid(const struct uvzk__op *op)
 {
     bool mode_is_sound =
@@ -151,11 +159,14 @@ static bool op_is_valid(const struct uvzk__op *op)
            (op->kind != UVZK__OP_CREATE || mode_is_sound);
 }
 
+/* Room for a created path with its sequence number and the terminating 0. */
 static size_t name_size(const struct uvzk__op *op)
 {
     return strlen(op->path) + UVZK__SUFFIX_SIZE;
 }
 
+/* Allocates the block for this rpc and sets the pointers into it. Returns NULL if out of
+ * memory. The caller owns the block. */
 static void *lay_out(struct multi *multi, const struct uvzk__rpc *rpc)
 {
     size_t ops = rpc->op_count, acl_entries = 0, names = 0;
@@ -207,12 +218,15 @@ static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
     }
 }
 
-/* Of a session that has ended zoo_amulti frees paths twice, or the caller's own; so it
- * is not called unless the client, which may know more than the loop, is connected. To
- * end after this look the session takes a reset and a new connection, some round trips
- * in which this thread would have to stand still; refused credentials, which end it
- * without, have been answered by now (send_window.c). No ops at all are a transaction
- * too. */
+/* Submits a multi; without any operation it is a transaction too.
+ *
+ * If the session has ended, zoo_amulti frees paths twice, or frees the caller's paths. So
+ * zoo_amulti is called only while the C client, which may know more than the loop, says
+ * that it is connected. The session can still end during the call. For that it must lose
+ * the connection, connect again and be refused, which takes several round trips, and this
+ * thread would have to be stopped for as long. Refused credentials end a session without
+ * a round trip, but they have been answered before a multi is submitted
+ * (send_window.c). */
 static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                       zhandle_t *zh)
 {
@@ -242,9 +256,10 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
 
 /* ----------------------------------------------------------------- dispatch */
 
-/* The server forgets the watch, which on this path is the only one of its type.
- * The header asks for a pointer to a completion and the client takes it for the
- * completion itself. local must be 0 (ZOOKEEPER-2320). */
+/* The server removes the watch, which is the only one of its type on this path.
+ * zookeeper.h declares a pointer to a completion as the parameter, but the C client calls
+ * the argument itself as the completion; hence the cast. `local` must be 0
+ * (ZOOKEEPER-2320). */
 static int send_removal(struct uvzk__request *request, const char *path, zhandle_t *zh)
 {
     return zoo_aremove_all_watches(zh, path, request->watching->type, 0,
@@ -252,7 +267,7 @@ static int send_removal(struct uvzk__request *request, const char *path, zhandle
                                    request);
 }
 
-/* Any answer does, and it is the cheapest to be had. */
+/* Any answer of the server is enough, and this request is the cheapest. */
 static int send_auth_check(struct uvzk__request *request, zhandle_t *zh)
 {
     return zoo_awexists(zh, "/", NULL, NULL, uvzk__answer_stat, request);
@@ -284,12 +299,13 @@ int uvzk__rpc_send(struct uvzk__request *request, const char *path)
     if (request->auth_check) {
         return send_auth_check(request, zh);
     }
-    /* The client puts the chroot before the path and looks only then, so that
-     * "a" would become a sibling of the chroot. */
+    /* The C client puts the chroot before the path and validates only the result, so "a"
+     * would become a sibling of the chroot. */
     if (uvzk__path_validate_znode(path) != 0) {
         return ZBADARGUMENTS;
     }
-    /* Not what the port keeps in it: the loop may be writing there. */
+    /* Copies the fields that src/ has set. The fields of rpc->port are not read, because
+     * the loop may be writing them meanwhile. */
     const struct uvzk__rpc *asked = request->rpc;
     const struct uvzk__rpc rpc = {.path = path,
                                   .data = asked->data,

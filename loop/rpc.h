@@ -3,10 +3,12 @@
 
 struct uvzk__request;
 
-/* Of what it asks; "/": of none. */
+/* Returns the path of the request; "/" for a multi and for the request of uvzk's own that
+ * is sent ahead of a multi. */
 const char *uvzk__rpc_path(const struct uvzk__request *request);
-/* Hands it to the C client, with this path. What zoo_a* says. The client may still look at
- * the path when the request has been answered, to log it. */
+/* Submits the request to the C client with this path, and returns the code of the zoo_a*
+ * call. The C client may read the path, in order to log it, even after the request has
+ * been answered. */
 int uvzk__rpc_send(struct uvzk__request *request, const char *path);
 
 #endif

@@ -1,3 +1,13 @@
+/* The search for the servers behind a connect string (search.h). reconnect.c begins and
+ * ends it, on the loop's thread.
+ *
+ * The search has a list of names, two for each host (IPv4 and IPv6), and a list of
+ * targets, one for each address. Each name and each target has the time of its next step.
+ * `plan` sets the alarm of `sockets` to the earliest of these times, and is called after
+ * every change. `due` runs when the alarm comes: it begins the search, looks up names,
+ * begins probes and ends those that take too long. `ready` runs when a socket of a probe
+ * or of the resolver is ready. A search in state RESTING begins no new probes or
+ * look-ups; probes that are under way end as usual. */
 #include "search.h"
 
 #include <assert.h>
@@ -14,28 +24,34 @@
 #include "sockets.h"
 #include "uvzk.h"
 
-/* Given to the other servers once one has answered, and as long again as that
- * one took: all good ones are wanted, but not at the price of waiting. */
+/* In ms. After the first server has answered, the other addresses have this time, and as
+ * long again as the first answer took: all good servers are wanted, but the search must
+ * not wait for silent ones. */
 #define GRACE_MS 20U
 
-/* Before an address that is no server is probed again: doubled each time. */
+/* The pause in ms before an address whose probe failed is probed again; doubled each
+ * time. */
 #define PAUSE_MIN_MS 100U
 #define PAUSE_MAX_MS 2000U
 
-/* A probe's time is at least this, on busy machines. */
+/* The least time in ms that a probe waits for an answer, so that a busy machine does not
+ * fail all probes. */
 #define PATIENCE_MIN_MS 250U
 
-/* Names: TTLs are kept to within these, failures are asked again likewise. */
+/* In ms. TTLs of names are limited to this range. Look-ups that fail are repeated after
+ * pauses in the same range, doubled each time. */
 #define TTL_MIN_MS 500U
 #define TTL_MAX_MS 30000U
 
-/* A server that is avoided: doubled each time. */
+/* How long in ms a server is avoided; doubled each time. */
 #define AVOID_MIN_MS 10000U
 #define AVOID_MAX_MS 600000U
 
-/* So long nothing may be found out before that is said, too. */
+/* If nothing has been found out for this time in ms, an entry that has not answered is
+ * reported. */
 #define SLOW_MS 2500U
 
+/* Fits a host name, an address and a reason. */
 #define LINE_BYTES (UVZK__HOST_MAX + 200)
 
 #define RESTING UVZK__SEARCH_RESTING
@@ -58,49 +74,57 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__search_machine =
     UVZK__MACHINE("search for servers", table);
 
-/* One name in one family, for a numeric address none. */
+/* One host name in one address family. A numeric address has no name. */
 struct name {
     struct uvzk__look_up look_up;
     struct uvzk__search *search;
     struct uvzk__host host;
     int family;
-    uint64_t fresh_until; /* asked again after this */
-    uint32_t pause_ms;    /* after failures */
-    bool asked;           /* and answered, since the search began */
+    uint64_t fresh_until; /* the name is looked up again after this time */
+    uint32_t pause_ms;    /* before the next look-up, after a failure */
+    bool asked;           /* a look-up has been answered since the search began */
     int status;           /* of the last answer */
-    int told;             /* in the log; of the first of the two */
+    /* The status that was logged last; used only in the name of the IPv4 family, for
+     * both. */
+    int told;
 };
 
+/* One address to probe. If two names have the same address, there are two targets. */
 struct target {
     struct uvzk__address address;
     const struct name *name; /* NULL: numeric in the connect string */
     struct uvzk__server_probe probe;
-    enum uvzk__probe_result result; /* since the search began */
-    enum uvzk__probe_result told;   /* in the log */
-    uint64_t moment; /* probed: the end of its patience; else of the next probe */
-    uint32_t pause_ms, patience_ms;
-    bool probed; /* now */
-    bool in_use;
-    bool distrusted;
-    uint64_t avoided_until; /* taken for want of others only before */
-    uint32_t avoid_ms;      /* for so long the next time; 0: it never was */
+    /* Since the search began; PENDING: not known yet. */
+    enum uvzk__probe_result result;
+    enum uvzk__probe_result told; /* the result that was logged last */
+    /* While it is being probed: the time at which the probe ends without an answer.
+     * Otherwise: the time of the next probe; UINT64_MAX: none. */
+    uint64_t moment;
+    uint32_t pause_ms, patience_ms; /* before the next probe; for an answer */
+    bool probed;                    /* a probe is under way */
+    bool in_use;                    /* the handle was opened with this server */
+    bool distrusted;                /* its answer to a probe was wrong once */
+    /* Until this time it is used only if no other server answers. */
+    uint64_t avoided_until;
+    uint32_t avoid_ms; /* the length of that time in ms; 0: never avoided */
 };
 
 struct uvzk__search {
     struct uvzk__sockets sockets;
     struct uvzk__search_user *user;
-    const char *hosts;
+    const char *hosts; /* the connect string, borrowed */
     uint32_t patience_ms;
     struct uvzk__resolver *resolver; /* NULL: no look-up under way */
     struct name *names;
     size_t name_count;
-    struct target *targets;
+    struct target *targets; /* moved by add_target and remove_old */
     size_t target_count, target_capacity;
     uint8_t state;     /* enum uvzk__search_state */
-    uint64_t begin_at; /* PLANNED */
+    uint64_t begin_at; /* PLANNED: when it begins */
+    /* When the search began, for the grace time. */
     uint64_t began_at;
-    uint64_t grace_at; /* ANSWERED */
-    uint64_t still_at; /* SEARCHING: nothing has been found out for long */
+    uint64_t grace_at; /* ANSWERED: when it ends */
+    uint64_t still_at; /* SEARCHING: when a slow entry is reported */
 };
 
 static bool invariant_holds(const struct uvzk__search *search)
@@ -117,7 +141,8 @@ static bool invariant_holds(const struct uvzk__search *search)
     }
 }
 
-/* The only writer of state. What it is already it stays. */
+/* The only function that writes state. A move to the current state is allowed and does
+ * nothing. */
 static void move(struct uvzk__search *search, enum uvzk__search_state state)
 {
     if (search->state != state) {
@@ -139,6 +164,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct uvzk__search *searc
 {
     char line[LINE_BYTES];
     va_list arguments;
+    /* No callback but closed() runs once the search is closed. */
     if (search->state == CLOSING) {
         return;
     }
@@ -148,6 +174,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct uvzk__search *searc
     search->user->log(search->user, line);
 }
 
+/* The reason in words, for the log and for the user. */
 static const char *reason(const struct target *target)
 {
     switch (target->result) {
@@ -166,6 +193,7 @@ static void report_connect_error(struct uvzk__search *search, int code,
                                  const char *address, const char *text)
 {
     const struct uvzk__connect_error trouble = {code, address, text};
+    /* Something has been reported, so the time of silence begins again. */
     search->still_at = uvzk_now() + SLOW_MS;
     if (search->state != CLOSING) {
         search->user->connect_error(search->user, &trouble);
@@ -186,7 +214,8 @@ static int code_of(const struct target *target)
     }
 }
 
-/* The log has it once until it changes. */
+/* Reports a probe's result to the user each time, but logs it only when it has
+ * changed. */
 static void report_result(struct uvzk__search *search, struct target *target)
 {
     char text[UVZK__SERVER_TEXT];
@@ -203,12 +232,14 @@ static void report_result(struct uvzk__search *search, struct target *target)
 
 /* ------------------------------------------------------------------- probes */
 
-/* Three quarters to five quarters of it, so that clients do not come together. */
+/* Returns a random time from three quarters to five quarters of ms, so that clients do
+ * not act at the same time. */
 static uint64_t jittered(uint32_t ms)
 {
     uint32_t random;
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) {
-        random = 0; /* in the middle of an early boot: then they do come together */
+        /* Early in the boot, without random numbers, clients may act at the same time. */
+        random = 0;
     }
     return ms - ms / 4 + random % (ms / 2 + 1);
 }
@@ -218,6 +249,7 @@ static uint32_t doubled(uint32_t ms, uint32_t most)
     return ms < most / 2 ? 2 * ms : most;
 }
 
+/* The socket must be forgotten before it is closed. */
 static void end_probe(struct uvzk__search *search, struct target *target)
 {
     if (target->probed) {
@@ -227,14 +259,16 @@ static void end_probe(struct uvzk__search *search, struct target *target)
     }
 }
 
+/* A server that is not trusted is used only if no other server answers. */
 static bool is_trusted(const struct target *target)
 {
     return !target->distrusted && target->avoided_until <= uvzk_now();
 }
 
-/* The others are waited for as long again as the first one took; or for half a probe's
- * time, if that one is taken for want of others only, which they may still show to be
- * wrong. */
+/* A server has answered. The first answer sets the grace time, in which the other
+ * addresses may answer: GRACE_MS plus the time that the answer took. If the server is not
+ * trusted, the grace time is longer by half a probe's time, so that a trusted server can
+ * still answer. A later answer of a trusted server can shorten the grace time. */
 static void take_note(struct uvzk__search *search, const struct target *target,
                       uint64_t now)
 {
@@ -250,6 +284,7 @@ static void take_note(struct uvzk__search *search, const struct target *target,
     }
 }
 
+/* A probe has ended: records its result and sets the time of the next probe. */
 static void settle(struct uvzk__search *search, struct target *target,
                    enum uvzk__probe_result result)
 {
@@ -264,6 +299,7 @@ static void settle(struct uvzk__search *search, struct target *target,
         target->moment = now + jittered(target->pause_ms);
         target->pause_ms = doubled(target->pause_ms, PAUSE_MAX_MS);
     }
+    /* A slow server has more time in the next probe, up to four times the first time. */
     if (result == UVZK__PROBE_TIMEOUT) {
         target->patience_ms = doubled(target->patience_ms, 4 * search->patience_ms);
     }
@@ -291,6 +327,7 @@ static void step_probe(struct uvzk__search *search, struct target *target)
 {
     enum uvzk__probe_result result = uvzk__server_probe_step(&target->probe);
     if (result == UVZK__PROBE_PENDING) {
+        /* If this fails, the probe ends without an answer when its time is over. */
         (void)uvzk__sockets_watch(&search->sockets,
                                   uvzk__server_probe_socket(&target->probe), true, false);
     } else {
@@ -312,7 +349,8 @@ static struct target *find_target(struct uvzk__search *search, const struct name
     return NULL;
 }
 
-/* 0 or UV_ENOMEM. */
+/* Adds the address unless the name has it already. Returns 0 or UV_ENOMEM. May move the
+ * array of targets. */
 static int add_target(struct uvzk__search *search, const struct name *name,
                       const struct uvzk__address *address)
 {
@@ -350,6 +388,7 @@ static bool is_among(const struct uvzk__address *address, const struct uvzk__fou
     return false;
 }
 
+/* Removes the addresses that the name does not have any more. */
 static void remove_old(struct uvzk__search *search, const struct name *name,
                        const struct uvzk__found *found)
 {
@@ -367,7 +406,8 @@ static void remove_old(struct uvzk__search *search, const struct name *name,
 
 /* -------------------------------------------------------------------- names */
 
-/* A name has two look-ups, one each family, and is bad when both are. */
+/* A host has two names, one for each family. It is reported only if both look-ups have
+ * failed. The two follow each other in `names`, IPv4 first. */
 static void tell_name(struct uvzk__search *search, const struct name *name)
 {
     size_t index = (size_t)(name - search->names);
@@ -389,6 +429,8 @@ static void tell_name(struct uvzk__search *search, const struct name *name)
 
 static void plan(struct uvzk__search *search);
 
+/* The resolver calls this when a look-up is over. An allocation failure while adding an
+ * address counts as a failed look-up. Addresses from before are kept after a failure. */
 static void answered(struct uvzk__look_up *look_up, int status,
                      const struct uvzk__found *found)
 {
@@ -421,6 +463,7 @@ static void look_up(struct uvzk__search *search, struct name *name)
     if (search->resolver == NULL) {
         search->resolver = uvzk__resolver_new(&search->sockets, &status);
     }
+    /* No memory, or c-ares failed: as if the look-up had been answered so. */
     if (search->resolver == NULL) {
         static const struct uvzk__found none = {.count = 0};
         answered(&name->look_up, status, &none);
@@ -451,7 +494,7 @@ static void look_up_stale(struct uvzk__search *search, uint64_t now)
 
 /* ------------------------------------------------------------------- a step */
 
-/* Whoever has not answered yet. */
+/* Reports one entry that has not answered yet. */
 static void report_slow(struct uvzk__search *search)
 {
     char text[UVZK__SERVER_TEXT];
@@ -480,11 +523,14 @@ static void begin(struct uvzk__search *search, uint64_t now)
     for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
         target->pause_ms = PAUSE_MIN_MS;
+        /* A probe that is still under way from before counts for this search. */
         if (!target->probed) {
             target->result = UVZK__PROBE_PENDING;
             target->moment = now;
         }
     }
+    /* Without any address all names are looked up at once. Otherwise names are looked up
+     * when their TTL is over. */
     for (size_t i = 0; i < search->name_count && search->target_count == 0; i++) {
         search->names[i].asked = false;
         search->names[i].fresh_until = now;
@@ -506,7 +552,8 @@ static void probe_all(struct uvzk__search *search, uint64_t now)
     }
 }
 
-/* Nothing more will be known soon. */
+/* Returns whether every address has a result and no look-up is under way, so that waiting
+ * longer is useless. */
 static bool settled(const struct uvzk__search *search)
 {
     for (size_t i = 0; i < search->target_count; i++) {
@@ -517,6 +564,7 @@ static bool settled(const struct uvzk__search *search)
     return !looking_up(search);
 }
 
+/* Returns whether every name has been answered and there is no address at all. */
 static bool nothing_resolves(const struct uvzk__search *search)
 {
     for (size_t i = 0; i < search->name_count; i++) {
@@ -527,6 +575,7 @@ static bool nothing_resolves(const struct uvzk__search *search)
     return search->target_count == 0;
 }
 
+/* An address that fails does not end the search, because it is probed again. */
 static bool over(const struct uvzk__search *search, uint64_t now)
 {
     if (!is_searching(search)) {
@@ -538,6 +587,7 @@ static bool over(const struct uvzk__search *search, uint64_t now)
     return nothing_resolves(search);
 }
 
+/* If nothing was found, the reported status is that of the first name. */
 static void finish(struct uvzk__search *search)
 {
     bool found = search->state == ANSWERED;
@@ -545,7 +595,9 @@ static void finish(struct uvzk__search *search)
     search->user->done(search->user, found ? 0 : search->names[0].status);
 }
 
-/* A channel of c-ares is for one round, and not to be freed in its callbacks. */
+/* Processes c-ares' time-outs, and frees the resolver after the last look-up of a round.
+ * c-ares must not be destroyed in its own callbacks, so it is freed here and in
+ * uvzk__search_close only. */
 static void step_resolver(struct uvzk__search *search)
 {
     if (search->resolver != NULL) {
@@ -557,6 +609,8 @@ static void step_resolver(struct uvzk__search *search)
     }
 }
 
+/* The alarm: does everything whose time has come. finish may close the search, so the
+ * state is checked after it. */
 static void due(struct uvzk__sockets *sockets)
 {
     struct uvzk__search *search =
@@ -608,6 +662,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static void plan(struct uvzk__search *search)
 {
     uint64_t next = search->state == PLANNED ? search->begin_at : UINT64_MAX;
+    /* `due` ends the search, or frees the resolver, in the next iteration of the loop:
+     * plan may run inside a callback of c-ares or a call of the user. */
     if (over(search, uvzk_now()) || (search->resolver != NULL && !looking_up(search))) {
         next = 0;
     } else if (search->resolver != NULL) {
@@ -617,6 +673,7 @@ static void plan(struct uvzk__search *search)
         next = earlier(next, search->still_at);
     }
     for (size_t i = 0; i < search->target_count; i++) {
+        /* While resting, only probes under way need the alarm. */
         if (is_searching(search) || search->targets[i].probed) {
             next = earlier(next, search->targets[i].moment);
         }
@@ -631,7 +688,7 @@ static void plan(struct uvzk__search *search)
                                               : next);
 }
 
-/* ---------------------------------------------------------------- the calls */
+/* ------------------------------------------------------------------------ the calls */
 
 void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
 {
@@ -691,7 +748,8 @@ void uvzk__search_avoid(struct uvzk__search *search, const char *server)
     }
 }
 
-/* Those that have answered, trusted or not, are the ones in use. How many. */
+/* Marks the targets that have answered and are trusted, or not trusted, as the servers in
+ * use, and copies their addresses to `good`, each once. Returns their number. */
 static size_t choose(struct uvzk__search *search, bool trusted,
                      struct uvzk__address *good)
 {
@@ -710,11 +768,13 @@ static size_t choose(struct uvzk__search *search, bool trusted,
 char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT])
 {
     char *text = NULL;
+    /* One byte more, so that the size is never 0. */
     struct uvzk__address *good = uvzk__malloc(search->target_count * sizeof(*good) + 1);
     if (good == NULL) {
         return NULL;
     }
     size_t count = choose(search, true, good);
+    /* No trusted server has answered. */
     if (count == 0) {
         count = choose(search, false, good);
     }
@@ -738,7 +798,7 @@ bool uvzk__search_finds_known(const struct uvzk__search *search)
     return false;
 }
 
-/* ------------------------------------------------------- beginning and end */
+/* ----------------------------------------------------------------- creation and end */
 
 static void free_search(struct uvzk__search *search)
 {
@@ -762,6 +822,7 @@ static void closed(struct uvzk__sockets *sockets)
 void uvzk__search_close(struct uvzk__search *search)
 {
     move(search, CLOSING);
+    /* Cancels the look-ups without calling answered(). */
     uvzk__resolver_free(search->resolver);
     search->resolver = NULL;
     for (size_t i = 0; i < search->target_count; i++) {
@@ -781,7 +842,9 @@ static void add_name(struct uvzk__search *search, const struct uvzk__host *host,
                       .pause_ms = TTL_MIN_MS};
 }
 
-/* 0 or UV_ENOMEM. */
+/* Creates the names and the targets of numeric addresses. The number of names is fixed
+ * from then on, because look-ups point to them. Returns 0 or UV_ENOMEM; the caller frees
+ * the search then. */
 static int read_hosts(struct uvzk__search *search)
 {
     struct uvzk__host host;

@@ -1,18 +1,19 @@
-/* The search for the servers behind a connect string: its names are looked up,
- * each address is probed, in parallel, and again at a growing distance as long
- * as the search goes on.
+/* Searches for the servers behind a connect string. The search looks up the names, and
+ * probes all addresses in parallel. While the search continues, it probes addresses that
+ * failed again, after growing pauses.
  *
  *   RESTING --begin--> PLANNED --> SEARCHING --a server answers--> ANSWERED
  *      ^ |                ^ |          |  |                            |
- *      | |                | |          |  | no name has an address:    | after a grace:
- *      | |  begin, again  | |          |  v done(UV_EAI_*)             v done(0)
+ *      | |                | |          |  | no name has an address:    | after a grace
+ *      | |  begin, again  | |          |  v done(UV_EAI_*)             v time: done(0)
  *      `-|--- rest -------+-+----------+--+----------------------------'
- *        `-----> CLOSING <--'   from all of them, for good
+ *        `-----> CLOSING <--'   from every state, final
  *
- * Addresses live as long as their TTL says, and for want of better ones longer.
- * Which entry is bad, and why, is told once until it changes; what is under way
- * when the search is over goes on to its end for that. Nothing here blocks, and
- * nothing uses libuv's thread pool. */
+ * The addresses of a name are kept as long as their TTL says, and longer if later
+ * look-ups fail. Each entry that is of no use is logged with the reason, once until the
+ * reason changes. Probes that are under way when a search ends continue to their end, so
+ * that their outcome is logged. Nothing here blocks, and nothing uses libuv's thread
+ * pool. */
 #ifndef UVZK_SEARCH_H
 #define UVZK_SEARCH_H
 
@@ -36,43 +37,54 @@ enum uvzk__search_state {
 
 extern const struct uvzk__machine uvzk__search_machine;
 
-/* Called on the loop's thread, never from inside a call. */
+/* The callbacks run on the loop's thread and never inside a call of this interface. */
 struct uvzk__search_user {
+    /* The search is over. status 0: at least one server has answered. Otherwise no name
+     * has an address: UV_EAI_*, UV_ENOMEM. */
     void (*done)(struct uvzk__search_user *, int status);
+    /* A line for the log. */
     void (*log)(struct uvzk__search_user *, const char *line);
-    /* Why one of them is of no use, each time that is found out, and that nothing is
-     * known yet when it takes long. */
+    /* Reports why an entry is of no use, each time that a probe or a look-up fails. If
+     * nothing has been found out for 2.5 s, reports an entry that has not answered
+     * yet. */
     void (*connect_error)(struct uvzk__search_user *, const struct uvzk__connect_error *);
-    void (*closed)(struct uvzk__search_user *); /* the search is freed */
+    void (*closed)(struct uvzk__search_user *); /* the search has been freed */
 };
 
-/* hosts is valid and is borrowed; a probe is given a third of timeout_ms, the
- * session's, at first. NULL and *status: UV_ENOMEM, UV_EMFILE, ... */
+/* Creates a search in state RESTING. hosts is a valid connect string and is borrowed. A
+ * probe waits for a third of timeout_ms, the session timeout, at first. Returns NULL and
+ * sets *status: UV_ENOMEM, UV_EMFILE, ... */
 struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
                                       uint32_t timeout_ms, struct uvzk__search_user *user,
                                       int *status);
-/* Nothing comes any more but closed(). */
+/* Closes the search, which frees itself. Only the callback closed() runs after this
+ * call. */
 void uvzk__search_close(struct uvzk__search *search);
 
-/* Searches anew, in so many milliseconds, give or take a quarter; once more if it is
- * searching already. */
+/* Begins a search after delay_ms, plus or minus a quarter. A search that is under way is
+ * begun anew. Answers that have come before do not count any more. */
 void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms);
-/* Nobody wants to know any more. */
+/* Ends the search without calling done(). */
 void uvzk__search_rest(struct uvzk__search *search);
 
-/* done() is to come. */
+/* Returns whether a search is planned or under way, so that done() will be called. */
 bool uvzk__search_goes_on(const struct uvzk__search *search);
 
-/* Those that have answered since the search began, as zookeeper_init wants them,
- * to be freed with uvzk__free, and this machine's address as they see it. From
- * now on they are the ones in use. NULL: none, or out of memory. */
+/* Returns the servers that have answered since the search began, as zookeeper_init
+ * expects them. They are marked as the servers in use. Servers that are distrusted or
+ * avoided are returned only if no other server has answered. `local` receives this
+ * machine's address towards the servers. The caller frees the text with uvzk__free.
+ * Returns NULL if no server has answered, or if out of memory. */
 char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT]);
-/* What this address ("address:port") answers to a probe is not to be believed: it is
- * taken for want of others only. */
+/* Marks the server with this address ("address:port") as distrusted for as long as the
+ * address is known: its answer to a probe was wrong. It is used only if no other server
+ * answers. */
 void uvzk__search_distrust(struct uvzk__search *search, const char *server);
-/* This one neither, for a time that grows from 10 s to 10 minutes. */
+/* Marks the server as avoided for a time: 10 s at first, doubled each time up to 10
+ * minutes. Meanwhile it is used only if no other server answers. */
 void uvzk__search_avoid(struct uvzk__search *search, const char *server);
-/* Whether one of those in use, and trusted, has answered since the search began. */
+/* Returns whether one of the servers in use has answered since the search began, and is
+ * neither distrusted nor avoided. */
 bool uvzk__search_finds_known(const struct uvzk__search *search);
 
 #endif

@@ -1,3 +1,10 @@
+/* Gives requests to the C client, at most UVZK__SEND_WINDOW at a time (send_window.h),
+ * and processes their answers. All functions run on the loop's thread.
+ *
+ * A request waits on handle->waiting until `pump` gives it to the C client, directly or
+ * through the submit thread. Then it is on handle->sent until its answer arrives from the
+ * to_loop queue (arrive). Every answer makes room for the next request. Requests leave in
+ * the order of submission, so when the first one must wait, all others wait too. */
 #include "send_window.h"
 
 #include <string.h>
@@ -11,6 +18,7 @@
 #include "wakeup.h"
 #include "zk_port.h"
 
+/* The kinds of requests that can arm a watch. */
 static bool takes_watch(uint8_t kind)
 {
     return kind == UVZK__RPC_GET || kind == UVZK__RPC_EXISTS ||
@@ -36,7 +44,8 @@ bool uvzk__send_window_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc)
     return true;
 }
 
-/* The C client did not take it: certainly not executed. */
+/* The C client has refused the request, which was certainly not executed. Settles its
+ * rpc. */
 static void refused(struct uvzk__request *request, int code)
 {
     uvzk__list_remove(&request->link);
@@ -50,16 +59,19 @@ static void refused(struct uvzk__request *request, int code)
         uvzk__registration_detach(request->watching);
         uvzk__registration_answered(request, false);
     }
-    if (request->rpc == NULL) { /* replied while it was the submit thread's */
+    if (request->rpc == NULL) { /* replied while the submit thread had it */
         uvzk__request_free(request);
         return;
     }
     uvzk__outstanding_settle(request->rpc, uvzk__error_of_submit(code), request);
+    /* This may run inside a call of the port, where no callback is allowed. */
     uvzk__wakeup(request->handle->port);
 }
 
-/* The server answers the credentials first, and if it refuses them the client ends the
- * session from under a zoo_amulti, which does not survive it (rpc.c). */
+/* Returns whether this multi must wait for an earlier answer on this connection. The
+ * server answers the credentials before every other request. If it refuses them, the C
+ * client ends the session, and a zoo_amulti that runs at that moment may free paths twice
+ * (rpc.c). */
 static bool too_early(const struct uvzk__request *request)
 {
     const struct uvzk__handle *handle = request->handle;
@@ -69,7 +81,8 @@ static bool too_early(const struct uvzk__request *request)
 
 /* ------------------------------------------------------------------- answered */
 
-/* Whether the code is the server's, not what the client says of a lost connection. */
+/* Returns whether the code is from the server. The codes listed here are the C client's
+ * own, for a lost connection or an ended session. */
 static bool is_the_servers(int code)
 {
     switch (code) {
@@ -85,8 +98,8 @@ static bool is_the_servers(int code)
     }
 }
 
-/* An answer that did not fit into memory is still known to be no failure of
- * the request; its watch stands and is taken down. */
+/* Returns the status of the reply. An answer for which there was no memory is UV_ENOMEM:
+ * the request did not fail, so its watch is armed and will be removed. */
 static int outcome(const struct uvzk__request *request)
 {
     if (request->code == ZOK && request->reply.status != 0) {
@@ -98,6 +111,7 @@ static int outcome(const struct uvzk__request *request)
 static void settle_watch(struct uvzk__request *request, int status)
 {
     struct uvzk__registration *registration = request->watching;
+    /* The server arms the watch of an exists also if there is no znode. */
     bool armed = request->code == ZOK ||
                  (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
     uvzk__registration_answered(request, armed);
@@ -112,6 +126,8 @@ static void answered(struct uvzk__request *request)
     int status = outcome(request);
 
     uvzk__list_remove(&request->link);
+    /* An answer to a request of an earlier connection proves nothing about this one's
+     * credentials. */
     uvzk__handle_returned(handle, request->connection == handle->connection &&
                                       is_the_servers(request->code));
     if (request->removal) {
@@ -128,7 +144,8 @@ static void answered(struct uvzk__request *request)
     }
 }
 
-/* Of the submit thread's those that the client refuses arrive as well. */
+/* The request arrives on the loop: the C client has answered it, or has refused it when
+ * the submit thread submitted it. */
 static void arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__request *request =
@@ -146,14 +163,17 @@ static void arrive(struct uvzk__to_loop_entry *entry)
 
 /* ------------------------------------------------------------------------ sent */
 
-/* Whether the submit thread gives it: until the first answer there is nothing to be
- * gained, and whether anything can be sent at all is not yet known (too_early). */
+/* Returns whether the submit thread submits the next request. Before the first answer on
+ * a connection there is nothing to gain, and too_early must know whether a request has
+ * really been submitted. While the submit thread still has requests, the next one must go
+ * there too, so that the order stays the same. */
 static bool uses_submit_thread(struct uvzk__handle *handle)
 {
     return (handle->answered && handle->in_flight >= UVZK__DIRECT_SENDS) ||
            !uvzk__submit_thread_is_idle(&handle->submit_thread);
 }
 
+/* Log lines of the C client that come from this call belong to this handle's port. */
 static int submit_directly(struct uvzk__request *request)
 {
     uvzk__log_route_enter(&request->handle->log_route);
@@ -162,13 +182,15 @@ static int submit_directly(struct uvzk__request *request)
     return code;
 }
 
-/* What the client says. Unless it has taken it, it is on no list. */
+/* Submits the request, or pushes it to the submit thread. Returns the C client's code. If
+ * the code is not ZOK, the request is on no list. */
 static int give(struct uvzk__request *request)
 {
     struct uvzk__handle *handle = request->handle;
     uvzk__list_remove(&request->link);
     uvzk__request_sent(request, handle->connection);
     request->arrive = arrive;
+    /* If no submit thread can be started, the loop submits. */
     if (!uses_submit_thread(handle) ||
         !uvzk__submit_thread_push(&handle->submit_thread, request)) {
         int code = submit_directly(request);
@@ -181,6 +203,8 @@ static int give(struct uvzk__request *request)
     return ZOK;
 }
 
+/* Sends uvzk's own exists of "/", whose answer shows that the credentials have been
+ * answered. */
 static int submit_auth_check(struct uvzk__handle *handle)
 {
     struct uvzk__request *probe = uvzk__request_new(handle, NULL, 0);
@@ -205,7 +229,7 @@ void uvzk__send_window_pump(struct uvzk__handle *handle)
         if (!too_early(request)) {
             code = give(request);
         } else if (handle->asked) {
-            return; /* until the answer */
+            return; /* until an answer arrives */
         } else {
             code = submit_auth_check(handle);
         }
@@ -220,6 +244,8 @@ void uvzk__send_window_take_back(struct uvzk__handle *handle)
     struct uvzk__link recalled;
     struct uvzk__request *request;
     uvzk__submit_thread_take_back(&handle->submit_thread, &recalled);
+    /* From the last to the first, each put before those that wait: the order stays the
+     * same. */
     while ((request = uvzk__submit_thread_next_taken_back(&recalled)) != NULL) {
         uvzk__list_remove(&request->link);
         uvzk__list_prepend(&handle->waiting, &request->link);

@@ -1,3 +1,6 @@
+/* One probe of one address (server_probe.h). The caller watches the socket and limits the
+ * time. The first step sends a connect request of ZooKeeper's protocol, the next steps
+ * read the answer. */
 #include "server_probe.h"
 
 #include <errno.h>
@@ -6,16 +9,17 @@
 #include <unistd.h>
 #include <uv.h>
 
-/* Of the request: its length, protocol version 0, last zxid 0, the timeout, the
- * session, the password's length and 16 bytes of it, read-only: no. */
+/* The request: its length, protocol version 0, last zxid 0, the timeout in ms, the
+ * session id, the length of the password, 16 bytes of password, read-only: 0. */
 #define REQUEST_BYTES 49
 #define TIMEOUT_AT 16
 #define SESSION_AT 20
 #define PASSWORD_LENGTH_AT 28
 #define PASSWORD_AT 32
 
-/* Of the answer: its length, protocol version 0, timeout 0, session 0, and a
- * password of 16 bytes; old servers do not say whether they are read-only. */
+/* The answer that refuses a session: its length, protocol version 0, timeout 0, session
+ * id 0, and a password of 16 bytes. A last byte says whether the server is read-only; old
+ * servers do not send it. */
 #define ANSWER_BYTES 41
 #define OLD_ANSWER_BYTES 40
 #define ANSWER_PASSWORD_AT 20
@@ -35,7 +39,7 @@ static uint32_t read_u32(const unsigned char *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* Nobody has such a session, whatever the bytes are. */
+/* Whatever the bytes are, no session has this id and password (write_request). */
 static void write_random(unsigned char *at, size_t length)
 {
     if (getrandom(at, length, GRND_NONBLOCK) < 0) {
@@ -43,7 +47,8 @@ static void write_random(unsigned char *at, size_t length)
     }
 }
 
-/* A session id begins with the number of the server that made it, 1 to 254. */
+/* A server puts its own number, 1 to 254, into the first byte of the session ids that it
+ * creates. The byte 0xff makes an id that no server has created. */
 static void write_request(unsigned char request[REQUEST_BYTES])
 {
     memset(request, 0, REQUEST_BYTES);
@@ -77,7 +82,8 @@ enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *prob
     return UVZK__PROBE_PENDING;
 }
 
-/* So few bytes fit into the buffer of a new connection. */
+/* The request fits into the send buffer of a new connection, so a partial send is a
+ * failure. */
 static enum uvzk__probe_result ask(struct uvzk__server_probe *probe)
 {
     unsigned char request[REQUEST_BYTES];
@@ -101,6 +107,7 @@ static enum uvzk__probe_result read_answer(const struct uvzk__server_probe *prob
     static const unsigned char zeros[ANSWER_PASSWORD_AT - 4];
     const unsigned char *answer = probe->answer;
 
+    /* The first 4 bytes are the length of the rest. */
     if (probe->received < 4) {
         return UVZK__PROBE_PENDING;
     }
@@ -111,6 +118,8 @@ static enum uvzk__probe_result read_answer(const struct uvzk__server_probe *prob
     if (probe->received < whole) {
         return UVZK__PROBE_PENDING;
     }
+    /* A granted session would have a timeout and an id. The bytes of the password are not
+     * compared. */
     bool refusal = memcmp(answer + 4, zeros, sizeof(zeros)) == 0 &&
                    read_u32(answer + ANSWER_PASSWORD_AT) == PASSWORD_BYTES;
     return refusal ? UVZK__PROBE_SERVER : UVZK__PROBE_NOT_ZOOKEEPER;
@@ -124,6 +133,7 @@ static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
         return UVZK__PROBE_PENDING;
     }
     if (got <= 0) {
+        /* A server without a quorum closes the connection without an answer. */
         return probe->received > 0 ? UVZK__PROBE_NOT_ZOOKEEPER : UVZK__PROBE_CLOSED;
     }
     probe->received += (size_t)got;

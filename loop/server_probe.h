@@ -1,6 +1,7 @@
-/* Whether an address is a ZooKeeper server: it is asked to continue a session
- * that nobody has. A server says no (all zeros) within milliseconds and makes no
- * session; the C client would take whatever answers for a server. */
+/* Finds out whether an address is a ZooKeeper server. The probe asks the address to
+ * resume a session that does not exist. A server refuses this with an answer of zeros
+ * within milliseconds and creates no session. The C client itself would accept any answer
+ * as a server's. */
 #ifndef UVZK_SERVER_PROBE_H
 #define UVZK_SERVER_PROBE_H
 
@@ -12,45 +13,48 @@
 
 enum uvzk__probe_result {
     UVZK__PROBE_PENDING,     /* not known yet */
-    UVZK__PROBE_SERVER,      /* it answered as one */
-    UVZK__PROBE_UNREACHABLE, /* no connection, see error */
-    UVZK__PROBE_TIMEOUT,     /* in the time it was given */
-    UVZK__PROBE_CLOSED,      /* without an answer: a server that has no quorum, or none */
-    UVZK__PROBE_NOT_ZOOKEEPER /* it answers something else */
+    UVZK__PROBE_SERVER,      /* it refused as a server does */
+    UVZK__PROBE_UNREACHABLE, /* no connection; see error */
+    UVZK__PROBE_TIMEOUT,     /* no answer in time; set by the caller of the probe */
+    /* The connection was closed without an answer, by a server without a quorum or by
+     * another program. */
+    UVZK__PROBE_CLOSED,
+    UVZK__PROBE_NOT_ZOOKEEPER /* it sent something else */
 };
 
 struct uvzk__server_probe {
-    int fd; /* -1: none */
-    bool asked;
-    int error; /* of UNREACHABLE, libuv's */
-    size_t received;
+    int fd;          /* the socket; -1: none */
+    bool asked;      /* the request has been sent */
+    int error;       /* for UNREACHABLE, a code of libuv */
+    size_t received; /* bytes of answer */
     unsigned char answer[41];
 };
 
-/* -1: none. */
+/* Returns the socket, for watching; -1: none. */
 static inline int uvzk__server_probe_socket(const struct uvzk__server_probe *probe)
 {
     return probe->fd;
 }
 
-/* Of UNREACHABLE, libuv's. */
+/* For UNREACHABLE, a code of libuv. */
 static inline int uvzk__server_probe_error(const struct uvzk__server_probe *probe)
 {
     return probe->error;
 }
 
-/* It was not even begun, and why. */
+/* The caller could not begin the probe; `error` is a code of libuv. */
 static inline void uvzk__server_probe_failed(struct uvzk__server_probe *probe, int error)
 {
     probe->error = error;
 }
 
-/* Begins to connect. UNDER_WAY: fd is to be watched for writing. */
+/* Begins to connect. UVZK__PROBE_PENDING: the socket must be watched for writing. In
+ * every case the probe must be ended with uvzk__server_probe_end. */
 enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *probe,
                                                  const struct uvzk__address *address);
-/* The socket is ready. UNDER_WAY: it is to be watched for reading. */
+/* The socket is ready. UVZK__PROBE_PENDING: the socket must be watched for reading. */
 enum uvzk__probe_result uvzk__server_probe_step(struct uvzk__server_probe *probe);
-/* Closes the socket, which must not be watched any more. */
+/* Closes the socket. The socket must not be watched any more. */
 void uvzk__server_probe_end(struct uvzk__server_probe *probe);
 
 #endif

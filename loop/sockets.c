@@ -1,3 +1,6 @@
+/* The sockets of a search on the loop: an epoll set behind one poll handle of libuv, and
+ * an alarm on one timer (sockets.h). search.c and resolver.c call it on the loop's
+ * thread. */
 #include "sockets.h"
 
 #include <errno.h>
@@ -6,10 +9,12 @@
 
 #include "uvzk.h"
 
-/* Sockets looked at in one iteration of the loop: it has others to serve. */
+/* How many ready sockets one iteration of the loop handles, so that the loop's other
+ * handles are not held up. */
 #define READY_AT_ONCE 64
 
-/* A timer of libuv's stands still while the machine is suspended. */
+/* In ms. A libuv timer stands still while the machine is suspended, so the timer fires at
+ * least this often. */
 #define STEP_MS 1000U
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -18,7 +23,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     struct epoll_event event;
     (void)status;
     (void)events;
-    /* One by one: a socket may be forgotten by what is done for another. */
+    /* Reads one event at a time, because handling one socket may close another, whose
+     * event must not be delivered then. */
     for (int i = 0; i < READY_AT_ONCE && !sockets->closing; i++) {
         if (epoll_wait(sockets->epoll, &event, 1, 0) <= 0) {
             return;
@@ -41,7 +47,8 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
         return rc;
     }
     uv_timer_init(loop, &sockets->timer);
-    uv_unref((uv_handle_t *)&sockets->poll); /* the owner keeps the loop alive, or not */
+    /* Whether the loop stays alive is decided by the owner. */
+    uv_unref((uv_handle_t *)&sockets->poll);
     uv_unref((uv_handle_t *)&sockets->timer);
     sockets->poll.data = sockets;
     sockets->timer.data = sockets;
@@ -64,13 +71,15 @@ static void on_closed(uv_handle_t *handle)
     sockets->closed(sockets);
 }
 
-/* Whatever was closed in the same turn of the loop, by whomever, is done with in the
- * next. */
+/* libuv has finished with every handle that was closed in the same iteration of the loop,
+ * no matter who closed it, only in the next iteration. So a second timer is closed after
+ * the first. */
 static void on_all_closed(uv_handle_t *handle)
 {
     close_last(handle->data, on_closed);
 }
 
+/* The program may have closed the handle already. */
 static void leave(uv_handle_t *handle)
 {
     if (!uv_is_closing(handle)) {
@@ -120,6 +129,7 @@ void uvzk__sockets_alarm(struct uvzk__sockets *sockets, uint64_t at_ms)
     }
     uint64_t now = uvzk_now();
     uint64_t delay = at_ms > now ? at_ms - now : 0;
-    uv_update_time(sockets->timer.loop); /* or a busy turn's length would be missing */
+    /* Otherwise the time since the loop's iteration began would be missing. */
+    uv_update_time(sockets->timer.loop);
     uv_timer_start(&sockets->timer, on_timer, delay < STEP_MS ? delay : STEP_MS, 0);
 }

@@ -1,6 +1,7 @@
-/* Sockets of ours on the loop, and one moment to come: however many sockets
- * there are, libuv sees one poll handle (an epoll set) and one timer. Neither keeps
- * the loop alive; if somebody else closes them, nothing comes any more. */
+/* The sockets of an owner on the loop, and one alarm. libuv sees one poll handle (of an
+ * epoll set) and one timer, however many sockets there are. Neither keeps the loop alive.
+ * If the program closes these handles (uv_walk), no more callbacks run until the owner
+ * calls uvzk__sockets_close. */
 #ifndef UVZK_SOCKETS_H
 #define UVZK_SOCKETS_H
 
@@ -10,30 +11,36 @@
 
 struct uvzk__sockets {
     uv_poll_t poll;
-    uv_timer_t timer, last_timer;
-    int epoll;
+    uv_timer_t timer, last_timer; /* last_timer is used only while closing */
+    int epoll;                    /* the descriptor of the epoll set */
     bool closing;
-    /* On the loop's thread, never from inside a call. */
+    /* Set by the owner. They run on the loop's thread and never inside a call of this
+     * interface. */
     void (*ready)(struct uvzk__sockets *, int fd, bool readable, bool writable);
     void (*due)(struct uvzk__sockets *);
     void (*closed)(struct uvzk__sockets *);
 };
 
-/* The callbacks have been set. 0, or UV_EMFILE, UV_ENOMEM, ...: nothing has
- * happened. */
+/* Opens the poll handle and the timer. The callbacks must have been set. Returns 0, or
+ * UV_EMFILE, UV_ENOMEM, ...: then nothing has changed. */
 int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop);
-/* closed() comes later; the sockets are their owners' to close, before. */
+/* Closes the handles; closed() is called later. The owner must close its sockets itself,
+ * before this call. */
 void uvzk__sockets_close(struct uvzk__sockets *sockets);
 
-/* ready() comes while the socket is readable or writable, as asked for; errors
- * and ends count as both. 0 or UV_ENOMEM. */
+/* Watches a socket, or changes what it is watched for. ready() is called while the socket
+ * is readable or writable, as requested; an error or a hang-up counts as both. Returns 0
+ * or UV_ENOMEM. */
 int uvzk__sockets_watch(struct uvzk__sockets *sockets, int fd, bool readable,
                         bool writable);
-/* Before it is closed. Of one that is not watched: nothing. */
+/* Stops watching a socket; must be called before the socket is closed. Does nothing if
+ * the socket is not watched. */
 void uvzk__sockets_forget(struct uvzk__sockets *sockets, int fd);
 
-/* due() comes then or, every second, before: it looks at the clock and sets the
- * next alarm. UINT64_MAX: never. A moment of uvzk_now(). */
+/* Sets the alarm to a time of uvzk_now(); UINT64_MAX switches it off. due() is called
+ * once, at that time or up to a second after this call, whichever is earlier. So due()
+ * must compare the clock and set the next alarm. The reason: a libuv timer stands still
+ * while the machine is suspended. */
 void uvzk__sockets_alarm(struct uvzk__sockets *sockets, uint64_t at_ms);
 
 #endif

@@ -1,3 +1,7 @@
+/* The thread that submits requests to the C client (submit_thread.h). send_window.c
+ * pushes requests and takes them back on the loop's thread; handle.c ends the thread on
+ * the thread of a blocking call. A request is linked by to_loop_entry.link while it is on
+ * the queue. That link is free then, because the request has no answer yet. */
 #include "submit_thread.h"
 
 #include <signal.h>
@@ -28,15 +32,17 @@ void uvzk__submit_thread_destroy(struct uvzk__submit_thread *submit_thread)
     pthread_mutex_destroy(&submit_thread->mutex);
 }
 
-/* -------------------------------------------------------------------- its thread */
+/* ------------------------------------------------------------- on the submit thread */
 
 static struct uvzk__request *request_of(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__request, to_loop_entry.link);
 }
 
-/* What the client has taken may have been answered, and freed, before the call returns: at
- * its level DEBUG it logs the path even then. A path that is too long stays too long. */
+/* Submits one request. It may be answered on the C client's thread and freed on the
+ * loop's thread before the zoo_a* call returns. At its level DEBUG the C client logs the
+ * path even then, so the path is copied to the stack first. A path that is too long for
+ * the copy is still too long when cut, so it is refused. */
 static void give(struct uvzk__request *request)
 {
     struct uvzk__to_loop *to_loop = &request->handle->port->to_loop;
@@ -53,8 +59,10 @@ static void give(struct uvzk__request *request)
     }
 }
 
-/* The next one, or NULL: the end. Only the loop waits for `changed` beside this thread, in
- * a recall, when there is nothing more to come. */
+/* Returns the next request; NULL: the thread must end. The condition variable has one
+ * waiter at a time: this thread waits for requests; the loop waits in
+ * uvzk__submit_thread_take_back, when the queue is empty, until this thread's call has
+ * ended. */
 static struct uvzk__request *next(struct uvzk__submit_thread *submit_thread)
 {
     struct uvzk__link *link;
@@ -72,7 +80,8 @@ static struct uvzk__request *next(struct uvzk__submit_thread *submit_thread)
     return link != NULL ? request_of(link) : NULL;
 }
 
-/* Named as the client's own threads, since what it logs takes the same route. */
+/* The thread is named like the C client's threads, so its log lines find the same
+ * route. */
 static void *run(void *context)
 {
     struct uvzk__submit_thread *submit_thread = context;
@@ -106,7 +115,7 @@ void uvzk__submit_thread_reset(struct uvzk__submit_thread *submit_thread)
 
 /* -------------------------------------------------------------------- on the loop */
 
-/* Signals are the application's. */
+/* The thread inherits the signal mask. Signals belong to the application's threads. */
 static bool start(struct uvzk__submit_thread *submit_thread)
 {
     sigset_t all;
@@ -140,6 +149,7 @@ bool uvzk__submit_thread_push(struct uvzk__submit_thread *submit_thread,
     }
     pthread_mutex_lock(&submit_thread->mutex);
     uvzk__list_append(&submit_thread->queue, &request->to_loop_entry.link);
+    /* One signal wakes the thread for all requests that are pushed before it runs. */
     bool wakes = submit_thread->idle;
     submit_thread->idle = false;
     pthread_mutex_unlock(&submit_thread->mutex);
@@ -158,6 +168,7 @@ void uvzk__submit_thread_take_back(struct uvzk__submit_thread *submit_thread,
     }
     pthread_mutex_lock(&submit_thread->mutex);
     uvzk__list_move(&submit_thread->queue, recalled);
+    /* Until the call has ended, the thread may read the caller's rpc. */
     while (submit_thread->submitting) {
         pthread_cond_wait(&submit_thread->changed, &submit_thread->mutex);
     }

@@ -1,12 +1,14 @@
-/* The thread that gives requests to the C client while many are under way. The client's
- * own thread holds a mutex while it writes all that it has, each zoo_a* call takes that
- * mutex, and here it is waited for, not on the loop.
+/* The thread that submits requests to the C client while many requests are in flight. The
+ * C client's own thread holds a mutex while it writes all requests in its queue, and each
+ * zoo_a* call takes that mutex. The submit thread waits for that mutex instead of the
+ * loop.
  *
- *   handed over -> given, or refused: then it lands so
- *         `-> recalled, by the loop
+ *   pushed -> submitted, or refused: the request goes back to the loop
+ *         `-> taken back, by the loop
  *
- * What it is handed it gives in that order, and nobody else calls zoo_a* for its handle
- * until it has. A handle that has never had many under way has no such thread. */
+ * The thread submits requests in the order in which they were pushed. Until it has
+ * submitted all of them, no other thread calls zoo_a* for this handle. A handle that has
+ * never had many requests in flight has no such thread. */
 #ifndef UVZK_SUBMIT_THREAD_H
 #define UVZK_SUBMIT_THREAD_H
 
@@ -19,40 +21,45 @@ struct uvzk__handle;
 struct uvzk__request;
 
 struct uvzk__submit_thread {
-    pthread_mutex_t mutex; /* of the next five */
+    pthread_mutex_t mutex; /* protects the next five fields */
     pthread_cond_t changed;
     struct uvzk__link
-        queue;       /* requests, by their landing: they are in the air until then */
-    bool submitting; /* one of them, which is off the queue */
-    bool idle;
-    bool ending;
+        queue;       /* requests not yet submitted, linked by to_loop_entry.link */
+    bool submitting; /* the thread is in a call for a request that is off the queue */
+    bool idle;       /* the thread waits for a request */
+    bool ending;     /* the thread must end when its queue is empty */
     pthread_t thread;
-    bool started;     /* by the loop, as the next */
-    bool unavailable; /* it could not be started, or has retired */
+    bool started;     /* written by the loop, as the next field */
+    bool unavailable; /* the thread could not be started, or has been stopped */
 };
 
-/* 0 or UV_ENOMEM. */
+/* Initialises; starts no thread. Returns 0 or UV_ENOMEM. */
 int uvzk__submit_thread_init(struct uvzk__submit_thread *submit_thread);
-/* Waits for its thread, which has been recalled: not on the loop. */
+/* Ends and joins the thread, if there is one. May wait for a zoo_a* call, so it must not
+ * run on the loop's thread. The loop must have taken back the requests before. */
 void uvzk__submit_thread_end(struct uvzk__submit_thread *submit_thread);
-/* As before its first request, once it has ended. */
+/* Puts the struct back into its initial state, after uvzk__submit_thread_end. */
 void uvzk__submit_thread_reset(struct uvzk__submit_thread *submit_thread);
+/* Frees the mutex and the condition variable. The thread must have ended. */
 void uvzk__submit_thread_destroy(struct uvzk__submit_thread *submit_thread);
 
 /* -------------------------------------------------------------------- on the loop */
 
-/* All that it was handed has been given. */
+/* Returns whether every request that was pushed has been submitted. */
 bool uvzk__submit_thread_is_idle(struct uvzk__submit_thread *submit_thread);
-/* False: there can be no thread. */
+/* Pushes a request; starts the thread if necessary. Returns false if there is no thread
+ * and none can be started. */
 bool uvzk__submit_thread_push(struct uvzk__submit_thread *submit_thread,
                               struct uvzk__request *request);
-/* Whatever it has not given is the loop's again: `recalled`, in its order, is initialised
- * by it. Waits for the call that it is in. */
+/* Moves the requests that the thread has not submitted to `recalled`, in their order.
+ * Initialises `recalled`. If the thread is in a zoo_a* call, waits for the end of that
+ * call. */
 void uvzk__submit_thread_take_back(struct uvzk__submit_thread *submit_thread,
                                    struct uvzk__link *recalled);
-/* It is not handed anything any more. */
+/* The thread accepts no more requests: uvzk__submit_thread_push returns false from now
+ * on. */
 void uvzk__submit_thread_stop(struct uvzk__submit_thread *submit_thread);
-/* The last of the recalled, off that list; or NULL. */
+/* Takes the last request off `recalled` and returns it; NULL if the list is empty. */
 struct uvzk__request *uvzk__submit_thread_next_taken_back(struct uvzk__link *recalled);
 
 #endif

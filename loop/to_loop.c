@@ -11,6 +11,7 @@ void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async)
 {
     pthread_mutex_lock(&to_loop->mutex);
     to_loop->async = async;
+    /* Entries that were pushed before must arrive too. */
     uv_async_send(async);
     pthread_mutex_unlock(&to_loop->mutex);
 }
@@ -20,8 +21,8 @@ void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop)
     pthread_mutex_destroy(&to_loop->mutex);
 }
 
-/* The wake-up is sent under the lock: once the loop has seen the entry, this
- * thread has done with the async handle, and the loop may close it. */
+/* The async handle is signaled under the mutex. So when the loop has seen the entry, this
+ * thread has finished with the async handle, and the loop may close it. */
 void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entry *entry,
                         uvzk__arrive_cb arrive)
 {
@@ -38,6 +39,7 @@ void uvzk__to_loop_drain(struct uvzk__to_loop *to_loop)
 {
     struct uvzk__link arrived;
     pthread_mutex_lock(&to_loop->mutex);
+    /* The mutex is not held while `arrive` runs, because `arrive` may call the user. */
     uvzk__list_move(&to_loop->entries, &arrived);
     pthread_mutex_unlock(&to_loop->mutex);
 

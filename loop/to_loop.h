@@ -1,5 +1,5 @@
-/* The queue from any thread to the loop's. What is pushed brings its own link, so
- * that nothing that has happened on another thread can fail to be told. */
+/* The queue from any thread to the loop's thread. Each entry brings its own link, so
+ * pushing needs no memory and cannot fail. */
 #ifndef UVZK_TO_LOOP_H
 #define UVZK_TO_LOOP_H
 
@@ -11,8 +11,8 @@
 
 struct uvzk__to_loop_entry;
 
-/* Runs on the loop's thread, off every list: the entry may be pushed again or
- * freed in it. */
+/* Called on the loop's thread. The entry is on no list any more, so it may be pushed
+ * again or freed. */
 typedef void (*uvzk__arrive_cb)(struct uvzk__to_loop_entry *entry);
 
 struct uvzk__to_loop_entry {
@@ -22,28 +22,32 @@ struct uvzk__to_loop_entry {
 
 struct uvzk__to_loop {
     pthread_mutex_t mutex;
-    struct uvzk__link entries;
-    uv_async_t *async; /* NULL until the queue to the loop is attached to a loop */
+    struct uvzk__link entries; /* protected by mutex, as async is */
+    uv_async_t *async;         /* NULL until the queue is attached to a loop */
 };
 
+/* To be called on the loop's thread, which is the only writer of async. */
 static inline bool uvzk__to_loop_is_attached(const struct uvzk__to_loop *to_loop)
 {
     return to_loop->async != NULL;
 }
 
-/* 0 or UV_ENOMEM. */
+/* Returns 0 or UV_ENOMEM. */
 int uvzk__to_loop_init(struct uvzk__to_loop *to_loop);
-/* From now on pushes wake this handle, and all that waits already does. */
+/* Attaches the queue to a loop: each push sends this async handle from now on. The
+ * function sends it once itself, for the entries that already wait. */
 void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async);
-/* No entry may be on its way any more. */
+/* No entry may be on the queue, and no thread may push any more. */
 void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop);
 
-/* Any thread. The entry must not be on its way already. Entries of one thread
- * arrive in the order in which they were pushed. */
+/* Appends the entry; any thread may call this. The entry must not be on the queue.
+ * `arrive` is called on the loop's thread. Entries that one thread pushes arrive in the
+ * order in which they were pushed. */
 void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entry *entry,
                         uvzk__arrive_cb arrive);
 
-/* The loop's thread: lets everything arrive that was pushed before the call. */
+/* Called on the loop's thread: calls `arrive` for every entry that was pushed before the
+ * call. Entries that are pushed meanwhile wait for the next call. */
 void uvzk__to_loop_drain(struct uvzk__to_loop *to_loop);
 
 #endif

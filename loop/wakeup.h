@@ -3,7 +3,8 @@
 
 struct uvzk__zk_port;
 
-/* Has the loop's next turn look at what can be replied or told. */
+/* Makes the loop deliver pending replies and events in its next iteration. To be called
+ * on the loop's thread. */
 void uvzk__wakeup(struct uvzk__zk_port *port);
 
 #endif

@@ -1,3 +1,15 @@
+/* The port over libzookeeper_mt and libuv: the functions that src/ calls through
+ * engine/port.h, and the callbacks of the port's handle (handle.h). Everything here runs
+ * on the loop's thread.
+ *
+ * A call of the port may send requests, but it reports nothing: it wakes the loop.
+ * on_async then delivers what has come from other threads, then the replies, then the
+ * turn. on_timer delivers the turn at the alarm. So no callback runs inside a call.
+ * Before an rpc is replied without an answer, the submit thread must have given back its
+ * requests, because it may be reading the rpc.
+ *
+ * When the port is closing and its handles, its search and its rpcs are gone, finish
+ * closes its libuv handles, and on_closed frees it. */
 #include "zk_port.h"
 
 #include <assert.h>
@@ -13,14 +25,15 @@
 #include "send_window.h"
 #include "wakeup.h"
 
-/* A timer of libuv's stands still while the machine is suspended, an alarm does
- * not: the clock is looked at this often. */
+/* In ms. A libuv timer stands still while the machine is suspended, but an alarm must
+ * not, so the timer fires at least this often. */
 #define ALARM_STEP_MS 1000U
 
-/* How long close() lets requests under way come back before it ends the
- * session: the client loses memory for those that do not (ZOOKEEPER-2894). */
+/* How long close() waits for the requests in flight before it closes the handle. The C
+ * client loses memory for a request that it never answers (ZOOKEEPER-2894). */
 #define DRAIN_MS 500U
 
+/* port is the first member. */
 static struct uvzk__zk_port *self_of(struct uvzk__port *port)
 {
     return (struct uvzk__zk_port *)(void *)port;
@@ -31,11 +44,14 @@ static void tell(struct uvzk__zk_port *port, const struct uvzk__session_event *e
     port->port.user->session(port->port.user, event);
 }
 
-/* ------------------------------------------------------------------ the end */
+/* -------------------------------------------------------------- the end of the port */
 
+/* Frees the port. closed() is the port's last callback. */
 static void on_closed(uv_handle_t *uv)
 {
     struct uvzk__zk_port *port = uv->data;
+    /* Rpcs that were submitted after finish() was called; they have the status
+     * UVZK_ECLOSED. */
     while (!uvzk__outstanding_is_empty(&port->outstanding)) {
         uvzk__outstanding_deliver(&port->outstanding);
     }
@@ -44,6 +60,8 @@ static void on_closed(uv_handle_t *uv)
     user->closed(user);
 }
 
+/* libuv calls the close callbacks of one iteration in reverse order, so this timer's
+ * comes first. */
 static void close_last(struct uvzk__zk_port *port, uv_close_cb close_cb)
 {
     uv_timer_init(port->loop, &port->last_timer);
@@ -51,14 +69,15 @@ static void close_last(struct uvzk__zk_port *port, uv_close_cb close_cb)
     uv_close((uv_handle_t *)&port->last_timer, close_cb);
 }
 
-/* Of the handles that are closed in one turn of the loop the last comes first; whatever
- * was closed in this one, by whomever, is done with in the next. */
+/* When this callback runs, other handles that were closed in the same iteration of the
+ * loop may not be finished. They are finished in the next iteration, so the timer is
+ * opened and closed once more. */
 static void on_all_closed(uv_handle_t *uv)
 {
     close_last(uv->data, on_closed);
 }
 
-/* Something has been closed: ends the port if it was the last. */
+/* Called whenever something has ended. Begins the end of the port if nothing is left. */
 static void finish(struct uvzk__zk_port *port)
 {
     if (port->closing && !port->finishing && port->handles == 0 &&
@@ -70,7 +89,7 @@ static void finish(struct uvzk__zk_port *port)
     }
 }
 
-/* -------------------------------------------------------- the loop's turns */
+/* -------------------------------------------------------------- what the loop calls */
 
 static void tell_open_failure(struct uvzk__zk_port *port)
 {
@@ -85,6 +104,8 @@ static void tell_open_failure(struct uvzk__zk_port *port)
 
 static void leave_server(struct uvzk__zk_port *port);
 
+/* The order matters: events and answers first, then the replies that they settle, then
+ * the turn, which sees all of them. */
 static void on_async(uv_async_t *async)
 {
     struct uvzk__zk_port *port = async->data;
@@ -97,7 +118,8 @@ static void on_async(uv_async_t *async)
     if (port->open_failure != 0) {
         tell_open_failure(port);
     }
-    if (port->turn_wanted) { /* also by the replies: one turn serves them all */
+    /* The replies may have set it as well: one turn serves them all. */
+    if (port->turn_wanted) {
         port->turn_wanted = false;
         port->port.user->turn(port->port.user);
     }
@@ -119,7 +141,8 @@ static void start_timer(struct uvzk__zk_port *port)
 {
     uint64_t now = uvzk_now();
     uint64_t delay = port->alarm_at > now ? port->alarm_at - now : 0;
-    uv_update_time(port->loop); /* or a busy turn's length would be missing */
+    /* Otherwise the time since the loop's iteration began would be missing. */
+    uv_update_time(port->loop);
     uv_timer_start(&port->loop_handles->timer, on_timer,
                    delay < ALARM_STEP_MS ? delay : ALARM_STEP_MS, 0);
 }
@@ -127,6 +150,7 @@ static void start_timer(struct uvzk__zk_port *port)
 static void on_timer(uv_timer_t *timer)
 {
     struct uvzk__zk_port *port = timer->data;
+    /* The timer fires every ALARM_STEP_MS to compare the clock. */
     if (uvzk_now() < port->alarm_at) {
         start_timer(port);
     } else {
@@ -143,7 +167,7 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
     }
     port->alarm_at = at_ms;
     if (!uvzk__to_loop_is_attached(&port->to_loop)) {
-        return; /* started together with the port */
+        return; /* init_loop_handles starts the timer */
     }
     if (at_ms == UINT64_MAX) {
         uv_timer_stop(&port->loop_handles->timer);
@@ -164,8 +188,11 @@ static void connected(struct uvzk__handle *handle,
                                               .watches_lost = handle->resumes_session,
                                               .local_address = handle->local_address};
 
+    /* If the handle is connected already, outstanding rpcs are still valid and only the
+     * event is repeated. */
     if (!uvzk__handle_is_connected(handle)) {
-        /* What was submitted in between comes first. */
+        /* Rpcs that were submitted while there was no connection are replied with
+         * UVZK_ENOTSENT before CONNECTED. A callback may close the port. */
         uvzk__outstanding_deliver(&port->outstanding);
         if (port->handle != handle) {
             return;
@@ -173,19 +200,23 @@ static void connected(struct uvzk__handle *handle,
         uvzk__handle_connect(handle);
         port->session = pending->session;
         uvzk__reconnect_connected(port);
+        /* Before the user hears of the connection, so that the removals precede the
+         * user's new watches on the same paths. */
         uvzk__registration_remove_detached(handle);
         uvzk__send_window_pump(handle);
     }
     tell(port, &event);
 }
 
-/* Before anything is replied that has no answer. */
+/* The handle is not connected any more. The submit thread returns its requests before any
+ * rpc is replied without an answer, because it may be reading the rpc. */
 static void disconnect(struct uvzk__handle *handle)
 {
     uvzk__handle_disconnect(handle);
     uvzk__send_window_take_back(handle);
 }
 
+/* The connection is lost. The user hears of it before the replies. */
 static void suspended(struct uvzk__handle *handle)
 {
     struct uvzk__zk_port *port = handle->port;
@@ -198,8 +229,9 @@ static void suspended(struct uvzk__handle *handle)
     uvzk__outstanding_deliver(&port->outstanding);
 }
 
-/* As if the connection had been lost. What the servers have answered meanwhile is not
- * heard; the session goes on. */
+/* Treats the connected server as if the connection had been lost, although it is not.
+ * Answers that arrive from now on are ignored. The session continues on the next
+ * connection. */
 static void leave_server(struct uvzk__zk_port *port)
 {
     struct uvzk__handle *handle = port->handle;
@@ -214,11 +246,13 @@ static void leave_server(struct uvzk__zk_port *port)
     uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
     tell(port, &event);
     uvzk__outstanding_deliver(&port->outstanding);
+    /* The user's callbacks may have closed the port. */
     if (port->handle == handle && !port->closing) {
         uvzk__reconnect_diverged(port);
     }
 }
 
+/* The session has ended, or the handle could not be opened. */
 static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
                   int status)
 {
@@ -230,19 +264,21 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     uvzk__handle_ending(handle, status);
     uvzk__registration_detach_all(handle);
     uvzk__outstanding_fail(&port->outstanding, status, status);
-    /* The replies may be outcomes of before, upon which the user, who has not been told
-     * yet, asks anew; those have a reply before the event too. */
+    /* The user has not been told yet and may submit further rpcs in these replies. Those
+     * are replied with the same status, also before the event. */
     while (port->handle == handle && !uvzk__outstanding_is_empty(&port->outstanding)) {
         uvzk__outstanding_deliver(&port->outstanding);
     }
     if (port->handle != handle) {
-        return; /* closed meanwhile */
+        return; /* the user has closed the port in a reply */
     }
     port->handle = NULL;
+    /* The next handle begins a new session. */
     memset(&port->session, 0, sizeof(port->session));
     uvzk__port_timeout_reset(&port->port);
     uvzk__reconnect_stop(port);
-    /* First: its closing may end what is held. */
+    /* The event comes first, because closing the handle may end the session and so its
+     * ephemeral znodes. By then no hold is valid any more. */
     tell(port, &event);
     uvzk__handle_end(handle, false);
     uvzk__wakeup(port);
@@ -263,7 +299,8 @@ static void unopened(struct uvzk__handle *handle)
     uvzk__reconnect_retry(handle->port);
 }
 
-/* It may have been connected by then, to a server that has shortened the session. */
+/* The C client may have been connected meanwhile, to a server that has shortened the
+ * session timeout. The turn reads least_timeout_ms (engine/port.h, 12). */
 static void left(struct uvzk__handle *handle)
 {
     wake(&handle->port->port);
@@ -281,7 +318,7 @@ static const struct uvzk__handle_user handle_user = {
     .freed = finish,
 };
 
-/* --------------------------------------------------------- the port's calls */
+/* ------------------------------------------------------------------------- draining */
 
 static void open_handle(struct uvzk__port *public_port)
 {
@@ -292,12 +329,14 @@ static void open_handle(struct uvzk__port *public_port)
         port->handle = uvzk__handle_new(port);
         status = port->handle != NULL ? 0 : UV_ENOMEM;
     }
+    /* open() must not call back, so on_async reports the failure. */
     if (status < 0) {
         port->open_failure = status;
         uvzk__wakeup(port);
     }
 }
 
+/* Does nothing if the handle is connected or down. */
 static void abandon_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
@@ -306,6 +345,7 @@ static void abandon_handle(struct uvzk__port *public_port)
     }
 }
 
+/* The server is left in on_async, not inside this call. */
 static void leave(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
@@ -321,15 +361,18 @@ static void stop_draining(uv_timer_t *timer)
     }
 }
 
+/* The timer is free: a closed port has no alarm. */
 static void start_draining(struct uvzk__zk_port *port)
 {
     uv_timer_start(&port->loop_handles->timer, stop_draining, DRAIN_MS, 0);
 }
 
-/* ---------------------------------------------------------------- the stand */
+/* ----------------------------------------------------------------- the loop handles */
 
 static void on_gone(uv_write_t *write, int status);
 
+/* Opens the loop handles and restores what they were doing. Called at the start, and when
+ * the program has closed the earlier ones. */
 static void init_loop_handles(struct uvzk__zk_port *port)
 {
     uvzk__loop_handles_init(port->loop_handles, port, on_async);
@@ -345,17 +388,21 @@ static void init_loop_handles(struct uvzk__zk_port *port)
     }
 }
 
-/* Somebody has closed it. Without memory the port stays off its loop. */
+/* Replaces loop handles that the program has closed. If there is no memory, the port
+ * remains without loop handles, and no callback runs. */
 static void renew_loop_handles(struct uvzk__zk_port *port)
 {
     struct uvzk__loop_handles *loop_handles = uvzk__loop_handles_new(port->loop_handles);
     if (loop_handles != NULL) {
-        uvzk__loop_handles_close(port->loop_handles); /* not all of it may be gone */
+        /* Some of the handles may still be open. */
+        uvzk__loop_handles_close(port->loop_handles);
         port->loop_handles = loop_handles;
         init_loop_handles(port);
     }
 }
 
+/* libuv has canceled the write to the full pipe, because close_pipe was closed. If the
+ * port did not close it, the program did. */
 static void on_gone(uv_write_t *write, int status)
 {
     struct uvzk__zk_port *port = write->handle->data;
@@ -365,6 +412,8 @@ static void on_gone(uv_write_t *write, int status)
     }
 }
 
+/* The port will be closed. From now on the loop stays alive, and the port learns at once
+ * if the program closes its loop handles. */
 static void end_port(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
@@ -395,6 +444,7 @@ static void close_port(struct uvzk__port *public_port)
     struct uvzk__handle *handle = port->handle;
 
     assert(!port->closing);
+    /* Also for a port whose close_soon was not called. */
     end_port(public_port);
     port->closing = true;
     port->turn_wanted = false;
@@ -403,10 +453,14 @@ static void close_port(struct uvzk__port *public_port)
     uv_timer_stop(&port->loop_handles->timer);
     uvzk__reconnect_close(port);
     if (handle != NULL) {
+        /* Requests that were pushed to the submit thread are still submitted, among them
+         * deletes. */
         uvzk__send_window_flush(handle);
         uvzk__registration_detach_all(handle);
         port->handle = NULL;
     }
+    /* After close() every rpc is replied with UVZK_ECLOSED, even if its answer is
+     * here. */
     uvzk__outstanding_override(&port->outstanding, UVZK_ECLOSED);
     if (handle != NULL) {
         uvzk__handle_end(handle, true);
@@ -426,6 +480,7 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     if (port->closing) {
         uvzk__outstanding_settle(rpc, UVZK_ECLOSED, NULL);
     } else if (handle == NULL || !uvzk__handle_is_connected(handle)) {
+        /* While the end of the session is being reported, the reason is the status. */
         bool ends = handle != NULL && handle->end_status != 0;
         uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
     } else if (!uvzk__send_window_add(handle, rpc)) {
@@ -472,8 +527,10 @@ static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t leng
     return 0;
 }
 
-/* -------------------------------------------------------------- its making */
+/* ------------------------------------------------------------------------- creation */
 
+/* Copies what the port needs. Returns false if out of memory; the caller frees the port
+ * then. */
 static bool copy_options(struct uvzk__zk_port *port, const uvzk_client_options_t *options)
 {
     port->session_timeout_ms = options->session_timeout_ms;
@@ -528,6 +585,7 @@ void uvzk__zk_port_free(struct uvzk__zk_port *port)
     uvzk__loop_handles_free(port->loop_handles);
     uvzk__free(port->hosts);
     uvzk__free(port->auth_scheme);
+    /* The credentials must not stay in freed memory. */
     if (port->auth != NULL) {
         explicit_bzero(port->auth, (size_t)port->auth_length);
     }

@@ -1,6 +1,10 @@
-/* The simulator as a library: the public client over it, and the troubles that a test
- * of somebody else's may make. One world at a time, since uvzk_client_init cannot say
- * which. */
+/* The simulator as a library (uvzk_sim.h): the public client over simulated ports, and
+ * functions by which a user's test injects faults. It takes the place of
+ * loop/client_init.c and loop/clock.c. There is one simulation at a time, because
+ * uvzk_client_init has no argument that could name one.
+ *
+ * Each function here checks its arguments and calls sim.h. Nothing happens inside these
+ * calls, except in the functions that let time pass. */
 #include "uvzk_sim.h"
 
 #include <inttypes.h>
@@ -12,15 +16,17 @@
 #include "engine/client.h"
 #include "sim.h"
 
-/* How long servers take to elect a leader: ZooKeeper's are of that order. */
+/* In ms; a ZooKeeper ensemble takes about as long to elect a leader. */
 #define ELECTION_MS 500
+/* The longest random fault, in ms. */
 #define TROUBLE_MAX_MS 30000
+/* Bytes of a port's name in the printed trace. */
 #define NAME_ROOM 48
 
 static struct {
-    struct sim *sim; /* NULL: none goes on */
+    struct sim *sim; /* NULL: there is no simulation */
     unsigned clients, servers;
-    uint64_t now; /* of the last one that has ended */
+    uint64_t now; /* the time at which the last simulation ended */
 } world;
 
 /* ------------------------------------------------------------------------ world */
@@ -41,6 +47,8 @@ int uvzk_sim_begin(const uvzk_sim_options_t *options)
     if (options != NULL && options->size < sizeof(options->size)) {
         return UV_EINVAL;
     }
+    /* A caller that was compiled against another version of uvzk_sim.h has a struct of
+     * another length. */
     if (options != NULL) {
         memcpy(&known, options,
                options->size < sizeof(known) ? options->size : sizeof(known));
@@ -49,7 +57,9 @@ int uvzk_sim_begin(const uvzk_sim_options_t *options)
         return UV_EBUSY;
     }
     sim_options_init(&inside);
-    inside.batches = true; /* as loop/ delivers */
+    /* As in loop/: replies that have arrived are delivered together, then the turn. */
+    inside.batches = true;
+    /* An exists needs the READ right, as on servers from 3.8.4 and 3.9.2 on. */
     inside.exists_needs_read = true;
     inside.servers = known.servers > 0 ? known.servers : inside.servers;
     inside.tick_ms = known.tick_ms > 0 ? known.tick_ms : inside.tick_ms;
@@ -70,6 +80,7 @@ int uvzk_sim_end(void)
     if (sim_has_ports(world.sim)) {
         return UV_EBUSY;
     }
+    /* uvzk_now() must not go back after the end of a simulation. */
     world.now = sim_now(world.sim);
     sim_free(world.sim);
     world.sim = NULL;
@@ -88,10 +99,11 @@ static void nobody_closed(struct uvzk__port_user *user)
     (void)user;
 }
 
-/* Of a client that was refused: all that comes to its port is its end. */
+/* The user of the ports of a client that could not be created. Such a port calls only
+ * `closed`. */
 static struct uvzk__port_user nobody = {.closed = nobody_closed};
 
-/* Of the session with this number of the next client. */
+/* Creates the port for the session with this number, from 0, of the next client. */
 static struct uvzk__port *new_port(uint32_t number, uint32_t timeout_ms)
 {
     char name[NAME_ROOM];
@@ -112,6 +124,7 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     uvzk_client_options_t given, known;
 
     (void)loop;
+    /* The hosts and the loop are ignored. */
     if (world.sim == NULL || client == NULL || options == NULL ||
         options->size < offsetof(uvzk_client_options_t, hosts) + sizeof(options->hosts)) {
         return UV_EINVAL;
@@ -130,6 +143,7 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     }
     status =
         uvzk__client_create_over(client, ports, known.sessions, &known, UVZK__TUNE_ALL);
+    /* After a failure the ports still belong to this function. */
     for (uint32_t i = 0; status != 0 && i < known.sessions; i++) {
         ports[i]->user = &nobody;
         ports[i]->close(ports[i]);
@@ -138,7 +152,7 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     return status;
 }
 
-/* There is no loop that it could keep alive. */
+/* There is no loop that a client could keep alive. */
 void uvzk_client_ref(uvzk_client_t *client)
 {
     (void)client;
@@ -169,6 +183,7 @@ int uvzk_sim_await_that(int (*condition)(void *context), void *context, uint64_t
         if (sim_now(world.sim) >= end) {
             return UV_ETIMEDOUT;
         }
+        /* The condition is checked at every millisecond. */
         sim_run_for(world.sim, 1);
     }
     return 0;
@@ -184,9 +199,10 @@ int uvzk_sim_await(const int *flag, uint64_t ms)
     return uvzk_sim_await_that(is_set, (void *)(uintptr_t)flag, ms);
 }
 
-/* --------------------------------------------------- troubles of a client's */
+/* --------------------------------------------------------------- faults of a client */
 
-/* What befalls the port of each of its sessions, as sim.h has it. */
+/* Applies `call` to the port of each session of the client, in the variable `port`, and
+ * returns 0 from the function. Returns UVZK_ESTATE if the client has no session. */
 #define BEFALLS(client, call)                                                     \
     struct uvzk__port *port = uvzk__client_port(client);                          \
     if (port == NULL) {                                                           \
@@ -254,7 +270,7 @@ int uvzk_sim_server_of(const uvzk_client_t *client)
     return port == NULL ? -1 : sim_server_of(port);
 }
 
-/* ------------------------------------------------- troubles of the servers' */
+/* ------------------------------------------------------------ faults of the servers */
 
 int uvzk_sim_restart(uint64_t ms)
 {
