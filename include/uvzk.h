@@ -1,31 +1,33 @@
 /* uvzk: Apache Curator's lock recipes for C programs on a libuv loop.
  *
- * Threads    Call every function on the loop's thread; every callback runs there. uvzk
- *            never waits for a server or a name server on that thread.
- * Outcome    A call that returns < 0 has done nothing and calls nothing back. An
- *            asynchronous call that returns 0 calls back exactly once, later, never
- *            from inside the call.
+ * Threads    Call the functions of a client, and of everything that belongs to it, on the
+ *            thread of the client's loop; every callback runs there. uvzk never waits for
+ *            a server or a name server on that thread.
+ * Outcome    A call that returns less than 0 has done nothing, and none of its callbacks
+ *            runs. An asynchronous call that returns 0 reports its outcome exactly once,
+ *            later, never from inside the call.
  * Re-entry   A callback may start, cancel, release or close anything, its own object
  *            included, unless its comment forbids it.
- * Memory     The caller allocates clients, locks, holds and requests and fills them
- *            with zeros before their first use. It must not move or free them before
+ * Memory     The caller allocates clients, locks, holds and requests and fills them with
+ *            zeros before their first use. The caller must not move or free them before
  *            their last callback begins (marked FINAL below), or a future before it is
- *            dropped. uvzk copies strings and bytes before a call returns. Pointers
- *            passed to a callback are valid until it returns.
- * Errors     A result is 0 or a negative code: one of libuv's, or one of UVZK_E*. Of
- *            codes without a cause below, UV_EINVAL means that an argument is NULL or
- *            out of range, UV_ENOMEM that an allocation failed, UV_EBUSY that the struct
- *            is in use or was not zeroed, UVZK_ECLOSED that the client or the lock is
- *            closing, closed or not initialised. docs/errors.md explains every code.
+ *            dropped. uvzk copies strings and bytes before a call returns. Pointers that
+ *            are passed to a callback are valid until the callback returns.
+ * Errors     A result is 0 or a negative code: one of libuv's, or one of UVZK_E*. If a
+ *            comment names one of the following codes without a cause, the cause is this:
+ *            UV_EINVAL: an argument is NULL or out of range. UV_ENOMEM: an allocation
+ *            failed. UV_EBUSY: the struct is in use or was not zeroed. UVZK_ECLOSED: the
+ *            client or the lock is closing, closed or not initialised. docs/errors.md
+ *            explains every code.
  * Units      Times are in milliseconds, sizes in bytes. Points in time are on
  *            CLOCK_BOOTTIME, which also runs while the machine is suspended.
- * Promise    docs/promise.md lists the assumptions (A1 to A10) behind what is said here,
- *            and what uvzk does not promise.
- * Names      A function is uvzk_<noun>_<verb>, its first parameter the noun, as in
- *            uvzk_lock_acquire; an init takes its parent first, as in libuv. Then come
- *            the struct that receives the answer (hold, request, future), the
- *            arguments, the callbacks. A uvzk_<noun>_<event>_cb receives that noun; the
- *            only callback of a request is uvzk_<request>_cb.
+ * Promise    docs/promise.md lists the assumptions (A1 to A10) that the statements in
+ *            this header rest on, and what uvzk does not promise.
+ * Names      A function is called uvzk_<noun>_<verb>, and its first parameter is the
+ *            noun, as in uvzk_lock_acquire. An init function takes the parent first, as
+ *            in libuv. Then come the struct that receives the answer (hold, request,
+ *            future), the arguments, and the callbacks. A uvzk_<noun>_<event>_cb receives
+ *            that noun; the only callback of a request is called uvzk_<request>_cb.
  *
  * Each group below begins with an example; together the examples are one program. */
 #ifndef UVZK_H
@@ -50,7 +52,7 @@ extern "C" {
 #define UVZK_VERSION_MINOR 2
 #define UVZK_VERSION_PATCH 0
 
-/* Returns the version of the loaded library, "major.minor.patch". Static text. */
+/* Returns the version of the loaded library, "major.minor.patch". The text is static. */
 UVZK_EXTERN const char *uvzk_version(void);
 
 /* -------------------------------------------------------------------- errors
@@ -100,15 +102,16 @@ enum uvzk_errno {
         UVZK_ERRNO_END = -7999
 };
 
-/* Describe an error code of uvzk or libuv: a sentence, and its name ("UVZK_ELOST").
- * Return static text for every int, known or not; never allocate. */
+/* Describe an error code of uvzk or libuv: a sentence, and its name ("UVZK_ELOST"). Both
+ * return static text for every int, known or not, and never allocate. */
 UVZK_EXTERN const char *uvzk_strerror(int code);
 UVZK_EXTERN const char *uvzk_err_name(int code);
 
-/* Explains why a call was refused: a sentence that names the argument or field
- * ("options.tick_ms: ..."). uvzk keeps one for each thread, with its code; for any other
- * code the result is uvzk_strerror's. Ask right after the call: not every failure
- * replaces the sentence, UV_ENOMEM for example. Static text. */
+/* Explains why a call was refused: a sentence that names the argument or the field
+ * ("options.tick_ms: ..."). uvzk keeps the last sentence of each thread, with its code.
+ * If `code` is that code, the sentence is returned, otherwise uvzk_strerror's text. Call
+ * it right after the refused call: not every failure stores a sentence (UV_ENOMEM, for
+ * example, does not). The text is static. */
 UVZK_EXTERN const char *uvzk_refusal(int code);
 
 /* ------------------------------------------------------------------ memory */
@@ -119,15 +122,16 @@ typedef void *(*uvzk_calloc_fn)(size_t count, size_t size);
 typedef void (*uvzk_free_fn)(void *memory);
 
 /* Replaces the allocator, as uv_replace_allocator does. Call it before any other function
- * of uvzk. UV_EINVAL: one of the four is NULL. The functions must be thread-safe: the
- * ZooKeeper client's threads call them too. */
+ * of uvzk. The functions must be thread-safe: the ZooKeeper client's threads call them
+ * too. UV_EINVAL: one of the four is NULL. */
 UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
                                        uvzk_realloc_fn realloc_fn,
                                        uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
 
 /* -------------------------------------------------------------------- types */
 
-/* Structs that the caller allocates. Their sizes never change; impl has their state. */
+/* Structs that the caller allocates. Their sizes never change; impl points to the
+ * library's own memory. */
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
 typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
 typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
@@ -148,7 +152,7 @@ typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value o
 typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one call */
 
 #define UVZK_SHELL_FIELDS                                                        \
-    void *data;       /* yours; uvzk neither reads nor writes it */              \
+    void *data;       /* the caller's; uvzk neither reads nor writes it */       \
     void *impl;       /* private; NULL before the first use and after the end */ \
     void *reserved[2] /* private */
 
@@ -195,8 +199,8 @@ struct uvzk_future_s {
 };
 struct uvzk_locker_s {
     UVZK_SHELL_FIELDS;
-    uvzk_hold_t hold; /* to read its token or path, to cancel it, ...; only
-                         uvzk_locker_done releases it */
+    uvzk_hold_t hold; /* to read its token or path, or to cancel the acquire; only
+                         uvzk_locker_done may release it */
 };
 
 /* -------------------------------------------------------------------- client
@@ -217,10 +221,10 @@ struct uvzk_locker_s {
 typedef enum {
     UVZK_RETRY_EXPONENTIAL = 0, /* ExponentialBackoffRetry: base_ms *
                                    max(1, random in [0, 2^(k+1) - 1]), at most
-                                   max_sleep_ms; at most max_retries (<= 29) times */
+                                   max_sleep_ms; max_retries times, at most 29 */
     UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms; max_retries times */
-    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms; until
-                                   max_elapsed_ms have passed */
+    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms; a retry begins only
+                                   if fewer than max_elapsed_ms have passed */
     UVZK_RETRY_FOREVER          /* RetryForever: base_ms; without a limit */
 } uvzk_retry_kind_t;
 
@@ -241,20 +245,22 @@ typedef enum {
                                perhaps in a new one */
     UVZK_STATE_LOST,        /* the session has ended, or must be assumed to have ended. No
                                hold of that session is valid; lost_cb is called for each
-                               in the same turn. Holds by persistent znodes and holds of
-                               the client's other sessions are not affected */
+                               of them in the same turn of the loop. Holds by persistent
+                               znodes and holds of the client's other sessions are not
+                               affected */
     UVZK_STATE_READ_ONLY,   /* never reported: uvzk does not use read-only connections,
                                on which the C client answers wrongly */
-    UVZK_STATE_CLOSED       /* closing or closed */
+    UVZK_STATE_CLOSED       /* closing, closed or not initialised; uvzk_client_state
+                               returns it, state_cb never receives it */
 } uvzk_client_state_t;
 
 /* How uvzk proves ownership while something is held. */
 typedef enum {
     UVZK_PROOF_QUORUM = 0, /* by a request that a quorum commits; the default */
     UVZK_PROOF_SYNC,       /* by sync(): cheaper, but a leader that is cut off with a
-                              minority may still answer it: two holds may be valid */
-    UVZK_PROOF_NONE        /* none, as Curator: connected means owned. If a follower is
-                              cut off from its leader, two holds may be valid */
+                              minority may still answer it, so two holds may be valid */
+    UVZK_PROOF_NONE        /* not at all, as Curator: connected means owned. If a follower
+                              is cut off from its leader, two holds may be valid */
 } uvzk_proof_t;
 
 /* Permissions of a znode. An ACL is an array of uvzk_acl_t. */
@@ -281,7 +287,7 @@ typedef struct uvzk_acl_s {
  *     ANYONE           all permissions for everybody; the default
  *
  * The ACL of the *directory* decides who may delete a lock's znodes. If it has only OURS
- * and MEMBER entries, nobody but these identities and ZooKeeper's super user can. */
+ * and MEMBER entries, only these identities and ZooKeeper's super user can do so. */
 #define UVZK_ACL_OURS             \
     {                             \
         UVZK_PERM_ALL, "auth", "" \
@@ -299,22 +305,24 @@ typedef struct uvzk_acl_s {
         UVZK_PERM_ALL, "world", "anyone" \
     }
 
-/* uvzk assumes (docs/promise.md, A8) that a client keeps its READ permission at the
- * moment in which a lock's directory is removed or a waiter's znode is deleted by hand.
- * Without it the server uses up the watch without an event, and uvzk trusts that watch
- * for up to a session timeout: waiters are late, and in a rare case two holds are valid.
+/* uvzk assumes (docs/promise.md, A8) that a client still has READ permission at the
+ * moment at which a lock's directory is removed, or at which another client deletes a
+ * waiter's znode. Without READ the server removes the watch and sends no event, and uvzk
+ * trusts that watch for up to a session timeout: waiters are granted late, and in a rare
+ * case two holds are valid.
  *
- * A client needs READ on its own contenders' znodes and on those that it waits behind:
- * uvzk reads, checks and watches them, and from ZooKeeper 3.8.4 and 3.9.2 on even exists
- * needs READ. Without it an acquire ends with UVZK_ENOAUTH, or an event arrives up to a
- * session timeout late. */
+ * A client needs READ on its own contenders' znodes and on the znodes that they wait
+ * behind: uvzk reads, checks and watches them, and since ZooKeeper 3.8.4 and 3.9.2 even
+ * exists() needs READ. Without READ an acquire ends with UVZK_ENOAUTH, or an event
+ * arrives up to a session timeout late. */
 
-/* Returns the ACL for a new znode at this path (Curator's ACLProvider), or NULL for
- * options.acl. uvzk calls it for each znode that it creates, missing parents included.
- * The path includes the namespace; a contender's or a lease's ends before the sequence
- * number. The result must stay unchanged until the client is closed. uvzk may call it
- * from inside any of its functions; it must call none. If the result is not a valid ACL,
- * the call that needs the znode ends with UVZK_EINVALIDACL. */
+/* Returns the ACL for a new znode at this path (Curator's ACLProvider), or NULL to use
+ * options.acl. It sets *count to the number of entries. uvzk calls it for each znode that
+ * it creates, missing parents included. The path includes the namespace; the path of a
+ * contender or a lease ends before the sequence number. The result must stay unchanged
+ * until the client is closed. uvzk may call it from inside any of its functions; the
+ * callback must not call any function of uvzk. If the result is not a valid ACL, the call
+ * that needs the znode ends with UVZK_EINVALIDACL. */
 typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(uvzk_client_t *client, const char *path,
                                                 size_t *count);
 
@@ -326,30 +334,32 @@ typedef enum {
     UVZK_LOG_DEBUG
 } uvzk_log_level_t;
 
-/* Called after every change of state. While the client waits for its first connection, it
- * is called again with UVZK_STATE_LATENT after 5 s, 10 s more, 20 s more, and so on, in
- * the end every 5 minutes. Each time uvzk logs the last reason, as uvzk_client_last_error
- * returns it. A lost connection that does not come back is logged at the same
- * intervals. */
+/* The state of the connection has changed. While the client waits for its first
+ * connection, this is called again with UVZK_STATE_LATENT: after 5 s, 10 s later, 20 s
+ * later, and so on, in the end every 5 minutes. Each time uvzk also logs the last reason,
+ * which uvzk_client_last_error returns. While a lost connection does not come back, uvzk
+ * logs the reason at the same intervals. UVZK_STATE_CLOSED is not reported. */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
-/* Receives one log line, without a newline; bytes below 0x20 and 0x7f are escaped. Lines
- * arrive soon, in order, and none after the client is closed. At most 256 lines and 65536
- * bytes are queued; if some were dropped, a line says how many. */
+/* Receives one log line, without a newline. level is a uvzk_log_level_t. Bytes below 0x20
+ * and the byte 0x7f are escaped. Lines arrive soon after they were written, in order, and
+ * none arrives after the client is closed. At most 256 lines and 65536 bytes of each
+ * session are queued; if lines were dropped, a line says how many. */
 typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *line);
 
 /* Receives a log line and the part of the client that wrote it: "session", "search" (for
  * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log",
- * or "zookeeper" (the ZooKeeper client). Later versions may add others. Static text. */
+ * or "zookeeper" (the ZooKeeper client). Later versions may add others. module is static
+ * text. */
 typedef void (*uvzk_client_log_line_cb)(uvzk_client_t *client, int level,
                                         const char *module, const char *text);
 
 /* The steps that uvzk_client_trace_cb receives. Later versions may add others. */
 typedef enum uvzk_trace_step {
     UVZK_TRACE_ACQUIRE = 1, /* an acquire has begun */
-    UVZK_TRACE_GRANTED,     /* its callback is about to run; took_ms: since ACQUIRE */
-    UVZK_TRACE_REFUSED,     /* the same, with a status < 0 */
-    UVZK_TRACE_RELEASE,     /* a release has begun; took_ms: how long it was held */
+    UVZK_TRACE_GRANTED,     /* acquire_cb is about to run; took_ms: since ACQUIRE */
+    UVZK_TRACE_REFUSED,     /* the acquire has failed with status; took_ms: as GRANTED */
+    UVZK_TRACE_RELEASE,     /* a release has begun; took_ms: how long the hold lasted */
     UVZK_TRACE_RELEASED,    /* the release is done; took_ms: since RELEASE */
     UVZK_TRACE_LOST,        /* a hold is lost, with this status; took_ms: as RELEASE */
     UVZK_TRACE_REQUEST,     /* a request is sent */
@@ -369,8 +379,8 @@ typedef struct uvzk_trace_s {
     const char *request;     /* REQUEST, REPLY: "create", "multi", ...; else NULL */
 } uvzk_trace_t;
 
-/* Called at each step, in the middle of it. It may record the event but must not call any
- * function of uvzk. The pointers are valid until it returns. */
+/* Called at each step, while uvzk is carrying it out. The callback may record the event
+ * but must not call any function of uvzk. The pointers are valid until it returns. */
 typedef void (*uvzk_client_trace_cb)(uvzk_client_t *client, const uvzk_trace_t *event);
 
 /* FINAL for the client. */
@@ -380,7 +390,8 @@ typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
  * uvzk_client_options_init(&options); a field that is zero means the default. */
 typedef struct uvzk_client_options_s {
     size_t size;                 /* set by uvzk_client_options_init */
-    const char *hosts;           /* "host:port,host:port/chroot"; required */
+    const char *hosts;           /* "host:port,host:port/chroot"; required; an IPv6
+                                    address is in brackets */
     uint32_t session_timeout_ms; /* requested from the server, which may change it;
                                     500 to 86400000; default 60000, as Curator */
     uint32_t tick_ms;            /* an upper bound of the servers' tickTime, which the
@@ -394,8 +405,8 @@ typedef struct uvzk_client_options_s {
     const uvzk_acl_t *acl;      /* of every znode that uvzk creates, parents included;
                                    default world:anyone:all */
     size_t acl_count;           /* schemes, ids and 12 bytes an entry: at most 40000 */
-    uvzk_retry_policy_t retry;  /* after somebody has deleted a waiter's znode, and for
-                                   host names that do not resolve;
+    uvzk_retry_policy_t retry;  /* after another client has deleted a waiter's znode, and
+                                   for host names that do not resolve;
                                    all zeros: exponential, 1000 ms, 3 times */
     const void *default_data;   /* data of lock znodes; NULL: the local address of the
                                    connection, as text */
@@ -422,59 +433,65 @@ typedef struct uvzk_client_options_s {
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
 
-/* Several sessions (options.sessions): a session can own about 13,000 znodes, because the
- * server lists all of them in one transaction when it ends the session. With n sessions a
- * client can own n times as many. Each session has its own connection. Every path has a
- * home session, which depends only on the path and the number of sessions. When the home
- * has no room for another znode or watch, a new acquire of a mutex, or of a multi lock of
- * mutexes, goes to another session; it queues behind the others, like another process.
- * All other recipes, mutexes with a cohort and shared values stay in their path's home. A
- * multi lock of mutexes belongs to the home of its first path.
+/* Several sessions (options.sessions): one session can own about 13,000 znodes, because
+ * the server lists all of them in one transaction when it ends the session, and cannot
+ * read back a transaction of more than 2 MB (ZOOKEEPER-4306). With n sessions a client
+ * can own n times as many. Each session has its own connection. Every path has a home
+ * session, which depends only on the path and the number of sessions. When the home
+ * session has no room for another znode or watch, a new acquire of a mutex, or of a multi
+ * lock of mutexes, goes to another session; there it queues behind the others, like an
+ * acquire of another process. All other recipes, mutexes with a cohort and shared values
+ * stay in their path's home session. A multi lock of mutexes belongs to the home session
+ * of its first path.
  *
  * The client's state is that of its worst session, in the order LOST, SUSPENDED, LATENT,
- * connected: it is CONNECTED once all of them are. When a session is lost, only the holds
- * and waiters in it are lost: each hold gets its own callbacks, and its validity depends
- * on its own session's proof. uvzk_client_session_id and uvzk_client_session_timeout
- * describe the first session; uvzk_client_last_error returns the latest error of all
- * sessions. */
+ * connected: the client is CONNECTED once all its sessions are connected. When a session
+ * is lost, only the holds and waiters in that session are lost. Each hold gets its own
+ * callbacks, and its validity depends on the proof of its own session.
+ * uvzk_client_session_id and uvzk_client_session_timeout describe the first session;
+ * uvzk_client_last_error returns the latest error of all sessions. */
 
 /* Initialises a client.
  * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
- * be called. UV_EINVAL: no hosts, an unknown or out-of-range value. UVZK_EPATH: malformed
- * chroot or namespace. UV_ENOTSUP: tls. UV_ENOMEM. UV_EBUSY. */
+ * be called. UV_EINVAL: hosts is missing or malformed, or another option is unknown or
+ * out of range. UVZK_EPATH: malformed chroot or namespace. UV_ENOTSUP: options.tls is
+ * set. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 
-/* Starts to connect. uvzk looks names up in /etc/hosts and at the name servers of
+/* Starts to connect. uvzk looks host names up in /etc/hosts and at the name servers of
  * /etc/resolv.conf, not through the plugins of /etc/nsswitch.conf, and repeats that while
- * there is no connection. It logs addresses that are not ZooKeeper servers and skips
- * them. None of this blocks the loop's thread or libuv's thread pool: the library's own
- * threads open and close sessions. Acquires may begin at once; they wait for the
- * connection. UVZK_ESTATE: started before, closing, or not initialised. UV_EINVAL. */
+ * there is no connection. It logs and skips addresses that are not ZooKeeper servers.
+ * None of this blocks the loop's thread or libuv's thread pool: the library's own threads
+ * open and close sessions. Acquires may begin at once; they wait for the connection.
+ * UVZK_ESTATE: started before, closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
 /* Closes a client, in any state. Pending acquires end with UVZK_ECLOSED, holds are lost
- * with UVZK_ECLOSED, pending releases get close_wait_ms. Then another thread ends the
- * session, and cb (may be NULL) is called last. Locks of the client that are still open
- * are closed too, without a callback of their own. UVZK_ESTATE: closing, or not
- * initialised. UV_EINVAL.
+ * with UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then
+ * another thread ends the session, and cb (may be NULL) is called last. Locks of the
+ * client that are still open are closed too, without a callback of their own.
+ * UVZK_ESTATE: closing, or not initialised. UV_EINVAL.
  *
  * A client has handles of its own on the loop. A program may close them together with all
- * others that uv_walk shows (ask uv_is_closing first); then the client calls nothing back
- * until uvzk_client_close. The program must still call uvzk_client_close, before or after
- * that, and run the loop until its callback. */
+ * other handles that uv_walk shows (check uv_is_closing first). From then on the client
+ * runs no callback until uvzk_client_close is called. The program must still call
+ * uvzk_client_close, before or after that, and run the loop until its callback. */
 UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
 
 /* Set whether the client keeps its loop alive, as uv_ref and uv_unref do for a handle.
- * Both may be repeated. At first it does; while it closes it always does. They have no
- * effect if the client is closing or not initialised. */
+ * Both may be repeated. At first the client keeps its loop alive, and while it closes it
+ * always does. They have no effect if the client is closing or not initialised. */
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
-/* Returns the state that state_cb received last. */
+/* Returns the state of the connection now; UVZK_STATE_CLOSED for a client that is NULL or
+ * not initialised. If several changes came at once, state_cb receives them one after the
+ * other, and this already returns the last of them. */
 UVZK_EXTERN uvzk_client_state_t uvzk_client_state(const uvzk_client_t *client);
 
-/* Returns the session's id, ZooKeeper's ephemeralOwner; 0 if there is no session. */
+/* Returns the session's id, which ZooKeeper shows as ephemeralOwner; 0 if there is no
+ * session. */
 UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
 
 /* Returns the session timeout that the server granted, ms; 0 before the first
@@ -487,10 +504,12 @@ typedef struct uvzk_client_error_s {
     size_t size;         /* set by uvzk_client_error_init */
     int code;            /* 0: none yet. UV_ECONNREFUSED and other socket errors;
                             UV_ETIMEDOUT: no answer; UV_EAI_NONAME and other name errors;
-                            UV_ECONNRESET: the server hung up: no quorum, or no ZooKeeper;
-                            UV_EPROTO: not a ZooKeeper server; UV_EAGAIN: no session yet;
-                            UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH; UVZK_EDIVERGED: the
-                            server shows a deleted znode, and uvzk left it for another */
+                            UV_ECONNRESET: the server closed the connection, because it
+                            has no quorum or is no ZooKeeper server; UV_EPROTO: not a
+                            ZooKeeper server; UV_EAGAIN: a server answers, but there is
+                            no session yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH;
+                            UVZK_EDIVERGED: the server shows a deleted znode, and uvzk
+                            left it for another server */
     const char *address; /* "10.0.0.1:2181", or a host name; "": no particular address */
     const char *text;    /* the reason as text */
     uint64_t at;         /* when, CLOCK_BOOTTIME, ms */
@@ -501,8 +520,9 @@ typedef struct uvzk_client_error_s {
 UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size);
 
 /* Returns the last reason why there was no connection.
- * It stays available after the client has connected again. The texts are valid until you
- * return to the loop. UV_EINVAL. UVZK_ESTATE: not initialised. */
+ * The reason stays available after the client has connected again. The texts are valid
+ * until the caller returns to the loop. UV_EINVAL: also if error was not initialised.
+ * UVZK_ESTATE: the client is not initialised. */
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
 
@@ -515,28 +535,28 @@ typedef struct uvzk_session_entry_s {
     uint32_t session_timeout_ms; /* 0 before the first connection */
     uint64_t contenders;         /* znodes: pending, held or being deleted */
     uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
-    uint64_t watches;                       /* set now */
+    uint64_t watches;                       /* that are set now */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     uvzk_client_error_t error; /* as uvzk_client_last_error, of this session */
 } uvzk_session_entry_t;
 
-/* Receives one session. The pointers are valid until it returns. It may query uvzk but
- * must not change anything. */
+/* Receives one session. The pointers are valid until the callback returns. The callback
+ * may query uvzk but must not change anything. */
 typedef void (*uvzk_session_entry_cb)(uvzk_client_t *client,
                                       const uvzk_session_entry_t *entry, void *context);
 
-/* Calls cb for each session of the client, of which there is at least one. UV_EINVAL.
- * UVZK_ESTATE: not initialised. */
+/* Calls cb for each session of the client, before it returns. A client has at least one
+ * session. UV_EINVAL. UVZK_ESTATE: the client is not initialised. */
 UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
                                          uvzk_session_entry_cb cb, void *context);
 
-/* What the client has cost so far, for benchmarks and leak checks. */
+/* What a client has cost so far, for benchmarks and leak checks. */
 typedef struct uvzk_client_stats_s {
     uint64_t requests;   /* sent to the server, proofs included */
     uint64_t listings;   /* of those, getChildren */
     uint64_t proofs;     /* of those, proofs of ownership */
     uint64_t contenders; /* znodes now: pending, held or being deleted */
-    uint64_t watches;    /* set now */
+    uint64_t watches;    /* that are set now */
     uint64_t foreign;    /* children of lock paths that are not contenders' znodes, in
                             the last listing of each path */
 } uvzk_client_stats_t;
@@ -559,32 +579,36 @@ typedef struct uvzk_client_metrics_s {
     uint32_t state;                         /* uvzk_client_state_t */
     uint32_t session_timeout_ms;            /* 0 before the first connection */
     int64_t session_id;                     /* 0: none */
-    uint64_t locks;                         /* open */
+    uint64_t locks;                         /* that are open */
     uint64_t waiting, held;                 /* pending acquires; holds */
     uint64_t contenders;                    /* znodes: pending, held or being deleted */
     uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
-    uint64_t watches;                       /* set now */
+    uint64_t watches;                       /* that are set now */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     /* Since counting began: */
     uint64_t creates, deletes, multis, listings, looks, others; /* requests; looks are
                                                                    get and exists */
     uint64_t grants, releases;
+    /* Failed acquires: UV_ETIMEDOUT; UVZK_EUNREACHABLE and UVZK_ECONNLOSS;
+     * UVZK_ENOTQUEUED; UV_ECANCELED; all other codes. */
     uint64_t refused_behind_others, refused_unreachable, refused_not_queued,
         refused_cancelled, refused_otherwise;
+    /* Lost holds: UVZK_EEXPIRED; UVZK_EPROOF; UVZK_EDELETED; all other codes. */
     uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
     uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
     uvzk_histogram_t hold;       /* from the grant to the release or the loss */
-    uvzk_histogram_t release;    /* from the call until the znode is known to be gone */
+    uvzk_histogram_t release;    /* from the call until its outcome is known */
     uvzk_histogram_t round_trip; /* of requests */
     uvzk_histogram_t proof;      /* of proofs of ownership */
-    uvzk_histogram_t handover;   /* from when a holder, of any client, was seen to let go,
-                                    to the grant of the acquire that waited for it */
+    uvzk_histogram_t handover;   /* from the moment at which this client saw the end of a
+                                    hold, of any client, to the grant of the acquire that
+                                    waited for it */
     uint64_t orphans;            /* znodes of this client's sessions that none of its
                                     locks knew any more, and that it has deleted */
-    uint64_t diverged;           /* servers that the client left: UVZK_EDIVERGED */
+    uint64_t diverged;           /* how often the client left a server: UVZK_EDIVERGED */
     /* The current state: */
     uint64_t undeletable; /* contenders whose delete the directory's ACL has refused; uvzk
-                             repeats it, see uvzk_hold_release */
+                             repeats the delete, see uvzk_hold_release_cb */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \
@@ -592,8 +616,9 @@ typedef struct uvzk_client_metrics_s {
 UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
                                                size_t size);
 
-/* Fills in the client's state and counters. UV_EINVAL. UVZK_ESTATE: not initialised.
- * UV_ENOMEM: counting could not be started. */
+/* Fills in the client's state and counters. If the client does not count yet, counting
+ * begins with this call. UV_EINVAL: also if metrics was not initialised. UVZK_ESTATE: the
+ * client is not initialised. UV_ENOMEM: counting could not be started. */
 UVZK_EXTERN int uvzk_client_metrics(uvzk_client_t *client,
                                     uvzk_client_metrics_t *metrics);
 
@@ -627,50 +652,63 @@ UVZK_EXTERN int uvzk_client_write_metrics(uvzk_client_t *client, const char *nam
 typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
 
 /* status 0: the lock is granted; the request is now the hold until it is released or
- * lost. status < 0: FINAL. UV_ETIMEDOUT: timeout_ms passed while others were ahead, or
- * UVZK_TRY_ONCE found the lock taken. UVZK_EUNREACHABLE: timeout_ms passed, and there was
- * no connection (uvzk_client_last_error). UVZK_ENOTQUEUED: timeout_ms passed while its
- * directory or znode was being created, or before its place was known. UVZK_EPROOF:
- * timeout_ms passed with nobody ahead, before the session was proved; or, at once, the
- * session timeout is too short for tick_ms to prove anything. In the callback of an
- * acquire whose time ran out uvzk_hold_wait tells what it waited for.
- * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED. UVZK_EEXPIRED: the session in which it
- * was queued has ended, or was given up after three session timeouts without a
- * connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection. UVZK_EDELETED: somebody
- * deleted the znode while it waited, and the retry policy is used up. UVZK_ENONODE: the
- * chroot does not exist. UVZK_EUNIMPLEMENTED: the server is too old. UVZK_EEXHAUSTED,
- * UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md.
- * A znode that is left is deleted in the background: uvzk repeats that until the znode or
- * its session is known to be gone. */
+ * lost. status < 0: FINAL. UV_ETIMEDOUT: timeout_ms passed while other contenders were
+ * ahead, or UVZK_TRY_ONCE found the lock taken. UVZK_EUNREACHABLE: timeout_ms passed, and
+ * there was no connection (uvzk_client_last_error). UVZK_ENOTQUEUED: timeout_ms passed
+ * while the directory or the znode was being created, or before the znode's place in the
+ * queue was known. UVZK_EPROOF: timeout_ms passed with no contender ahead, before the
+ * session was proved; or, at once, the session timeout is too short for tick_ms to prove
+ * anything. In the callback of an acquire whose time ran out, uvzk_hold_wait tells what
+ * the acquire waited for.
+ * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED: the lock or the client was closed, or the
+ * shared count of a semaphore, or a member of a multi lock. UVZK_EEXPIRED: the session in
+ * which the acquire was queued has ended, or was given up after three session timeouts
+ * without a connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection; or, whatever
+ * the time-out, no connection could be started, because the host names do not resolve for
+ * example, and the retry policy is used up. UVZK_EDELETED: another client deleted the
+ * znode while it waited, and the retry policy is used up. UVZK_ENONODE: the chroot does
+ * not exist. UVZK_EUNIMPLEMENTED: the server is too old. UV_EINVAL: a lock driver named
+ * no child to wait for. UV_EIO: no random bytes for the name of another znode.
+ * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
+ * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md.
+ * If a znode is left, uvzk deletes it in the background and repeats the delete until the
+ * znode or its session is known to be gone. */
 typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 
-/* FINAL. The hold ended without a release: UVZK_EEXPIRED, UVZK_EPROOF, UVZK_EDELETED,
- * UVZK_EAUTH or UVZK_ECLOSED. It comes late if the loop is late; uvzk_hold_is_valid does
- * not depend on the loop. */
+/* FINAL. The hold ended without a release. UVZK_EEXPIRED: the session has ended, or was
+ * given up. UVZK_EPROOF: no proof of ownership came in time. UVZK_EDELETED: another
+ * client deleted the znode. UVZK_EAUTH: ZooKeeper refused the credentials. UVZK_ECLOSED:
+ * the lock or the client was closed. Rarely UVZK_ELIMIT: no room for the watch that
+ * revoke_cb or a lock with a driver needs; UVZK_ENOAUTH and UVZK_ECONNLOSS: see
+ * uvzk_driver_lock_init. A multi lock's hold is lost with the code of its first member
+ * that is lost.
+ * The callback comes late if the loop is late; uvzk_hold_is_valid does not depend on the
+ * loop. */
 typedef void (*uvzk_hold_lost_cb)(uvzk_hold_t *hold, int reason);
 
 /* The znode has a place in the queue: `ahead` contenders, at least 1, are ahead of it.
- * Called at most once for each znode that is created. */
+ * Called at most once for each acquire, and not if the lock is granted before the place
+ * is known. */
 typedef void (*uvzk_hold_queued_cb)(uvzk_hold_t *hold, uint64_t ahead);
 
-/* Somebody asks you to give up this hold or pending acquire: __REVOKE__ was written into
- * its znode (Curator's Revoker, uvzk_client_revoke). Called once for each such write that
- * uvzk sees. Whether to release is your decision. */
+/* Another client asks the owner to give up this hold or pending acquire: it wrote
+ * __REVOKE__ into the znode (Curator's Revoker, uvzk_client_revoke). Called once for each
+ * such write that uvzk sees. The owner decides whether to release. */
 typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
 
 /* FINAL. 0: the release is done: the znode is known to be gone, or another acquire of
  * this client has taken it over, or a re-entry was counted down.
  * UVZK_ELOST: the hold was lost before the release was carried out.
  * UVZK_ENOAUTH: the directory's ACL forbids the delete. The znode still exists and blocks
- * others. uvzk repeats the delete in the background, with pauses of 0.5 to 30 s, until
- * the znode or its session is gone; metrics.undeletable counts such znodes.
+ * other contenders. uvzk repeats the delete in the background, with pauses of about 0.5
+ * to 30 s, until the znode or its session is gone; metrics.undeletable counts such
+ * znodes.
  * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the reply to the delete.
  * UVZK_ECLOSED: the client was closed first. In these three cases the servers free the
  * lock when they end the session; a persistent znode stays. */
 typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
-/* Options of an acquire. The struct may grow at its end. Begin with
+/* The options of an acquire. The struct may grow at its end. Begin with
  * uvzk_acquire_options_init(&options). */
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
@@ -679,18 +717,19 @@ typedef struct uvzk_acquire_options_s {
     size_t size;                   /* set by uvzk_acquire_options_init */
     void *owner;                   /* the owner, for re-entry: any pointer; uvzk compares
                                       it and never dereferences it. If the owner acquires
-                                      the same lock again, uvzk only counts, without I/O,
-                                      as Curator does for a thread. NULL: no re-entry */
-    int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now, all
-                                      I/O included */
+                                      the same lock again, uvzk only counts, without a
+                                      request, as Curator does for a thread. NULL: no
+                                      re-entry */
+    int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE, or ms from now,
+                                      the time for requests and connections included */
     const void *node_data;         /* data of the lock znode; NULL: the client's */
     size_t node_data_length;       /* <= 1000000 */
-    uvzk_hold_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
+    uvzk_hold_queued_cb queued_cb; /* may be NULL; not called when a hold is re-entered */
     uint32_t leases;               /* of a semaphore: how many, as one unit; 0 means 1.
                                       More than 1 of another lock: UV_EINVAL */
     uvzk_hold_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
-                                      UV_EINVAL. The znode then has no data, as Curator's
-                                      revocable ones */
+                                      UV_EINVAL. The znode then has no data, as those of
+                                      Curator's revocable locks */
 } uvzk_acquire_options_t;
 
 /* Sets size, timeout_ms to UVZK_WAIT_FOREVER, and every other field to zero. */
@@ -700,27 +739,28 @@ UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
                                                 size_t size);
 
 /* Starts to acquire a lock. options may be NULL for the defaults; acquire_cb and lost_cb
- * are required. Grants come in the order in which ZooKeeper created the contenders'
+ * are required. Locks are granted in the order in which ZooKeeper created the contenders'
  * znodes, whichever client they belong to; semaphores, cohorts and drivers have rules of
- * their own. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY (the request is pending or
- * held). UVZK_ELIMIT: the client has no room for another znode (uvzk_refusal;
- * options.sessions). UVZK_EDEADLOCK: the owner would wait for itself. UV_EIO: no random
- * bytes. */
+ * their own. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM. UV_EBUSY: the request is pending or
+ * held, or was not zeroed. UVZK_ELIMIT: the client has no room for another znode
+ * (uvzk_refusal; options.sessions). UVZK_EDEADLOCK: the owner would wait for itself.
+ * UV_EIO: no random bytes for the znode's name. */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   const uvzk_acquire_options_t *options,
                                   uvzk_hold_acquire_cb acquire_cb,
                                   uvzk_hold_lost_cb lost_cb);
 
-/* Tell whether anybody holds the lock through this struct now, or whether this owner
- * does. Both read the clock: they return 0 as soon as the hold can no longer be
+/* Tell whether any owner holds the lock through this struct now, or whether this owner
+ * does: 1 or 0. Both read the clock: they return 0 as soon as the hold can no longer be
  * proved. */
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
 /* Closes a lock.
  * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED, and their
- * znodes are deleted in the background. Pending participants requests are answered. cb
- * (may be NULL) is called last. UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
+ * znodes are deleted in the background. Pending participants requests are still answered.
+ * cb (may be NULL) is called last. UVZK_ESTATE: closing, or not initialised.
+ * UV_EINVAL. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
 /* Releases a hold. A hold cannot be lost while it is being released: release_cb, which is
@@ -728,22 +768,22 @@ UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
  * lost. UV_EINVAL. */
 UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb);
 
-/* Cancels a pending acquire, at any moment before it is granted. Its callback is called
- * with UV_ECANCELED on the loop's next turn; its znode is deleted in the background.
- * UVZK_ESTATE: not pending; if it is granted, release it. */
+/* Cancels a pending acquire, at any moment before its callback runs. acquire_cb is called
+ * with UV_ECANCELED in the loop's next turn; the znode is deleted in the background.
+ * UVZK_ESTATE: not pending; if it is granted, release it. UV_EINVAL. */
 UVZK_EXTERN int uvzk_hold_cancel(uvzk_hold_t *hold);
 
 /* What a pending acquire waits for. */
 typedef enum {
     UVZK_WAITS_FOR_NOTHING = 0, /* it is granted; its callback will be called soon */
-    UVZK_WAITS_FOR_CONNECTION,  /* there is none */
+    UVZK_WAITS_FOR_CONNECTION,  /* its session has no connection */
     UVZK_WAITS_FOR_DIRECTORY,   /* the lock's directory is being created */
     UVZK_WAITS_FOR_ZNODE,       /* its znode is being created, or searched for */
     UVZK_WAITS_FOR_PLACE,       /* its znode exists; who is ahead is not known yet */
-    UVZK_WAITS_FOR_OURS,        /* only others of this client are ahead */
+    UVZK_WAITS_FOR_OURS,        /* only other contenders of this client are ahead */
     UVZK_WAITS_FOR_OTHERS,      /* another client's znode is ahead */
     UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is next, but all leases are taken */
-    UVZK_WAITS_FOR_PROOF        /* nobody is ahead; its session is being proved */
+    UVZK_WAITS_FOR_PROOF        /* no contender is ahead; its session is being proved */
 } uvzk_wait_kind_t;
 
 /* What a pending acquire waits for, and since when. The struct may grow at its end. Begin
@@ -752,57 +792,64 @@ typedef struct uvzk_wait_s {
     size_t size;    /* set by uvzk_wait_init */
     uint32_t kind;  /* uvzk_wait_kind_t */
     uint64_t ahead; /* how many contenders are known to be ahead, as in queued_cb. After a
-                       timeout it counts at most 1000 of this client; for a lock with a
-                       driver it is 1. LEASES: how many leases are taken */
+                       timeout, and in uvzk_client_each_hold, it counts at most 1000 of
+                       this client; for a lock with a driver it is 1. LEASES: how many
+                       leases are taken */
     const char *predecessor; /* OTHERS: full path of the nearest znode of another client
                                 that it waits for; else NULL. Valid until the next
-                                uvzk_hold_wait, at most until you return to the loop */
-    uint64_t since; /* since when (CLOCK_BOOTTIME): when the acquire began, or, with
+                                uvzk_hold_wait or uvzk_client_each_hold, at most until the
+                                caller returns to the loop */
+    uint64_t since; /* since when (CLOCK_BOOTTIME, ms): when the acquire began, or, with
                        CONNECTION, when the connection was lost if that was later. 0: not
-                       known (a semaphore request that shares another one's znode) */
+                       known, for example of a semaphore request that shares the znode of
+                       another request */
 } uvzk_wait_t;
 
 #define uvzk_wait_init(wait) uvzk_wait_init_size((wait), sizeof(*(wait)))
 UVZK_EXTERN void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size);
 
-/* Tells what a pending acquire waits for, as far as this client knows; sends nothing. In
- * the callback of an acquire that failed by timeout_ms or UVZK_TRY_ONCE it tells what
- * that one waited for. UV_EINVAL. UV_ENOMEM. UVZK_ESTATE: neither. */
+/* Tells what a pending acquire waits for, as far as this client knows. It sends nothing.
+ * In the callback of an acquire that failed by timeout_ms or UVZK_TRY_ONCE it tells what
+ * that acquire waited for. UV_EINVAL: also if wait was not initialised. UV_ENOMEM.
+ * UVZK_ESTATE: neither a pending acquire nor such a callback. */
 UVZK_EXTERN int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait);
 
-/* Tells whether the hold is valid now: compares the clock with uvzk_hold_valid_until, and
- * has the same limits. Others may hold the lock between this call and what you do next;
- * use the fencing token or uvzk_hold_write. */
+/* Tells whether the hold is valid now, 1 or 0: compares the clock with
+ * uvzk_hold_valid_until, and has the same limits. Another client may hold the lock
+ * between this call and the caller's next step; use the fencing token or
+ * uvzk_hold_write. */
 UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
 
-/* Returns the fencing token, the czxid of the lock's znode; 0 if not held. On one path it
- * grows from each grant to the next one that excludes it, also when the directory is
- * deleted and created again, as long as the ensemble forgets no transaction (A9, A10).
- * Holds that do not exclude one another may share it: readers that hold together, holds
- * of a semaphore of two or more leases, holds of different paths. The holds of one cohort
- * exclude one another and share it too (uvzk_hold_cohort). With a driver see
- * uvzk_driver_lock_init. */
+/* Returns the fencing token, the czxid of the lock's znode; 0 if not held. On one path
+ * the token grows from each grant to the next grant that excludes it, also when the
+ * directory is deleted and created again, as long as the ensemble forgets no transaction
+ * (A9, A10). Holds that do not exclude one another may share a token: readers that hold
+ * together, holds of a semaphore of two or more leases, holds of different paths. The
+ * holds of one cohort exclude one another and share a token too (uvzk_hold_cohort). For a
+ * lock with a driver see uvzk_driver_lock_init. */
 UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
 
 /* Returns the hold's position in its cohort: 1, 2, ... among the holds that share its
- * token; 0 if it is not held, or its lock has no cohort. The token of the first is
- * greater than any before. The pair of token and position grows from grant to grant. */
+ * token; 0 if it is not held, or its lock has no cohort. The token of the first hold of a
+ * cohort is greater than any token before. The pair of token and position grows from
+ * grant to grant. */
 UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 
 /* Returns the full path of the lock's znode, with the namespace, without the chroot; NULL
- * if not held. Valid until the hold is released or lost. */
+ * if not held. The text is valid until the hold is released or lost. */
 UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
 
 /* Returns until when the hold is valid (CLOCK_BOOTTIME, ms); 0 if not held. Every proof
- * moves it on. Until then the servers cannot grant the lock to others, under the
- * assumptions of docs/promise.md. Not covered: somebody deletes the znode, or an operator
- * ends the session. Others may then get the lock at once; this hold is lost when a later
- * proof or the connection shows it. UINT64_MAX: UVZK_PROOF_NONE while connected, or a
- * persistent znode. Of a multi lock: the earliest of its members', each proved in its own
- * session; UINT64_MAX if all of them are persistent. */
+ * moves this time on. Until then the servers cannot grant the lock to another client,
+ * under the assumptions of docs/promise.md. Two cases are not covered: another client
+ * deletes the znode, or an operator ends the session. The lock may then be granted to
+ * another client at once; this hold is lost when a later proof or the connection shows
+ * it. UINT64_MAX: UVZK_PROOF_NONE while connected, or a persistent znode. For a multi
+ * lock this is the earliest time of its members, each proved in its own session;
+ * UINT64_MAX if all of them are persistent. */
 UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
-/* Returns CLOCK_BOOTTIME, ms. */
+/* Returns the time now on CLOCK_BOOTTIME, ms. */
 UVZK_EXTERN uint64_t uvzk_now(void);
 
 /* One pending acquire or hold, for uvzk_client_each_hold. */
@@ -815,18 +862,21 @@ typedef struct uvzk_hold_entry_s {
     int is_held;       /* 1: granted, and acquire_cb was called */
     int64_t token;     /* 0 if it is not held */
     const char *path;  /* of its znode; NULL if it is not held */
-    uvzk_wait_t wait;  /* of a pending acquire; of a hold only since: when it
-                          was requested */
+    uvzk_wait_t wait;  /* of a pending acquire; of a hold all fields but size
+                          are 0 */
     uint32_t session;  /* the number of its session, from 0 on */
 } uvzk_hold_entry_t;
 
-/* Receives one pending acquire or hold. The pointers are valid until it returns. It may
- * query uvzk but must not change anything: no acquire, release, cancel or close. */
+/* Receives one pending acquire or hold. The pointers are valid until the callback
+ * returns. The callback may query uvzk but must not change anything: no acquire, release,
+ * cancel or close. uvzk_hold_wait and uvzk_client_each_hold overwrite
+ * entry->wait.predecessor. */
 typedef void (*uvzk_hold_entry_cb)(uvzk_client_t *client, const uvzk_hold_entry_t *entry,
                                    void *context);
 
-/* Calls cb for every pending acquire and hold of this client's locks; those of one lock
- * come in the order in which they were requested. Sends nothing. UV_EINVAL. UVZK_ESTATE:
+/* Calls cb for every pending acquire and hold of this client's locks, before it returns.
+ * Those of one lock come in the order in which they were requested; re-entries follow
+ * their owner's first acquire. It sends nothing. UV_EINVAL. UVZK_ESTATE: the client is
  * not initialised. UV_ENOMEM: cb may have been called for some. */
 UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb cb,
                                       void *context);
@@ -853,9 +903,10 @@ UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb 
 
 /* Initialises a mutex.
  * Copies the path, which must follow ZooKeeper's rules (the Java client's PathUtils),
- * must not be "/" and has at most 1024 bytes. Sends nothing. Two mutexes on one path are
- * separate locks even in one process, as in Curator.
- * UV_EINVAL, UVZK_EPATH. UVZK_ESTATE: the client is closing. UV_ENOMEM, UV_EBUSY. */
+ * must not be "/" and has at most 1024 bytes with the namespace. Sends nothing. Two
+ * mutexes on one path are separate locks even in one process, as in Curator.
+ * UV_EINVAL, UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised.
+ * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
@@ -863,83 +914,89 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
  * When a hold is released, its znode passes to the next acquire of this mutex, ahead of
  * znodes of other clients that are in between. That ends after `handovers` times (1 to
  * 1000) or `ms` (1 to 60000) after the znode was first granted; then the next znode in
- * the queue is granted. So others wait longer, by that bound plus the last hold. All
- * holds by one znode have the same fencing token: uvzk_hold_cohort tells them apart.
+ * the queue is granted. So other clients wait longer, by that limit plus the last hold.
+ * All holds by one znode have the same fencing token: uvzk_hold_cohort tells them apart.
  * Acquires of this mutex are granted in their order. An acquire that is revocable, or
  * whose node_data differ from the holder's, waits for its own znode. A multi lock refuses
- * such a mutex as a member. Errors as uvzk_mutex_init. */
+ * such a mutex as a member. UV_EINVAL: also handovers or ms out of range. Other errors as
+ * uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                        const char *path, uint32_t handovers, uint32_t ms);
 
 /* --------------------------------------------- read-write lock */
 
 /* Initialises a read-write lock.
- * It is two locks on one path, for readers and for writers; acquire and close each by
- * itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together, a writer holds
- * alone. All share one queue, so a waiting writer stops later readers. Each lock is
- * re-entered by its owner.
+ * It consists of two locks on one path, one for readers and one for writers; acquire and
+ * close each by itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together, a
+ * writer holds alone. Readers and writers share one queue, so a waiting writer stops
+ * later readers. An owner may re-enter each of the two locks.
  *
- * An owner (not NULL) that holds the write lock gets the read lock at once and may then
- * release the write lock; no writer comes in between (downgrade). The read lock then has
- * the write lock's token. An owner that holds the read lock, or waits for it, and
- * acquires the write lock would wait for itself: uvzk_lock_acquire returns
- * UVZK_EDEADLOCK.
+ * An owner (not NULL) that holds the write lock is granted the read lock ahead of all
+ * contenders that wait, and may then release the write lock; no other writer is granted
+ * in between (downgrade). The read lock then has the write lock's token. An owner that
+ * holds the read lock, or waits for it, and acquires the write lock would wait for
+ * itself: uvzk_lock_acquire returns UVZK_EDEADLOCK.
  *
  * Curator before 5.5 queues a downgraded reader behind the writers that already wait:
- * beside such clients a writer may be granted while a reader of theirs holds. Errors as
- * uvzk_mutex_init. */
+ * beside such a Curator client, a writer may be granted while that client's reader holds.
+ * Errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
                                  const char *path);
 
 /* -------------------------------------------------- semaphores */
 
 /* Initialises a semaphore.
- * All clients together share max_leases leases. An acquire of several (options.leases, at
- * most 100) gets all of them or none. All clients of a path must use the same number, or
- * a shared count (NULL: none), which then replaces max_leases: when it rises, waiters are
- * served; when it falls, nobody loses a lease, and waiters wait longer. The count must be
- * initialised. Close it after the semaphore: if it or its client is closed first, waiters
- * get UVZK_ECLOSED, and so does every later acquire. Requests are served in the order of
- * arrival; one for few leases does not overtake one for many. As in Curator, a lease is
- * created before it is counted, so there may briefly be more znodes than leases; the
- * surplus is not held. There is no re-entry: options.owner is ignored. The hold's path is
- * that of its first lease.
+ * All clients together share max_leases leases. An acquire of several leases
+ * (options.leases, at most 100) gets all of them or none. All clients of a path must use
+ * the same number. They may take the number from a shared count instead (NULL: none),
+ * which then replaces max_leases: when the count rises, waiters are granted; when it
+ * falls, no hold loses a lease, and waiters wait longer. The count must be initialised.
+ * Close it after the semaphore: if the count or its client is closed first, waiters end
+ * with UVZK_ECLOSED, and every later acquire returns UVZK_ECLOSED. Requests are granted
+ * in the order of arrival; a request for few leases does not overtake one for many. As in
+ * Curator, a lease's znode is created before it is counted, so there may briefly be more
+ * znodes than leases; the surplus is not held. There is no re-entry: options.owner is
+ * ignored. The hold's path is that of its first lease.
  *
  * Several requests of one client may share one znode in the queue, and a lease that one
- * of them releases may pass to the next without a request. The client lets others have
- * their turn as soon as it sees them in the queue, at the latest after 256 grants or 500
- * ms. A request with a queued_cb has its own znode.
+ * of them releases may pass to the next without a request to the server. The client gives
+ * other clients their turn as soon as it sees them in the queue, at the latest after 256
+ * grants or 500 ms. A request with a queued_cb does not share a znode.
  *
  * The hold's token is the czxid of the znode in the queue or, if the queue was empty, of
  * the lease. Two holds exclude one another if together they have more leases than there
- * are: between such holds the token grows. It is never less than that of a hold granted
- * before this one was requested. Other holds may share a token; of two that waited at the
- * same time, the one with the greater token may be granted first.
+ * are: between such holds the token grows. A token is never less than that of a hold that
+ * was granted before this one was requested. Other holds may share a token; of two that
+ * waited at the same time, the one with the greater token may be granted first.
  *
- * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more leases than a fixed
- * max_leases. Other errors as uvzk_mutex_init. */
+ * UV_EINVAL: max_leases is 0 and count is NULL, or the count is not initialised; from
+ * uvzk_lock_acquire: more than 100 leases, more than a fixed max_leases, or a revoke_cb.
+ * Other errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *lock,
                                     const char *path, uint32_t max_leases,
                                     uvzk_shared_count_t *count);
 
-/* Initialises a semaphore with one lease: a lock without re-entry. Whoever has the hold
- * may release it. */
+/* Initialises a semaphore with one lease: a lock without re-entry. Any code that has the
+ * hold may release it, as in Curator any thread may. Errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
                                           uvzk_semaphore_mutex_t *lock, const char *path);
 
 /* Return how many znodes a hold has, and the full path of one of them. A semaphore's hold
- * has one for each lease, a multi lock's one for each member, others 1; 0 if not held.
- * Paths are as in uvzk_hold_path, which returns the first; NULL beyond the last. */
+ * has one znode for each lease, a multi lock's hold one for each member, other holds have
+ * 1; 0 if not held. Paths are as in uvzk_hold_path, which returns the first; NULL beyond
+ * the last. */
 UVZK_EXTERN uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold);
 UVZK_EXTERN const char *uvzk_hold_lease_path(const uvzk_hold_t *hold, uint32_t index);
 
 /* Returns some leases of a semaphore's hold, in the background, and keeps the others.
- * UV_EINVAL: also if it would keep none. UVZK_ENOTHELD, UV_ENOMEM. */
+ * UV_EINVAL: also if the hold is not a semaphore's, or would keep no lease.
+ * UVZK_ENOTHELD: not held. UV_ENOMEM. */
 UVZK_EXTERN int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases);
 
 /* -------------------------------------------------- multi lock */
 
-/* Reports that one member could not be acquired, was lost, or could not be released. */
+/* One member could not be acquired, was lost, or could not be released, with this
+ * status. */
 typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
                                         int status);
 
@@ -950,30 +1007,33 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  *
  * If all members are mutexes, one transaction creates their znodes, so all queues have
  * any two such multi locks in the same order: they never wait for each other in a circle,
- * whatever their members. Other members are acquired one after the other, in the order of
- * their paths; with UVZK_MULTILOCK_IN_TURN all are. One of them may then be lost while
- * the next is still waited for. Do not mix the two ways: a program that acquires several
- * of the same locks one after the other, as Curator's InterProcessMultiLock does in the
- * order of its list, and one that acquires them in one transaction may wait for each
- * other for ever. Beside such programs use UVZK_MULTILOCK_IN_TURN, and let them list
- * their locks in the order of the paths.
+ * whatever their members are. Other members are acquired one after the other, in the
+ * order of their paths; with UVZK_MULTILOCK_IN_TURN all members are. A member that is
+ * held may then be lost while the next is still waited for. Do not mix the two ways: a
+ * program that acquires several of the same locks one after the other, as Curator's
+ * InterProcessMultiLock does in the order of its list, and a program that acquires them
+ * in one transaction may wait for each other for ever. Beside such programs use
+ * UVZK_MULTILOCK_IN_TURN, and let them list their locks in the order of the paths.
  *
  * If the owner already holds a member on its own, it re-enters that member, and the
  * members are acquired one after the other. Re-enter a multi lock through itself, not
  * through its members.
  *
- * The hold's token is the greatest of its members' tokens (of mutexes acquired in one
- * transaction they are equal). It is valid as long as all its members are. queued_cb is
- * not called. uvzk_hold_lease_path returns the members' paths, in the order of the locks'
- * paths.
+ * The hold's token is the greatest of its members' tokens (the tokens of mutexes that are
+ * acquired in one transaction are equal). The hold is valid as long as all its members
+ * are. queued_cb is not called. uvzk_hold_lease_path returns the members' paths, in the
+ * order of the locks' paths.
  *
  * members: 1 to 100 locks, each once; the array is copied. Closing the multi lock does
- * not close them; close them after it. error_cb may be NULL. It is called for the first
- * failure of an acquire, before the acquire's callback, and for every failure of a
- * release, before the release's callback. UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UV_ENOMEM.
- * UVZK_EDEADLOCK: two members are mutexes of one path. UVZK_ECLOSED, from
- * uvzk_lock_acquire: a member is closed, or its struct is another lock now; with members
- * acquired in turn, acquire_cb may receive it too. */
+ * not close its members; close them after it. error_cb may be NULL. It is called for the
+ * first failure of an acquire, before the acquire's callback, and for every failure of a
+ * release, before the release's callback. UV_EINVAL: also an unknown flag, a member that
+ * is not initialised, of another client or named twice, or a mutex with a cohort.
+ * UVZK_ESTATE: the client is closing or not initialised. UV_EBUSY, UV_ENOMEM.
+ * UVZK_EDEADLOCK: two members are mutexes of one path. From uvzk_lock_acquire:
+ * UVZK_ECLOSED: a member is closed, or its struct is another lock now; UV_EINVAL for
+ * revoke_cb and leases. If members are acquired in turn, acquire_cb may also receive what
+ * uvzk_lock_acquire returns for a member. */
 #define UVZK_MULTILOCK_IN_TURN 1U
 UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
                                     uvzk_lock_t *const *members, size_t count,
@@ -984,43 +1044,44 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
 /* The znodes that a lock with a driver creates. */
 typedef enum {
     UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as in other locks */
-    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for all clients: whoever
-                                           creates it holds the lock, the others watch
-                                           it, and any of them may be next */
+    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for all clients: the client
+                                           that creates it holds the lock, the others
+                                           watch it, and any of them may be next */
     UVZK_NODE_PERSISTENT_SEQUENTIAL     /* as the first, but it outlives its session */
 } uvzk_node_mode_t;
 
-/* The driver of your own kind of lock (LockInternalsDriver). Begin with
- * uvzk_lock_driver_init(&driver) and set the name; by default it is InterProcessMutex
- * with Curator's own driver.
+/* A driver for the caller's own kind of lock (LockInternalsDriver). Begin with
+ * uvzk_lock_driver_init(&driver) and set the name. With the name "lock-" and all other
+ * fields 0 the lock is InterProcessMutex with Curator's own driver.
  *
- * Each acquire creates a znode, lists the directory and asks the driver: either the
- * acquire gets the lock, or it watches the child that the driver names, and asks again
- * when that child is gone or changed. The driver decides who may hold together. uvzk
- * proves holds, reports their loss, counts re-entries and deletes znodes.
+ * Each acquire creates a znode and lists the directory, and uvzk asks the driver: either
+ * the acquire gets the lock, or it watches the child that the driver names, and uvzk asks
+ * again when that child is gone or changed. The driver decides which acquires may hold
+ * together. uvzk proves holds, reports their loss, counts re-entries and deletes znodes.
  *
- * uvzk calls the two functions when a listing has arrived. They receive the struct as it
- * was when the lock was initialised. They must not call uvzk, and their result must
- * depend only on their arguments. */
+ * uvzk calls the two functions when a listing has arrived. They receive a copy of the
+ * struct as it was when the lock was initialised. They must not call uvzk, and their
+ * result must depend only on their arguments. */
 typedef struct uvzk_lock_driver_s {
     size_t size;         /* set by uvzk_lock_driver_init */
     const char *name;    /* "lock-"; copied; no '/'; at most 16 bytes, with
                             UVZK_NODE_EPHEMERAL 64 */
     uint32_t mode;       /* uvzk_node_mode_t (createsTheLock) */
     uint32_t max_leases; /* for gets_the_lock; 0 means 1 */
-    /* getsTheLock: whether children[own] gets the lock. If not, it returns 0 and sets
-     * *watch to the index of the child to wait for; with no such index, or its own, the
-     * acquire ends with UV_EINVAL. The children are sorted. NULL: it gets the lock if own
-     * < max_leases, else it waits for children[own - max_leases]. */
+    /* getsTheLock: returns whether children[own] gets the lock. If not, it returns 0 and
+     * sets *watch to the index of the child to wait for. If *watch is own, or no index of
+     * a child, the acquire ends with UV_EINVAL. The children are sorted. NULL: the
+     * acquire gets the lock if own < max_leases, else it waits for children[own -
+     * max_leases]. */
     int (*gets_the_lock)(const struct uvzk_lock_driver_s *driver,
                          const char *const *children, size_t count, size_t own,
                          size_t *watch);
-    /* fixForSorting: returns the text by which to sort the child. It must stay valid as
-     * long as `child`, and usually is a part of it. If the function returns NULL, the
-     * child is ignored, and gets_the_lock does not receive it. NULL: sorts by what
-     * follows the last `name` in the child. */
+    /* fixForSorting: returns the text by which to sort the child. The text must stay
+     * valid as long as `child`, and usually is a part of it. If the function returns
+     * NULL, the child is ignored, and gets_the_lock does not receive it. NULL: the
+     * children are sorted by what follows the last `name` in each of them. */
     const char *(*sort_key)(const struct uvzk_lock_driver_s *driver, const char *child);
-    void *context; /* yours */
+    void *context; /* the caller's; uvzk neither reads nor writes it */
 } uvzk_lock_driver_t;
 
 #define uvzk_lock_driver_init(driver) \
@@ -1031,28 +1092,33 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  * The driver is copied; its context must stay valid until the lock is closed. A directory
  * has one kind of lock: this client must not use another recipe on the same path. The
  * token is the czxid of the znode; it grows from grant to grant if the driver grants one
- * after the other. queued_cb receives how many children are sorted before this one; with
- * UVZK_NODE_EPHEMERAL 1.
+ * acquire after the other. queued_cb receives how many children are sorted before this
+ * one, at least 1; with UVZK_NODE_EPHEMERAL 1.
  *
  * A hold by a persistent znode lasts as long as the znode exists: it outlives the
  * session, uvzk_lock_is_held needs no connection, and uvzk_hold_valid_until is
  * UINT64_MAX. It ends by a release, or is lost with UVZK_EDELETED, UVZK_ECLOSED or
- * UVZK_EAUTH. Waiters keep their places across sessions too. If the process dies, or the
- * client is closed before uvzk could delete the znode, the znode stays and blocks others
- * until somebody deletes it by hand.
+ * UVZK_EAUTH, or with UVZK_ECONNLOSS if, after the end of a session, the host names do
+ * not resolve and the retry policy is used up. Waiters keep their places across sessions
+ * too. If the process dies, or the client is closed before uvzk could delete the znode,
+ * the znode stays and blocks other contenders until it is deleted by hand.
+ *
+ * With a persistent znode or a fixed name (UVZK_NODE_EPHEMERAL), a hold needs a watch on
+ * its znode. It is lost with UVZK_ELIMIT if there is no room for the watch, and with
+ * UVZK_ENOAUTH if the znode's ACL forbids reading it.
  *
  * With UVZK_NODE_EPHEMERAL, if a leader has forgotten a holder's znode (A9), that
  * holder's release may delete the next holder's znode; sequential names avoid that.
  *
  * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
  * together with UVZK_NODE_EPHEMERAL, which lists nothing. Other errors as
- * uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If
- * somebody deletes the whole directory, an acquire ends with UVZK_EDELETED without a
+ * uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another
+ * client deletes the whole directory, an acquire ends with UVZK_EDELETED without a
  * retry. */
 UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
                                       const char *path, const uvzk_lock_driver_t *driver);
 
-/* -------------------------------------- asked about a hold, and done with it
+/* ---------------------------------------------------- calls on holds and znodes
  *
  *     static uvzk_write_t write_request;
  *
@@ -1060,7 +1126,7 @@ UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
  *     {
  *         report("written", status);
  *     }
- *     static int write_stock(const char *text) // if nobody else can hold the lock by now
+ *     static int write_stock(const char *text) // only if the hold's znode still exists
  *     {
  *         uvzk_write_op_t op = {UVZK_WRITE_SET, -1, "/stock", text, strlen(text)};
  *
@@ -1069,13 +1135,16 @@ UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
 
 /* ------------------------------------------------------ verify */
 
-/* status 0: after the call a quorum agreed that the lock's znode exists and its session
- * lives; of a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED, UVZK_EEXPIRED:
- * the hold does not stand. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_ECLOSED: not known. */
+/* FINAL. status 0: after the call a quorum agreed that the lock's znode exists and its
+ * session lives; for a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED,
+ * UVZK_EEXPIRED: the hold no longer stands. All other codes: not known. UVZK_ECONNLOSS:
+ * the reply was lost. UVZK_ENOTSENT: no connection. UVZK_ECLOSED: the client was closed.
+ * UVZK_ENOAUTH: a znode of the hold may not be read. UVZK_EAUTH, UVZK_EUNIMPLEMENTED,
+ * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
 typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 
 /* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
- * of the hold. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
+ * of the hold. UVZK_ENOTHELD: not held. UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
                                  uvzk_verify_cb cb);
 
@@ -1086,7 +1155,7 @@ typedef enum {
     UVZK_WRITE_CREATE = 0, /* creates a persistent znode, with the client's ACL */
     UVZK_WRITE_SET,
     UVZK_WRITE_DELETE,
-    UVZK_WRITE_CHECK /* the znode exists and has this version */
+    UVZK_WRITE_CHECK /* checks that the znode exists and has this version */
 } uvzk_write_kind_t;
 
 typedef struct uvzk_write_op_s {
@@ -1097,26 +1166,27 @@ typedef struct uvzk_write_op_s {
     size_t data_length; /* of data, bytes */
 } uvzk_write_op_t;
 
-/* FINAL. 0: everything was carried out, and every znode of the hold existed at that
- * moment. Nothing was carried out: UVZK_EDELETED: somebody deleted a znode of the hold,
- * which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY,
- * UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED,
- * UVZK_EZOOKEEPER: an operation was refused. `failed` is its index, or SIZE_MAX if it is
- * none of yours (the hold's own znode may not be read) or not known. UVZK_ENOTSENT: no
- * connection. UVZK_EUNIMPLEMENTED: the server is too old. UVZK_ETHROTTLED: it is
- * overloaded. Not known whether everything or nothing was carried out: UVZK_ECONNLOSS
- * (the connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED,
- * UV_ENOMEM. */
+/* FINAL. 0: all operations were carried out, and every znode of the hold existed at that
+ * moment. The next codes mean that nothing was carried out. UVZK_EDELETED: another client
+ * deleted a znode of the hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS,
+ * UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER: an operation was refused. `failed` is its index, or
+ * SIZE_MAX if it is none of the caller's operations (the hold's own znode may not be
+ * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the server is
+ * too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the connection
+ * was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM it is not
+ * known whether all operations or none were carried out. */
 typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
 
 /* Writes to ZooKeeper only if the hold stands: one transaction checks all znodes of the
  * hold and then carries out all operations or none. So a holder that was stopped or cut
- * off for too long cannot overwrite what its successor wrote. uvzk does not retry; after
- * UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and data
- * are copied.
+ * off for too long cannot overwrite what the next holder wrote. uvzk does not retry;
+ * after UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and
+ * data are copied.
  * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
- * tell it from its successor's. UV_EINVAL: also no operations, or more than 1000000 bytes
- * of paths, data and ACLs. UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
+ * tell it from the next holder's znode. UV_EINVAL: also no operations, or more than
+ * 1000000 bytes of paths, data and ACLs. UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
                                 const uvzk_write_op_t *ops, size_t count,
                                 uvzk_write_cb cb);
@@ -1124,43 +1194,44 @@ UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
 /* ------------------------------------------------ participants */
 
 /* FINAL. status 0: the full paths of the contenders' znodes in queue order, without other
- * children; none if the lock's path does not exist. Of a lock with a driver: first those
- * that get the lock, then the others, both in the driver's order; uvzk calls the driver
- * for that. With a fixed name: the holder's only. UVZK_ECONNLOSS, UVZK_ENOTSENT,
- * UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. */
+ * children; count is 0 if the lock's path does not exist. For a lock with a driver: first
+ * the znodes that get the lock, then the others, both in the driver's order; uvzk calls
+ * the driver for that. With a fixed name: only the holder's znode. UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes could not be listed. */
 typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
                                      const char *const *paths, size_t count);
 
-/* Lists who holds the lock or waits for it, in any process. For one half of a read-write
- * lock it lists the contenders of that half. For a semaphore it lists the znodes of all
- * leases, by number, then those in the queue; one of these may stand for several requests
- * of a client. A request that is being granted at that moment may appear as both.
- * UV_ENOTSUP: a multi lock; ask its members. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM,
- * UV_EBUSY. */
+/* Lists the contenders that hold the lock or wait for it, in any process. For one half of
+ * a read-write lock it lists the contenders of that half. For a semaphore it lists the
+ * znodes of all leases, by number, then the znodes in the queue; one of these may stand
+ * for several requests of a client. A request that is being granted at that moment may
+ * appear as both. UV_ENOTSUP: a multi lock; list its members. UV_EINVAL, UVZK_ECLOSED,
+ * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
                                        uvzk_participants_cb cb);
 
 /* Returns how many of the paths, from the first on, are holders'. Call it in the callback
  * or later, until the request is used again. It goes by the order of the znodes alone:
- * the first counts as a holder even if its client does not know that yet. It misjudges
- * two kinds of Curator's contenders: a waiting semaphore already has a lease's znode and
- * counts as a holder; a reader that Curator before 5.5 creates under its own write lock
- * counts as waiting behind writers. */
+ * the first contender counts as a holder even if its client does not know that yet. It
+ * misjudges two kinds of Curator's contenders: a semaphore's waiter that already has a
+ * lease's znode counts as a holder; a reader that Curator before 5.5 creates under its
+ * own write lock counts as waiting behind writers. */
 UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
 
 /* -------------------------------------------------- revocation */
 
-/* FINAL. 0: the message was written; whether anybody reads it and acts on it is not
+/* FINAL. 0: the message was written; whether a holder reads it and acts on it is not
  * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
  * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
 typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
 
-/* Asks the owner of a znode to give it up: writes __REVOKE__ into it, as Curator's
+/* Asks the owner of a znode to give it up: writes __REVOKE__ into the znode, as Curator's
  * Revoker does. node_path is a full path as returned by uvzk_hold_path or a participants
  * request, at most 2048 bytes; it is copied. Acquires with options.revoke_cb and
- * Curator's revocable locks notice it. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY,
- * UV_ENOMEM. */
+ * Curator's revocable locks notice the message. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
+ * UV_EBUSY, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
                                    const char *node_path, uvzk_revoke_cb cb);
 
@@ -1168,21 +1239,21 @@ UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request
 
 /* FINAL. 0: the data; length may be 0. UVZK_ENONODE: there is no such znode.
  * UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
- * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
+ * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
 typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
                              size_t length);
 
-/* Reads a znode once: of a hold, a lease (Lease.getData) or a participant. node_path is a
- * full path as returned by uvzk_hold_path, uvzk_hold_lease_path or a participants
- * request, with the namespace, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
- * UV_ENOMEM, UV_EBUSY. */
+/* Reads a znode once: that of a hold, a lease (Lease.getData) or a participant. node_path
+ * is a full path as returned by uvzk_hold_path, uvzk_hold_lease_path or a participants
+ * request, with the namespace, at most 2048 bytes; it is copied. UV_EINVAL, UVZK_EPATH,
+ * UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_read_cb cb);
 
 /* What ZooKeeper stores about a znode. */
 typedef struct uvzk_stat_s {
-    int64_t czxid;      /* of the transaction that created it; of a mutex or a half of a
-                           read-write lock the fencing token */
+    int64_t czxid;      /* of the transaction that created it; for a mutex or a half of a
+                           read-write lock this is the fencing token */
     int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
     int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
     int64_t reserved[3];
@@ -1192,33 +1263,33 @@ typedef struct uvzk_stat_s {
 typedef void (*uvzk_look_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                              const void *data, size_t length);
 
-/* Reads a znode and its stat. Otherwise as uvzk_client_read. */
+/* Reads a znode and its stat; otherwise as uvzk_client_read. */
 UVZK_EXTERN int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_look_cb cb);
 
 /* ------------------------------------------------------ locker */
 
-/* The lock is held. Do the work, now or later, then call uvzk_locker_done. */
+/* The lock is held. Do the work, in the callback or later, then call uvzk_locker_done. */
 typedef void (*uvzk_locker_locked_cb)(uvzk_locker_t *locker);
 
 /* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. If
- * locked_cb was not called, status is as in uvzk_hold_acquire_cb. If it was, status tells
- * how the hold was lost before uvzk_locker_done, as in uvzk_hold_lost_cb, or how the
- * release failed, as in uvzk_hold_release_cb. */
+ * locked_cb was not called, status is as in uvzk_hold_acquire_cb. If it was called,
+ * status tells how the hold was lost before uvzk_locker_done, as in uvzk_hold_lost_cb, or
+ * how the release failed, as in uvzk_hold_release_cb. */
 typedef void (*uvzk_locker_unlocked_cb)(uvzk_locker_t *locker, int status);
 
 /* Acquires a lock, calls locked_cb, and releases the lock when the work is done (Locker).
- * It works with every recipe. The options' callbacks receive &locker->hold, whose `data`
- * is yours too; uvzk_hold_cancel(&locker->hold) stops waiting. Errors as
- * uvzk_lock_acquire. */
+ * It works with every recipe. Both callbacks are required. The options' callbacks receive
+ * &locker->hold, whose `data` is the caller's too; uvzk_hold_cancel(&locker->hold) stops
+ * waiting. Errors as uvzk_lock_acquire. */
 UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
                               const uvzk_acquire_options_t *options,
                               uvzk_locker_locked_cb locked_cb,
                               uvzk_locker_unlocked_cb unlocked_cb);
 
 /* Releases the lock of a locker because the work is done.
- * UVZK_ENOTHELD: not granted yet, lost, or done before; unlocked_cb was called, or
- * will be, without this call. UV_EINVAL. */
+ * UVZK_ENOTHELD: not granted yet, lost, or done before; unlocked_cb was called, or will
+ * be, without this call. UV_EINVAL. */
 UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
 
 /* --------------------------------------------- shared value and shared count
@@ -1234,11 +1305,12 @@ UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
  *         return uvzk_shared_count_init(&client, &workers, "/workers", 4, changed);
  *     } */
 
-/* A shared value is the data of one znode. Every client that shares it is notified of new
- * values, across reconnections, new sessions, and the deletion and re-creation of the
- * znode. Everybody may set it. A shared count is a shared value that is a number of four
- * bytes, most significant byte first. Values are ordered by mzxid, the number of the
- * transaction that set them, which does not go back when the znode is created again. */
+/* A shared value is the data of one znode (Curator's SharedValue). Every client that
+ * shares it is notified of new values, across reconnections, new sessions, and the
+ * deletion and re-creation of the znode. Every client may set it. A shared count
+ * (SharedCount) is a shared value that is a number of four bytes, most significant byte
+ * first. Values are ordered by mzxid, the number of the transaction that set them, which
+ * does not go back when the znode is created again. */
 
 /* The version of a value: the transaction that set it, and how often the znode had been
  * set by then. */
@@ -1248,12 +1320,13 @@ typedef struct uvzk_value_version_s {
 } uvzk_value_version_t;
 
 /* status 0: a new value is known, which may be the first, or the last value can be read
- * again. Values may be skipped but never go back. status < 0: the value cannot be read
- * now. The last one stays known, and the next change is reported when it can be read
- * again. UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids reading it;
- * uvzk retries about once in a session timeout, at first more often. UVZK_ELIMIT: no room
- * for another watch. UVZK_EAUTH: the client's credentials were refused; this is the last
- * call. UVZK_ENOTSENT: the host names do not resolve. UVZK_ENOAUTH, UVZK_EINVALIDACL,
+ * again. uvzk may skip values but never goes back to an earlier one. status < 0: the
+ * value cannot be read now. The last value stays known, and the next change is reported
+ * when the value can be read again. UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH:
+ * its ACL forbids reading it; uvzk retries about once in a session timeout, at first more
+ * often. UVZK_ELIMIT: no room for another watch; uvzk retries every second. UVZK_EAUTH:
+ * the client's credentials were refused; this is the last call. UVZK_ENOTSENT: the host
+ * names do not resolve, and the retry policy is used up. UVZK_ENOAUTH, UVZK_EINVALIDACL,
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the znode is missing and could not
  * be created. A missing connection is reported to state_cb only. */
 typedef void (*uvzk_shared_value_change_cb)(uvzk_shared_value_t *value, int status);
@@ -1261,29 +1334,32 @@ typedef void (*uvzk_shared_value_change_cb)(uvzk_shared_value_t *value, int stat
 /* FINAL for the value. */
 typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
 
-/* FINAL. 0: the value is set, and known, unless a newer one is. UVZK_EBADVERSION, of
- * try_set only: the value had changed; uvzk has read it again, unless the connection was
- * lost. UVZK_ENONODE: there is no such znode. UVZK_ECONNLOSS, UV_ENOMEM: not known
- * whether it is set. UVZK_ECLOSED: the value or the client was closed; not known either.
- * UVZK_EAUTH, UVZK_ENOTSENT: not set. UVZK_ETHROTTLED: not set; the overloaded server
- * refused it when a later set had already been sent, otherwise uvzk would have sent it
- * again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
+/* FINAL. 0: the value is set, and uvzk_shared_value_get returns it, unless a newer value
+ * is known. UVZK_EBADVERSION, of try_set only: the value had changed; uvzk has read it
+ * again, unless the connection was lost. UVZK_ENONODE: there is no such znode.
+ * UVZK_ECONNLOSS, UV_ENOMEM: not known whether it is set. UVZK_ECLOSED: the value or the
+ * client was closed; not known either. UVZK_EAUTH: the client's credentials were refused;
+ * if the set had been sent by then, it is not known whether it was carried out.
+ * UVZK_ENOTSENT: not set; the host names do not resolve. UVZK_ETHROTTLED: not set; the
+ * overloaded server refused it when a later set had already been sent, otherwise uvzk
+ * would have sent it again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
+ * UVZK_EZOOKEEPER: the server refused it. */
 typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
 
 /* Initialises a shared value: starts to read the znode and to watch it. If the znode is
  * missing, uvzk creates it with the seed, which is copied, and its parents as containers
  * (as persistent znodes if the server has no containers). A client that comes later finds
- * that value, whatever its seed. cb may be NULL. The path is as in uvzk_mutex_init.
+ * that value, whatever its own seed. cb may be NULL. The path is as in uvzk_mutex_init.
  * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is
- * closing. UV_ENOMEM, UV_EBUSY. */
+ * closing or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
                                        const char *path, const void *seed,
                                        size_t seed_length,
                                        uvzk_shared_value_change_cb cb);
 
-/* Gets the last known value and its version. Each pointer may be NULL. The data are valid
- * until you return to the loop. UVZK_ENONODE: none is known yet. UVZK_ECLOSED: closing,
- * or not initialised. UV_EINVAL. */
+/* Gets the last known value and its version. It sends nothing. Each pointer may be NULL.
+ * The data are valid until the caller returns to the loop. UVZK_ENONODE: no value is
+ * known yet. UVZK_ECLOSED: closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_get(const uvzk_shared_value_t *value, const void **data,
                                       size_t *length, uvzk_value_version_t *version);
 
@@ -1296,7 +1372,7 @@ UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_set_t *re
 /* Sets the value only if it is still the one that uvzk_shared_value_get returned with
  * this version. If a newer value is known, it fails without a request. ZooKeeper itself
  * compares only the version number: if the znode was deleted and created again and has
- * reached the same number, it cannot tell the difference.
+ * reached the same number, ZooKeeper cannot tell the difference.
  * UV_EINVAL: also version number -1, which ZooKeeper takes for "any" (a znode reaches it
  * after about 4 billion sets). Other errors as uvzk_shared_value_set. */
 UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_set_t *request,
@@ -1312,17 +1388,17 @@ UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
                                         uvzk_shared_value_close_cb cb);
 
 /* As uvzk_shared_value_change_cb. value is the last known count, 0 before the first.
- * UVZK_EDATA: there are fewer than four bytes of data; the count keeps its value. Of more
- * than four bytes the first four count. */
+ * UVZK_EDATA: the znode has fewer than four bytes of data; the count keeps its value. If
+ * it has more than four bytes, the first four are the count. */
 typedef void (*uvzk_shared_count_change_cb)(uvzk_shared_count_t *count, int status,
                                             int32_t value);
 
 /* FINAL for the count. */
 typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
 
-/* A shared count. Each function works as its counterpart of the shared value.
- * uvzk_shared_count_get returns UVZK_EDATA if no known value was a count; version is that
- * of the count that it returns. */
+/* A shared count. Each function works as its counterpart for a shared value, with the
+ * same errors. uvzk_shared_count_get returns UVZK_EDATA if a value is known, but none
+ * that was a count; version is that of the count that it returns. */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
                                        const char *path, int32_t seed,
                                        uvzk_shared_count_change_cb cb);
@@ -1343,7 +1419,7 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  *
  *     static void have_three(uvzk_future_t *future, int status, void *context)
  *     {
- *         report("three of five", status); // the others have been given up
+ *         report("three of five", status); // the other two are cancelled
  *     }
  *     static int acquire_three(void)
  *     {
@@ -1351,7 +1427,7 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  *         int status = 0;
  *
  *         for (int i = 0; i < 5 && status == 0; i++) {
- *             five[i] = &parts[i]; // to be dropped when all is over: uvzk_future_drop
+ *             five[i] = &parts[i]; // call uvzk_future_drop for each of them later
  *             status = uvzk_lock_acquire_future(&replicas[i], &parts[i], NULL, lost);
  *         }
  *         if (status == 0) {
@@ -1360,61 +1436,65 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  *         return status < 0 ? status : uvzk_future_then(&three, have_three, NULL);
  *     } */
 
-/* A future is the outcome of one asynchronous call, in place of a callback. You can query
- * it at any time, wait for it several times, cancel it and combine it with others.
+/* A future is the outcome of one asynchronous call, in place of a callback. The caller
+ * can query it at any time, wait for it several times, cancel it and combine it with
+ * others.
  *
  *     pending ---> done, with the status that the callback would have received
  *
  * Each uvzk_..._future does what the function without that suffix does, and takes a
- * future in place of the request and the callback. It returns the same errors, and
- * UV_EBUSY if the future is in use. Drop each future once if its call returned 0: pending
- * or done, before or after its client is closed, in any callback, in any order. */
+ * future in place of the request and the callback. It returns the same errors; UV_EINVAL
+ * also if the future is NULL, and UV_EBUSY also if the future is in use. Drop each future
+ * once if its call returned 0: pending or done, before or after its client is closed, in
+ * any callback, in any order. */
 
 /* The future is done. Several callbacks may wait for it; each is called once, in the
- * order in which they were added, never from inside a call. The future may be dropped
- * here. */
+ * order in which they were added, never from inside a call. The callback may drop the
+ * future. */
 typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context);
 
 /* Calls cb when the future is done; if it is done already, soon, from the loop.
- * UV_EINVAL. UVZK_ESTATE: not in use. UV_ENOMEM. UVZK_ECLOSED: it is done and its client
- * is closed, so that cb could not be called. */
+ * UV_EINVAL. UVZK_ESTATE: not in use. UV_ENOMEM. UVZK_ECLOSED: the future is done and its
+ * client is closed, so cb could not be called. */
 UVZK_EXTERN int uvzk_future_then(uvzk_future_t *future, uvzk_future_cb cb, void *context);
 
 /* Returns the status of a future.
- * UV_EAGAIN: it is pending. Otherwise the status of its call: 0 or an error. UV_EINVAL.
- * UVZK_ESTATE: not in use. */
+ * UV_EAGAIN: the future is pending. Otherwise the status of its call: 0 or an error.
+ * UV_EINVAL. UVZK_ESTATE: not in use. */
 UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
 
 /* Cancels a future.
- * It is done at once, with UV_ECANCELED, and its callbacks are called soon. A pending
- * acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be undone; only their
- * outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in use. */
+ * The future is done at once, with UV_ECANCELED, and its callbacks are called soon. A
+ * pending acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be undone;
+ * only their outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in use. */
 UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 
 /* Sets a deadline: a future that is still pending timeout_ms from now ends with
- * UV_ETIMEDOUT, as if cancelled. Replaces an earlier deadline. UV_EINVAL. UVZK_ESTATE:
- * done, or not in use. UVZK_ECLOSED: its client is closed. */
+ * UV_ETIMEDOUT, as if it were cancelled. Replaces an earlier deadline. UV_EINVAL.
+ * UVZK_ESTATE: done, or not in use. UVZK_ECLOSED: its client is closed. */
 UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms);
 
 /* Drops a future.
- * Its callbacks are not called any more. If it is pending it is cancelled; if it has a
+ * Its callbacks are not called any more. If it is pending, it is cancelled. If it has a
  * hold, the hold is released in the background and lost_cb is not called any more. The
- * caller may reuse or free the struct at once. Has no effect if the future is not in
- * use. */
+ * caller may reuse or free the struct at once. The call has no effect if the future is
+ * not in use. */
 UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
 
-/* ------------------------------------------------- of several */
+/* ----------------------------------------------- combinations */
 
 /* Combine futures: all of the parts, any one of them, or n of them.
  * The combination is done with 0 as soon as enough parts are done with 0; the other parts
- * are then cancelled. As soon as too many parts have failed, it is done with the status
- * of the first that failed; then all parts are cancelled, and what they have acquired is
- * released. The same happens if it is cancelled, times out, or is dropped while pending.
+ * are then cancelled. As soon as too many parts have failed, the combination is done with
+ * the status of the first part that failed; then all parts are cancelled, and what they
+ * have acquired is released. The same happens if the combination is cancelled, times out,
+ * or is dropped while pending.
  *
  * The parts are futures of one client, pending or done, combinations included. Each may
  * be in one pending combination only. The array is copied. The caller still drops the
- * parts; a part that is dropped before the combination is done counts as failed with
- * UV_ECANCELED.
+ * parts. A part that is dropped before the combination is done counts as failed with
+ * UV_ECANCELED. A part whose hold is lost before that counts as failed with the reason of
+ * the loss; if it had no hold any more when it was combined, with UVZK_ENOTHELD.
  *
  * UV_EINVAL: also no parts, n is 0 or more than count, parts of several clients or of
  * uvzk_client_close_future, more than 64 nested combinations. UVZK_ESTATE: a part is not
@@ -1440,13 +1520,13 @@ UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *futur
                                          const uvzk_acquire_options_t *options,
                                          uvzk_hold_lost_cb lost_cb);
 
-/* Returns the hold of such a future, for every function that takes a hold. Do not use it
- * after the future is dropped. NULL: not granted, released, lost or cancelled. */
+/* Returns the hold of such a future, for every function that takes a hold. Do not use the
+ * hold after the future is dropped. NULL: not granted, released, lost or cancelled. */
 UVZK_EXTERN uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *future);
 
 /* Release a hold, verify it, or write with it, with a future.
- * If the hold is the caller's own, do not drop the future before it is done: until then
- * the hold's memory is in use. */
+ * If the hold is the caller's own (not uvzk_future_hold's), do not drop the future of a
+ * release before it is done: until then the hold's memory is in use. */
 UVZK_EXTERN int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *future,
@@ -1459,15 +1539,15 @@ UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
 /* Acquires a lock, calls locked_cb, and releases the lock, with a future. locked_cb
  * receives a locker that the future owns, whose `data` is the future. Call
  * uvzk_locker_done when the work is done. If the future is cancelled or dropped while the
- * work goes on, the lock is held until uvzk_locker_done all the same. */
+ * work goes on, the lock is still held until uvzk_locker_done. */
 UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                      const uvzk_acquire_options_t *options,
                                      uvzk_locker_locked_cb locked_cb);
 
-/* Lists who holds the lock or waits for it, with a future.
+/* Lists the contenders that hold the lock or wait for it, with a future.
  * uvzk_future_participants returns the paths, and how many of them are holders'. They are
- * valid until the future is dropped; each pointer may be NULL. UVZK_ESTATE: not a future
- * of participants that is done with 0. */
+ * valid until the future is dropped; each pointer may be NULL. UV_EINVAL. UVZK_ESTATE:
+ * not a future of participants that is done with 0. */
 UVZK_EXTERN int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_future_participants(const uvzk_future_t *future,
                                          const char *const **paths, size_t *count,
@@ -1481,20 +1561,22 @@ UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future)
 
 /* Reads a znode, with a future.
  * uvzk_future_data returns the data, which are valid until the future is dropped; each
- * pointer may be NULL. UVZK_ESTATE: not a future of a read that is done with 0. */
+ * pointer may be NULL. UV_EINVAL. UVZK_ESTATE: not a future of a read or a look that is
+ * done with 0. */
 UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
                                  size_t *length);
 
 /* Reads a znode and its stat, with a future.
- * uvzk_future_data returns the data. UVZK_ESTATE: not a future of a look that is done
- * with 0. */
+ * uvzk_future_data returns the data, uvzk_future_stat copies the stat. UV_EINVAL.
+ * UVZK_ESTATE: not a future of a look that is done with 0. */
 UVZK_EXTERN int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_stat(const uvzk_future_t *future, uvzk_stat_t *stat);
 
-/* Revoke, and set values, with a future; otherwise as the functions without _future. */
+/* Ask for a release, and set values, with a future; otherwise as the functions without
+ * _future. */
 UVZK_EXTERN int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *future,
                                           const char *node_path);
 UVZK_EXTERN int uvzk_shared_value_set_future(uvzk_shared_value_t *value,

@@ -5,27 +5,28 @@
  *
  *     stock->acquire(10s).then([](uvzk::result<uvzk::hold> got) {   // callbacks
  *         if (!got) { complain(got.message()); return; }
- *         deduct(std::move(*got)); // who has the hold has the lock
+ *         deduct(std::move(*got)); // the hold object keeps the lock
  *     });
  *
  *     uvzk::result<uvzk::hold> got = co_await stock->acquire(10s);  // C++20
  *
  * The rules of uvzk.h about threads, outcomes and times apply here too: use only the
- * loop's thread; every callback comes once, later, never from inside a call; a call that
- * is refused calls nothing back. This header adds no thread, no lock and no global state.
+ * loop's thread; every outcome is reported once, later, never from inside a call; a call
+ * that is refused runs no callback. This header adds no thread, no lock and no global
+ * state.
  *
  * Exceptions   uvzk throws none and needs none: -fno-exceptions and -fno-rtti work. A
- *              failed allocation is UV_ENOMEM. A callable must not let an exception
- *              escape.
+ *              failed allocation is reported as UV_ENOMEM. A callable must not let an
+ *              exception escape.
  * Moving       All objects can be moved, none can be copied. Each points to a state that
- *              stays where it is, so you may move an object at any time, even while its
+ *              stays where it is, so an object may be moved at any time, even while its
  *              call is pending. A moved-from object is empty; assign to it or destroy it.
  * Ends         A destructor never waits and never fails:
  *
  *                future   pending: cancels the call; an acquire is withdrawn, its znode
- *                         in the background. Done: gives back a result that nobody has
- *                         taken. Its callback is not called any more, unless then() was
- *                         called on an rvalue (see then).
+ *                         deleted in the background. Done: releases a hold, or frees a
+ *                         result, that was not taken. Its callback is not called any
+ *                         more, unless then() was called on an rvalue (see then).
  *                hold     releases the lock in the background; on_lost is not called any
  *                         more.
  *                lock     closes the lock: its pending acquires end with UVZK_ECLOSED,
@@ -35,11 +36,11 @@
  *
  *              Closing takes time and memory: the states of clients and locks live until
  *              the library has called back, and then free themselves. So run the loop
- *              until it ends by itself. Client, locks, holds and futures may end in any
- *              order, in any callback, including their own.
+ *              until it ends by itself. Client, locks, holds and futures may be destroyed
+ *              in any order, in any callback, including their own.
  *
- * native() returns the C object, for functions that are missing here. You may pass
- * &lock.native() to any function of uvzk.h except a close. */
+ * native() returns the C object, for functions that are missing here. &lock.native() may
+ * be passed to any function of uvzk.h except a close. */
 #ifndef UVZK_HPP
 #define UVZK_HPP
 
@@ -71,7 +72,8 @@ using client_state = uvzk_client_state_t;
 
 /* ---------------------------------------------------------------------- results */
 
-/* 0, or a negative code of uvzk or libuv. Converts to true if it is 0. */
+/* The result of a call: 0, or a negative code of uvzk or libuv. Converts to true if it is
+ * 0. */
 class status {
   public:
     constexpr status(int code = 0) noexcept : code_(code)
@@ -85,7 +87,7 @@ class status {
     {
         return code_;
     }
-    const char *message() const noexcept /* a sentence; static text */
+    const char *message() const noexcept /* a sentence; the text is static */
     {
         return uvzk_strerror(code_);
     }
@@ -106,8 +108,8 @@ class status {
     int code_;
 };
 
-/* A T, or the reason why there is none. Accessing a T that does not exist is undefined
- * behaviour, as with std::optional. */
+/* A T, or the code that says why there is none. Accessing a T that does not exist is
+ * undefined behaviour, as with std::optional. */
 template <class T> class [[nodiscard]] result : public status {
   public:
     result(status why) noexcept : status(why.code() == 0 ? UVZK_ESTATE : why.code())
@@ -208,7 +210,7 @@ template <class R, class... Arguments> class function<R(Arguments...)> {
     bool no_memory_ = false;
 };
 
-/* --------------------------------------------------------------------- insides */
+/* -------------------------------------------------------------------- internals */
 
 namespace detail {
 
@@ -247,10 +249,11 @@ class text {
 
 struct call;
 
-/* What waits for a call: a callable or a coroutine. */
+/* A callable or a coroutine that waits for a call. Each of the two functions is called at
+ * most once, and only one of them. */
 struct waiter {
-    virtual void wake(call &) noexcept = 0; /* once; the call no longer refers to it */
-    virtual void forgotten() noexcept       /* instead, if the call is destroyed */
+    virtual void wake(call &) noexcept = 0; /* done; the call no longer refers to it */
+    virtual void forgotten() noexcept       /* the call is destroyed before it is done */
     {
     }
 
@@ -258,12 +261,13 @@ struct waiter {
     ~waiter() = default;
 };
 
-/* The state of a future, and later of its hold. */
+/* The state of a future, and later of its hold. It is reference-counted: the future or
+ * the hold object, and a callback while it runs, are its owners. */
 struct call {
     uvzk_future_t c{};
     unsigned owners = 1;
     int status = UV_EAGAIN;
-    int lost = 0; /* of a hold: the reason of its loss */
+    int lost = 0; /* of a hold: the reason of its loss; 0: not lost */
     bool taken = false;
     waiter *waiting = nullptr;
     function<void(uvzk::status)> on_lost;
@@ -284,7 +288,7 @@ struct call {
     {
         status = how;
         if (waiting != nullptr) {
-            owners++; /* what is woken may drop its reference */
+            owners++; /* the waiter may drop the last other reference */
             std::exchange(waiting, nullptr)->wake(*this);
             let_go();
         }
@@ -322,7 +326,7 @@ struct call {
     }
 
   private:
-    /* Not inline: otherwise gcc 12 warns about owners that it cannot count. */
+    /* Not inline: otherwise gcc 12 warns, as it cannot follow the count of owners. */
 #if defined(__GNUC__)
     __attribute__((noinline))
 #endif
@@ -331,7 +335,8 @@ struct call {
     {
         delete this;
     }
-    /* A callable may replace itself and destroy the object that it belongs to. */
+    /* Calls a callable, which may replace itself and destroy the object that it belongs
+     * to. So it is moved out first, and put back only if it was not replaced. */
     template <class F, class... Arguments>
     void run(F &callable, Arguments... arguments) noexcept
     {
@@ -392,7 +397,8 @@ class call_ref {
     call *call_ = nullptr;
 };
 
-/* Makes a call that begin(future) starts; begin returns 0 or an error. */
+/* Makes a call, which begin(future) starts. begin returns 0 or an error; so does this
+ * function. */
 template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
 {
     call_ref made(new (std::nothrow) call);
@@ -410,7 +416,7 @@ template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
     return refused;
 }
 
-/* Makes a future's T from a call that succeeded; for void the status alone. */
+/* Makes a future's T from a call that succeeded; for void there is only the status. */
 template <class T> struct outcome {
     using type = result<T>;
     static type of(const call_ref &from) noexcept
@@ -434,7 +440,7 @@ template <class T> using outcome = typename detail::outcome<T>::type;
 
 /* ---------------------------------------------------------------------- futures */
 
-/* The outcome of a call: outcome<T>, which is result<T>, or status if the call has no
+/* The outcome of a call, as an outcome<T>: a result<T>, or a status if the call has no
  * result. If the call was refused at once, the future is done with that status. */
 template <class T> class future {
   public:
@@ -444,14 +450,14 @@ template <class T> class future {
     {
         return state() != status(UV_EAGAIN);
     }
-    /* UV_EAGAIN while it is pending. */
+    /* The status of the call; UV_EAGAIN while it is pending. */
     uvzk::status state() const noexcept
     {
         return call_ ? call_->status : refused_;
     }
-    /* Takes the result, once. Otherwise returns the status of the call, UV_EAGAIN while
-     * it is pending, UVZK_ESTATE if the result was taken before, or, if a hold was lost
-     * before it was taken, the reason of the loss. */
+    /* Takes the result, once. If there is none, returns the status of the call: UV_EAGAIN
+     * while it is pending, UVZK_ESTATE if the result was taken before. If a hold was lost
+     * before it was taken, returns the reason of the loss. */
     outcome<T> take() noexcept
     {
         uvzk::status now = state();
@@ -468,7 +474,9 @@ template <class T> class future {
     }
 
     /* Cancel the future: with UV_ECANCELED now, or with UV_ETIMEDOUT if it is still
-     * pending after the timeout. UVZK_ESTATE: it is done, or is that of a close. */
+     * pending after the timeout. UVZK_ESTATE: it is done, or is that of a close.
+     * deadline() also: UV_EINVAL: the timeout is negative; UVZK_ECLOSED: the client is
+     * closed. */
     uvzk::status cancel() noexcept
     {
         return call_ ? uvzk_future_cancel(&call_->c) : UVZK_ESTATE;
@@ -485,19 +493,19 @@ template <class T> class future {
                                     static_cast<std::uint64_t>(timeout.count()));
     }
 
-    /* Calls callable(outcome<T>) when the future is done. On an lvalue: only as long as
-     * the future exists:
+    /* Calls callable(outcome<T>) when the future is done. On an lvalue it is called only
+     * if the future still exists then:
      *
      *     waiting = lock.acquire(10s);
-     *     waiting.then(f);               // waiting = {}; gives it up, f is not called
+     *     waiting.then(f);               // waiting = {}; cancels it, f is not called
      *
-     * On an rvalue: always, at the latest when the client is closed:
+     * On an rvalue it is always called, at the latest when the client is closed:
      *
      *     lock.acquire(10s).then(f);     // std::move(waiting).then(f);
      *
-     * After an error callable is never called: the status with which the call was
-     * refused; UV_ENOMEM; UV_EBUSY, something waits for it already. UVZK_ESTATE: it is
-     * done. */
+     * If then() returns an error, callable is never called: the status with which the
+     * call was refused; UV_ENOMEM; UV_EBUSY: a callable or a coroutine waits for the
+     * future already; UVZK_ESTATE: the future is done. */
     template <class F> uvzk::status then(F &&callable) &noexcept
     {
         return wait(std::forward<F>(callable), nullptr);
@@ -507,22 +515,25 @@ template <class T> class future {
         return wait(std::forward<F>(callable), this);
     }
 
-    /* Of any_of, n_of: the index of the part that was done first (place 0), second (1),
-     * ...; otherwise SIZE_MAX. */
+    /* For a combination that is done with 0: the index of the part that was done first
+     * (place 0), second (1), ...; otherwise SIZE_MAX. */
     std::size_t winner(std::size_t place = 0) const noexcept
     {
         return call_ ? uvzk_future_winner(&call_->c, place) : SIZE_MAX;
     }
-    /* Of a write that failed: the index of the refused operation; otherwise SIZE_MAX. */
+    /* For a write that failed: the index of the operation that was refused; otherwise, or
+     * if that is not known, SIZE_MAX. */
     std::size_t refused_operation() const noexcept
     {
         return call_ ? uvzk_future_refused(&call_->c) : SIZE_MAX;
     }
 
 #ifdef UVZK_COROUTINES
-    /* co_await lock.acquire(10s); or an lvalue future, which then shares the call with
-     * the coroutine. The coroutine resumes in the callback. If it is destroyed instead,
-     * it stops waiting, as if the future had been destroyed. */
+    /* co_await lock.acquire(10s); or co_await an lvalue future, which then shares the
+     * call with the coroutine. The coroutine resumes in the callback. If the coroutine is
+     * destroyed instead, it stops waiting, as if its future had been destroyed. The
+     * result is UV_EBUSY if a callable or another coroutine waits for the future
+     * already. */
     auto operator co_await() &&noexcept
     {
         return awaiter(std::move(*this));
@@ -546,7 +557,7 @@ template <class T> class future {
             std::unique_ptr<node> end(this);
             by.owners++;
             future of{detail::call_ref(&by)};
-            own = future(); /* from here on `of` may be the last owner */
+            own = future(); /* after this, `of` may be the last owner of the call */
             f(of.take());
         }
         void forgotten() noexcept override
@@ -554,7 +565,7 @@ template <class T> class future {
             delete this;
         }
         F f;
-        future own; /* of then() on an rvalue */
+        future own; /* the future, if then() was called on an rvalue; else empty */
     };
 
     explicit future(int refused) noexcept : refused_(refused)
@@ -674,8 +685,8 @@ future<void> combined(future<T> *parts, std::size_t count, Combine combine) noex
 } // namespace detail
 
 /* Combine futures: all, any, or n of the parts, as uvzk_future_n_of. The caller keeps the
- * parts and takes the results from the winners. If the call of a part was refused, so is
- * this one. */
+ * parts and takes the results from those that succeeded. If the call of a part was
+ * refused, the combination is done with that status. */
 template <class T> future<void> all_of(future<T> *parts, std::size_t count) noexcept
 {
     return detail::combined(parts, count, uvzk_future_all_of);
@@ -717,12 +728,12 @@ class hold {
         }
     }
 
-    /* True if it is granted, and neither released nor lost. */
+    /* True if the lock is granted, and the hold was neither released nor lost. */
     explicit operator bool() const noexcept
     {
         return native() != nullptr;
     }
-    /* True if it is valid now, as uvzk_hold_is_valid, with the same limits. */
+    /* True if the hold is valid now, as uvzk_hold_is_valid, with the same limits. */
     bool is_valid() const noexcept
     {
         return uvzk_hold_is_valid(native()) != 0;
@@ -753,14 +764,14 @@ class hold {
         return uvzk_hold_return_leases(native(), leases);
     }
 
-    /* The reason of its loss; 0: it was not lost. */
+    /* The reason of the loss of the hold; 0: it was not lost. */
     status lost() const noexcept
     {
         return call_ ? call_->lost : 0;
     }
-    /* Calls callable(status) if the hold is lost, instead of the options' `lost`. After
-     * an error callable is never called: the reason if it is lost already, UVZK_ENOTHELD
-     * if it is empty, UV_ENOMEM. */
+    /* Calls callable(status) if the hold is lost, instead of the options' `lost`. If
+     * on_lost() returns an error, callable is never called: the reason if the hold is
+     * lost already, UVZK_ENOTHELD if it is empty, UV_ENOMEM. */
     status on_lost(function<void(status)> callable) noexcept
     {
         if (callable.no_memory()) {
@@ -773,11 +784,11 @@ class hold {
         return 0;
     }
 
-    /* Releases the lock, in any case; the hold is then empty. The future has the outcome,
-     * as in uvzk_hold_release_cb; you may ignore it. */
+    /* Releases the lock; the hold object is then empty. The future receives the outcome,
+     * as in uvzk_hold_release_cb. The lock is released even if the future is ignored. */
     future<void> release() noexcept
     {
-        hold ends(std::move(*this)); /* on_lost is not called from here on */
+        hold ends(std::move(*this)); /* its destructor stops on_lost and releases */
         return ends.asked([](uvzk_hold_t *of, uvzk_future_t *c) {
             return uvzk_hold_release_future(of, c);
         });
@@ -803,7 +814,7 @@ class hold {
     }
 
   private:
-    /* Begins a call that needs the hold. */
+    /* Begins a call that needs the hold; refused if it is not held. */
     template <class Ask> future<void> asked(Ask ask) const noexcept
     {
         uvzk_hold_t *of = native();
@@ -816,7 +827,7 @@ class hold {
     detail::call_ref call_;
 };
 
-/* ------------------------------------------------------------------- what is read */
+/* -------------------------------------------------------------- results of reads */
 
 /* The contenders' znodes in queue order, as uvzk_lock_participants. */
 class participants {
@@ -895,21 +906,22 @@ class znode {
 
 /* The options of an acquire; each field as in uvzk_acquire_options_t. */
 struct acquire_options {
-    milliseconds timeout = forever; /* or once */
+    milliseconds timeout = forever; /* or once: do not wait */
     void *owner = nullptr;
     std::uint32_t leases = 1;
     std::string_view data = {};                /* of the znode; default: the client's */
-    function<void(std::uint64_t)> queued = {}; /* how many are ahead */
-    function<void(status)> lost = {};          /* or later, hold::on_lost */
-    function<void()> revoke = {};              /* somebody asks for a release */
+    function<void(std::uint64_t)> queued = {}; /* how many contenders are ahead */
+    function<void(status)> lost = {};          /* may be set later by hold::on_lost */
+    function<void()> revoke = {};              /* another client asks for a release */
 };
 
 namespace detail {
 
-/* One lock, or the two of a read-write lock. A multi lock's state keeps its members'. */
+/* The state of one lock, or of the two of a read-write lock. The state of a multi lock
+ * keeps the states of its members. */
 struct lock_state {
     uvzk_rwlock_t both{};
-    unsigned open = 1; /* locks, and multi locks that have them as members */
+    unsigned open = 1; /* open locks, and multi locks that have them as members */
     call_ref closing[2];
     std::unique_ptr<lock_state *[]> members;
     std::size_t member_count = 0;
@@ -1021,8 +1033,8 @@ class lock {
         return detail::future_of<uvzk::participants>(
             [this](uvzk_future_t *c) { return uvzk_lock_participants_future(c_, c); });
     }
-    /* Closes the lock, as its destructor does. The future is done when the close is. The
-     * lock is then empty. */
+    /* Closes the lock, as its destructor does. The future is done when the lock has been
+     * closed. The lock object is empty at once. */
     future<void> close() noexcept
     {
         if (c_ == nullptr) {
@@ -1035,7 +1047,7 @@ class lock {
         detail::call_ref &place = state_->closing[c_ == &state_->both.write];
         place = told.share();
         if (!end()) {
-            told->done(0); /* it was closed with its client */
+            told->done(0); /* the lock was closed with its client before */
         }
         return detail::access::pending<void>(std::move(told));
     }
@@ -1050,7 +1062,7 @@ class lock {
     {
         c->data = state;
     }
-    /* True if the library will call back when it is closed. */
+    /* Closes the lock. Returns true if the library will call back when it is closed. */
     bool end() noexcept
     {
         detail::lock_state *state = std::exchange(state_, nullptr);
@@ -1083,8 +1095,8 @@ struct client_options {
     std::string_view auth;
     function<void(client_state)> state;
     function<void(int level, std::string_view line)> log;
-    uvzk_client_options_t c; /* all other options, as in uvzk.h; the fields that are
-                                named above are ignored */
+    uvzk_client_options_t c; /* all other options, as in uvzk.h; the fields whose names
+                                are above are ignored */
 };
 
 namespace detail {
@@ -1094,7 +1106,7 @@ struct client_state {
     function<void(uvzk_client_state_t)> state;
     function<void(int, std::string_view)> log;
     call_ref closing;
-    bool silent = false; /* its client object was destroyed */
+    bool silent = false; /* the client object was destroyed: no more callbacks */
 
     static client_state &of(uvzk_client_t *client) noexcept
     {
@@ -1200,7 +1212,7 @@ class client {
         return open(loop, std::move(options));
     }
 
-    /* The recipes; errors as in the init functions of uvzk.h. */
+    /* The recipes; errors as from the init functions of uvzk.h. */
     result<lock> mutex(std::string_view path) noexcept
     {
         return made(path, [this](uvzk_lock_t *c, const char *text) {
@@ -1227,7 +1239,8 @@ class client {
             return uvzk_semaphore_mutex_init(native_if(), c, text);
         });
     }
-    /* If a member is destroyed, the multi lock's holds are lost and its acquires fail. */
+    /* If a member object is destroyed, later acquires fail with UVZK_ECLOSED, and a hold
+     * whose members were acquired in turn is lost. */
     result<lock> multilock(lock *const *members, std::size_t count,
                            unsigned flags = 0) noexcept
     {
@@ -1274,7 +1287,7 @@ class client {
         return uvzk::rwlock{lock(made, &made->both.read), lock(made, &made->both.write)};
     }
 
-    /* Asks the owner of this znode to give it up, as uvzk_client_revoke. */
+    /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
     future<void> revoke(std::string_view node_path) noexcept
     {
         return asked<void>(node_path, uvzk_client_revoke_future);
@@ -1297,7 +1310,7 @@ class client {
         return uvzk_client_session_id(native_if());
     }
     /* Closes the client, as its destructor does, but its callbacks are still called. The
-     * future is done when the client is closed. The client object is then empty. */
+     * future is done when the client is closed. The client object is empty at once. */
     future<void> close() noexcept
     {
         if (state_ == nullptr) {
@@ -1317,7 +1330,7 @@ class client {
     }
 
   private:
-    /* The state frees itself when the library has called back. */
+    /* Deletes nothing: the state frees itself when the library has called back. */
     struct owed {
         void operator()(detail::client_state *) const noexcept
         {
@@ -1370,8 +1383,9 @@ class client {
 /* -------------------------------------------------------------------- coroutines */
 
 #ifdef UVZK_COROUTINES
-/* A coroutine that nobody waits for. It starts when it is called and frees itself at its
- * end. It converts to false if there was no memory for it; then nothing of it has run. */
+/* A coroutine whose end the caller does not wait for. It starts when it is called and
+ * frees itself at its end. It converts to false if there was no memory for it; then none
+ * of its code has run. */
 class task {
   public:
     struct promise_type {
