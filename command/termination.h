@@ -14,8 +14,9 @@
  * OVER: CMD has ended; if it was made to end, or all are waited for, all that it started
  * has, too.
  *
- * Nobody else can have the lock before the hold's validity ends, so that is when CMD
- * must be dead: it is asked so much earlier that the grace is over by then. */
+ * Unless the znode is deleted or the session ended by hand, the servers cannot grant the
+ * lock to another contender before the hold's validity ends. So CMD must be dead by then:
+ * it gets SIGTERM one grace period earlier. */
 #ifndef TERMINATION_H
 #define TERMINATION_H
 
