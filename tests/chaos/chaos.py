@@ -26,6 +26,7 @@ from watch import Watch
 
 LATE_MS = 200  # that any machine is
 SLOW_S = 240  # what a run may take beyond its time; then it says where it is, and ends
+LOGS_PER_S = 0.05  # to read what the servers have written in a second, at the end
 
 
 def arguments():
@@ -178,7 +179,7 @@ def finish(world, watch):
 
 def main():
     options = arguments()
-    faulthandler.dump_traceback_later(seconds_of(options) + SLOW_S, exit=True)
+    faulthandler.dump_traceback_later(seconds_of(options) * (1 + LOGS_PER_S) + SLOW_S, exit=True)
     world = worlds.World(options)
     watch = Watch(world)
     try:
