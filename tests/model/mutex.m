@@ -195,7 +195,7 @@ rule "release" told = HOLDS ==> begin unwanted(); end;
 rule "again" contender = GONE & told = ENDED & alive & unmade() != 0 ==>
 begin contender := IDLE; told := NONE; end;
 
--- src/directory/next_holder.c: voucher_of
+-- src/directory/next_holder.c: check_grant
 rule "grant"
   contender = STANDING & told = WAITS & before = NOBODY & valid > 0
 ==> begin
