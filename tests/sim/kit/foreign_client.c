@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ignored_events.h"
+
 #define RETRY_MS 100U
 #define RETRIES 3U
 
@@ -362,22 +364,6 @@ static void on_session(struct uvzk__port_user *user,
     foreign_client->port->wake(foreign_client->port);
 }
 
-static void on_no_connection(struct uvzk__port_user *user,
-                             const struct uvzk__connect_error *error)
-{
-    (void)user;
-    (void)error;
-}
-
-static void on_log(struct uvzk__port_user *user, int level, const char *module,
-                   const char *line)
-{
-    (void)module;
-    (void)user;
-    (void)level;
-    (void)line;
-}
-
 static void on_closed(struct uvzk__port_user *user)
 {
     struct foreign_client *foreign_client = of_user(user);
@@ -398,8 +384,8 @@ void foreign_client_begin(struct foreign_client *foreign_client, struct sim *sim
                           uint32_t timeout_ms)
 {
     memset(foreign_client, 0, sizeof(*foreign_client));
-    foreign_client->user = (struct uvzk__port_user){on_session, on_no_connection, on_turn,
-                                                    on_log, on_closed};
+    foreign_client->user = (struct uvzk__port_user){on_session, ignore_no_connection,
+                                                    on_turn, ignore_log, on_closed};
     foreign_client->sim = sim;
     foreign_client->name = name;
     foreign_client->library = library;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "ignored_events.h"
 
 static void tick(struct uvzk__port_user *user)
 {
@@ -20,22 +21,6 @@ static void on_session(struct uvzk__port_user *user,
     (void)event;
 }
 
-static void on_no_connection(struct uvzk__port_user *user,
-                             const struct uvzk__connect_error *error)
-{
-    (void)user;
-    (void)error;
-}
-
-static void on_log(struct uvzk__port_user *user, int level, const char *module,
-                   const char *line)
-{
-    (void)module;
-    (void)user;
-    (void)level;
-    (void)line;
-}
-
 static void on_closed(struct uvzk__port_user *user)
 {
     struct ticker *ticker = UVZK__CONTAINER_OF(user, struct ticker, user);
@@ -48,11 +33,11 @@ void ticker_begin(struct ticker *ticker, struct sim *sim, uint64_t period_ms)
     memset(ticker, 0, sizeof(*ticker));
     ticker->sim = sim;
     ticker->period_ms = period_ms;
-    ticker->port = sim_port_new(sim, "metronome");
+    ticker->port = sim_port_new(sim, "ticker");
     ticker->user.turn = tick;
     ticker->user.session = on_session;
-    ticker->user.no_connection = on_no_connection;
-    ticker->user.log = on_log;
+    ticker->user.no_connection = ignore_no_connection;
+    ticker->user.log = ignore_log;
     ticker->user.closed = on_closed;
     ticker->port->user = &ticker->user;
     tick(&ticker->user);
