@@ -69,9 +69,10 @@ static void lower_level(void)
 
 /* ------------------------------------------------------------------- the connection */
 
-/* Runs inside zookeeper_close, after the handle's threads have ended. No other thread
- * uses the socket or closes it. zookeeper_interest returns the descriptor, which the
- * library does not expose otherwise. */
+/* [P1] Closing a handle does not end its session: otherwise the servers would delete the
+ * znodes of valid holds. Runs inside zookeeper_close, after the handle's threads have
+ * ended. No other thread uses the socket or closes it. zookeeper_interest returns the
+ * descriptor, which the library does not expose otherwise. */
 static void shut_down(zhandle_t *zh)
 {
     int fd = -1;

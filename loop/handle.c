@@ -184,7 +184,8 @@ static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
     }
 }
 
-/* Records a session timeout that a server has granted. The caller holds the mutex. The
+/* [P2] The C client's own thread stores each session timeout that a server grants, so
+ * that a late loop does not keep a hold valid too long. The caller holds the mutex. The
  * value belongs to the port's session. If this handle's session has ended, the port may
  * already have another session, so the value is ignored. */
 static void given(struct uvzk__handle *handle, uint32_t timeout_ms)

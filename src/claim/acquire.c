@@ -16,6 +16,7 @@
 #include "directory/contender.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
+#include "proof/validity.h"
 
 void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options, size_t size)
 {
@@ -332,8 +333,7 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
      * has to be looked at. */
     return uvzk__has_sessions(lock->session) || lock->kind->claim_kind->member != NULL
                ? any_claim_holds(lock)
-               : lock->persistent ||
-                     uvzk__prover_valid_until(lock->session) > uvzk__now(lock->session);
+               : lock->persistent || uvzk__is_valid(lock->session);
 }
 
 int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)

@@ -268,10 +268,11 @@ static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
 
 static void deliver_grant(struct uvzk__acquisition *acquisition)
 {
-    /* The process may have been stopped since the grant was decided, and the proof may
-     * have expired meanwhile. The check of the provers then takes back the grants that
-     * have no valid proof, or ends them. A grant that no prover knows is still GRANTING
-     * afterwards. It must end here, because no later event would report it. */
+    /* [P2] The clock is read again right before acquire_cb runs. The process may have
+     * been stopped since the grant was decided, and the proof may have expired meanwhile.
+     * The check of the provers then takes back the grants that have no valid proof, or
+     * ends them. A grant that no prover knows is still GRANTING afterwards. It must end
+     * here, because no later event would report it. */
     if (!uvzk__claim_holds(acquisition->claim)) {
         uvzk__provers_check(session_of(acquisition));
         if (acquisition->state == GRANTING) {

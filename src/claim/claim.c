@@ -20,7 +20,7 @@
 #include "directory/queue.h"
 #include "directory/undeletable.h"
 #include "engine/turn.h"
-#include "proof/prover.h"
+#include "proof/validity.h"
 
 #define ASKING UVZK__CLAIM_ASKING
 #define HELD UVZK__CLAIM_HELD
@@ -462,9 +462,9 @@ bool uvzk__claim_grant_notified(const struct uvzk__claim *claim)
     return false;
 }
 
-/* The members' claims may be in other sessions than this claim, each with its own proof,
- * or may be persistent. So only the members' proofs count, and the earliest one
- * decides. */
+/* [P2] A multi lock is valid as long as each of its members is. The members' claims may
+ * be in other sessions than this claim, each with its own proof, or may be persistent. So
+ * only the members' proofs count, and the earliest one decides. */
 static uint64_t members_valid_until(const struct uvzk__claim *claim)
 {
     uint64_t until = UINT64_MAX;
@@ -482,13 +482,13 @@ uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
     if (claim->kind->member != NULL) {
         return members_valid_until(claim);
     }
-    return claim->persistent ? UINT64_MAX : uvzk__prover_valid_until(claim->session);
+    return claim->persistent ? UINT64_MAX : uvzk__validity_end(claim->session);
 }
 
 bool uvzk__claim_holds(const struct uvzk__claim *claim)
 {
     return claim->state == HELD &&
-           uvzk__claim_valid_until(claim) > uvzk__now(claim->session);
+           uvzk__validity_lasts(claim->session, uvzk__claim_valid_until(claim));
 }
 
 /* ------------------------------------------------------------ the plain kind */

@@ -227,7 +227,7 @@ static void lost_due(struct uvzk__timer *timer)
         return;
     }
     uvzk__timer_set(session, &session->lifecycle->lost_timer, abandon_at);
-    /* Before the user is called: holds whose proof has expired end now. */
+    /* [P2] Holds whose proof has expired end before LOST is reported. */
     uvzk__prover_check(session);
     announce(session, uvzk__connection_lapse(&session->connection, now));
 }

@@ -28,6 +28,7 @@
 #include "engine/turn.h"
 #include "engine/watch_renewal.h"
 #include "proof/prover.h"
+#include "proof/validity.h"
 
 /* How long a new create waits, each time, for the replies of requests that still name the
  * old node. */
@@ -976,7 +977,7 @@ bool uvzk__contender_request_proof(struct uvzk__contender *contender)
     /* Without a connection it is not known which session timeout the servers will
      * grant. */
     bool possible = !uvzk__connection_is_connected(&session->connection) ||
-                    uvzk__prover_possible(session);
+                    uvzk__can_ever_be_granted(session);
 
     if (possible) {
         uvzk__prover_request(uvzk__session_of(contender), &contender->proof_subject);

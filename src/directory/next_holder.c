@@ -17,6 +17,7 @@
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
+#include "proof/validity.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {
@@ -135,8 +136,10 @@ bool uvzk__next_is_ours(struct uvzk__session *session,
 
 enum grant_check { GRANT_NOW, GRANT_EARLY, NEED_OWN_WATCH, NEED_PROOF, NEED_DELETE };
 
-/* Whether the front's node is known to have existed when the last node went that it had
- * to wait for. If not, the result names the request that will show it. */
+/* [P1] A contender is granted only if its znode is known to exist: an operator may have
+ * deleted it, and the servers may have granted another one. Whether the front's node is
+ * known to have existed when the last node went that it had to wait for. If not, the
+ * result names the request that will show it. */
 static enum grant_check check_grant(struct uvzk__queue *queue,
                                     struct uvzk__contender *front,
                                     struct remains pending_deletes)
@@ -269,7 +272,7 @@ bool uvzk__grant_front(struct uvzk__queue *queue)
         if (wants_own_watch(queue, front)) {
             uvzk__own_watch_arm(front);
         }
-    } else if (!uvzk__prover_grants(queue->session)) {
+    } else if (!uvzk__may_be_granted(queue->session)) {
         request_proof(queue, front);
     } else if (front->shared || !downgrade_pending(queue)) {
         return grant_if_allowed(queue, front);

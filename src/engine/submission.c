@@ -10,6 +10,8 @@
 
 #define BACKOFF_MS 100
 
+/* [P1] On a new connection nothing is sent before a quorum has accepted the barrier: a
+ * server that lags would show an old state. */
 bool uvzk__may_send(const struct uvzk__session *session)
 {
     return uvzk__connection_is_connected(&session->connection) &&

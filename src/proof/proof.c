@@ -121,8 +121,9 @@ static void came_back(struct uvzk__proof *proof)
     forget(proof);
 }
 
-/* A connect has granted a shorter timeout. The connect may have been sent as early as the
- * floor, so the session may end one timeout after the floor. */
+/* [P2] A shorter timeout that a connect grants moves the end of the validity nearer. The
+ * connect may have been sent as early as the floor, so the session may end one timeout
+ * after the floor. */
 static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
 {
     proof->timeout_ms = timeout_ms;
@@ -186,8 +187,10 @@ void uvzk__proof_ended(struct uvzk__proof *proof)
     proof->timeout_ms = 0;
 }
 
-/* Returns A of the rule. V must be sent after W was answered. A request that was sent in
- * the same millisecond may have been sent before the answer, hence the - 1. */
+/* [P2] A hold is valid only up to T after the latest request of which the leader must
+ * have heard (proof.h). Returns A of the rule. V must be sent after W was answered. A
+ * request that was sent in the same millisecond may have been sent before the answer,
+ * hence the - 1. */
 static uint64_t heard_of(const struct uvzk__proof *proof)
 {
     uint64_t reported = latest(&proof->reports, proof->proved_ms - 1);
@@ -232,6 +235,7 @@ bool uvzk__proof_possible(const struct uvzk__proof *proof)
                proof->tick_ms / 2 + proof->timeout_ms / 3 + proof->timeout_ms / 100;
 }
 
+/* [P2] No contender is granted with less than an eighth of the session timeout left. */
 bool uvzk__proof_grants(const struct uvzk__proof *proof, uint64_t now_ms)
 {
     uint64_t margin = proof->timeout_ms / 8;

@@ -16,6 +16,7 @@
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+#include "proof/validity.h"
 
 /* A proof request checks up to 1,000 candidates and up to 128 held znodes; the next
  * requests check the others, in rotation. The limit of bytes keeps the request well below
@@ -83,21 +84,9 @@ static void touch_at(struct uvzk__session *session, uint64_t at_ms)
     uvzk__timer_set(session, &session->prover->touch, at_ms);
 }
 
-/* The port may know of a shorter session timeout before the loop does (port.h, 12). */
-uint64_t uvzk__prover_valid_until(const struct uvzk__session *session)
+const struct uvzk__proof *uvzk__prover_proof(const struct uvzk__session *session)
 {
-    return uvzk__proof_valid_until_given(&session->prover->proof,
-                                         uvzk__port_least_timeout(session->port));
-}
-
-bool uvzk__prover_grants(struct uvzk__session *session)
-{
-    return uvzk__proof_grants(&session->prover->proof, uvzk__now(session));
-}
-
-bool uvzk__prover_possible(const struct uvzk__session *session)
-{
-    return uvzk__proof_possible(&session->prover->proof);
+    return &session->prover->proof;
 }
 
 uint64_t uvzk__prover_proofs(const struct uvzk__session *session)
@@ -379,7 +368,7 @@ void uvzk__prover_schedule(struct uvzk__session *session)
         mode(session) != UVZK_PROOF_NONE) {
         schedule_touch(session);
     }
-    uint64_t until = uvzk__prover_valid_until(session);
+    uint64_t until = uvzk__validity_end(session);
 
     /* UINT64_MAX: UVZK_PROOF_NONE while connected. */
     if (uvzk__list_empty(&session->prover->held) || until == UINT64_MAX) {
@@ -464,11 +453,13 @@ void uvzk__prover_remove_held(struct uvzk__session *session,
     uvzk__prover_schedule(session);
 }
 
+/* [P2] When the validity ends, every hold of the session is lost, whatever the state of
+ * the connection is. */
 void uvzk__prover_check(struct uvzk__session *session)
 {
     struct uvzk__link held, *link;
 
-    if (uvzk__prover_valid_until(session) > uvzk__now(session)) {
+    if (uvzk__is_valid(session)) {
         return;
     }
     /* Taken off the list first, because `expired` may add and remove held subjects. */

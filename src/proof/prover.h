@@ -40,12 +40,8 @@ struct uvzk__prover {
 void uvzk__prover_init(struct uvzk__session *, const struct uvzk__proof_subject_kind *,
                        uint32_t mode, uint32_t tick_ms);
 
-/* Return until when the holds of the session are valid; whether a contender may be
- * granted now; and whether one can ever be granted with this session timeout
- * (proof.h). */
-uint64_t uvzk__prover_valid_until(const struct uvzk__session *);
-bool uvzk__prover_grants(struct uvzk__session *);
-bool uvzk__prover_possible(const struct uvzk__session *);
+/* Returns the session's proof (validity.h compares it with the clock). */
+const struct uvzk__proof *uvzk__prover_proof(const struct uvzk__session *);
 
 /* Returns how many requests have been sent only for proofs. */
 uint64_t uvzk__prover_proofs(const struct uvzk__session *);

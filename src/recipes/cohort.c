@@ -9,7 +9,7 @@
 #include "directory/next_holder.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
-#include "proof/prover.h"
+#include "proof/validity.h"
 
 #define HANDOVERS_MAX 1000U
 #define MS_MAX 60000U
@@ -79,7 +79,8 @@ static bool limit_reached(const struct uvzk__claim *claim)
            uvzk__now(claim->session) - cohort->since_ms >= cohort->limit.ms;
 }
 
-/* Whether all other contenders of the directory wait for this claim's znode, and will do
+/* [P1] A cohort passes its znode on only while the znode is held, wanted and proved.
+ * Whether all other contenders of the directory wait for this claim's znode, and will do
  * so while the proof is valid. A revocable znode is not handed over: a request for its
  * release is addressed to the holder that made it revocable. */
 static bool can_hand_on(const struct uvzk__claim *claim)
@@ -94,7 +95,7 @@ static bool can_hand_on(const struct uvzk__claim *claim)
            uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
            uvzk__node_is_wanted(&contender->node) &&
            cohort_of(claim)->fencing_token == uvzk__node_place(&contender->node).czxid &&
-           uvzk__prover_valid_until(claim->session) > uvzk__now(claim->session);
+           uvzk__is_valid(claim->session);
 }
 
 /* The claim that receives this claim's znode, or NULL. It is the claim of the first local

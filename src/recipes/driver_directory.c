@@ -26,6 +26,7 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
+#include "proof/validity.h"
 #include "recipes/fixed_name.h"
 #include "recipes/node_watch.h"
 
@@ -379,7 +380,7 @@ static void grant_if_shown(struct uvzk__contender *contender)
                      session->directories->settle_count ||
                  uvzk__is_just_seen(contender);
 
-    if (!contender->claim->persistent && !uvzk__prover_grants(session)) {
+    if (!contender->claim->persistent && !uvzk__may_be_granted(session)) {
         uvzk__contender_request_proof(contender);
     } else if (shown) {
         uvzk__contender_grant(contender);

@@ -19,7 +19,7 @@
 #include "directory/watermark_watch.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "proof/prover.h"
+#include "proof/validity.h"
 #include "recipes/direct_lease.h"
 #include "recipes/lease_batch.h"
 #include "recipes/lease_offers.h"
@@ -37,9 +37,11 @@ static struct uvzk__lease_request *request_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------- counting */
 
-/* Whether all of its leases exist, they can be counted now, and they have not been
- * counted yet, or only with a greater maximum than the current one. They can be counted
- * if the view is from a listing that was sent after their creates. */
+/* [P1] A lease counts only by a listing that was sent after its create, so two clients
+ * that create at once see each other. Whether all of its leases exist, they can be
+ * counted now, and they have not been counted yet, or only with a greater maximum than
+ * the current one. They can be counted if the view is from a listing that was sent after
+ * their creates. */
 static bool needs_count(const struct uvzk__lease_request *request)
 {
     return !uvzk__claim_is_given_up(request->claim) &&
@@ -198,7 +200,7 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
 static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
 {
     struct uvzk__session *session = request->claim->session;
-    bool proved = uvzk__prover_grants(session);
+    bool proved = uvzk__may_be_granted(session);
     bool seen = just_seen(request), early = may_grant_early(request);
 
     if (proved && first && (seen || early)) {

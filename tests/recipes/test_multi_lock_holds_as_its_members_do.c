@@ -11,6 +11,7 @@
 #include "directory/contender.h"
 #include "engine/session.h"
 #include "proof/prover.h"
+#include "proof/validity.h"
 
 #define LATENCY 2U
 #define MEMBERS 2
@@ -104,7 +105,7 @@ static void its_home_has_no_room(void **state)
         world_run_for(&world, WORLD_TIMEOUT_MS / 2);
         assert_true(uvzk_hold_is_valid(&hold.request));
         assert_int_equal(uvzk_hold_valid_until(&hold.request),
-                         uvzk__prover_valid_until(client_inside()->sessions[1]));
+                         uvzk__validity_end(client_inside()->sessions[1]));
     }
     hold_verify(&hold, 1000, 0);
     assert_true(sim_expire(a.ports[0])); /* the home's end is not the members' */
@@ -179,7 +180,7 @@ static void the_first_of_them_to_end(void **state)
     hold_await(&hold, PATIENCE_MS);
     world_run_for(&world, 3ULL * WORLD_TIMEOUT_MS);
     assert_int_equal(uvzk_hold_valid_until(&hold.request),
-                     uvzk__prover_valid_until(a.client.impl));
+                     uvzk__validity_end(a.client.impl));
     sim_disconnect(a.port, SIM_RESET, 3ULL * WORLD_TIMEOUT_MS / 2);
     hold_await_lost(&hold, WORLD_TIMEOUT_MS, UVZK_EPROOF);
     world_run_for(&world, 3ULL * WORLD_TIMEOUT_MS);

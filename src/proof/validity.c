@@ -1,0 +1,32 @@
+#include "proof/validity.h"
+
+#include "engine/turn.h"
+#include "proof/prover.h"
+
+/* [P2] A shorter session timeout counts as soon as the C client's thread knows it, even if
+ * the loop is late (port.h, 12). */
+uint64_t uvzk__validity_end(const struct uvzk__session *session)
+{
+    return uvzk__proof_valid_until_given(uvzk__prover_proof(session),
+                                         uvzk__port_least_timeout(session->port));
+}
+
+bool uvzk__validity_lasts(struct uvzk__session *session, uint64_t end_ms)
+{
+    return end_ms > uvzk__now(session);
+}
+
+bool uvzk__is_valid(struct uvzk__session *session)
+{
+    return uvzk__validity_lasts(session, uvzk__validity_end(session));
+}
+
+bool uvzk__may_be_granted(struct uvzk__session *session)
+{
+    return uvzk__proof_grants(uvzk__prover_proof(session), uvzk__now(session));
+}
+
+bool uvzk__can_ever_be_granted(const struct uvzk__session *session)
+{
+    return uvzk__proof_possible(uvzk__prover_proof(session));
+}
