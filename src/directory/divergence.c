@@ -164,23 +164,24 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 /* size: of the path, with its NUL. NULL: out of memory, or nothing may be sent. The new
  * query is in ASKING. */
-static struct divergence_query *new_query(struct uvzk__session *session, size_t size)
+static struct divergence_query *new_query(struct uvzk__queue *queue, size_t size)
 {
     struct divergence_query *query = NULL;
 
-    if (uvzk__may_send(session)) {
+    if (uvzk__may_send(queue->session)) {
         query = uvzk__calloc(1, sizeof(*query) + size);
     }
     if (query != NULL) {
-        query->session = session;
+        query->session = queue->session;
+        query->directory_order = (uint8_t)queue->kind->directory_order;
     }
     return query;
 }
 
-void uvzk__divergence_look(struct uvzk__session *session, const char *path, int64_t czxid)
+void uvzk__divergence_look(struct uvzk__queue *queue, const char *path, int64_t czxid)
 {
     size_t size = strlen(path) + 1;
-    struct divergence_query *query = new_query(session, size);
+    struct divergence_query *query = new_query(queue, size);
 
     if (query != NULL) {
         memcpy(query->path, path, size);
@@ -193,10 +194,9 @@ void uvzk__divergence_look(struct uvzk__session *session, const char *path, int6
 void uvzk__divergence_ask(struct uvzk__queue *queue, const char *name)
 {
     struct divergence_query *query =
-        new_query(queue->session, uvzk__path_join_into(NULL, queue->path->text, name));
+        new_query(queue, uvzk__path_join_into(NULL, queue->path->text, name));
 
     if (query != NULL) {
-        query->directory_order = (uint8_t)queue->kind->directory_order;
         (void)uvzk__path_join_into(query->path, queue->path->text, name);
         uvzk__rpc_prepare(&query->rpc, UVZK__RPC_EXISTS, query->path, stat_replied);
         uvzk__submit(queue->session, &query->rpc);

@@ -24,7 +24,6 @@
 
 #include "base/machine.h"
 
-struct uvzk__session;
 struct uvzk__queue;
 
 enum uvzk__divergence_step {
@@ -35,10 +34,10 @@ enum uvzk__divergence_step {
 
 extern const struct uvzk__machine uvzk__divergence_machine;
 
-/* Call it in the reply that says, according to the quorum, that this znode does not
- * exist. Checks whether this server still shows it. Does nothing if there is no memory or
+/* Call it in the reply that says, according to the quorum, that this znode of the
+ * directory does not exist. Checks whether this server still shows it. Does nothing if there is no memory or
  * nothing may be sent. path is copied. */
-void uvzk__divergence_look(struct uvzk__session *, const char *path, int64_t czxid);
+void uvzk__divergence_look(struct uvzk__queue *, const char *path, int64_t czxid);
 
 /* The child with this name has blocked a contender for a session timeout, or may be an
  * orphan. Checks whether the child exists according to the quorum, and whether it is an

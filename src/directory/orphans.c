@@ -174,5 +174,6 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
     if (session->observer != NULL && uvzk__node_is_deleted(&orphan->node)) {
         uvzk__count_orphan(session->observer);
     }
-    uvzk__divergence_look(session, orphan->path, uvzk__node_place(&orphan->node).czxid);
+    uvzk__divergence_look(orphan->queue, orphan->path,
+                          uvzk__node_place(&orphan->node).czxid);
 }

@@ -156,6 +156,26 @@ static void where_there_is_no_other_nobody_is_stuck(uint64_t seed, void *const *
     world_release_and_end(&world);
 }
 
+/* So it is in the directory of a read-write lock. */
+static void nor_where_readers_may_stand(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    process_make_rwlock(&a, OTHER_PATH);
+    sim_connect_to(a.port, follower);
+    for (unsigned i = 0; i < 4; i++) {
+        hold_begin_on(&second, &a, &a.rwlock.write, 1, UVZK_WAIT_FOREVER);
+        assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
+        assert_int_equal(second.status, 0);
+        world_run_for(&world, 500);
+        sim_miss_deletes(world.sim, follower, i == 0);
+        hold_give_back(&second);
+        world_run_for(&world, 500);
+    }
+    assert_int_equal(sim_server_of(a.port), follower);
+    world_release_and_end(&world);
+}
+
 /* It leads, and the znode is back for all: only its owner's client can know, and deletes it
  * again. */
 static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *state)
@@ -454,6 +474,7 @@ int main(void)
         WORLD_SCENARIO(one_that_shows_anothers_is_left, 1, SEEDS),
         WORLD_SCENARIO(holds_stay, 1, SEEDS),
         WORLD_SCENARIO(where_there_is_no_other_nobody_is_stuck, 1, SEEDS),
+        WORLD_SCENARIO(nor_where_readers_may_stand, 1, SEEDS),
         WORLD_SCENARIO(what_is_back_for_all_is_deleted_again, 1, SEEDS),
         WORLD_SCENARIO(what_is_back_behind_others_is_deleted, 1, SEEDS),
         WORLD_SCENARIO(who_only_lags_is_not_left, 1, SEEDS),
