@@ -237,6 +237,14 @@ static void reopen_due(struct uvzk__timer *timer)
     uvzk__open(UVZK__CONTAINER_OF(timer, struct uvzk__lifecycle, reopen_timer)->session);
 }
 
+/* A hold by a persistent znode does not depend on the session. */
+static void end_pending(struct uvzk__contender *contender, int code)
+{
+    if (!contender->held) {
+        uvzk__contender_end(contender, code);
+    }
+}
+
 /* The port could not be opened, for example because no host name resolves. Attempts go on
  * for ever. But when the retry policy is used up, pending acquires and sets end, and the
  * count starts again. */
@@ -255,7 +263,7 @@ static void open_failed(struct uvzk__session *session, int status)
                            now - session->lifecycle->open_since_ms, random, &sleep_ms)) {
         session->lifecycle->open_attempts = 0;
         sleep_ms = session->retry.base_ms;
-        uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECONNLOSS);
+        uvzk__for_each_contender(session, end_pending, UVZK_ECONNLOSS);
         uvzk__node_caches_unreachable(session, UVZK_ENOTSENT);
     }
     /* At least 1 ms, so that the loop is not kept busy by attempts. */

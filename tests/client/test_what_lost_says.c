@@ -137,10 +137,9 @@ static void other_sessions_hold_on(void **state)
     world_release_and_end(&world);
 }
 
-static void persistent_znodes_stay(void **state)
+static void begin_persistent(void)
 {
     uvzk_lock_driver_t driver;
-    (void)state;
 
     begin(1, UVZK_PROOF_QUORUM);
     a.persistent = true;
@@ -149,11 +148,38 @@ static void persistent_znodes_stay(void **state)
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
     assert_int_equal(uvzk_driver_lock_init(&a.client, &locks[0], "/l/d", &driver), 0);
     hold_take_on(&holds[0], &a, &locks[0], 1);
+}
+
+static void persistent_znodes_stay(void **state)
+{
+    (void)state;
+    begin_persistent();
     take(1, "/l/e");
     expires();
     assert_true(world_await(&world, &lost.told, WORLD_TIMEOUT_MS));
     assert_true(lost.valid[0] && !lost.valid[1]);
     world_run_for(&world, 3ULL * WORLD_TIMEOUT_MS);
+    assert_true(hold_holds(&holds[0]) && uvzk_hold_is_valid(&holds[0].request));
+    world_release_and_end(&world);
+}
+
+/* The next session cannot be opened, as no name resolves, until the retry policy is used
+ * up: what waits is told, what is held stays. */
+static void persistent_znodes_stay_without_a_session(void **state)
+{
+    (void)state;
+    begin_persistent();
+    sim_fail_open(a.port, UV_EAI_NONAME);
+    expires();
+    assert_true(world_await(&world, &lost.told, WORLD_TIMEOUT_MS));
+    assert_int_equal(uvzk_mutex_init(&a.client, &locks[1], "/l/e"), 0);
+    hold_begin_on(&holds[1], &a, &locks[1], 1, UVZK_WAIT_FOREVER);
+    for (unsigned i = 0; i < 1000 && !holds[1].answered; i++) {
+        sim_fail_open(a.port, UV_EAI_NONAME);
+        world_run_for(&world, 100);
+    }
+    assert_int_equal(holds[1].answered, 1);
+    assert_int_equal(holds[1].status, UVZK_ECONNLOSS);
     assert_true(hold_holds(&holds[0]) && uvzk_hold_is_valid(&holds[0].request));
     world_release_and_end(&world);
 }
@@ -164,6 +190,7 @@ int main(void)
         cmocka_unit_test(no_hold_is_valid),
         cmocka_unit_test(other_sessions_hold_on),
         cmocka_unit_test(persistent_znodes_stay),
+        cmocka_unit_test(persistent_znodes_stay_without_a_session),
     };
 
     return cmocka_run_group_tests_name("what LOST says", tests, NULL, NULL);
