@@ -18,9 +18,12 @@ uint64_t argument_milliseconds(const char *option, const char *text)
     char *end;
     double seconds = strtod(text, &end);
 
+    /* strtod also accepts "nan", for which every comparison is false. */
     if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= DAY_S)) {
         argument_wrong(option, text, "a time in seconds, at most a day");
     }
+    /* Rounds up: less than 1 ms must not become 0, which means "do not wait" or "for
+     * ever". */
     uint64_t milliseconds = (uint64_t)(seconds * 1000);
     return milliseconds + ((double)milliseconds < seconds * 1000);
 }
@@ -32,6 +35,7 @@ uint64_t argument_number(const char *option, const char *text, uint64_t low,
 
     errno = 0;
     uint64_t number = strtoull(text, &end, 10);
+    /* strtoull also accepts spaces and a sign before the digits. */
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number < low ||
         number > high) {
         snprintf(wanted, sizeof(wanted), "a number from %llu to %llu",

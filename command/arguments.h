@@ -1,17 +1,19 @@
-/* Words of the command line. Each ends the process with a sentence if it is none such. */
+/* Parses the words of a command line. If a word is not valid, these functions print what
+ * was expected and exit with EX_USAGE. */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
 
 #include <stdint.h>
 
-/* Seconds, a fraction allowed, at most a day; as milliseconds. */
+/* Parses a time in seconds, from 0 to a day; a fraction is allowed. Returns it in ms,
+ * rounded up. option: the option's name, for the message. */
 uint64_t argument_milliseconds(const char *option, const char *text);
 
-/* A whole number in [low, high]. */
+/* Parses a decimal number from low to high, and returns it. */
 uint64_t argument_number(const char *option, const char *text, uint64_t low,
                          uint64_t high);
 
-/* Ends the process: how it is to be used. */
+/* Prints that `wanted` was expected instead of `text`, and exits with EX_USAGE. */
 _Noreturn void argument_wrong(const char *option, const char *text, const char *wanted);
 
 #endif

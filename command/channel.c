@@ -7,6 +7,7 @@
 
 int channel_open(int ends[2])
 {
+    /* SOCK_SEQPACKET keeps messages apart, and reports the end as an empty read. */
     int kind = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
     return socketpair(AF_UNIX, kind, 0, ends) == 0 ? 0 : -errno;
@@ -40,6 +41,7 @@ int channel_receive(int end, struct message *message)
     if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return 0;
     }
+    /* 0 is the end of the channel. A message has at least the NUL of its text. */
     if (length <= (ssize_t)offsetof(struct message, text)) {
         return -1;
     }

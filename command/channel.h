@@ -1,7 +1,8 @@
-/* What the holder of the lock and the supervisor of CMD tell each other: whole
- * messages on a socket pair, whose end is the other one's death. What must never be
- * late, until when the hold is valid, is no message: it stands in memory that both
- * share (supervisor.h). */
+/* The socket pair on which the holder process and the supervisor of `uvzk lock` exchange
+ * messages. If one of the two processes dies, the other reads the end of the channel.
+ *
+ * The end of the hold's validity is not sent as a message, because a message may be read
+ * late. It is in a memory page that both processes share (supervisor.h). */
 #ifndef CHANNEL_H
 #define CHANNEL_H
 
@@ -9,22 +10,24 @@
 #include <stdint.h>
 
 enum message_kind {
-    /* to the supervisor */
-    MESSAGE_START,    /* run CMD; number: the fencing token, flags: the session's length
-                         in ms, text: the hold's znode */
-    MESSAGE_SIGNAL,   /* for CMD; number: which */
-    MESSAGE_CONTINUE, /* CMD was stopped with its holder, which goes on */
-    MESSAGE_REVOKE,   /* somebody wants the lock: SIGTERM, without consequences */
-    MESSAGE_LOST,
-    /* to the holder */
-    MESSAGE_NOT_STARTED, /* number: errno */
-    MESSAGE_STOPPED,     /* CMD was stopped at the terminal */
-    MESSAGE_ENDED        /* number: as waitpid() has it; flags: ENDED_... */
+    /* From the holder to the supervisor. */
+    MESSAGE_START,    /* run CMD; number: the fencing token, flags: the session timeout
+                         in ms, text: the path of the hold's znode */
+    MESSAGE_SIGNAL,   /* send a signal to CMD; number: the signal */
+    MESSAGE_CONTINUE, /* the holder was stopped and continues: continue CMD */
+    MESSAGE_REVOKE,   /* another client asks for the lock: send SIGTERM to CMD, and no
+                         SIGKILL later */
+    MESSAGE_LOST,     /* the lock is lost: do what --on-lost says */
+    /* From the supervisor to the holder. */
+    MESSAGE_NOT_STARTED, /* CMD could not be run; number: errno */
+    MESSAGE_STOPPED,     /* the shell's job must stop, because CMD has stopped */
+    MESSAGE_ENDED        /* CMD has ended; number: the status of waitpid(); flags:
+                            ENDED_... */
 };
 
-#define ENDED_BY_US 1U       /* it was made to end */
-#define ENDED_IN_FRONT 2U    /* it had the terminal */
-#define ENDED_NEVER_BEGUN 4U /* the lock was lost before CMD ran */
+#define ENDED_BY_US 1U       /* the supervisor sent SIGTERM or SIGKILL to end CMD */
+#define ENDED_IN_FRONT 2U    /* CMD had the terminal when it ended */
+#define ENDED_NEVER_BEGUN 4U /* CMD was not run: too little validity was left */
 
 #define MESSAGE_TEXT_MAX 4096
 
@@ -32,17 +35,20 @@ struct message {
     uint32_t kind; /* enum message_kind */
     uint32_t flags;
     int64_t number;
-    char text[MESSAGE_TEXT_MAX]; /* terminated; only so much of it is sent */
+    char text[MESSAGE_TEXT_MAX]; /* sent up to its NUL */
 };
 
-/* Both ends, which do not block and are closed on exec. 0 or -errno. */
+/* Opens both ends. They do not block and are closed on exec. Returns 0 or -errno. */
 int channel_open(int ends[2]);
 
-/* false: nobody listens, or is stopped and has not listened for long. */
+/* Send a message. The second function sends one without flags and text. Return false if
+ * the other process is gone, or if the socket's buffer is full because the other process
+ * has read nothing for long. */
 bool channel_send(int end, const struct message *);
 bool channel_send_number(int end, enum message_kind, int64_t number);
 
-/* 1: a message. 0: none for now. -1: the other one is gone. */
+/* Returns 1 if a message was received, 0 if there is none now, and -1 if the other
+ * process is gone. */
 int channel_receive(int end, struct message *);
 
 #endif

@@ -22,7 +22,8 @@ static int set_environment(const struct child_command_options *options)
     return 0;
 }
 
-/* Between fork and exec. Whatever was ignored when we were started stays so. */
+/* Runs in the child between fork and exec. Signals that were ignored when uvzk was
+ * started are ignored in CMD too, because the supervisor changes no signal handler. */
 static void become(const struct child_command_options *options, pid_t supervisor,
                    int report)
 {
@@ -30,10 +31,13 @@ static void become(const struct child_command_options *options, pid_t supervisor
     int error;
 
     setpgid(0, 0);
+    /* If the supervisor is killed, the kernel kills CMD. A supervisor that died before
+     * this call does not count, so the parent is compared afterwards. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) {
-        _exit(EXIT_FAILURE); /* it died before that was set */
+        _exit(EXIT_FAILURE);
     }
+    /* The supervisor gives the terminal too, but CMD may read from it before that. */
     if (terminal_is_wanted_at_once(&terminal)) {
         terminal_give(&terminal, getpid());
     }
@@ -44,6 +48,7 @@ static void become(const struct child_command_options *options, pid_t supervisor
         error = errno;
     }
     terminal_take_back(&terminal);
+    /* If this write fails, the parent takes CMD for started, and waits for it. */
     ssize_t told = write(report, &error, sizeof(error));
     (void)told;
     _exit(EXIT_FAILURE);
@@ -54,6 +59,7 @@ pid_t child_command_run(const struct child_command_options *options)
     int report[2], error = 0;
     pid_t supervisor = getpid();
 
+    /* A successful exec closes the pipe. A failed exec writes its errno into it. */
     if (pipe2(report, O_CLOEXEC) != 0) {
         return -errno;
     }
@@ -64,7 +70,7 @@ pid_t child_command_run(const struct child_command_options *options)
     error = pid < 0 ? errno : 0;
     close(report[1]);
     if (pid > 0) {
-        setpgid(pid, pid); /* whoever of us is first */
+        setpgid(pid, pid); /* also done by the child: either may run first */
         ssize_t length;
         do {
             length = read(report[0], &error, sizeof(error));

@@ -1,4 +1,4 @@
-/* CMD as a process: run, waited for, signalled. */
+/* Runs CMD, the command of `uvzk lock`, as a child process of the supervisor. */
 #ifndef CHILD_COMMAND_H
 #define CHILD_COMMAND_H
 
@@ -10,16 +10,19 @@
 #include "terminal.h"
 
 struct child_command_options {
-    char **command;
-    const char *path; /* UVZK_PATH */
-    const char *node; /* UVZK_NODE */
-    int64_t token;    /* UVZK_TOKEN */
+    char **command;   /* for execvp(), with a NULL at the end */
+    const char *path; /* of the lock, for UVZK_PATH */
+    const char *node; /* path of the hold's znode, for UVZK_NODE */
+    int64_t token;    /* fencing token, for UVZK_TOKEN */
+    /* The signal mask for CMD. The supervisor itself has all signals blocked. */
     const sigset_t *mask;
     const struct terminal *terminal;
 };
 
-/* Runs it as the leader of a new process group, and waits until it has become CMD. Its
- * process id, or -errno. */
+/* Forks, makes the child the leader of a new process group, and waits until the child
+ * has executed CMD. Returns the process id of CMD, or -errno if CMD could not be run;
+ * then no child is left. All signals must be blocked, and the caller must have one
+ * thread. */
 pid_t child_command_run(const struct child_command_options *);
 
 #endif

@@ -8,7 +8,7 @@ static uint64_t bit(size_t server)
     return (uint64_t)1 << server;
 }
 
-/* ------------------------------------------------------------------ one look */
+/* --------------------------------------------------------------- one reading */
 
 static int by_name(const void *left, const void *right)
 {
@@ -35,7 +35,7 @@ bool reading_add(struct reading *reading, const char *node, int64_t czxid,
     return copy != NULL;
 }
 
-/* Who is granted leases at that very moment may have been listed twice. */
+/* Sorts the znodes for find() and same(), and drops those that were added twice. */
 void reading_end(struct reading *reading)
 {
     size_t kept = 0;
@@ -70,7 +70,7 @@ static bool same(const struct reading *one, const struct reading *other)
     return equal;
 }
 
-/* ------------------------------------------------------------------ all of them */
+/* --------------------------------------------------------------- all servers */
 
 bool comparison_is_equal(const struct comparison *comparison)
 {
@@ -89,6 +89,8 @@ bool comparison_is_equal(const struct comparison *comparison)
     return true;
 }
 
+/* Returns the servers that answered in pass `look`, counted from 0, and show the znode,
+ * or do not show it. */
 static uint64_t who(const struct comparison *comparison, size_t look,
                     const struct sighting *znode, bool shows)
 {
@@ -103,6 +105,7 @@ static uint64_t who(const struct comparison *comparison, size_t look,
     return servers;
 }
 
+/* Several servers may show the znode in pass 3. It is one difference. */
 static bool is_known(const struct comparison *comparison, const struct sighting *znode)
 {
     for (size_t i = 0; i < comparison->count; i++) {
@@ -125,6 +128,8 @@ static bool add(struct comparison *comparison, const struct difference *differen
     return more != NULL;
 }
 
+/* Adds a difference if the server also showed the znode in pass 1 and another server did
+ * not show it in pass 2. znode: in the server's reading of pass 3. */
 static bool compare_server(struct comparison *comparison, size_t server,
                            const struct sighting *znode)
 {
@@ -151,9 +156,11 @@ bool comparison_find(struct comparison *comparison)
     return true;
 }
 
-/* It alone shows a znode, or it alone does not; of two servers nobody can tell. */
+/* Returns the bit of the server that alone shows the znode or alone does not show it. If
+ * one server shows it and one does not, either may be the outlier: returns 0. */
 static uint64_t outlier_in(const struct difference *difference)
 {
+    /* Neither is 0. x & (x - 1) is 0 if x has one bit. */
     uint64_t shown = difference->shown_by, not_shown = difference->not_by;
     bool shows_alone = (shown & (shown - 1)) == 0;
     bool lacks_alone = (not_shown & (not_shown - 1)) == 0;

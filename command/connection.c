@@ -1,3 +1,6 @@
+/* The session of a subcommand. It starts one uvzk client and reports the first
+ * connection, or that there was none in time, once through connection_cb. After that the
+ * client reconnects by itself, and this file only prints that with --verbose. */
 #include "connection.h"
 
 #include <stdio.h>
@@ -59,7 +62,9 @@ bool connection_option(struct connection_options *options, int option,
     }
 }
 
-/* Not from the command line, which everybody can read. 0, or an exit code. */
+/* Reads "SCHEME:CREDENTIAL" from the first line of the file. There is no option for the
+ * credential itself, because every user of the machine can read command lines. Returns
+ * EX_OK, or an exit code. client->auth points into connection->auth. */
 static int read_auth(struct connection *connection, uvzk_client_options_t *client)
 {
     const char *name = connection->options->auth_file;
@@ -85,6 +90,7 @@ static int read_auth(struct connection *connection, uvzk_client_options_t *clien
     return EX_OK;
 }
 
+/* Only the first call has an effect: the connection may come after the time-out. */
 static void tell(struct connection *connection, int status)
 {
     if (!connection->told) {
@@ -191,6 +197,6 @@ void connection_close(struct connection *connection, uv_close_cb cb)
 {
     connection->closed_cb = cb;
     if (uvzk_client_close(&connection->client, client_closed) < 0) {
-        client_closed(&connection->client); /* there is none */
+        client_closed(&connection->client); /* the client was never initialised */
     }
 }

@@ -1,5 +1,5 @@
-/* The ZooKeeper session of one run: what the command line says of it, and the wait for its
- * first connection. */
+/* The ZooKeeper session of one run of the command: its options on the command line, and
+ * the wait for its first connection. Every subcommand uses this file. */
 #ifndef CONNECTION_H
 #define CONNECTION_H
 
@@ -11,16 +11,19 @@
 #include <uvzk.h>
 
 struct connection_options {
-    const char *hosts; /* NULL: as ZOOKEEPER_HOSTS has it */
-    const char *ns;
-    const char *auth_file;
-    uint64_t session_ms;
-    uint64_t tick_ms;
-    uint64_t connect_timeout_ms; /* for the first connection; 0: without end */
+    /* NULL: not given. subcommand_needs_hosts then sets it from ZOOKEEPER_HOSTS. */
+    const char *hosts;
+    const char *ns;              /* the namespace, without "/"; NULL: none */
+    const char *auth_file;       /* NULL: no credentials */
+    uint64_t session_ms;         /* the session timeout to request */
+    uint64_t tick_ms;            /* upper bound of the servers' tickTime */
+    uint64_t connect_timeout_ms; /* for the first connection; 0: no limit */
     bool verbose;
 };
 
-/* Of getopt_long: for each subcommand's table, with the help that goes with them. */
+/* The options for getopt_long. Each subcommand puts them into its table, and prints
+ * connection_help after its own help. The numbers between FIRST and LAST are reserved
+ * for these options. */
 enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
 #define CONNECTION_SHORT_OPTIONS "H:v"
 #define CONNECTION_LONG_OPTIONS                                                    \
@@ -35,33 +38,39 @@ enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
     }
 extern const char connection_help[];
 
+/* Sets the defaults. */
 void connection_options_init(struct connection_options *);
 
-/* Whether the option is one of these; then it is taken, or the process ends with a
- * sentence about its argument. */
+/* Whether `option`, a result of getopt_long, is one of the options above. If it is, its
+ * value is stored. If the argument is not valid, the process exits with EX_USAGE. The
+ * argument must outlive the options. */
 bool connection_option(struct connection_options *, int option, const char *argument);
 
 struct connection;
-/* Once: 0, connected for the first time; or why it never will be, which has been said. */
+/* Called at most once. status 0: the first connection exists. UVZK_ENOTSENT: there was
+ * no connection within connect_timeout_ms; the reason has been printed. */
 typedef void (*connection_cb)(struct connection *, int status);
 
 struct connection {
     uvzk_client_t client;
-    uv_timer_t connect_timer;
+    uv_timer_t connect_timer; /* until the first connection */
     const struct connection_options *options;
-    char *auth;
-    bool told; /* cb was called */
+    char *auth; /* owned: the line of the auth file; NULL: none */
+    bool told;  /* cb was called */
     connection_cb cb;
     uv_close_cb closed_cb;
     void *data; /* the user's */
 };
 
-/* 0, or an exit code; what is wrong has been said. node_data: of the znodes that are
- * made; NULL: the client's own address. */
+/* Starts a session. Returns 0, or an exit code after it has printed what is wrong. In
+ * both cases connection_close must be called. The struct must be zeroed, but for `data`.
+ * The options must outlive it. node_data: the data of the znodes that are created; NULL:
+ * uvzk's default, the client's own address. */
 int connection_open(struct connection *, uv_loop_t *, const struct connection_options *,
                     const char *node_data, connection_cb cb);
 
-/* Ends the session. cb, as uv_close calls it for the timer, comes last; may be NULL. */
+/* Ends the session. cb is called last, by uv_close with the connect timer as its handle;
+ * cb may be NULL. */
 void connection_close(struct connection *, uv_close_cb cb);
 
 #endif

@@ -10,8 +10,8 @@
 
 struct process {
     pid_t pid, parent, group;
-    unsigned long long birth;
-    bool alive, ours;
+    unsigned long long birth; /* clock ticks since the boot */
+    bool alive, ours;         /* not a zombie; a descendant, set by mark() */
 };
 
 struct processes {
@@ -24,8 +24,9 @@ bool descendants_adopt(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0;
 }
 
-/* /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...", and the name may hold anything. The
- * birth is the 22nd field. */
+/* Reads /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name may contain spaces
+ * and parentheses, so the fields are read from behind the last ")". The start time is
+ * the 22nd field. */
 static bool read_process(pid_t pid, struct process *out)
 {
     char path[64], text[1024];
@@ -66,7 +67,7 @@ static void add(struct processes *processes, const struct process *process)
         size_t room = processes->room * 2 + 64;
         struct process *more = realloc(processes->list, room * sizeof(*more));
         if (more == NULL) {
-            return; /* those that are known are signalled; the caller comes again */
+            return; /* the processes that are listed already still get the signal */
         }
         processes->list = more;
         processes->room = room;
@@ -101,8 +102,8 @@ static bool is_ours(const struct processes *processes, pid_t pid)
     return false;
 }
 
-/* Marks children of the marked until nobody is new: a child may be listed before its
- * parent. */
+/* Marks the descendants of this process. Repeats until no process is marked any more,
+ * because a child may be listed before its parent. */
 static void mark(struct processes *processes)
 {
     pid_t self = getpid();
@@ -126,6 +127,7 @@ size_t descendants_signal(pid_t group, unsigned long long since, int signal_numb
     struct processes processes = {0};
     size_t alive = 0;
 
+    /* One call reaches the whole group, also a member that is started at this moment. */
     if (group > 0) {
         kill(-group, signal_number);
     }

@@ -1,6 +1,7 @@
-/* All that a process has started, directly or not, whatever groups and sessions it has
- * made for itself. Whoever's parent dies is adopted by the nearest ancestor that has
- * asked for that (PR_SET_CHILD_SUBREAPER), so nobody gets away from below it. */
+/* The descendants of the calling process: all processes that it has started, directly or
+ * indirectly, whatever process groups and sessions they have created. They are found in
+ * /proc. If a parent dies, its children are adopted by the nearest ancestor that has set
+ * PR_SET_CHILD_SUBREAPER, so no descendant can leave the tree below that ancestor. */
 #ifndef DESCENDANTS_H
 #define DESCENDANTS_H
 
@@ -8,16 +9,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The caller becomes such an ancestor. */
+/* Makes the caller such an ancestor. Returns false if the kernel refuses. */
 bool descendants_adopt(void);
 
-/* When a process was started, in the kernel's ticks since it was booted; 0 if there is no
+/* Returns when a process was started, in clock ticks since the boot; 0 if there is no
  * such process. */
 unsigned long long descendants_start_time(pid_t);
 
-/* Sends the signal to all of the caller's descendants that are alive and not born before
- * `since`: at once to those in this group (0: none), one by one to the others. How many
- * there were. */
+/* Sends the signal to the process group `group` (0: none), and to each living descendant
+ * outside that group that was started at `since` or later. Returns how many living
+ * descendants were started at `since` or later, in the group or not. A descendant that
+ * is started during the call may be missed. */
 size_t descendants_signal(pid_t group, unsigned long long since, int signal_number);
 
 #endif

@@ -1,3 +1,10 @@
+/* Reads a lock through each server of the list, in up to three passes, and prints the
+ * comparison (uvzk status --each-server; called by status.c).
+ *
+ * In one pass all servers are read at the same time, each in a ZooKeeper session of its
+ * own whose list of servers has only this server. uv_run returns when all these sessions
+ * are closed, so the next pass begins with new connections. comparison.h says what the
+ * passes prove. If all servers show the same in pass 1, there are no other passes. */
 #include "each_server.h"
 
 #include <inttypes.h>
@@ -13,15 +20,15 @@
 
 struct survey;
 
-/* One server, asked once. */
+/* One reading of one server: a session, and one participant list. */
 struct look {
     struct survey *each_server;
-    struct reading *reading;
-    struct connection_options options;
+    struct reading *reading;           /* the result, in each_server->comparison */
+    struct connection_options options; /* the user's, with this server as hosts */
     struct connection connection;
     struct participant_list participant_list;
-    char hosts[512];
-    bool closing;
+    char hosts[512]; /* "address:port/chroot" */
+    bool closing;    /* the session is being closed: the reading is over */
 };
 
 struct survey {
@@ -29,8 +36,8 @@ struct survey {
     uv_loop_t loop;
     struct server_list servers;
     struct comparison comparison;
-    struct look looks[SERVER_LIST_MAX];
-    int failed; /* an exit code */
+    struct look looks[SERVER_LIST_MAX]; /* of the current pass, one for each server */
+    int failed;                         /* an exit code; EX_OK: nothing has failed */
 };
 
 _Static_assert(SERVER_LIST_MAX == COMPARISON_SERVERS, "each has a bit");
@@ -45,6 +52,7 @@ static void end_look(struct look *look)
     }
 }
 
+/* Copies the participants into the reading. */
 static void keep(struct look *look)
 {
     const struct participant_list *participant_list = &look->participant_list;
@@ -62,7 +70,9 @@ static void keep(struct look *look)
     }
 }
 
-/* Of one server that is out of reach; all others are the same at each. */
+/* Prints why a server could not be read. EX_UNAVAILABLE concerns this server only. Any
+ * other failure, such as missing credentials, would be the same at each server, and ends
+ * the run. */
 static void complain(const struct look *look, int status)
 {
     fprintf(stderr, "uvzk: %s: the lock cannot be listed: %s\n", look->hosts,
@@ -76,6 +86,7 @@ static void on_participant_list(struct participant_list *participant_list, int s
 {
     struct look *look = participant_list->data;
 
+    /* Closing the session also ends the request. */
     if (look->closing) {
         return;
     }
@@ -101,11 +112,13 @@ static void on_connected(struct connection *connection, int status)
             complain(look, status);
         }
     }
+    /* connection.c has printed why there was no connection. */
     if (status < 0) {
         end_look(look);
     }
 }
 
+/* at: the pass, counted from 0. */
 static void begin_look(struct survey *each_server, size_t server, size_t at)
 {
     struct look *look = &each_server->looks[server];
@@ -126,10 +139,10 @@ static void begin_look(struct survey *each_server, size_t server, size_t at)
     }
 }
 
-/* ----------------------------------------------------------------- all of them */
+/* ----------------------------------------------------------------- all servers */
 
-/* Through all at the same time, each in a session of its own; returns when all have been
- * heard, and nothing of them is left. */
+/* Makes one pass: reads all servers at the same time. Returns when each has answered or
+ * failed, and all sessions are closed. */
 static void look_through_all(struct survey *each_server, size_t at)
 {
     for (size_t i = 0; i < each_server->servers.count; i++) {
@@ -151,7 +164,8 @@ static bool all_have_told(const struct survey *each_server, size_t at)
     return true;
 }
 
-/* Whether all were asked all that there is to ask. */
+/* Makes the passes that are needed, and finds the differences. Returns whether every
+ * server answered in each of these passes. */
 static bool compare(struct survey *each_server)
 {
     each_server->comparison.servers = each_server->servers.count;
@@ -170,8 +184,10 @@ static bool compare(struct survey *each_server)
     return complete;
 }
 
-/* ---------------------------------------------------------------------- told */
+/* ------------------------------------------------------------------ printing */
 
+/* Prints the addresses of the servers whose bits are set in `which`, separated by
+ * commas. quote: what is printed before and after each. */
 static void print_servers(FILE *out, const struct survey *each_server, uint64_t which,
                           const char *quote)
 {
@@ -186,6 +202,7 @@ static void print_servers(FILE *out, const struct survey *each_server, uint64_t 
     }
 }
 
+/* told: the servers that answered. */
 static void print_json(const struct survey *each_server, uint64_t told)
 {
     const struct comparison *comparison = &each_server->comparison;
@@ -256,6 +273,7 @@ static void print_text(const struct survey *each_server, uint64_t told)
     }
 }
 
+/* Returns the servers that answered in pass 1, one bit each. */
 static uint64_t those_that_told(const struct survey *each_server)
 {
     uint64_t told = 0;
@@ -266,6 +284,7 @@ static uint64_t those_that_told(const struct survey *each_server)
     return told;
 }
 
+/* Prints the result and returns the exit status. */
 static int tell(const struct survey *each_server, bool complete)
 {
     uint64_t told = those_that_told(each_server);
@@ -288,7 +307,7 @@ int each_server_run(const struct query_options *options)
     if (each_server == NULL) {
         return EX_OSERR;
     }
-    signal(SIGPIPE, SIG_DFL); /* as for any program that prints */
+    signal(SIGPIPE, SIG_DFL); /* a closed pipe at stdout ends the program silently */
     uv_loop_init(&each_server->loop);
     each_server->options = options;
     int exit_code = server_list_make(&each_server->servers, &each_server->loop,

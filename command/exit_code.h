@@ -1,17 +1,19 @@
-/* What the command's exit status says: of CMD what it was, of ourselves what sysexits.h
- * says. */
+/* The exit status of the command: the status of CMD, or, if uvzk itself fails, a code of
+ * sysexits.h. */
 #ifndef EXIT_CODE_H
 #define EXIT_CODE_H
 
 #include <sysexits.h>
 
-/* The lock was lost while CMD ran, which was ended. */
+/* The lock was lost: CMD was ended, or was not run. */
 #define EXIT_LOST EX_TEMPFAIL
 
-/* Of a failed call of uvzk's or libuv's. */
+/* Returns the exit status for an error code of uvzk or libuv; EX_OK for 0. Any other
+ * code gives EX_SOFTWARE. */
 int exit_code_of(int status);
 
-/* Of a status as waitpid() tells it: 128 and the signal's number for a signal. */
+/* Returns the exit status for a status of waitpid(): the exit status of the process, or
+ * 128 + N if signal N killed it. */
 int exit_code_of_process(int status);
 
 #endif

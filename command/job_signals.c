@@ -28,6 +28,7 @@ int job_signals_begin(struct job_signals *signals, uv_loop_t *loop, job_signals_
     int status = 0;
 
     signals->cb = cb;
+    /* A closed pipe at stderr must not end the holder before CMD. */
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; status == 0 && i < sizeof(handed_on) / sizeof(handed_on[0]); i++) {
         if (is_ignored(handed_on[i])) {
@@ -58,7 +59,7 @@ void job_signals_stop_here(struct job_signals *signals)
         }
     }
     if (handle != NULL) {
-        uv_signal_stop(handle); /* and the signal does again what it does to everybody */
+        uv_signal_stop(handle); /* restores the default action, which is to stop */
         raise(SIGTSTP);
         uv_signal_start(handle, on_signal, SIGTSTP);
     }
@@ -68,6 +69,7 @@ void job_signals_die(int signal_number, bool job)
 {
     sigset_t set;
 
+    /* The signal may be caught or blocked. */
     signal(signal_number, SIG_DFL);
     sigemptyset(&set);
     sigaddset(&set, signal_number);

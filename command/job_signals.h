@@ -1,5 +1,5 @@
-/* The signals that are handed on to CMD. What was ignored when we were started, as nohup
- * does it, is left alone. */
+/* The signals that the holder of `uvzk lock` receives and forwards to CMD. A signal that
+ * was ignored when uvzk was started, as nohup ignores SIGHUP, stays ignored. */
 #ifndef JOB_SIGNALS_H
 #define JOB_SIGNALS_H
 
@@ -15,21 +15,26 @@ typedef void (*job_signals_cb)(struct job_signals *, int signal_number);
 
 struct job_signals {
     uv_signal_t handles[JOB_SIGNALS_MAX];
-    size_t count;
+    size_t count; /* of handles: the signals that were not ignored */
     job_signals_cb cb;
     void *data; /* the user's */
 };
 
-/* 0 or libuv's code. */
+/* Starts to receive the signals; cb is called for each one. SIGPIPE is ignored from now
+ * on. Returns 0 or libuv's error code. */
 int job_signals_begin(struct job_signals *, uv_loop_t *, job_signals_cb cb);
+/* Closes the handles. cb is called once for each of them, `count` times. */
 void job_signals_end(struct job_signals *, uv_close_cb cb);
 
-/* Stops this process as the terminal's SIGTSTP would if it were not caught, and returns
- * when it goes on; at once if nobody is there to continue it (an orphaned group). */
+/* Stops this process, as SIGTSTP does in a process that does not catch it. Returns when
+ * the process is continued. Returns at once if SIGTSTP was ignored at the start, or if
+ * the process group is orphaned: no shell could continue it, so the kernel does not stop
+ * it. */
 void job_signals_stop_here(struct job_signals *);
 
-/* Dies of this signal, as whoever started us expects it of Ctrl-C; job: together with the
- * rest of the shell's job, which has not got it from the terminal. */
+/* Kills this process with the signal, so that the parent, such as a shell after Ctrl-C,
+ * sees that the signal ended it. job: also sends the signal to the rest of the shell's
+ * job, which did not receive it because CMD's process group had the terminal. */
 void job_signals_die(int signal_number, bool job);
 
 #endif

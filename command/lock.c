@@ -1,3 +1,7 @@
+/* The command line of `uvzk lock`. main.c calls subcommand_lock, which reads the options
+ * and words into a lock_request and passes it to lock_job_run. Options may stand before
+ * and after PATH. Reading stops at the first word of CMD, because the words after it
+ * belong to CMD. */
 #include "lock.h"
 
 #include <stdio.h>
@@ -10,7 +14,7 @@
 #include "lock_job.h"
 #include "subcommands.h"
 
-#define LEASES_MAX 100U /* of one hold: uvzk.h */
+#define LEASES_MAX 100U /* the limit of uvzk.h for one hold */
 
 enum {
     OPTION_LEASES = 1,
@@ -65,6 +69,7 @@ static void read_leases(struct lock_request *request, const char *text)
     unsigned leases, of;
     int length = 0;
 
+    /* %u also accepts spaces and signs. */
     if (sscanf(text, "%u/%u%n", &leases, &of, &length) != 2 || text[length] != '\0' ||
         leases == 0 || leases > LEASES_MAX || leases > of || strpbrk(text, "-+ ")) {
         argument_wrong("--leases", text, "N/OF, with N at most OF and at most 100");
@@ -88,7 +93,8 @@ static enum on_lost read_on_lost(const char *text)
     return ON_LOST_IGNORE;
 }
 
-/* Each is about what lock it is. */
+/* These three functions store the value of an option and return true, or return false if
+ * the option is not one of theirs. This one has the options that choose the lock. */
 static bool is_of_the_lock(struct lock_request *request, int option, const char *argument)
 {
     switch (option) {
@@ -115,7 +121,7 @@ static bool is_of_the_lock(struct lock_request *request, int option, const char 
     }
 }
 
-/* ... and these about the wait for it. */
+/* The options about the wait for the lock. */
 static bool is_of_the_wait(struct lock_request *request, int option, const char *argument)
 {
     switch (option) {
@@ -136,6 +142,7 @@ static bool is_of_the_wait(struct lock_request *request, int option, const char 
     }
 }
 
+/* The options about CMD. */
 static bool is_of_the_command(struct lock_request *request, int option,
                               const char *argument)
 {
@@ -160,13 +167,14 @@ static bool is_of_the_command(struct lock_request *request, int option,
     }
 }
 
-/* Up to the first word that is no option. */
+/* Reads options up to the first word that is not an option: "+" stops getopt there. */
 static void read_options(struct lock_request *request, int argc, char **argv)
 {
     int option;
 
     while ((option = getopt_long(argc, argv, "+xesmnw:E:ac:h" CONNECTION_SHORT_OPTIONS,
                                  options, NULL)) != -1) {
+        /* flock(1) has -e as another name of -x. */
         if (option == 'e') {
             option = 'x';
         }
@@ -177,12 +185,14 @@ static void read_options(struct lock_request *request, int argc, char **argv)
             !is_of_the_wait(request, option, optarg) &&
             !is_of_the_command(request, option, optarg) &&
             !connection_option(&request->connection, option, optarg)) {
-            subcommand_usage(help); /* getopt has said what is wrong */
+            subcommand_usage(help); /* getopt has printed what is wrong */
         }
     }
 }
 
-/* Whose it is, as holders and status show it; not the arguments, which may be secret. */
+/* Returns the default data of the lock's znode, which status and holders show: user,
+ * host, pid and the name of CMD. CMD's arguments are left out because they may be
+ * secret. The text is static. */
 static const char *own_data(char **command)
 {
     static char data[512];
@@ -205,6 +215,7 @@ static void read_arguments(struct lock_request *request, int argc, char **argv)
     }
     request->path = argv[optind++];
     read_options(request, argc, argv);
+    /* Either -c or CMD, not both. */
     if (request->command != NULL ? optind < argc : optind >= argc) {
         subcommand_usage(help);
     }
@@ -227,6 +238,7 @@ int subcommand_lock(int argc, char **argv)
     if (request.revocable && request.recipe == RECIPE_LEASES) {
         argument_wrong("--revocable", "", "a lock without leases");
     }
+    /* --wait includes the time to connect. */
     uint64_t patience = request.connection.connect_timeout_ms;
     if (request.wait_ms > 0 && (patience == 0 || request.wait_ms < patience)) {
         request.connection.connect_timeout_ms = request.wait_ms;

@@ -1,4 +1,5 @@
-/* uvzk lock: what is asked for. */
+/* What the command line of `uvzk lock` asks for. lock.c fills it in, and lock_job.c
+ * carries it out. */
 #ifndef LOCK_H
 #define LOCK_H
 
@@ -11,17 +12,17 @@
 
 struct lock_request {
     enum recipe recipe;
-    uint32_t leases, of; /* RECIPE_LEASES */
-    bool try_once;
-    bool waits_for_long; /* without end; else wait_ms */
-    uint64_t wait_ms;
-    int conflict_code;
+    uint32_t leases, of; /* RECIPE_LEASES: --leases N/OF; else 0 */
+    bool try_once;       /* fail at once if others hold the lock */
+    bool waits_for_long; /* without a limit; if false, wait_ms is the limit */
+    uint64_t wait_ms;    /* from the start of the command; 0: none given */
+    int conflict_code;   /* the exit status if others held the lock all the time */
     bool revocable;
     struct termination_rules rules;
     struct connection_options connection;
-    const char *node_data;
+    const char *node_data; /* the data of the lock's znode */
     const char *path;
-    char **command;
+    char **command; /* for execvp(), with a NULL at the end */
 };
 
 #endif

@@ -1,3 +1,13 @@
+/* The holder process of `uvzk lock`: one ZooKeeper session and one hold, on one loop.
+ * lock.c calls lock_job_run.
+ *
+ * The holder does not run CMD itself. It starts the supervisor process first, sends it
+ * MESSAGE_START when the lock is held, and writes the end of the hold's validity into
+ * shared memory after that. If the holder is killed, the supervisor ends CMD. If the
+ * holder is stopped, or the lock is lost, the supervisor ends CMD unless --on-lost is
+ * ignore. The holder releases the lock only after the supervisor has reported that CMD
+ * has ended, or could not be run. If the supervisor dies or does not do its work, the
+ * holder kills all descendants itself, and then releases the lock. */
 #include "lock_job.h"
 
 #include <inttypes.h>
@@ -15,9 +25,12 @@
 #define LEAVING LOCK_JOB_LEAVING
 #define DONE LOCK_JOB_DONE
 
-/* How much later than it should a supervisor may do its work. */
+/* How long after the grace period the supervisor may take to report that CMD has
+ * ended. */
 #define OVERDUE_MS 1000U
-/* A proof moves the validity on every sixth of a session; this often it is looked at. */
+/* How often the validity is passed on to the supervisor: this many times in a session
+ * timeout, but within the two limits. A proof renews the validity six times in a session
+ * timeout. */
 #define LOOKS_PER_SESSION 12U
 #define LOOK_LEAST_MS 50U
 #define LOOK_MOST_MS 1000U
@@ -32,6 +45,7 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine lock_job_machine = UVZK__MACHINE("the lock command", table);
 
+/* lost is set in RUNNING only. */
 static bool invariant_holds(const struct lock_job *job)
 {
     return job->state == RUNNING || job->state == LEAVING || job->state == DONE ||
@@ -54,6 +68,7 @@ static void say_verbose(const struct lock_job *job, const char *text)
 
 /* --------------------------------------------------------------------- leaving */
 
+/* Nothing waits for this: closing the client waits for the release, with a limit. */
 static void on_released(uvzk_hold_t *hold, int status)
 {
     struct lock_job *job = hold->data;
@@ -78,7 +93,8 @@ static void close_handle(struct lock_job *job, uv_handle_t *handle)
     uv_close(handle, on_handle_closed);
 }
 
-/* The lock goes back now; the session ends when it has, or after a moment without it. */
+/* Releases the lock, and closes everything. The client's close waits for the release, at
+ * most close_wait_ms, and then ends the session. */
 static void leave(struct lock_job *job, int exit_code)
 {
     if (job->state == LEAVING) {
@@ -86,16 +102,18 @@ static void leave(struct lock_job *job, int exit_code)
     }
     move(job, LEAVING);
     job->exit_code = exit_code;
-    uvzk_hold_release(&job->hold, on_released); /* if there is one */
+    /* Fails if the lock is not held. Closing the client ends a pending acquire. */
+    uvzk_hold_release(&job->hold, on_released);
     job->open_handles += job->signals.count;
     job_signals_end(&job->signals, on_handle_closed);
     close_handle(job, (uv_handle_t *)&job->channel);
     close_handle(job, (uv_handle_t *)&job->proofs);
     close_handle(job, (uv_handle_t *)&job->supervisor_timer);
-    job->open_handles++;
+    job->open_handles++; /* the connect timer */
     connection_close(&job->connection, on_handle_closed);
 }
 
+/* Prints the reason, and ends the job. */
 static void fail(struct lock_job *job, const char *what, int status)
 {
     fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what,
@@ -105,7 +123,9 @@ static void fail(struct lock_job *job, const char *what, int status)
 
 /* -------------------------------------------------------------------- the supervisor */
 
-/* CMD and all that was to end with it have gone. */
+/* CMD and all processes that had to end with it are gone. If Ctrl-C ended CMD, the
+ * holder dies of SIGINT too, so that the shell sees it. Ctrl-C may have reached only CMD
+ * (CMD had the terminal) or only the holder, which forwarded it. */
 static void command_ended(struct lock_job *job, const struct message *message)
 {
     int status = (int)message->number;
@@ -129,7 +149,9 @@ static void command_ended(struct lock_job *job, const struct message *message)
     leave(job, exit_code_of_process(status));
 }
 
-/* It died, or does not do its work: we do it, and the lock is given back after that. */
+/* The supervisor died or does not do its work. So the holder kills CMD and its
+ * descendants, which blocks the loop until they are gone, and releases the lock after
+ * that. */
 static void supervisor_failed(struct lock_job *job, const char *how)
 {
     fprintf(stderr, "uvzk: the supervisor %s: all that it had started is killed\n", how);
@@ -149,7 +171,7 @@ static void handle_message(struct lock_job *job, const struct message *message)
                        : EX_UNAVAILABLE);
         break;
     case MESSAGE_STOPPED:
-        kill(0, SIGTSTP); /* the terminal's job, us included: on_signal() */
+        kill(0, SIGTSTP); /* to the shell's job; on_signal() then stops the holder */
         break;
     case MESSAGE_ENDED:
         command_ended(job, message);
@@ -167,6 +189,7 @@ static void on_channel(uv_poll_t *handle, int status, int events)
 
     (void)status;
     (void)events;
+    /* A message may end the job: leave() closes the handle of this callback. */
     while (job->state != LEAVING &&
            (heard = channel_receive(job->supervisor.channel, &message)) > 0) {
         handle_message(job, &message);
@@ -188,6 +211,8 @@ static void tell_supervisor(struct lock_job *job, enum message_kind kind, int64_
 
 /* -------------------------------------------------------------------------- holding */
 
+/* After a loss the validity is 0. With 0 the supervisor would send SIGKILL at once, but
+ * a loss gives CMD its grace period (MESSAGE_LOST). */
 static void hand_on_validity(struct lock_job *job)
 {
     if (!job->lost) {
@@ -205,6 +230,8 @@ static uint64_t look_every(const struct lock_job *job)
                                  : part;
 }
 
+/* The validity must be in the shared memory before the supervisor reads MESSAGE_START,
+ * because the supervisor checks it before it runs CMD. */
 static void run_command(struct lock_job *job)
 {
     struct message start = {.kind = MESSAGE_START};
@@ -224,8 +251,10 @@ static void run_command(struct lock_job *job)
     }
 }
 
-/* A hold may be granted when little of its validity is left, with the next proof already
- * on its way: CMD waits for that. If it does not come, the hold is lost. */
+/* Runs CMD if the hold is valid for long enough. A hold may be granted when little of
+ * its validity is left. CMD then waits for the next proof, which on_proofs looks for. If
+ * no proof arrives, the hold is lost. The supervisor checks the same condition a little
+ * later, hence LOOK_LEAST_MS. */
 static void run_when_proved(struct lock_job *job)
 {
     uint32_t session = uvzk_client_session_timeout(&job->connection.client);
@@ -247,13 +276,15 @@ static void on_proofs(uv_timer_t *timer)
     }
 }
 
+/* No contender of another recipe is at the path, so the hold may be used. */
 static void use_hold(struct lock_job *job)
 {
     uv_timer_start(&job->proofs, on_proofs, look_every(job), look_every(job));
     run_when_proved(job);
 }
 
-/* Another recipe's contender on our path; NULL: there is none. */
+/* Returns the znode of a contender whose recipe and this job's recipe do not exclude
+ * each other; NULL if there is none. */
 static const char *other_holder(const struct lock_job *job)
 {
     for (size_t i = 0; i < job->participant_list.count; i++) {
@@ -270,7 +301,7 @@ static void on_participant_list(struct participant_list *participant_list, int s
     struct lock_job *job = participant_list->data;
 
     if (job->state != WAITING) {
-        return; /* given up, or lost, meanwhile */
+        return; /* a signal or the loss of the hold has ended the job */
     }
     if (status < 0) {
         fail(job, "cannot be listed", status);
@@ -285,9 +316,11 @@ static void on_participant_list(struct participant_list *participant_list, int s
     }
 }
 
-/* Contenders of different recipes do not wait for each other, so neither would keep the
- * other out. Whoever sees a rival's znode once his own stands does not go on: of any two,
- * one does see the other's, for both look after they have made their own. */
+/* Contenders of different recipes do not wait for each other, so both would hold.
+ * Therefore each `uvzk lock` lists the directories of all recipes after its own znode
+ * was created, and gives up if it finds a contender of another recipe. The listing goes
+ * through the session that created the znode, so it shows every znode that was created
+ * before. So of any two contenders, the one that was created later sees the other. */
 static void look_for_others(struct lock_job *job)
 {
     int status = participant_list_init(&job->participant_list, &job->connection.client,
@@ -305,7 +338,8 @@ static void look_for_others(struct lock_job *job)
 
 static int acquire(struct lock_job *job);
 
-/* The place in the queue went with the session; who waits, goes on waiting in the next. */
+/* The session has expired, and its znode is deleted. The client opens a new session by
+ * itself, in which the job queues again, at the end. */
 static void queue_again(struct lock_job *job)
 {
     say_verbose(job, "the session has expired, waiting in a new one");
@@ -319,6 +353,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct lock_job *job = hold->data;
 
+    /* The close of the client has ended the acquire. */
     if (job->state == LEAVING) {
         return;
     }
@@ -334,8 +369,8 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
 }
 
-/* The supervisor may have ended CMD already, when the validity was about to
- * run out. */
+/* The supervisor may have begun to end CMD already, because the validity was about to
+ * end. If the supervisor does not report the end of CMD in time, on_overdue runs. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct lock_job *job = hold->data;
@@ -380,7 +415,8 @@ static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
     }
 }
 
-/* What is left of the time to wait: it began with the command. */
+/* Returns what is left of --wait, which began at the start of the command. At least 1
+ * ms, because 0 is UVZK_TRY_ONCE. */
 static int64_t timeout_of(const struct lock_job *job)
 {
     uint64_t passed = uvzk_now() - job->asked_at;
@@ -431,8 +467,9 @@ static void on_connected(struct connection *connection, int status)
     struct lock_job *job = connection->data;
 
     if (job->state != CONNECTING) {
-        return;
+        return; /* a signal has ended the job */
     }
+    /* connection.c has printed the reason. */
     if (status < 0) {
         leave(job, EX_UNAVAILABLE);
         return;
@@ -449,6 +486,7 @@ static void on_connected(struct connection *connection, int status)
 
 /* --------------------------------------------------------------------------- signals */
 
+/* A signal before CMD runs. Signals that end most programs end the job. */
 static void give_up(struct lock_job *job, int signal_number)
 {
     if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
@@ -469,6 +507,7 @@ static void on_signal(struct job_signals *signals, int signal_number)
         return;
     }
     tell_supervisor(job, MESSAGE_SIGNAL, signal_number);
+    /* CMD may catch SIGINT: command_ended() decides whether the holder dies of it. */
     if (signal_number == SIGINT) {
         job->killed_by = SIGINT;
     } else if (signal_number == SIGTSTP) {
@@ -477,9 +516,10 @@ static void on_signal(struct job_signals *signals, int signal_number)
     }
 }
 
-/* ------------------------------------------------------------------------ the whole */
+/* --------------------------------------------------------------------- the whole job */
 
-/* Nothing of it can be undone but by the end of the process. */
+/* Returns EX_OK or an exit code. After a failure the process must exit: nothing is
+ * closed again. */
 static int begin_loop(struct lock_job *job)
 {
     uv_loop_init(&job->loop);
@@ -523,15 +563,16 @@ static int start_supervisor(struct lock_job *job)
 
 int lock_job_run(const struct lock_request *request)
 {
-    static struct lock_job job; /* zeros; the loop's handles never move */
+    static struct lock_job job; /* zeroed; libuv keeps pointers to its handles */
 
     job_begin(&job, request);
+    /* First of all, because the supervisor must inherit no thread and no socket. */
     int failed = start_supervisor(&job);
     if (failed == EX_OK) {
         failed = begin_loop(&job);
     }
     if (failed != EX_OK) {
-        return failed; /* the supervisor sees us go */
+        return failed; /* the supervisor exits when this process has closed the channel */
     }
     failed = connection_open(&job.connection, &job.loop, &request->connection,
                              request->node_data, on_connected);

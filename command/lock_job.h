@@ -1,11 +1,19 @@
-/* The holder's side of one `uvzk lock`: from the wish to have the lock to the exit status.
+/* One run of `uvzk lock` in the holder process: connect, acquire, have CMD run by the
+ * supervisor, release, exit.
  *
- *      CONNECTING --> WAITING --- granted ---> RUNNING
- *           |            |                        | CMD has ended, or could not be run
- *           |            | in vain, given up      v
- *           +------------+-------------------> LEAVING --- session closed ---> DONE
+ *   CONNECTING --- connected ---> WAITING --- granted, proved ---> RUNNING
+ *       |                            |                                | CMD ended, or
+ *       | no connection, signal      | not acquired, lost, signal     | could not be run
+ *       |                            |                                v
+ *       +----------------------------+----------------------------> LEAVING
+ *                                                                     | handles closed
+ *                                                                     v
+ *                                                                   DONE
  *
- * The lock is given back in LEAVING, after CMD and whoever was ended with it are gone. */
+ * In WAITING the lock may already be granted: the holder then lists the other contenders,
+ * and waits for a proof that leaves CMD enough time. The lock is released at the start of
+ * LEAVING. At that moment CMD has ended, and so have all processes that had to end with
+ * it. */
 #ifndef LOCK_JOB_H
 #define LOCK_JOB_H
 
@@ -28,7 +36,7 @@ extern const struct uvzk__machine lock_job_machine;
 
 struct lock_job {
     uint8_t state; /* enum lock_job_state */
-    bool lost;
+    bool lost;     /* the lock was lost while CMD ran */
     const struct lock_request *request;
     uv_loop_t loop;
     struct connection connection;
@@ -36,21 +44,23 @@ struct lock_job {
     struct job_signals signals;
     struct participant_list participant_list;
     uvzk_rwlock_t rwlock; /* RECIPE_WRITE, RECIPE_READ */
-    uvzk_lock_t single;   /* the others */
-    uvzk_lock_t *lock;    /* the one that is acquired */
+    uvzk_lock_t single;   /* the other recipes */
+    uvzk_lock_t *lock;    /* the one that is acquired: single, or a half of rwlock */
     uvzk_hold_t hold;
-    uint64_t asked_at;
-    uv_poll_t channel;
-    uv_timer_t proofs;           /* the validity is handed on to the supervisor */
-    uv_timer_t supervisor_timer; /* a supervisor that does not do its work */
-    size_t open_handles;
-    int exit_code;
-    int killed_by;   /* a signal that is to end us, too; 0: none */
-    bool killed_job; /* ... and the shell's whole job */
+    uint64_t asked_at; /* the start of the command (CLOCK_BOOTTIME, ms) */
+    uv_poll_t channel; /* messages from the supervisor */
+    uv_timer_t proofs; /* passes the end of the validity on to the supervisor */
+    /* Fires if the supervisor has not ended CMD in time after the lock was lost. */
+    uv_timer_t supervisor_timer;
+    size_t open_handles; /* LEAVING: handles that are still being closed */
+    int exit_code;       /* set in LEAVING */
+    int killed_by;       /* the signal that must end the holder too; 0: none */
+    bool killed_job;     /* that signal must also end the rest of the shell's job */
 };
 
-/* Runs it to its end and returns the exit status, or dies of the signal that has ended
- * it. To be called before anything else is started. */
+/* Runs the job and returns the exit status, or kills this process with the signal that
+ * has ended the job. Call it before the process has started a thread or opened a socket
+ * (supervisor_start). */
 int lock_job_run(const struct lock_request *);
 
 #endif

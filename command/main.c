@@ -1,4 +1,5 @@
-/* uvzk: Curator's locks for scripts. */
+/* The command `uvzk`: Curator's locks for scripts. main runs the subcommand that the
+ * first word of the command line names. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 static const struct {
     const char *name, *does;
-    int (*run)(int argc, char **argv);
+    int (*run)(int argc, char **argv); /* returns the exit status; argv[0]: the name */
 } subcommands[] = {
     {"lock", "run a command while holding a lock", subcommand_lock},
     {"status", "show who holds a lock and who waits for it", subcommand_status},
@@ -32,12 +33,15 @@ static void print_usage(FILE *out)
     fputs("\nSee uvzk SUBCOMMAND --help and uvzk(1).\n", out);
 }
 
-/* A standard stream that is closed would become the first socket that is opened, and be
- * written to. The placeholders are closed again for CMD, as they were. */
+/* Opens /dev/null for each standard stream that is closed. Otherwise a socket that is
+ * opened later would get the number of that stream, and messages would be written into
+ * it. O_CLOEXEC closes these descriptors for CMD, which then finds the streams closed,
+ * as they were. */
 static void fill_standard_streams(void)
 {
     int fd;
 
+    /* open() returns the lowest free number. */
     do {
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     } while (fd >= 0 && fd <= STDERR_FILENO);

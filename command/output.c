@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of the UTF-8 sequence that begins here; 0: there is none. Neither overlong ones
- * nor surrogates. */
+/* Returns the length of the UTF-8 sequence at the start of `bytes`, or 0 if it is not
+ * valid. Overlong sequences and surrogates are not valid. */
 static size_t sequence(const unsigned char *bytes, size_t length)
 {
     static const struct {
@@ -58,7 +58,7 @@ void output_json_string(FILE *file, const char *text, size_t length)
     fputc('"', file);
 }
 
-/* U+0080 to U+009F are obeyed by some terminals, too. */
+/* Some terminals obey U+0080 to U+009F (C2 80 to C2 9F) too. */
 static bool is_control(const unsigned char *bytes, size_t step)
 {
     return bytes[0] < 0x20 || bytes[0] == 0x7f ||

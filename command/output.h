@@ -1,18 +1,21 @@
-/* Text of others' for a terminal or for a program: whatever bytes a znode has. */
+/* Prints text of unknown content, such as a znode's data, safely for a terminal or as
+ * JSON. */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* A JSON string, quotes included; what is no UTF-8 becomes U+FFFD. */
+/* Prints the bytes as a JSON string, with its quotes. Each byte that is not part of
+ * valid UTF-8 is printed as U+FFFD. */
 void output_json_string(FILE *, const char *bytes, size_t length);
 
-/* Without bytes that a terminal would obey: each becomes a '?'. */
+/* Prints the bytes without control characters: a '?' replaces each control character and
+ * each byte that is not part of valid UTF-8. */
 void output_plain(FILE *, const char *bytes, size_t length);
 
-/* Colours, if this stream is a terminal that has them, and NO_COLOR is not set; else
- * nothing. */
+/* Switches to a colour; COLOUR_NONE switches back. Prints nothing if the stream is not a
+ * terminal, or TERM is "dumb" or not set, or NO_COLOR is set and not empty. */
 enum colour { COLOUR_NONE, COLOUR_GREEN, COLOUR_YELLOW, COLOUR_BOLD };
 void output_colour(FILE *, enum colour);
 

@@ -1,15 +1,26 @@
+/* Lists who holds a lock at a path or waits for it (participant_list.h).
+ *
+ *   list() --> four listings, one for each recipe --> on_participants
+ *       --> look_at_all(): one read for each znode --> on_looked --> tell()
+ *
+ * Listings and reads are separate requests, so the lock may change hands between them.
+ * If a holder's znode has been deleted before it is read, tell() starts again with
+ * list(), at most LISTINGS_MORE times. Otherwise a lock that was handed over would look
+ * free. */
 #include "participant_list.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A lock that changes hands faster than it can be read is told as it was seen last. */
+/* How often a listing is repeated. After that the last listing is reported, as
+ * inconsistent. */
 #define LISTINGS_MORE 8U
 
+/* The request that reads one participant's znode. */
 struct node_read {
     uvzk_read_t request;
     struct participant_list *participant_list;
-    size_t which;
+    size_t which; /* index of the participant */
 };
 
 bool recipes_exclude(enum recipe one, enum recipe other)
@@ -36,7 +47,7 @@ void participant_list_free(struct participant_list *participant_list)
     participant_list->count = 0;
 }
 
-/* By kind, holders first, in the order in which they came. */
+/* For qsort: by kind of lock, holders before waiters, then by czxid. */
 static int by_place(const void *left, const void *right)
 {
     const struct participant *a = left, *b = right;
@@ -61,6 +72,7 @@ static bool holder_has_gone(const struct participant_list *participant_list)
     return false;
 }
 
+/* Removes the participants whose znodes were deleted, and frees the requests. */
 static void drop_gone(struct participant_list *participant_list)
 {
     size_t kept = 0;
@@ -81,7 +93,9 @@ static void drop_gone(struct participant_list *participant_list)
 
 static int list(struct participant_list *participant_list);
 
-/* The listing is older than the reads: who came in between is in neither. */
+/* Repeats the listing if a holder's znode was deleted before it was read. The contender
+ * that holds the lock since then may have come after the listing, and is not in it.
+ * Returns whether a new listing is under way. */
 static bool lists_again(struct participant_list *participant_list)
 {
     participant_list->inconsistent =
@@ -97,6 +111,7 @@ static bool lists_again(struct participant_list *participant_list)
     return status == 0;
 }
 
+/* All replies have arrived. */
 static void tell(struct participant_list *participant_list)
 {
     if (lists_again(participant_list)) {
@@ -110,6 +125,7 @@ static void tell(struct participant_list *participant_list)
     participant_list->cb(participant_list, participant_list->status);
 }
 
+/* Keeps the first error. */
 static void failed(struct participant_list *participant_list, int status)
 {
     if (participant_list->status == 0) {
@@ -117,8 +133,9 @@ static void failed(struct participant_list *participant_list, int status)
     }
 }
 
-/* -------------------------------------------------------------- one by one */
+/* ------------------------------------------------------------ reading znodes */
 
+/* Copies the data of the znode. */
 static void fill(struct participant_list *participant_list,
                  struct participant *participant, const void *data, size_t length)
 {
@@ -171,6 +188,8 @@ static int look_at(struct participant_list *participant_list, size_t which)
                             participant->node, on_looked);
 }
 
+/* No callback runs inside uvzk_client_look, so `outstanding` cannot reach 0 in the
+ * loop. */
 static void look_at_all(struct participant_list *participant_list)
 {
     for (size_t i = 0; i < participant_list->count && participant_list->status == 0;
@@ -188,6 +207,7 @@ static void look_at_all(struct participant_list *participant_list)
 
 /* ------------------------------------------------------------------- listing */
 
+/* Appends the participants of one recipe. The first `holding` paths are the holders'. */
 static int add(struct participant_list *participant_list, enum recipe recipe,
                const char *const *paths, size_t count, size_t holding)
 {
@@ -233,8 +253,11 @@ static void on_participants(uvzk_participants_t *request, int status,
     }
 }
 
+/* Sends the four listings. Returns 0 if at least one was sent: then the callback reports
+ * any failure. Otherwise returns a negative error code. */
 static int list(struct participant_list *participant_list)
 {
+    /* In the order of enum recipe. */
     uvzk_lock_t *locks[PARTICIPANT_RECIPES] = {
         &participant_list->rwlock.write, &participant_list->rwlock.read,
         &participant_list->mutex, &participant_list->semaphore};
@@ -248,7 +271,7 @@ static int list(struct participant_list *participant_list)
         participant_list->outstanding += status == 0;
     }
     if (status < 0 && participant_list->outstanding > 0) {
-        failed(participant_list, status); /* told when the others are answered */
+        failed(participant_list, status); /* reported after the other replies */
         status = 0;
     }
     return status;
@@ -274,6 +297,7 @@ int participant_list_init(struct participant_list *participant_list,
     if (status == 0) {
         status = uvzk_rwlock_init(client, &participant_list->rwlock, path);
     }
+    /* Any maximum will do, because the semaphore is only listed. */
     if (status == 0) {
         status = uvzk_semaphore_init(client, &participant_list->semaphore, path, 1, NULL);
     }

@@ -1,5 +1,6 @@
-/* Everybody at a path, whatever recipe he is there with: contenders of mutexes, of both
- * halves of read-write locks, and of semaphores, and what their znodes tell. */
+/* All participants at a path, of every recipe and library: the contenders of a mutex, of
+ * both halves of a read-write lock, and of a semaphore. If wanted, also what their
+ * znodes contain. Used by query.c, each_server.c and lock_job.c. */
 #ifndef PARTICIPANT_LIST_H
 #define PARTICIPANT_LIST_H
 
@@ -10,62 +11,73 @@
 #include <uvzk.h>
 
 enum recipe {
-    RECIPE_WRITE, /* InterProcessReadWriteLock */
-    RECIPE_READ,
+    RECIPE_WRITE, /* the write half of InterProcessReadWriteLock */
+    RECIPE_READ,  /* its read half */
     RECIPE_MUTEX, /* InterProcessMutex */
     RECIPE_LEASES /* InterProcessSemaphoreV2 */
 };
 
 #define PARTICIPANT_RECIPES 4
 
+/* token to data_length are 0 or NULL if the znodes were not read. */
 struct participant {
     enum recipe recipe;
     bool holds;
-    bool gone;        /* since it was listed */
-    char *node;       /* in full */
-    int64_t token;    /* its czxid; of a lease, no token */
-    int64_t session;  /* 0: none */
-    int64_t since_ms; /* by the server's clock */
-    char *data;
+    bool gone;        /* the znode was deleted after it was listed */
+    char *node;       /* full path, owned */
+    int64_t token;    /* the znode's czxid; with RECIPE_LEASES not the fencing token */
+    int64_t session;  /* of the znode's owner; 0: the znode is not ephemeral */
+    int64_t since_ms; /* when the znode was created: server's clock, ms since 1970 */
+    char *data;       /* owned, with a NUL at the end */
     size_t data_length;
-    struct node_read *read_request; /* the request under way */
+    struct node_read *read_request; /* owned; NULL: not read, or all reads are done */
 };
 
 struct participant_list;
-/* Once a participant list. status < 0: it is not known who is there. */
+/* Called once for each participant_list_read that has returned 0. status < 0: the
+ * participants could not be listed or read. */
 typedef void (*participant_list_cb)(struct participant_list *, int status);
 
 struct participant_list {
+    /* For listing only: these locks are never acquired. */
     uvzk_lock_t mutex, semaphore;
     uvzk_rwlock_t rwlock;
+    /* In the order of enum recipe. */
     uvzk_participants_t requests[PARTICIPANT_RECIPES];
     uvzk_client_t *client;
-    bool reads_nodes;
-    bool
-        inconsistent; /* holders went, and went again, before they could be read: it is not
-                       known who has it now */
-    unsigned listings_left; /* listings that may still follow */
-    size_t outstanding;
-    int status;
-    struct participant
-        *participants; /* those that hold before the others, in their order */
+    bool reads_nodes; /* also reads each znode */
+    /* In the last listing that was allowed, a holder's znode was deleted before it was
+     * read. So it is not known who holds the lock now. */
+    bool inconsistent;
+    unsigned listings_left; /* how often the listing may still be repeated */
+    size_t outstanding;     /* requests without a reply */
+    int status;             /* the first error of this run; 0: none */
+    /* Sorted: first the read-write lock, then the mutex, then the semaphore; in each of
+     * them first the holders, then the waiters; in each group by czxid, if the znodes
+     * were read. */
+    struct participant *participants;
     size_t count;
     participant_list_cb cb;
     void *data; /* the user's */
 };
 
-/* 0 or negative. The locks are closed with the client. */
+/* Initialises the three locks, which are closed with the client. Returns 0, or a
+ * negative error code if the path is not valid or there is no memory. The struct must be
+ * zeroed, but for `data`. */
 int participant_list_init(struct participant_list *, uvzk_client_t *, const char *path);
 
-/* Lists everybody, and, if it looks, reads each znode; again, after the callback. What is
- * read on a connection is no older than that. A holder that goes between the two has left
- * the lock to somebody whom the listing may not have: then it is listed again, a few
- * times; see torn. 0 or negative. */
+/* Lists the participants and, if `looks` is true, reads the znode of each. May be called
+ * again after the callback. A reply is never older than the connection on which it
+ * arrives. If a holder's znode is deleted between the listing and its reading, the next
+ * holder may not be in the listing. The listing is then repeated, a few times; after
+ * that `inconsistent` is set. Returns 0 or a negative error code. */
 int participant_list_read(struct participant_list *, bool looks, participant_list_cb cb);
+/* Frees the participants. No request may be outstanding. */
 void participant_list_free(struct participant_list *);
 
-/* Whether the two keep each other out. */
+/* Whether contenders of the two recipes at one path wait for each other. */
 bool recipes_exclude(enum recipe, enum recipe);
+/* Returns the name that status prints. */
 const char *recipe_name(enum recipe);
 
 #endif

@@ -70,7 +70,8 @@ static void look_again_later(struct query *query)
     uv_timer_start(&query->again, on_again, query->options->interval_ms, 0);
 }
 
-/* Who watches, goes on watching when there is a connection again. */
+/* Whether the failure is temporary: the client connects again by itself, so a query that
+ * watches tries again. */
 static bool passes(int status)
 {
     return status == UVZK_ECONNLOSS || status == UVZK_ENOTSENT ||
@@ -81,6 +82,7 @@ static void on_participant_list(struct participant_list *participant_list, int s
 {
     struct query *query = participant_list->data;
 
+    /* Closing the client ends the requests. */
     if (query->ending) {
         return;
     }
@@ -112,6 +114,7 @@ static void on_connected(struct connection *connection, int status)
 {
     struct query *query = connection->data;
 
+    /* connection.c has printed the reason. */
     if (status < 0) {
         query_end(query, EX_UNAVAILABLE);
         return;
@@ -125,6 +128,7 @@ static void on_connected(struct connection *connection, int status)
     }
 }
 
+/* timeout_ms has passed. */
 static void on_over(uv_timer_t *timer)
 {
     struct query *query = timer->loop->data;
@@ -140,7 +144,7 @@ static void on_over(uv_timer_t *timer)
 int query_run(struct query *query, const struct query_options *options,
               query_seen_cb seen_cb)
 {
-    signal(SIGPIPE, SIG_DFL); /* as for any program that prints */
+    signal(SIGPIPE, SIG_DFL); /* a closed pipe at stdout ends the program silently */
     uv_loop_init(&query->loop);
     query->loop.data = query;
     query->options = options;

@@ -1,5 +1,6 @@
-/* A question about who is at a path, asked once or, to watch it, again and again: connects,
- * takes a participant list, hands it on, and says with what exit status it ends. */
+/* One run of a subcommand that reads who is at a path, once or repeatedly: connects,
+ * makes a participant list, and passes it to the subcommand, which decides what comes
+ * next. Used by status, holders, wait, revoke and verify. */
 #ifndef QUERY_H
 #define QUERY_H
 
@@ -12,19 +13,23 @@
 #include "participant_list.h"
 
 struct query;
-/* A participant list is there. It returns whether there is to be another one; else the
- * query has its exit code, or goes on by itself and calls query_end(). */
-enum query_next { QUERY_AGAIN, QUERY_END, QUERY_GOES_ON };
+/* What the query does after the callback. */
+enum query_next {
+    QUERY_AGAIN,  /* makes another participant list after interval_ms */
+    QUERY_END,    /* ends with query->exit_code, which the callback has set */
+    QUERY_GOES_ON /* nothing: the subcommand calls query_end() or query_fail() itself */
+};
+/* Called with each participant list that was made without a failure. */
 typedef enum query_next (*query_seen_cb)(struct query *);
 
 struct query_options {
     struct connection_options connection;
     const char *path;
     bool json;
-    bool watch;
-    uint64_t interval_ms; /* between two looks */
-    uint64_t timeout_ms;  /* 0: none */
-    int timeout_code;
+    bool watch;           /* read repeatedly, also after a lost connection */
+    uint64_t interval_ms; /* from one participant list to the next request */
+    uint64_t timeout_ms;  /* for the whole run; 0: none */
+    int timeout_code;     /* after timeout_ms, if the client has connected */
 };
 
 struct query {
@@ -32,36 +37,41 @@ struct query {
     query_seen_cb seen_cb;
     void *data; /* the user's */
     int exit_code;
-    bool ending;
+    bool ending; /* query_end() was called */
     uv_loop_t loop;
     struct connection connection;
     struct participant_list participant_list;
-    uv_timer_t again;
-    uv_timer_t over;
+    uv_timer_t again; /* interval_ms */
+    uv_timer_t over;  /* timeout_ms */
 };
 
-/* Options that all such subcommands have, for their tables and helps. */
+/* The options that all these subcommands have, for getopt_long. */
 #define QUERY_SHORT_OPTIONS "jh" CONNECTION_SHORT_OPTIONS
 #define QUERY_LONG_OPTIONS                                              \
     {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, \
         CONNECTION_LONG_OPTIONS
 
+/* Sets the defaults. */
 void query_options_init(struct query_options *);
 
-/* Whether the option is one of these; 'h' ends the process. */
+/* Whether `option`, a result of getopt_long, is one of these options. If it is, its
+ * value is stored. 'h' prints the help and ends the process. */
 bool query_option(struct query_options *, int option, const char *argument,
                   const char *help);
 
-/* The words behind the options: PATH, and so many more. Ends the process if they are
- * not there. The first of the others. */
+/* Reads the words behind the options: PATH, and `others` more words. If the number of
+ * words is different, or no servers are given, the process exits with EX_USAGE. Returns
+ * the words after PATH. */
 char **query_arguments(struct query_options *, int argc, char **argv, int others,
                        const char *help);
 
-/* Runs it to its end, and returns the exit status. */
+/* Runs the query and returns the exit status. The query must be zeroed, but for
+ * `data`. */
 int query_run(struct query *, const struct query_options *, query_seen_cb);
+/* Ends the query with this exit code. Does nothing if it is ending already. */
 void query_end(struct query *, int exit_code);
 
-/* Says what has gone wrong, and ends it. */
+/* Prints what has failed, and ends the query. status: the error code. */
 void query_fail(struct query *, const char *what, int status);
 
 #endif

@@ -1,4 +1,5 @@
-/* uvzk revoke: asks those that hold the lock to give it back, as Curator's Revoker does. */
+/* uvzk revoke: asks the holders of a lock to release it, as Curator's Revoker does. It
+ * writes __REVOKE__ into their znodes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sysexits.h>
@@ -18,10 +19,10 @@ static const char help[] =
 
 struct revoke_requests {
     struct query query;
-    bool all;
-    uvzk_revoke_t *requests; /* one for each that is there */
+    bool all;                /* the waiters too */
+    uvzk_revoke_t *requests; /* owned: one for each participant */
     size_t outstanding, asked;
-    int status;
+    int status; /* of a request that failed; 0: none */
 };
 
 static void end(struct revoke_requests *revoke_requests)
@@ -44,7 +45,7 @@ static void on_revoked(uvzk_revoke_t *request, int status)
 
     if (status == 0) {
         revoke_requests->asked++;
-    } else if (status != UVZK_ENONODE) { /* has gone by itself */
+    } else if (status != UVZK_ENONODE) { /* ENONODE: it was released meanwhile */
         revoke_requests->status = status;
     }
     if (--revoke_requests->outstanding == 0) {
@@ -52,6 +53,7 @@ static void on_revoked(uvzk_revoke_t *request, int status)
     }
 }
 
+/* Sends one request for each znode. on_revoked ends the query after the last reply. */
 static enum query_next on_seen(struct query *query)
 {
     struct revoke_requests *revoke_requests = query->data;
@@ -79,7 +81,7 @@ int subcommand_revoke(int argc, char **argv)
 {
     static const struct option options[] = {
         {"all", no_argument, NULL, 'a'}, QUERY_LONG_OPTIONS, {NULL, 0, NULL, 0}};
-    static struct revoke_requests revoke_requests; /* zeros */
+    static struct revoke_requests revoke_requests; /* zeroed */
     struct query_options asked;
     int option;
 

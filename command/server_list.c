@@ -12,6 +12,7 @@ static int refuse(const char *entry, const char *why, int exit_code)
     return exit_code;
 }
 
+/* Adds the address, unless it is in the list already. */
 static int keep(struct server_list *list, const char *address)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -42,7 +43,8 @@ static int keep_all(struct server_list *list, const struct addrinfo *found,
     return failed;
 }
 
-/* As the library looks names up: both families. */
+/* Adds all IPv4 and IPv6 addresses of the host. Without a callback uv_getaddrinfo
+ * blocks. */
 static int look_up(struct server_list *list, uv_loop_t *loop, const char *host,
                    const char *port)
 {
@@ -58,7 +60,8 @@ static int look_up(struct server_list *list, uv_loop_t *loop, const char *host,
     return failed;
 }
 
-/* "host:port"; it may be changed. */
+/* Adds the servers of an entry "host:port" or "[IPv6 address]:port". Modifies the
+ * entry. */
 static int take(struct server_list *list, uv_loop_t *loop, char *entry)
 {
     char *host = entry + strspn(entry, " ");

@@ -1,4 +1,10 @@
-/* uvzk status, uvzk holders: who is there, as a table or as JSON. */
+/* uvzk status and uvzk holders: print who holds a lock, and who waits for it, as a table
+ * or as JSON. main.c calls subcommand_status and subcommand_holders.
+ *
+ * query.c makes the participant lists and calls on_seen with each. With --watch on_seen
+ * prints a list only if it differs from the last one that was printed, apart from the
+ * ages. At a terminal it prints the table each time, because the ages change.
+ * --each-server is in each_server.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +42,10 @@ static const char holders_help[] =
 struct view {
     struct query query;
     bool holders_only;
-    char *shown; /* what was printed last, but for the ages; NULL: nothing */
+    char *shown; /* owned: summary() of what was printed last; NULL: nothing */
 };
 
+/* Returns the number of holders, or of waiters. */
 static size_t count(const struct view *view, bool holding)
 {
     size_t found = 0;
@@ -49,7 +56,8 @@ static size_t count(const struct view *view, bool holding)
     return found;
 }
 
-/* By our clock against the server's: an age is a hint. */
+/* Returns the age of the znode in seconds. It is only a hint: the creation time is by
+ * the server's clock, and now is by this machine's. */
 static double age(const struct participant *participant)
 {
     struct timespec now;
@@ -66,8 +74,8 @@ static void print_participant_json(FILE *out, const struct participant *particip
 {
     fprintf(out, "{\"state\":\"%s\",\"kind\":\"%s\",",
             participant->holds ? "holds" : "waits", recipe_name(participant->recipe));
-    if (participant->recipe !=
-        RECIPE_LEASES) { /* whose token is no czxid of this znode */
+    /* A lease's znode does not show the fencing token of its hold. */
+    if (participant->recipe != RECIPE_LEASES) {
         fprintf(out, "\"token\":%" PRId64 ",", participant->token);
     }
     fprintf(out,
@@ -98,7 +106,7 @@ static void print_json(const struct view *view)
     puts("]}");
 }
 
-/* ------------------------------------------------------------------------- a table */
+/* ------------------------------------------------------------------------ the table */
 
 static void print_row(const struct participant *participant)
 {
@@ -145,7 +153,8 @@ static void print_table(const struct view *view)
 
 /* -------------------------------------------------------------------------- watching */
 
-/* All that is shown, but for the ages, which change by themselves. */
+/* Returns a text from what the list shows, apart from the ages, which always change. The
+ * caller frees it. NULL: out of memory. */
 static char *summary(const struct view *view)
 {
     char *text = NULL;
@@ -164,6 +173,8 @@ static char *summary(const struct view *view)
     return text;
 }
 
+/* Whether the list differs from the last one. Without memory for a summary it counts as
+ * changed. */
 static bool has_changed(struct view *view)
 {
     char *now = summary(view);
@@ -193,7 +204,7 @@ static enum query_next on_seen(struct query *query)
 
 static int show(const struct query_options *asked, bool holders_only)
 {
-    static struct view view; /* zeros */
+    static struct view view; /* zeroed */
 
     view.holders_only = holders_only;
     view.query.data = &view;
@@ -204,7 +215,7 @@ static int show(const struct query_options *asked, bool holders_only)
 
 /* ------------------------------------------------------------------ the command line */
 
-/* Returns whether each server is to be asked. */
+/* Reads the command line. Returns true if --each-server was given. */
 static bool understand(int argc, char **argv, struct query_options *asked,
                        const struct option *options, const char *help)
 {

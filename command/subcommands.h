@@ -1,10 +1,11 @@
-/* The subcommands, one file each: they get what stands behind their name, and return the
- * exit status. And what they all do alike with a command line. */
+/* The subcommands, and what they share in reading a command line. */
 #ifndef SUBCOMMANDS_H
 #define SUBCOMMANDS_H
 
 #include "connection.h"
 
+/* Each runs one subcommand and returns the exit status. argv[0] is the subcommand's
+ * name. */
 int subcommand_lock(int argc, char **argv);
 int subcommand_status(int argc, char **argv);
 int subcommand_holders(int argc, char **argv);
@@ -12,12 +13,15 @@ int subcommand_wait(int argc, char **argv);
 int subcommand_revoke(int argc, char **argv);
 int subcommand_verify(int argc, char **argv);
 
-/* Prints it, with the options of the connection, and ends the process: asked for, or
- * because the command line cannot be understood. */
+/* Prints the help and connection_help to stdout, and exits with EX_OK; with EX_IOERR if
+ * the output fails. */
 _Noreturn void subcommand_help(const char *help);
+/* The command line is not valid: prints the first line of the help to stderr, and exits
+ * with EX_USAGE. */
 _Noreturn void subcommand_usage(const char *help);
 
-/* From the command line or from ZOOKEEPER_HOSTS; without any the process ends. */
+/* If --hosts was not given, takes the servers from ZOOKEEPER_HOSTS. If that is not set
+ * either, or is empty, the process exits with EX_USAGE. */
 void subcommand_needs_hosts(struct connection_options *);
 
 #endif

@@ -1,3 +1,10 @@
+/* The supervisor process of `uvzk lock`, and the functions by which the holder starts
+ * and ends it. lock_job.c calls them.
+ *
+ * supervisor_start forks. The child never returns from supervisor_main: it waits with
+ * poll() for messages, for the end of child processes and for its alarm. After each of
+ * them it asks termination.c what to do now. The clock and the shared memory decide when
+ * CMD must end, not messages, so a holder that is stopped or slow cannot delay that. */
 #include "supervisor.h"
 
 #include <errno.h>
@@ -27,22 +34,26 @@ struct supervisor_process {
     struct termination termination;
     struct terminal terminal;
     const _Atomic uint64_t *valid_until;
-    sigset_t mask;  /* CMD's */
-    int channel;    /* -1: the holder has gone */
+    sigset_t mask;  /* the signal mask for CMD: the one with which uvzk was started */
+    int channel;    /* the supervisor's end; -1: the holder is gone */
     int deaths;     /* signalfd of SIGCHLD */
-    int alarm;      /* on CLOCK_BOOTTIME, which runs while the machine is suspended */
-    pid_t command;  /* its group, too; 0: there is none */
-    bool reaped;    /* CMD; its group may still have members */
-    bool said;      /* why CMD is ended */
-    bool was_front; /* it had the terminal when it ended */
-    int status;     /* CMD's, as waitpid() has it */
+    int alarm;      /* timerfd on CLOCK_BOOTTIME, which counts suspended time too */
+    pid_t command;  /* process id and process group of CMD; 0: CMD was not run */
+    bool reaped;    /* CMD was waited for; its group may still have members */
+    bool said;      /* the reason why CMD is ended was printed */
+    bool was_front; /* CMD had the terminal when it ended */
+    int status;     /* CMD's, from waitpid() */
 };
 
+/* Until when the hold is valid (CLOCK_BOOTTIME, ms). The holder changes it at any
+ * time. */
 static uint64_t validity(const struct supervisor_process *process)
 {
     return atomic_load(process->valid_until);
 }
 
+/* Tells the holder that CMD has ended. If the holder is gone, the send fails, which does
+ * not matter. */
 static void tell_end(struct supervisor_process *process, uint32_t flags)
 {
     struct message message = {.kind = MESSAGE_ENDED, .flags = flags, .text = ""};
@@ -53,8 +64,8 @@ static void tell_end(struct supervisor_process *process, uint32_t flags)
 
 /* ------------------------------------------------------------------------ CMD */
 
-/* CMD's process group, 0 if it has none any more: once CMD has been waited for, the number
- * may be somebody else's. */
+/* Returns CMD's process group, or 0 if CMD was not run or was waited for: after that the
+ * kernel may give the number to another process group. */
 static pid_t group_of(const struct supervisor_process *process)
 {
     return process->reaped ? 0 : process->command;
@@ -65,11 +76,12 @@ static void signal_command(const struct supervisor_process *process, int signal_
     if (group_of(process) > 0) {
         kill(-group_of(process), signal_number);
     } else {
-        descendants_signal(0, 0, signal_number); /* those it has left behind */
+        descendants_signal(0, 0, signal_number); /* what CMD has left running */
     }
 }
 
-/* What is stopped cannot end when it is asked to, unless it goes on. */
+/* Sends what termination.c has decided. The reason is printed once. A stopped process
+ * does not handle SIGTERM until it is continued, hence SIGCONT. */
 static void carry_out(struct supervisor_process *process, enum termination_action wish,
                       const char *why)
 {
@@ -86,6 +98,7 @@ static void carry_out(struct supervisor_process *process, enum termination_actio
     }
 }
 
+/* MESSAGE_START: runs CMD. */
 static void start(struct supervisor_process *process, const struct message *message)
 {
     const struct child_command_options birth = {.command = process->options->command,
@@ -95,6 +108,7 @@ static void start(struct supervisor_process *process, const struct message *mess
                                                 .mask = &process->mask,
                                                 .terminal = &process->terminal};
 
+    /* Time may have passed since the holder sent the message. */
     if (!termination_in_time(&process->options->rules, message->flags, uvzk_now(),
                              validity(process))) {
         termination_not_started(&process->termination);
@@ -109,12 +123,13 @@ static void start(struct supervisor_process *process, const struct message *mess
     }
     process->command = command;
     termination_started(&process->termination, message->flags);
+    /* The child has already done this. Here it sets process->terminal.given. */
     if (terminal_is_wanted_at_once(&process->terminal)) {
         terminal_give(&process->terminal, command);
     }
 }
 
-/* The holder, and with it the shell's job, has gone on after a stop. */
+/* MESSAGE_CONTINUE: the shell has continued its job, and with it the holder. */
 static void go_on(struct supervisor_process *process)
 {
     if (terminal_is_wanted_at_once(&process->terminal)) {
@@ -123,9 +138,11 @@ static void go_on(struct supervisor_process *process)
     signal_command(process, SIGCONT);
 }
 
-/* CMD has been stopped. If it wants the terminal, it gets it. If it had the terminal, the
- * whole job is to stop, of which the shell knows only the holder. Else somebody has
- * stopped CMD alone, who will know why. */
+/* CMD has stopped. SIGTTIN and SIGTTOU mean that CMD needs the terminal: it gets the
+ * terminal and is continued. If it cannot get the terminal, or if it stopped while it
+ * had the terminal (Ctrl-Z), the shell's whole job must stop. The shell does not know
+ * CMD's group, so the holder stops the job (MESSAGE_STOPPED). Otherwise another process
+ * has stopped CMD alone, and nothing is done. */
 static void command_stopped(struct supervisor_process *process, int signal_number)
 {
     if (signal_number == SIGTTIN || signal_number == SIGTTOU) {
@@ -140,12 +157,14 @@ static void command_stopped(struct supervisor_process *process, int signal_numbe
     }
 }
 
+/* Waits for all children that have ended or stopped: CMD and adopted descendants. */
 static void reap(struct supervisor_process *process)
 {
     struct signalfd_siginfo death;
     int status;
     pid_t pid;
 
+    /* One SIGCHLD may stand for several children, so waitpid() decides. */
     while (read(process->deaths, &death, sizeof(death)) > 0) {
     }
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
@@ -210,6 +229,7 @@ static void receive_messages(struct supervisor_process *process)
     struct message message;
     int heard = 0;
 
+    /* A message does not close the channel, but holder_gone() does. */
     while (process->channel >= 0 &&
            (heard = channel_receive(process->channel, &message)) > 0) {
         handle_message(process, &message);
@@ -221,6 +241,8 @@ static void receive_messages(struct supervisor_process *process)
 
 /* ---------------------------------------------------------------------- waiting */
 
+/* Sets the alarm to the next time at which something may have to be done. This also
+ * clears an earlier expiration, so the timerfd is never read. */
 static void set_alarm(const struct supervisor_process *process)
 {
     struct itimerspec when = {0};
@@ -233,7 +255,9 @@ static void set_alarm(const struct supervisor_process *process)
     timerfd_settime(process->alarm, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* The validity moves on without a word: whoever wakes up looks at it again. */
+/* No message says that the holder has moved the validity on. So the alarm may fire
+ * although the hold was proved again: termination_check() then does nothing, and the
+ * alarm is set anew. poll() ignores a channel of -1. */
 static void run_supervisor(struct supervisor_process *process)
 {
     while (termination_state(&process->termination) != TERMINATION_OVER) {
@@ -256,8 +280,8 @@ static uint32_t flags_of_end(const struct supervisor_process *process)
            (process->was_front ? ENDED_IN_FRONT : 0);
 }
 
-/* Blocked signals reach nobody: what the terminal sends to the job, or somebody to all
- * of us, must not end the supervisor before CMD. */
+/* Blocks all signals and leaves the shell's process group. A signal from the terminal to
+ * the job, or from a user to all processes, must not end the supervisor before CMD. */
 static int prepare(struct supervisor_process *process)
 {
     sigset_t all, deaths;
@@ -273,6 +297,7 @@ static int prepare(struct supervisor_process *process)
     return process->deaths < 0 || process->alarm < 0 || !descendants_adopt() ? -errno : 0;
 }
 
+/* The child's main function; never returns. job: the process group of the shell's job. */
 static void supervisor_main(const struct supervisor_options *options, int channel,
                             pid_t job, const _Atomic uint64_t *valid_until)
 {
@@ -287,6 +312,7 @@ static void supervisor_main(const struct supervisor_options *options, int channe
     }
     terminal_init(&process.terminal, job);
     run_supervisor(&process);
+    /* If CMD was not run, start() has already told the holder why. */
     if (process.command > 0) {
         tell_end(&process, flags_of_end(&process));
     }
@@ -311,7 +337,7 @@ int supervisor_start(struct supervisor *supervisor,
     if (status < 0) {
         return status;
     }
-    descendants_adopt(); /* whom a supervisor that was killed leaves behind */
+    descendants_adopt(); /* the children of a supervisor that is killed */
     supervisor->pid = fork();
     if (supervisor->pid == 0) {
         close(ends[0]);
@@ -328,7 +354,8 @@ void supervisor_kill(struct supervisor *supervisor)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000000L};
 
-    /* Again until nobody is left: one may be born while the others are counted. */
+    /* Repeats until none is left, because a process may be started during the call. The
+     * start time spares children that this process had before it became uvzk by exec. */
     while (descendants_signal(0, supervisor->start_time, SIGKILL) > 0) {
         nanosleep(&pause, NULL);
     }

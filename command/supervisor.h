@@ -1,16 +1,20 @@
-/* The supervisor: a process that runs CMD, and outlives neither it nor the lock.
+/* The supervisor: a process between the holder and CMD. It runs CMD, ends CMD in time,
+ * and exits when CMD has ended.
  *
- *      holder  (what was started as `uvzk lock`: the ZooKeeper session, the lock)
- *        |  channel, and until when the hold is valid
- *      supervisor  (no thread, no socket of ZooKeeper's)
+ *      holder  (was started as `uvzk lock`; has the ZooKeeper session and the lock)
+ *        |  channel, and shared memory with the end of the hold's validity
+ *      supervisor  (one thread, no socket of the ZooKeeper client)
  *        |
- *       CMD, in a process group of its own, and all that it starts
+ *       CMD, in a process group of its own, and all processes that CMD starts
  *
- * It is forked off before there is a ZooKeeper client, so that CMD can inherit none of
- * the client's sockets, and is forked by a process of one thread. It ends CMD when the
- * hold's validity runs out or the holder is gone: killed, stopped, or without a server,
- * it is all the same. If the supervisor is killed, CMD dies with it (PR_SET_PDEATHSIG), and
- * the holder, who adopts the rest, ends that. */
+ * The supervisor is forked before the ZooKeeper client exists. So CMD cannot inherit a
+ * socket of the client, and the supervisor has one thread when it forks CMD.
+ *
+ * The supervisor ends CMD when the validity of the hold is about to end, unless
+ * --on-lost is ignore. It does not matter whether the holder is stopped or has no
+ * connection. If the holder is killed, the supervisor ends CMD in any case. If the
+ * supervisor is killed, the kernel kills CMD (PR_SET_PDEATHSIG), and the holder adopts
+ * and kills the other descendants. */
 #ifndef SUPERVISOR_H
 #define SUPERVISOR_H
 
@@ -27,22 +31,28 @@ struct supervisor_options {
     char **command;
 };
 
+/* The holder's side. */
 struct supervisor {
     pid_t pid;
-    unsigned long long start_time; /* as descendants_start_time() has it */
-    int channel;
-    _Atomic uint64_t *valid_until; /* CLOCK_BOOTTIME, ms; written by the holder alone */
+    unsigned long long start_time; /* of the process (descendants_start_time) */
+    int channel;                   /* the holder's end */
+    /* In memory that both processes share: the end of the hold's validity
+     * (CLOCK_BOOTTIME, ms). Only the holder writes it. 0 at first. */
+    _Atomic uint64_t *valid_until;
 };
 
-/* Forks it off; to be called before any thread, socket or handler of ours is there. 0 or
- * -errno. */
+/* Forks the supervisor. Call it before this process has a thread, a signal handler or a
+ * socket of the client. Returns 0 or -errno. */
 int supervisor_start(struct supervisor *, const struct supervisor_options *);
 
-/* Ends it and all that it has started, by SIGKILL, and waits until they are gone. Its own
- * death, if that came first, has made its children ours. */
+/* Kills the supervisor and all its descendants with SIGKILL. Blocks until they are gone.
+ * It also works if the supervisor is dead already, because the holder then adopts its
+ * children. */
 void supervisor_kill(struct supervisor *);
 
-/* After its last word: waits until it has gone, and frees the rest. */
+/* Closes the channel, waits until the supervisor has exited, and frees the shared
+ * memory. Call it after MESSAGE_ENDED, MESSAGE_NOT_STARTED or supervisor_kill, or if
+ * MESSAGE_START was not sent: the supervisor then exits because the channel is closed. */
 void supervisor_end(struct supervisor *);
 
 #endif

@@ -19,6 +19,7 @@ bool terminal_give(struct terminal *terminal, pid_t group)
 {
     pid_t front = terminal->fd < 0 ? -1 : tcgetpgrp(terminal->fd);
 
+    /* Another job of the shell may be in the foreground: it keeps the terminal. */
     if (front < 0 || (front != terminal->job && front != group)) {
         return false;
     }

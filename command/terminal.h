@@ -1,7 +1,10 @@
-/* The controlling terminal: who is in front of it, the shell's job that we are part of, or
- * CMD's own process group. CMD gets it at once if its standard input and output are the
- * terminal, else when it wants to use it: another part of a pipeline may be reading
- * there. */
+/* The controlling terminal of `uvzk lock`, and which process group has it in the
+ * foreground: the shell's job, of which the holder is a part, or CMD's own process
+ * group.
+ *
+ * CMD gets the terminal at once if its standard input and output are terminals.
+ * Otherwise it gets the terminal when it stops because it needs it (SIGTTIN, SIGTTOU):
+ * another process of the job's pipeline may be reading from the terminal. */
 #ifndef TERMINAL_H
 #define TERMINAL_H
 
@@ -9,22 +12,25 @@
 #include <sys/types.h>
 
 struct terminal {
-    int fd;     /* -1: there is none */
-    pid_t job;  /* the group it is given back to */
-    bool given; /* to CMD's group, and not taken back */
+    int fd;     /* /dev/tty; -1: there is no terminal */
+    pid_t job;  /* process group of the shell's job, which gets the terminal back */
+    bool given; /* CMD's group has it: given, and not taken back yet */
 };
 
-/* job: the group of the process that the shell has started. */
+/* Opens the terminal. job: the process group of the process that the shell has
+ * started. */
 void terminal_init(struct terminal *, pid_t job);
 
-/* Whether CMD is to have it from the beginning. */
+/* Whether CMD gets the terminal from the start: standard input and output are
+ * terminals. */
 bool terminal_is_wanted_at_once(const struct terminal *);
 
-/* From the job to CMD's group, if the job is in front; CMD's group may have it already.
- * SIGTTOU must be blocked. true: CMD has it. */
+/* Gives the terminal to CMD's group, if the shell's job or CMD's group has it. Returns
+ * true if CMD's group has it now. SIGTTOU must be blocked, because tcsetpgrp() would
+ * stop a process in the background. */
 bool terminal_give(struct terminal *, pid_t group);
 
-/* Back to the job, if CMD's group had been given it. */
+/* Gives the terminal back to the shell's job, if it was given to CMD's group. */
 void terminal_take_back(struct terminal *);
 
 #endif

@@ -1,3 +1,10 @@
+/* The rules for ending CMD, as a state machine without a clock (termination.h).
+ * supervisor.c calls these functions and sends the signals.
+ *
+ * The one idea: SIGKILL is due DEAD_BEFORE_MS before the hold's validity ends, and
+ * SIGTERM is due one grace period (at most a quarter of the session timeout) before
+ * that. Each proof of the hold moves both times on, so they are reached only if proofs
+ * do not arrive. If the lock is lost before that, the grace period begins at once. */
 #include "termination.h"
 
 #include <string.h>
@@ -8,9 +15,11 @@
 #define KILLED TERMINATION_KILLED
 #define OVER TERMINATION_OVER
 
-/* SIGKILL takes a moment to do its work. */
+/* How long before the end of the validity SIGKILL is sent: processes need time to die. */
 #define DEAD_BEFORE_MS 100U
+/* How often SIGKILL is repeated: a process may be started while the others are killed. */
 #define KILL_AGAIN_MS 20U
+/* SIGTERM is at most a quarter of the session timeout before SIGKILL. */
 #define EARLY_PARTS 4U
 
 static const struct uvzk__state table[] = {
@@ -56,13 +65,15 @@ void termination_init(struct termination *termination,
     termination->rules = *rules;
 }
 
+/* Returns moment - by, or 0 instead of a negative time. */
 static uint64_t earlier(uint64_t moment, uint64_t by)
 {
     return moment > by ? moment - by : 0;
 }
 
-/* The grace is taken from the validity, as far as that goes: a hold that is proved as it
- * should be always has a third of its session left. */
+/* Returns the time from SIGTERM to SIGKILL when the validity ends: the grace period, at
+ * most a quarter of the session timeout. A hold that is proved on schedule may have only
+ * a third of the session timeout left, and must not be ended then. */
 static uint64_t early(const struct termination_rules *rules, uint64_t session_ms)
 {
     uint64_t most = session_ms / EARLY_PARTS;
@@ -83,6 +94,7 @@ void termination_not_started(struct termination *termination)
     move(termination, OVER);
 }
 
+/* SIGKILL now, and again after KILL_AGAIN_MS. */
 static enum termination_action kill_all(struct termination *termination, uint64_t now)
 {
     termination->made_to_end = true;
@@ -93,6 +105,7 @@ static enum termination_action kill_all(struct termination *termination, uint64_
     return ACTION_KILL;
 }
 
+/* SIGTERM now, and SIGKILL at kill_at. If kill_at has passed, SIGKILL now. */
 static enum termination_action ask(struct termination *termination, uint64_t now,
                                    uint64_t kill_at)
 {
@@ -105,8 +118,9 @@ static enum termination_action ask(struct termination *termination, uint64_t now
     return ACTION_TERM;
 }
 
-/* What is left of CMD when it has ended by itself is nobody's concern, unless all are
- * waited for; when it was made to end, nobody is left behind. */
+/* If CMD has ended by itself, its descendants may continue, unless --all is set. If uvzk
+ * ended CMD, the state stays ASKED or KILLED until no descendant is left
+ * (termination_nobody_left). */
 void termination_command_ended(struct termination *termination)
 {
     termination->command_ended = true;
@@ -151,7 +165,7 @@ enum termination_action termination_holder_gone(struct termination *termination,
     return ask(termination, now, graced < dead_by ? graced : dead_by);
 }
 
-/* When a hold that is not proved again must begin to end. */
+/* Returns when the first signal is due if the hold is not proved again. */
 static uint64_t ask_at(const struct termination *termination, uint64_t valid_until)
 {
     return earlier(valid_until, DEAD_BEFORE_MS + termination->early_ms);

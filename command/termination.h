@@ -1,22 +1,23 @@
-/* When CMD must end, and how: what the supervisor has heard goes in, what it must do comes
- * out. A value, without a clock and without a process.
+/* Decides when and how CMD must be ended. The supervisor passes in the events and the
+ * time, and does what the functions return. Pure: no clock, no process.
  *
- *      IDLE --- started ---> RUNNING --- over ---------------------------------+
+ *      IDLE --- started ---> RUNNING --- ended --------------------------------+
  *       |                     |  |                                             |
- *       | not started,        |  | lost, about to run out, holder gone         |
+ *       | not started,        |  | lost, validity about to end, holder gone    |
  *       | holder gone         |  v                                             v
- *       |                     | ASKED -- grace over, or validity --> KILLED -> OVER
+ *       |                     | ASKED --- kill_at is reached ------> KILLED -> OVER
  *       |                     |   |                                    ^       ^
- *       |                     +---|---- no grace, or too late ---------+       |
- *       +-------------------------+------------- over -------------------------+
+ *       |                     +---|---- ON_LOST_KILL, or too late -----+       |
+ *       +-------------------------+------------ ended -------------------------+
  *
- * ASKED: told to end (SIGTERM). KILLED: SIGKILL, again and again until nobody is left.
- * OVER: CMD has ended; if it was made to end, or all are waited for, all that it started
- * has, too.
+ * ASKED: SIGTERM was sent. KILLED: SIGKILL is sent repeatedly until no process is left.
+ * OVER: CMD has ended, or was not run. If uvzk ended CMD, or with --all, all processes
+ * that CMD had started have ended too.
  *
- * Unless the znode is deleted or the session ended by hand, the servers cannot grant the
- * lock to another contender before the hold's validity ends. So CMD must be dead by then:
- * it gets SIGTERM one grace period earlier. */
+ * The servers cannot grant the lock to another contender before the hold's validity ends,
+ * unless the znode is deleted or the session is ended by hand. So CMD must be dead at
+ * that time. SIGKILL is due 100 ms before the validity ends. SIGTERM is due one grace
+ * period before SIGKILL, but at most a quarter of the session timeout before it. */
 #ifndef TERMINATION_H
 #define TERMINATION_H
 
@@ -35,17 +36,17 @@ enum termination_state {
 
 extern const struct uvzk__machine termination_machine;
 
-/* When the lock is lost. */
+/* What is done to CMD when the lock is lost (--on-lost). */
 enum on_lost {
-    ON_LOST_TERM, /* SIGTERM, and SIGKILL after the grace */
-    ON_LOST_KILL, /* SIGKILL */
-    ON_LOST_IGNORE
+    ON_LOST_TERM,  /* SIGTERM, and SIGKILL after the grace period */
+    ON_LOST_KILL,  /* SIGKILL */
+    ON_LOST_IGNORE /* nothing, unless the holder process is gone */
 };
 
 struct termination_rules {
     enum on_lost on_lost;
-    uint64_t grace_ms;
-    bool waits_for_all; /* the lock is held until all that CMD started has ended */
+    uint64_t grace_ms;  /* from SIGTERM to SIGKILL */
+    bool waits_for_all; /* --all: CMD's descendants must have ended too */
 };
 
 enum termination_action { ACTION_NONE, ACTION_TERM, ACTION_KILL };
@@ -54,10 +55,10 @@ struct termination {
     uint8_t state; /* enum termination_state */
     struct termination_rules rules;
     bool command_ended;
-    uint64_t early_ms; /* before the validity's end CMD is asked */
-    bool made_to_end;  /* it has been asked or killed */
-    uint64_t kill_at;  /* ASKED */
-    uint64_t again_at; /* KILLED: when to look for more of them */
+    uint64_t early_ms; /* from SIGTERM to SIGKILL at the end of the validity */
+    bool made_to_end;  /* SIGTERM or SIGKILL was sent */
+    uint64_t kill_at;  /* ASKED: when SIGKILL is due; CLOCK_BOOTTIME, ms */
+    uint64_t again_at; /* KILLED: when SIGKILL is sent again; CLOCK_BOOTTIME, ms */
 };
 
 static inline enum termination_state
@@ -66,7 +67,8 @@ termination_state(const struct termination *termination)
     return (enum termination_state)termination->state;
 }
 
-/* Whether CMD was ended because the lock was, or was about to be, somebody else's. */
+/* Whether CMD was ended because the lock was lost or about to be lost, or because the
+ * holder was gone. */
 static inline bool termination_made_to_end(const struct termination *termination)
 {
     return termination->made_to_end;
@@ -74,31 +76,37 @@ static inline bool termination_made_to_end(const struct termination *termination
 
 void termination_init(struct termination *, const struct termination_rules *);
 
-/* CMD runs, in a session of this length; or could not be run. */
+/* CMD was started; session_ms is the session timeout. Or CMD could not be started. */
 void termination_started(struct termination *, uint64_t session_ms);
 void termination_not_started(struct termination *);
 
-/* CMD has ended; nobody that it started is left. */
+/* CMD has ended. The second function: the supervisor has no child process any more. */
 void termination_command_ended(struct termination *);
 void termination_nobody_left(struct termination *);
 
-/* The lock was lost. The moments here and below are on CLOCK_BOOTTIME, ms. */
+/* The lock was lost. Here and below, times are on CLOCK_BOOTTIME, in ms, and the result
+ * says which signal to send to CMD and its descendants now. */
 enum termination_action termination_lost(struct termination *, uint64_t now);
 
-/* Whoever holds the lock has died: nobody proves it any more, and nobody is left to
- * tell. CMD ends, whatever the rules say. */
+/* The holder process has died, so the hold is not proved any more. CMD is then ended
+ * even with ON_LOST_IGNORE: SIGTERM now, unless ON_LOST_KILL is set, and SIGKILL after
+ * the grace period or 100 ms before the validity ends, whichever comes first. If CMD was
+ * not started, the state becomes OVER. */
 enum termination_action termination_holder_gone(struct termination *, uint64_t now,
                                                 uint64_t valid_until);
 
-/* What this moment asks for. */
+/* Time has passed, or valid_until may have changed. */
 enum termination_action termination_check(struct termination *, uint64_t now,
                                           uint64_t valid_until);
 
-/* When to look again; UINT64_MAX: no need. */
+/* Returns when termination_check must be called next; UINT64_MAX: only an event can
+ * change something. */
 uint64_t termination_next_check(const struct termination *, uint64_t valid_until);
 
-/* Whether CMD may be begun with, by a hold that is valid until then. While it is proved as
- * it should, it always could. */
+/* Whether CMD may be started at `now`, with a hold that is valid until `valid_until`:
+ * CMD would not have to be ended at once. A hold that is proved on schedule has at least
+ * a third of its session timeout left, which is enough if the session timeout is above
+ * 1200 ms. */
 bool termination_in_time(const struct termination_rules *, uint64_t session_ms,
                          uint64_t now, uint64_t valid_until);
 

@@ -1,9 +1,10 @@
-/* uvzk verify: whether a fencing token is that of whoever holds the lock.
+/* uvzk verify: checks whether a fencing token is the token of a holder of the lock.
  *
- * The answer is no older than the run: the first request on a connection is one that a
- * quorum has to agree to, and what is read behind it has all that was committed before. It
- * may be true no more when it is printed; who must know for certain hands the token to
- * the store that he writes to. */
+ * The answer was true at some moment after the command was started. The reason: a quorum
+ * must accept the first request on a connection, and what is read after it shows
+ * everything that was committed before. But the answer may be out of date when it is
+ * printed. For certainty, pass the token to the store that is written to, and let the
+ * store compare. */
 #include <stdio.h>
 #include <sysexits.h>
 
@@ -34,7 +35,9 @@ static enum query_next on_seen(struct query *query)
         holds = holds || (participant->holds && participant->recipe != RECIPE_LEASES &&
                           participant->token == claim->token);
     }
-    if (!holds && leases) { /* the token's znode stood in the line, and has gone */
+    /* A semaphore's token is usually the czxid of a ticket, which is deleted after the
+     * grant. */
+    if (!holds && leases) {
         fprintf(stderr, "uvzk: %s is a semaphore, whose znodes do not show tokens\n",
                 query->options->path);
         query->exit_code = EX_DATAERR;
@@ -52,7 +55,7 @@ static enum query_next on_seen(struct query *query)
 int subcommand_verify(int argc, char **argv)
 {
     static const struct option options[] = {QUERY_LONG_OPTIONS, {NULL, 0, NULL, 0}};
-    static struct claim claim; /* zeros */
+    static struct claim claim; /* zeroed */
     struct query_options asked;
     int option;
 

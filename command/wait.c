@@ -1,5 +1,5 @@
-/* uvzk wait: until nobody holds the lock. It takes no place in the line and makes nothing:
- * it looks, again and again. */
+/* uvzk wait: waits until nobody holds the lock. It creates no znode and does not queue:
+ * it reads the participants at intervals. */
 #include <stdio.h>
 #include <sysexits.h>
 
@@ -20,7 +20,7 @@ static const char help[] =
     "      --interval S          how often to look (1)\n"
     "  -j, --json                print one line of JSON\n";
 
-/* A lock that changes hands while it is looked at is not free. */
+/* An inconsistent list counts as held: the lock changed hands while it was read. */
 static bool is_held(const struct participant_list *participant_list)
 {
     bool held = participant_list->inconsistent;
@@ -53,12 +53,12 @@ int subcommand_wait(int argc, char **argv)
         {"interval", required_argument, NULL, 1},
         QUERY_LONG_OPTIONS,
         {NULL, 0, NULL, 0}};
-    static struct query query; /* zeros */
+    static struct query query; /* zeroed */
     struct query_options asked;
     int option;
 
     query_options_init(&asked);
-    asked.watch = true; /* an outage of the server is waited out */
+    asked.watch = true; /* also continues after the connection was lost */
     while ((option = getopt_long(argc, argv, "nw:E:" QUERY_SHORT_OPTIONS, options,
                                  NULL)) != -1) {
         if (option == 'w') {
