@@ -1,4 +1,9 @@
-/* What stands before the functions; all that they do is to go on to the real ones. */
+/* The functions that the preloaded library replaces. Each one calls the real function of
+ * the same name, and around that call it reports to call_trace_waits.c or to
+ * call_trace_handover.c what has happened. The program that is traced calls these
+ * functions without knowing of them, on the loop's thread and on the C client's threads.
+ * The environment variable CALL_TRACE selects one of the two reports; without it nothing
+ * is measured. */
 #include "call_trace.h"
 
 #include <arpa/inet.h>
@@ -14,23 +19,26 @@
 
 #include "uvzk.h"
 
-static bool waits; /* what is asked for */
-static bool way;
+/* What CALL_TRACE asks for; both are false if it asks for nothing. */
+static bool waits; /* CALL_TRACE=waits */
+static bool way;   /* CALL_TRACE=way */
 
 static __thread bool on_loop;
-static __thread bool calling;     /* on the loop: within a call of the client's */
-static __thread uint64_t waited;  /* ... for its mutexes */
-static __thread unsigned holding; /* elsewhere: mutexes held, how long, */
+static __thread bool calling;     /* the loop's thread is inside a call of the C client */
+static __thread uint64_t waited;  /* ns for mutexes, in the current call */
+static __thread unsigned holding; /* other threads: number of mutexes held */
+/* When this thread locked the first of the mutexes that it holds (call_trace_now()), and
+ * the thread's CPU time at its first send() after that. */
 static __thread uint64_t held_since;
 static __thread uint64_t running_since;
-static __thread unsigned writes; /* and what was written meanwhile */
+static __thread unsigned writes; /* calls of send() while a mutex is held */
 
 static void *real(const char *name)
 {
     return dlsym(RTLD_NEXT, name);
 }
 
-/* The function of that name behind this library, looked up once. */
+/* Looks up the function of that name behind this library, once. */
 #define REAL(name)                                               \
     static __typeof__(&name) real_##name;                        \
     if (real_##name == NULL) {                                   \
@@ -105,7 +113,10 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 /* ------------------------------------------------------------------------ the wire */
 
-/* Requests and replies come whole, behind their lengths. */
+/* The C client passes a whole request or reply, without its length, to one call of send()
+ * or recv(); the length goes in a call of its own. A request begins with its xid and its
+ * type, and a reply with its xid. HEAD is the size of a request's header in bytes; the
+ * other numbers are request types of ZooKeeper, and EVENTS is the xid of watch events. */
 enum { HEAD = 8, DELETE = 2, CHILDREN = 8, CHILDREN2 = 12, MULTI = 14, EVENTS = -1 };
 
 static int32_t number_at(const void *bytes, size_t at)
@@ -214,7 +225,7 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
     return real_uvzk_hold_release(hold, release_cb);
 }
 
-/* --------------------------------------------------------------- calls of the client */
+/* ------------------------------------------------------------- calls of the C client */
 
 static uint64_t enter(void)
 {

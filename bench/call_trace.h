@@ -1,7 +1,7 @@
-/* Moments between the library, libuv, the C client and the kernel, seen from outside:
- * a preloaded library stands before the functions by which they call each other.
- * bench/call_trace_report runs it, and prints what it has seen. When the program ends,
- * one JSON object goes to stderr. */
+/* Records the times of the calls between uvzk, libuv, the C client and the kernel, from
+ * outside: a preloaded library replaces the functions by which they call each other.
+ * bench/call_trace_report runs the library and prints its results. When the traced
+ * program ends, the library writes one JSON object to stderr. All times are in ns. */
 #ifndef CALL_TRACE_H
 #define CALL_TRACE_H
 
@@ -17,44 +17,47 @@ static inline uint64_t call_trace_now(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* ------------------------------------- CALL_TRACE=waits: how long the loop's thread waits */
+/* -------------------------------- CALL_TRACE=waits: how long the loop's thread waits */
 
 void waits_begin(void);
 void waits_print(void);
-/* The loop's thread was so long in a call of the C client, and waited so long for mutexes
- * meanwhile. */
+/* The loop's thread was in a call of the C client for `called` ns, and waited for mutexes
+ * for `waited` ns of that time. */
 void waits_called(uint64_t called, uint64_t waited);
-/* Another thread has called for it. */
+/* Another thread than the loop's has called the C client. */
 void waits_called_elsewhere(void);
-/* It has waited for a mutex outside of such a call. */
+/* The loop's thread has waited for a mutex outside of a call of the C client. */
 void waits_outside(uint64_t waited);
-/* It has slept from .. to; a turn begins. */
+/* The loop's thread slept from `from` to `to`. A turn begins now. */
 void waits_slept(uint64_t from, uint64_t to);
-/* A thread of the client's held a mutex so long while it wrote so many times to the
- * socket; so much of that it was running. */
+/* A thread of the C client held mutexes for `held` ns and called send() `writes` times
+ * meanwhile. `running` is the CPU time that the thread used from the first of these calls
+ * on. */
 void waits_held(uint64_t held, uint64_t running, unsigned writes);
 
-/* -------------------------- CALL_TRACE=way: from one release to the next grant, elsewhere */
+/* -------------- CALL_TRACE=way: from a release to the next grant, in another session */
 
 enum moment_kind {
-    RELEASED, /* uvzk_hold_release, in the grant's callback; of a znode, as the next four */
-    CALLED,   /* the delete is given to the client */
-    TAKEN,    /* the client has taken it */
-    WRITTEN,    /* its thread has written it */
-    EVENT,      /* the next one's session has read that the znode is gone */
-    WOKEN,      /* a thread of the client's wakes the loop */
-    AWAKE,      /* the loop is awake */
-    ASKED,      /* it gives a listing to the client */
-    ASKED_WIRE, /* which is written; of an xid, as the next */
-    ANSWERED,   /* and answered */
+    RELEASED,   /* uvzk_hold_release was called, in the acquire callback */
+    CALLED,     /* the delete is passed to the C client */
+    TAKEN,      /* the call of the C client has returned */
+    WRITTEN,    /* the C client's thread has sent the delete */
+    EVENT,      /* the next contender's session has read the event */
+    WOKEN,      /* a thread of the C client wakes the loop */
+    AWAKE,      /* the loop's thread is awake */
+    ASKED,      /* the loop's thread passes a getChildren to the C client */
+    ASKED_WIRE, /* the getChildren is sent */
+    ANSWERED,   /* a reply was read */
     MOMENTS
 };
 
 void handover_trace_begin(void);
 void handover_trace_print(void);
-/* number: a znode's, or a request's xid; -1: none. */
+/* Records a moment. `number` is a znode's sequence number for RELEASED, CALLED, TAKEN,
+ * WRITTEN and EVENT, a request's xid for ASKED_WIRE and ANSWERED, and -1 for the
+ * others. */
 void handover_trace_moment(enum moment_kind kind, int64_t number);
-/* For each znode of a lock's that these bytes name. */
+/* Records a moment for each lock znode whose name these bytes contain. */
 void handover_trace_moments(enum moment_kind kind, const void *bytes, size_t length);
 
 #endif

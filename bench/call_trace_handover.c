@@ -1,5 +1,9 @@
-/* All moments are written down while the program runs; the ways are found in them when it
- * ends. */
+/* CALL_TRACE=way: how long each step takes between a release and the next grant, if the
+ * next holder belongs to another session. call_trace.c calls it from all threads.
+ *
+ * The one idea: while the program runs, moments are only recorded, in one array that all
+ * threads append to. The ways from a release to the next grant are found in that array
+ * when the program ends. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,12 +13,12 @@
 #include "call_trace.h"
 #include "latencies.h"
 
-enum { MOST = 4000000, LATER = 400 /* moments of one way lie so close */ };
+enum { MOST = 4000000, LATER = 400 /* moments that next() searches */ };
 
 struct moment {
     uint64_t at;
     int64_t number;
-    _Atomic uint32_t kind; /* and one: 0 is not written yet */
+    _Atomic uint32_t kind; /* enum moment_kind plus 1; 0: not written yet */
 };
 
 static struct moment *moments;
@@ -56,7 +60,7 @@ void handover_trace_moments(enum moment_kind kind, const void *bytes, size_t len
     }
 }
 
-/* ------------------------------------------------------------------ when it has ended */
+/* --------------------------------------------------------- when the program has ended */
 
 static size_t written(void)
 {
@@ -64,7 +68,8 @@ static size_t written(void)
     return all < MOST ? all : MOST;
 }
 
-/* The first of this kind from there on, within reach; number < 0: of any. Or NULL. */
+/* Returns the first moment of this kind among the LATER moments from `from` on, or NULL.
+ * If `number` is not negative, the moment must have that number. */
 static const struct moment *next(const struct moment *from, enum moment_kind kind,
                                  int64_t number)
 {
@@ -80,7 +85,8 @@ static const struct moment *next(const struct moment *from, enum moment_kind kin
     return NULL;
 }
 
-/* The last of this kind before that one and not before `least`. Or NULL. */
+/* Returns the last moment of this kind before `before` and not before `least`, or
+ * NULL. */
 static const struct moment *last(const struct moment *before, enum moment_kind kind,
                                  const struct moment *least)
 {
@@ -93,7 +99,7 @@ static const struct moment *last(const struct moment *before, enum moment_kind k
     return NULL;
 }
 
-/* A way, and what is between the moment before and this one. */
+/* The moments of a way in their order. Each step is named by the moment at its end. */
 enum step {
     FROM,
     TO_CALL,
@@ -118,8 +124,10 @@ static const char *const names[STEPS] = {
 static struct latencies steps[STEPS];
 static size_t ways, others;
 
-/* From one release to the next grant, which has been waited for in another session. False:
- * it has not, or not so. */
+/* Finds the way from this release to the next grant. A grant is recognized by its
+ * RELEASED, because the traced program releases in the acquire callback. Returns false if
+ * a moment is missing or is later than the grant. Then there was no next grant, or it did
+ * not need the watch event and a getChildren in another session. */
 static bool follow(const struct moment *released, const struct moment *way_taken[STEPS])
 {
     const struct moment *granted = next(released + 1, RELEASED, -1);
@@ -152,7 +160,9 @@ static bool follow(const struct moment *released, const struct moment *way_taken
     return true;
 }
 
-/* The client's thread may have written what its caller has not returned from. */
+/* The C client's thread may send a delete before the call that passed it to the C client
+ * has returned. So TO_WIRE is counted from TO_CALL, and a step that ends before it begins
+ * counts as 0. */
 static void add(const struct moment *const way_taken[STEPS])
 {
     ways++;

@@ -1,3 +1,5 @@
+/* CALL_TRACE=waits: how long the loop's thread waits for mutexes of the C client, and how
+ * long the C client's threads hold a mutex while they send. call_trace.c calls it. */
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -6,14 +8,16 @@
 
 enum { MOST = 4000000, LONG_NS = 200000 };
 
-static struct latencies requests; /* what the loop waited to give each of them */
-static struct latencies turns;    /* what it waited in each turn in which it did */
-static struct latencies holds;    /* of a mutex, by a thread that writes meanwhile */
-static atomic_uint elsewhere;     /* requests that another thread has given */
-static uint64_t began, ended;     /* the first sleep and the last */
+static struct latencies requests; /* for mutexes, in each call of the C client */
+static struct latencies turns;    /* for mutexes, in each turn with such a wait */
+static struct latencies holds;    /* of mutexes, by threads that send meanwhile */
+static atomic_uint elsewhere;     /* calls of the C client by other threads */
+static uint64_t began, ended;     /* begin of the first sleep, end of the last */
+/* Times of the loop's thread, in ns: asleep, in calls of the C client, waiting for
+ * mutexes in all, and waiting for mutexes in the current turn. */
 static uint64_t slept, called, waited, this_turn;
-static atomic_uint most_writes; /* in one hold */
-static atomic_uint interrupted; /* long holds, of which less than half was run */
+static atomic_uint most_writes; /* the most calls of send() in one hold */
+static atomic_uint interrupted; /* holds over LONG_NS, less than half of it on the CPU */
 
 void waits_begin(void)
 {
@@ -23,7 +27,7 @@ void waits_begin(void)
     }
 }
 
-/* Within a call it is told with the call. */
+/* call_trace.c does not call this within a call of the C client; waits_called() does. */
 void waits_outside(uint64_t its_wait)
 {
     waited += its_wait;
@@ -53,7 +57,8 @@ void waits_slept(uint64_t from, uint64_t to)
     }
 }
 
-/* Of one session only one thread comes here. */
+/* Not protected against concurrent calls, because only one thread of a session calls
+ * it. */
 void waits_held(uint64_t held, uint64_t running, unsigned writes)
 {
     latencies_add(&holds, held);
@@ -80,6 +85,8 @@ void waits_print(void)
     double whole = (double)(ended - began);
     double busy = whole - (double)slept;
 
+    /* The loop did not wait for requests that another thread has passed to the C
+     * client. */
     for (unsigned i = 0; i < elsewhere; i++) {
         latencies_add(&requests, 0);
     }

@@ -1,4 +1,4 @@
-/* Counts with atomics: the library allocates on the C client's threads too. */
+/* Counts with atomics, because the library also allocates on the C client's threads. */
 #include "counting_allocator.h"
 
 #include <malloc.h>

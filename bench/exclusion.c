@@ -2,6 +2,7 @@
 
 void exclusion_enter(struct exclusion *lock, bool alone, int64_t token)
 {
+    /* How many others may hold at this moment. */
     size_t most = alone ? 0 : lock->together - 1;
 
     if (lock->alone || lock->holders > most) {

@@ -1,5 +1,7 @@
-/* What a benchmark looks at whenever a lock is granted or given back: who excludes whom,
- * and whether the tokens of those who do are in order. One for each lock. */
+/* What a benchmark checks at each grant and each release of a lock: whether holders that
+ * exclude each other hold at the same time, and whether their tokens grow. There is one
+ * struct for each lock. A holder holds alone (a mutex, a writer) or together with
+ * others. */
 #ifndef BENCH_EXCLUSION_H
 #define BENCH_EXCLUSION_H
 
@@ -8,19 +10,19 @@
 #include <stdint.h>
 
 struct exclusion {
-    size_t together; /* how many may hold at once, if nobody holds alone */
+    size_t together; /* how many may hold at once, if none holds alone */
     size_t holders;
-    bool alone;             /* the only holder is one that excludes all others */
-    int64_t last_alone;     /* the greatest token of those */
-    int64_t last_together;  /* and of the others */
-    uint64_t *overlaps;     /* the counts of what must not be */
-    uint64_t *out_of_order; /* tokens that are not above those of whom they exclude */
+    bool alone;             /* there is one holder, and it holds alone */
+    int64_t last_alone;     /* the greatest token of a holder that held alone */
+    int64_t last_together;  /* the greatest token of the other holders */
+    uint64_t *overlaps;     /* the caller's count of grants that were not allowed */
+    uint64_t *out_of_order; /* the caller's count of tokens that did not grow */
 };
 
-/* Somebody is granted it, alone or together with others. */
+/* A lock was granted to a holder that holds alone, or together with others. */
 void exclusion_enter(struct exclusion *lock, bool alone, int64_t token);
 
-/* One of them gives it back. */
+/* One of the holders has released. */
 void exclusion_leave(struct exclusion *lock);
 
 #endif

@@ -1,4 +1,4 @@
-/* A bag of durations, and its percentiles. */
+/* Durations, and their percentiles. */
 #ifndef BENCH_LATENCIES_H
 #define BENCH_LATENCIES_H
 
@@ -11,14 +11,15 @@ struct latencies {
     size_t capacity;
 };
 
-/* Room for that many, 0 or -1 (out of memory). Samples past it are dropped. */
+/* Allocates memory for `capacity` samples. Returns 0, or -1 if there is not enough
+ * memory. Further samples are dropped. */
 int latencies_init(struct latencies *bag, size_t capacity);
 void latencies_free(struct latencies *bag);
 
 void latencies_add(struct latencies *bag, uint64_t nanoseconds);
 
-/* The sample that `percent` of all do not exceed, in microseconds; 0 when there
- * is none. Sorts the bag. */
+/* Returns the sample that `percent` percent of all samples do not exceed, in
+ * microseconds, or 0 if there is no sample. Sorts the samples. */
 double latencies_percentile_us(struct latencies *bag, double percent);
 
 #endif

@@ -1,3 +1,6 @@
+/* What a benchmark run has left on the server: watches, by the four-letter word wchs over
+ * a socket of its own, and znodes, by getChildren of a bare C client. many_locks_ending.c
+ * calls this in a thread of libuv's thread pool, because all functions block. */
 #include "leftovers.h"
 
 #include <netdb.h>
@@ -14,9 +17,9 @@
 #include <zookeeper/zookeeper.h>
 
 enum {
-    WINDOW = 512,        /* listings in flight */
-    ANSWER_SECONDS = 15, /* the longest wait for one answer */
-    SETTLE_TURNS = 100,  /* of SETTLE_MS each */
+    WINDOW = 512,        /* listings under way at once */
+    ANSWER_SECONDS = 15, /* the longest wait for one reply */
+    SETTLE_TURNS = 100,  /* pauses of SETTLE_MS each */
     SETTLE_MS = 50
 };
 
@@ -27,8 +30,9 @@ void leftovers_lock_path(char *path, size_t size, const char *base, size_t n)
 
 /* ------------------------------------------------------------------ watches */
 
-/* "host:port,other:port/chroot" -> host and port of the first, without the
- * brackets of an IPv6 address. */
+/* Copies the host and the port of the first server of `hosts`, a connect string like
+ * "host:port,other:port/chroot". The brackets of an IPv6 address are left out. Returns 0,
+ * or -1 if there is no port or if the text does not fit. */
 static int first_server(const char *hosts, char *host, char *port, size_t size)
 {
     size_t length = strcspn(hosts, ",/");
@@ -115,9 +119,9 @@ long leftovers_watches_settled(const char *hosts, long expected)
 /* -------------------------------------------------------------------- nodes */
 
 struct leftovers_query {
-    struct leftovers_query *self; /* completions are handed pointers to const */
+    struct leftovers_query *self; /* completions get a pointer to const */
     sem_t connected;
-    sem_t window; /* counts listings that may still be sent */
+    sem_t window; /* its value: listings that may still be sent */
     atomic_long children;
     atomic_int failed;
 };
@@ -157,7 +161,8 @@ static int wait_for(sem_t *semaphore)
     return sem_timedwait(semaphore, &until);
 }
 
-/* The count, or LEFTOVERS_UNKNOWN. */
+/* Lists all directories, at most WINDOW at a time. Returns the number of their children,
+ * or LEFTOVERS_UNKNOWN. */
 static long list_all(zhandle_t *zh, struct leftovers_query *query, const char *base,
                      size_t count)
 {
@@ -170,6 +175,8 @@ static long list_all(zhandle_t *zh, struct leftovers_query *query, const char *b
             return LEFTOVERS_UNKNOWN;
         }
     }
+    /* Each outstanding listing has taken one from the semaphore. When all are back, all
+     * replies have been counted. */
     for (int slot = 0; slot < WINDOW; slot++) {
         if (wait_for(&query->window) != 0) {
             return LEFTOVERS_UNKNOWN;

@@ -1,4 +1,6 @@
-/* many_locks: the options, and the exit code.
+/* many_locks: the options and the exit code. It measures many contenders on many locks,
+ * and checks each grant and what remains on the server afterwards (many_locks.h).
+ * bench/run and bench/compare.sh run it.
  *
  *   0 everything was right   1 something was wrong, or no server
  *   2 bad arguments          130 interrupted */
@@ -36,7 +38,7 @@ static void print_usage(FILE *out)
           out);
 }
 
-/* A whole number in [least, most], or a complaint and exit. */
+/* Returns a whole number in [least, most], or prints a message and exits with 2. */
 static uint64_t number(const char *option, const char *text, uint64_t least,
                        uint64_t most)
 {

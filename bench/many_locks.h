@@ -1,5 +1,5 @@
-/* many_locks: many contenders on many locks in one loop, and whether what came
- * of it was right. This header: what is asked, what was seen. */
+/* many_locks: many contenders on many locks in one loop, with a check of every result.
+ * This header has the options and the result of a run. */
 #ifndef BENCH_MANY_LOCKS_H
 #define BENCH_MANY_LOCKS_H
 
@@ -18,62 +18,68 @@ struct many_locks_options {
     size_t rounds;
     bool json;
     bool words;
-    bool verbose; /* the library's log on stderr */
+    bool verbose; /* the library's log goes to stderr */
 };
 
 struct many_locks_result {
-    char base[64];     /* the locks' parent, new for each run */
-    char failure[256]; /* why the run was given up; "" if it was not */
+    char base[64];     /* the parent of all lock directories, new for each run */
+    char failure[256]; /* why the run was ended early; "" if it was not */
     bool interrupted;
 
     /* Outcomes, over all rounds. */
-    uint64_t asked; /* acquires started */
+    uint64_t asked; /* acquires that were started */
     uint64_t granted;
-    uint64_t released; /* releases told as carried out */
+    uint64_t released; /* release callbacks with status 0 */
     uint64_t lost;     /* holds that ended without a release */
     uint64_t refused;  /* acquires that ended without a grant */
-    int first_error;   /* the code of the first lost, refused, ... */
+    int first_error;   /* the first error code that a callback or call got */
 
-    /* Checks: each is 0 in a right run. */
-    uint64_t overlaps;         /* grants while another hold was valid */
-    uint64_t out_of_order;     /* grants against the order of the znodes */
-    uint64_t invalid_grants;   /* grants that were not valid when told */
-    uint64_t extra_answers;    /* callbacks that must not have come */
-    uint64_t unanswered;       /* requests without their last callback */
-    long left_nodes;           /* LEFTOVERS_UNKNOWN: not checked. All releases
-                                  done, the sessions still alive */
-    long left_nodes_closed;    /* the same after the clients were closed */
-    long left_watches;         /* with the sessions alive, above the number
-                                  before the run */
-    uint64_t stats_contenders; /* uvzk_client_stats at that same moment */
+    /* Checks. Each of these is 0 if the run is right. */
+    uint64_t overlaps;       /* grants while another hold was valid */
+    uint64_t out_of_order;   /* tokens or sequence numbers that did not grow */
+    uint64_t invalid_grants; /* grants that were not valid in the callback */
+    uint64_t extra_answers;  /* callbacks in a state that does not allow them */
+    uint64_t unanswered;     /* contenders whose last callback did not run */
+    /* Znodes in the lock directories after all releases, before the sessions are closed.
+     * LEFTOVERS_UNKNOWN: not checked. */
+    long left_nodes;
+    long left_nodes_closed; /* the same, after the clients were closed */
+    /* Watches on the server at the first of these two moments, minus the number before
+     * the run. */
+    long left_watches;
+    /* From uvzk_client_stats at that same moment. */
+    uint64_t stats_contenders;
     uint64_t stats_watches;
-    int loop_close;      /* what uv_loop_close() said */
-    size_t leaked_bytes; /* of the library, after everything is closed */
+    int loop_close;      /* the result of uv_loop_close() */
+    size_t leaked_bytes; /* by the library, after everything was closed */
 
-    /* Times, ns, over all rounds. */
+    /* Times in ns, over all rounds. */
     uint64_t connect_ns;
-    uint64_t queue_ns; /* first acquire .. everybody granted or queued */
-    uint64_t drain_ns; /* .. everybody released */
-    uint64_t later_ns; /* of both, what rounds 2.. took: directories stand */
+    uint64_t queue_ns; /* first acquire to all granted or queued */
+    uint64_t drain_ns; /* from then to all released */
+    uint64_t later_ns; /* the part of both that is of rounds 2 and later */
 
-    /* Cost. Requests without proofs of ownership, which go by time. */
+    /* Requests to the server, without the proof requests, whose number depends on
+     * time. */
     uint64_t first_queue_requests; /* round 1, queueing */
     uint64_t later_queue_requests; /* rounds 2.., queueing */
     uint64_t drain_requests;
     uint64_t listings;
     uint64_t proofs;
-    size_t bytes_before;                     /* the library's memory, clients connected */
-    size_t bytes_pending;                    /* everybody granted or queued, round 1 */
-    size_t bytes_peak;                       /* in round 1's queueing */
-    double acquire_p50_us, acquire_p99_us;   /* acquire .. grant */
-    double handover_p50_us, handover_p99_us; /* release .. next grant, draining */
+    size_t bytes_before;  /* the library's, when the clients are connected */
+    size_t bytes_pending; /* when all are granted or queued, in round 1 */
+    size_t bytes_peak;    /* while round 1 queues */
+    double acquire_p50_us, acquire_p99_us; /* acquire to grant */
+    /* release to the next grant, while draining */
+    double handover_p50_us, handover_p99_us;
 };
 
-/* Runs it; the result is filled whatever comes. */
+/* Runs the benchmark. The result is complete in any case. */
 void many_locks_run(const struct many_locks_options *options,
                     struct many_locks_result *result);
 
-/* Prints the summary, or the one JSON object, or a few figures in a user's words. */
+/* These print the result: as a summary, as one JSON object, or as a few figures with an
+ * explanation for a new user. */
 void many_locks_print_text(FILE *out, const struct many_locks_options *options,
                            const struct many_locks_result *result);
 void many_locks_print_json(FILE *out, const struct many_locks_options *options,
@@ -81,7 +87,8 @@ void many_locks_print_json(FILE *out, const struct many_locks_options *options,
 void many_locks_print_words(FILE *out, const struct many_locks_options *options,
                             const struct many_locks_result *result);
 
-/* Prints one sentence for each thing that is wrong; their number. */
+/* Prints one sentence for each check that has failed, and returns how many failed. With
+ * `out` NULL it only counts. */
 int many_locks_print_faults(FILE *out, const struct many_locks_options *options,
                             const struct many_locks_result *result);
 

@@ -1,5 +1,7 @@
-/* One contender of many_locks: acquire, hold, release; and the checks that can
- * be made the moment it is granted. */
+/* One contender of many_locks: acquire, hold, release, and the checks that are possible
+ * at the moment of the grant. many_locks_rounds.c starts each contender once in each
+ * round. The callbacks report to it when a contender has its place (granted or queued)
+ * and when it has ended, and that moves the run to its next phase. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,8 @@ static struct lock *lock_of(struct run *run, const struct contender *contender)
     return &run->locks[contender->lock];
 }
 
-/* What closing the clients answers is no error of theirs. */
+/* Notes the first error of the run. The codes with which holds end when the clients are
+ * closed are no errors. */
 static void note_error(struct run *run, int code)
 {
     if (run->result->first_error == 0 && run->phase < CLOSING_CLIENTS) {
@@ -23,7 +26,8 @@ static void note_error(struct run *run, int code)
     }
 }
 
-/* Every request ends once: an answer to one that has is an answer too many. */
+/* Whether this callback is allowed. Each request ends exactly once, so a callback after
+ * the end, or in a wrong state, is counted as an extra one. */
 static bool expected(struct run *run, const struct contender *contender,
                      bool in_right_state)
 {
@@ -84,7 +88,7 @@ static void give_back(struct run *run, struct contender *contender)
     struct lock *lock = lock_of(run, contender);
     uint64_t now = uv_hrtime();
 
-    /* Refused only if the hold is lost already; then on_lost is on its way. */
+    /* A release is refused only if the hold is lost already. Then on_lost will run. */
     if (uvzk_hold_release(&contender->request, on_released) == 0) {
         contender->state = RELEASING;
         lock->freed_ns = now;
@@ -94,8 +98,8 @@ static void give_back(struct run *run, struct contender *contender)
     }
 }
 
-/* All holds last equally long, so the queue of due ones is in order by itself
- * and one timer, at its head, is enough. */
+/* All holds last equally long, so holds are added to the list of due ones in the right
+ * order, and one timer for its first entry is enough. */
 void contender_hold_begins(struct run *run, struct contender *contender)
 {
     if (run->options->hold_ms == 0) {
@@ -124,6 +128,8 @@ void contender_hold_due(uv_timer_t *timer)
         if (run->due_first == NULL) {
             run->due_last = NULL;
         }
+        /* A hold that was lost meanwhile is still in the list; its contender has
+         * ended. */
         if (contender->state == HELD) {
             give_back(run, contender);
         }
@@ -133,16 +139,17 @@ void contender_hold_due(uv_timer_t *timer)
     }
 }
 
-/* The sequence number that ends a lock znode's name; -1 if there is none. */
+/* Returns the sequence number at the end of a lock znode's name, or -1 if there is
+ * none. */
 static int64_t sequence_of(const char *path)
 {
     const char *digits = path == NULL ? NULL : strrchr(path, '-');
     return digits == NULL ? -1 : (int64_t)strtoll(digits + 1, NULL, 10);
 }
 
-/* Tokens are creation zxids and sequence numbers are creation counts, so both
- * must grow from grant to grant: the first for ever, the second for as long as
- * the directory stands, which a queue that is never empty makes sure of. */
+/* Tokens are czxids and sequence numbers count creates, so both must grow from grant to
+ * grant: tokens always, and sequence numbers as long as the directory exists. The
+ * directory exists during the whole round, because its queue is never empty. */
 static void check_grant(struct run *run, struct contender *contender)
 {
     struct lock *lock = lock_of(run, contender);

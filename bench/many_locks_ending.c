@@ -1,9 +1,11 @@
-/* How a run of many_locks ends: mutexes closed, what is left looked at while
- * the sessions live (a closing session would sweep up what was forgotten),
- * clients closed, looked at again. */
+/* How a run of many_locks ends. First the mutexes are closed. Then znodes and watches on
+ * the server are counted while the sessions are still alive, because the end of a session
+ * would delete znodes that the library has forgotten. Then the clients are closed, and
+ * the znodes are counted again. */
 #include "leftovers.h"
 #include "many_locks_run.h"
 
+/* Runs in a thread of libuv's thread pool, because the functions of leftovers.h block. */
 static void check_in_thread(uv_work_t *work)
 {
     struct run *run = work->data;
@@ -50,7 +52,7 @@ static void on_checked(uv_work_t *work, int status)
     if (run->phase == CHECKING_LIVE) {
         result->left_nodes = run->left_nodes;
         if (run->left_watches != LEFTOVERS_UNKNOWN) {
-            /* Other programs' watches may have gone meanwhile. */
+            /* Other programs may have removed watches since the first count. */
             result->left_watches = run->left_watches > run->watches_before
                                        ? run->left_watches - run->watches_before
                                        : 0;

@@ -1,4 +1,4 @@
-/* From one phase of a run to the next, and to its end when it fails. */
+/* The phases of a run of many_locks, and how a failure ends the run. */
 #include <stdarg.h>
 
 #include "many_locks_run.h"
@@ -26,8 +26,9 @@ uint64_t run_requests(const struct run *run)
     return requests;
 }
 
-/* Gives the run up: from any phase to closing the clients, unless that is where
- * it is already or a check is under way, which goes there itself. */
+/* Ends the run early: closes the clients, whatever the phase is. In CHECKING_LIVE and
+ * later there is nothing to do, because the run closes the clients next or has done
+ * so. */
 void run_give_up(struct run *run)
 {
     if (run->phase < CHECKING_LIVE) {

@@ -1,4 +1,6 @@
-/* What many_locks tells: the summary, the JSON object, the faults. */
+/* The output of many_locks: the summary, the JSON object, and one sentence for each check
+ * that failed. many_locks.c calls it after the run. All figures that both outputs show
+ * are computed in one place, figures_of(). */
 #include <inttypes.h>
 
 #include "leftovers.h"
@@ -20,15 +22,17 @@ static double per_second(uint64_t count, uint64_t nanoseconds)
     return ratio((double)count * 1e9, (double)nanoseconds);
 }
 
-/* What follows from the options and the result, computed in one place. */
+/* The figures that are computed from the options and the result. */
 struct figures {
-    double pending; /* requests alive at once */
+    double pending; /* contenders, all at the same time */
     double elapsed_ms;
     double grants_per_s, pairs_per_s, later_pairs_per_s;
     double queued_per_s, drained_per_s;
-    double first_requests, later_requests; /* for each acquire */
-    double drain_requests;                 /* for each release */
-    double bytes, peak_bytes;              /* for each pending request */
+    double first_requests, later_requests; /* per acquire */
+    double drain_requests;                 /* per release */
+    double bytes, peak_bytes;              /* per pending contender */
+    /* The structs that the caller provides, uvzk_hold_t and uvzk_mutex_t: bytes per
+     * pending contender. */
     double shells;
     uint64_t requests;
 };
@@ -137,7 +141,7 @@ void many_locks_print_text(FILE *out, const struct many_locks_options *options,
     print_checks(out, result);
 }
 
-/* A count, or null when it is not known. */
+/* Prints a count, or null if it is not known. */
 static void print_json_left(FILE *out, const char *name, long left)
 {
     if (left == LEFTOVERS_UNKNOWN) {
@@ -157,7 +161,7 @@ static void print_json_real(FILE *out, const char *name, double value)
     fprintf(out, "\"%s\":%.3f,", name, value);
 }
 
-/* A figure that only some runs have. */
+/* Prints a figure that only some runs have, or null. */
 static void print_json_real_if(FILE *out, bool known, const char *name, double value)
 {
     if (known) {
@@ -231,7 +235,7 @@ void many_locks_print_json(FILE *out, const struct many_locks_options *options,
             many_locks_print_faults(NULL, options, result) == 0 ? "true" : "false");
 }
 
-/* One sentence if count is not 0; out may be NULL. */
+/* Prints a sentence if count is not 0, and returns whether it is. `out` may be NULL. */
 static int fault(FILE *out, uint64_t count, const char *sentence)
 {
     if (count == 0) {

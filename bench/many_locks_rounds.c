@@ -1,4 +1,5 @@
-/* The rounds of many_locks: everybody queues, then the queues drain. */
+/* The rounds of many_locks. In each round first all contenders queue, and then the queues
+ * drain, until each contender has had the lock and has released it. */
 #include "counting_allocator.h"
 #include "leftovers.h"
 #include "many_locks_run.h"
@@ -13,6 +14,8 @@ static void begin_round(struct run *run)
     run->due_first = NULL;
     run->due_last = NULL;
     for (size_t i = 0; i < options->locks; i++) {
+        /* The server may have removed the empty directory since the last round. A new
+         * directory counts from 0 again. */
         run->locks[i].last_sequence = -1;
         run->locks[i].freed_ns = 0;
     }

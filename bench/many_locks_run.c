@@ -1,4 +1,5 @@
-/* A run of many_locks: set up, connect, be watched over, taken down. */
+/* A run of many_locks from setup to teardown: memory, loop, clients, and a watchdog that
+ * ends the run if no callback has run for a while. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,12 +17,12 @@ static void on_interrupt(uv_signal_t *handle, int number)
     struct run *run = handle->data;
 
     (void)number;
-    uv_signal_stop(handle); /* a second one kills, as without us */
+    uv_signal_stop(handle); /* a second SIGINT kills the process */
     run->result->interrupted = true;
     run_give_up(run);
 }
 
-/* Once a second. */
+/* Runs once a second. */
 static void on_watchdog(uv_timer_t *timer)
 {
     static const char *const doing[] = {

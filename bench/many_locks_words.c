@@ -1,5 +1,5 @@
-/* What many_locks tells somebody who sees it for the first time: a line for each
- * figure, and what it means. quickstart shows it. */
+/* The output of many_locks for a new user: one line for each figure, with its meaning.
+ * quickstart shows it. */
 #include <inttypes.h>
 
 #include "many_locks.h"

@@ -39,7 +39,7 @@ void progress_step(struct progress *progress, const char *what)
 void progress_end(struct progress *progress)
 {
     if (progress->open_line) {
-        fprintf(stderr, "\r%36s\r", ""); /* as long as print_line's */
+        fprintf(stderr, "\r%36s\r", ""); /* as wide as print_line's text */
         progress->open_line = false;
     }
 }

@@ -1,11 +1,12 @@
-/* raw_cycles: the yardstick beside many_locks. The same requests as one
- * uncontended lock cycle, straight through the ZooKeeper C client and without
- * any lock logic: create an ephemeral sequential znode and list its parent, then
- * delete it. W of them are under way on one session, each in a parent of its
- * own made beforehand; the next request leaves from inside the completion.
+/* raw_cycles: the baseline for many_locks. It sends the requests of one uncontended lock
+ * cycle directly through the ZooKeeper C client, without any lock logic: create an
+ * ephemeral sequential znode, list its parent, delete the znode. W cycles are under way
+ * at the same time on one session, each below a parent of its own that was created
+ * beforehand. The next request is sent from inside the completion of the one before.
  *
- * By default create and listing leave together, two round trips a cycle; with
- * --sequential the listing waits for the create, three, as Curator does. */
+ * By default the create and the listing are sent together, so a cycle has two round
+ * trips. With --sequential the listing is sent after the reply to the create, as Curator
+ * does, so a cycle has three. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <semaphore.h>
@@ -23,9 +24,9 @@ enum { ANSWER_SECONDS = 15, RUN_SECONDS = 600 };
 
 struct raw;
 
-/* One of the W places in the window. */
+/* One of the W cycles that are under way. */
 struct slot {
-    struct slot *self; /* completions are handed pointers to const */
+    struct slot *self; /* completions get a pointer to const */
     struct raw *raw;
     char parent[96];
     char node[160];
@@ -33,7 +34,8 @@ struct slot {
     int answers_awaited; /* of create and listing */
 };
 
-/* From the first cycle on it belongs to the client's completion thread. */
+/* After setup, only the C client's completion thread changes this, until the last cycle
+ * has ended. */
 struct raw {
     const char *hosts;
     size_t cycles;
@@ -42,12 +44,12 @@ struct raw {
     bool json;
     zhandle_t *zh;
     sem_t connected;
-    sem_t answered; /* parents one by one, then all cycles together */
+    sem_t answered; /* posted for each parent; then once, after all cycles */
     struct slot *slots;
     size_t begun;
     size_t done;
     size_t running;
-    int error; /* the first; ends the run */
+    int error; /* the first error, which ends the run */
     uint64_t ended_ns;
     struct latencies latencies; /* of whole cycles */
 };
@@ -104,6 +106,7 @@ static void on_half_acquired(struct slot *slot, int rc)
     if (rc != ZOK && slot->raw->error == ZOK) {
         slot->raw->error = rc;
     }
+    /* A cycle goes on when both replies, to create and to listing, have come. */
     if (--slot->answers_awaited > 0) {
         return;
     }
@@ -139,7 +142,7 @@ static void on_created(int rc, const char *name, const struct Stat *stat,
         }
     }
     if (rc != ZOK && slot->raw->sequential) {
-        slot->answers_awaited--; /* no listing will come */
+        slot->answers_awaited--; /* there is no listing */
     }
     on_half_acquired(slot, rc);
 }
@@ -164,7 +167,8 @@ static void begin_cycle(struct slot *slot)
     }
 }
 
-/* Begins the cycles in the completion thread, where they belong. */
+/* Begins the cycles from a completion, so that only the completion thread changes the
+ * state. */
 static void on_ready(int rc, const char *path, const void *data)
 {
     struct slot *slots = ((const struct slot *)data)->self;
@@ -225,8 +229,8 @@ static int make(struct slot *slot, const char *path)
                        on_parent_made, slot);
 }
 
-/* Persistent parents: the server would reap empty containers between two
- * cycles. 0, or -1 with raw->error set. */
+/* Creates the parents as persistent znodes, because the server would remove empty
+ * container znodes between two cycles. Returns 0, or -1 with raw->error set. */
 static int make_parents(struct raw *raw, const char *base)
 {
     int rc = make(&raw->slots[0], base);

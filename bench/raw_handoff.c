@@ -1,4 +1,8 @@
-/* Delete, event, act: one after the other along a row of znodes, over several sessions. */
+/* raw_tasks handoff: the shortest possible handover from one session to another. The
+ * znodes of a row belong to several sessions in turn, and each session watches the znode
+ * before its own. When a znode is deleted, the watcher of the next one runs, and it
+ * deletes its own znode. raw_tasks.c calls raw_handoff(). All callbacks run on the
+ * completion threads of the C client, but only one place of the row acts at a time. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +20,13 @@ struct handoff {
     struct place *row;
     char contender[RAW_NODE];
     atomic_int error;
-    atomic_uint_fast64_t deleted_ns; /* when the last delete left */
+    atomic_uint_fast64_t deleted_ns; /* when the last delete was sent */
     sem_t answered;
     sem_t last_acted;
 };
 
 struct place {
-    struct place *self; /* completions are handed pointers to const */
+    struct place *self; /* completions get a pointer to const */
     struct handoff *handoff;
     zhandle_t *zh;
     char node[RAW_NODE];
@@ -86,7 +90,7 @@ static void on_event(zhandle_t *zh, int type, int state, const char *path, void 
     if (type != ZOO_DELETED_EVENT) {
         return;
     }
-    if (run->window.open) { /* one place acts at a time */
+    if (run->window.open) { /* no lock needed: one place acts at a time */
         run->cycles++;
         latencies_add(&run->latencies, window_now() - handoff->deleted_ns);
     }
@@ -106,7 +110,8 @@ static int answers(struct handoff *handoff, size_t count)
     return handoff->error;
 }
 
-/* The znodes stand in the order of the row, each with the next one's watch on it. */
+/* Creates the znodes in the order of the row, and then sets a watch of each place on the
+ * znode before its own. */
 static int make_row(struct handoff *handoff)
 {
     size_t count = handoff->run->workload.tasks;
@@ -131,7 +136,7 @@ static int make_row(struct handoff *handoff)
     return answers(handoff, count - 1);
 }
 
-/* Row after row, until so many ms have passed. */
+/* Creates a row and lets it drain, again and again until `ms` have passed. */
 static int drain_rows(struct handoff *handoff, uint64_t ms)
 {
     uint64_t until = window_now() + ms * 1000000U;

@@ -1,10 +1,11 @@
-/* Creates by the batch in one multi, and their deletes in another. */
+/* raw_tasks multis: creates `batch` znodes in one multi, and deletes them in another
+ * (raw_workers.h). */
 #include <stdlib.h>
 
 #include "raw_workers.h"
 
 struct batch {
-    struct batch *self; /* completions are handed pointers to const */
+    struct batch *self; /* completions get a pointer to const */
     struct raw_workers *workers;
     size_t size;
     zoo_op_t *operations;
@@ -15,7 +16,7 @@ struct batch {
 };
 
 struct multis {
-    struct raw_workers crowd; /* first */
+    struct raw_workers crowd; /* must be first */
     struct batch *batches;
 };
 

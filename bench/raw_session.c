@@ -75,10 +75,11 @@ void raw_contender(char path[RAW_NODE], const char *directory)
              directory);
 }
 
-/* Makes or removes directories first..first+count-1. */
+/* Creates or removes the directories first to first+count-1 in one multi. */
 static int change(struct raw_session *session, size_t first, size_t count, int make)
 {
-    static char paths[BATCH][RAW_PATH]; /* one caller, one thread */
+    /* static to keep the stack small: one thread calls this */
+    static char paths[BATCH][RAW_PATH];
     zoo_op_t operations[BATCH];
     zoo_op_result_t results[BATCH];
 

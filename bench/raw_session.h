@@ -1,5 +1,5 @@
-/* A session of the bare client, and the directories that a raw bench works in. Everything
- * here blocks; the codes are ZooKeeper's. */
+/* A session of the bare C client, and the directories in which a raw benchmark works. All
+ * functions that open, make or remove something block. Error codes are ZooKeeper's. */
 #ifndef BENCH_RAW_SESSION_H
 #define BENCH_RAW_SESSION_H
 
@@ -12,23 +12,25 @@ struct raw_session {
     sem_t connected;
 };
 
-/* ZOK, or ZOPERATIONTIMEOUT after 15 s. */
+/* Returns ZOK, or ZOPERATIONTIMEOUT after 15 s. */
 int raw_session_open(struct raw_session *session, const char *hosts);
 void raw_session_close(struct raw_session *session);
 
 enum { RAW_PATH = 64, RAW_NODE = 160 };
 
-/* The path of a directory of this process. */
+/* Writes the path of a directory of this process. */
 void raw_directory(char path[RAW_PATH], size_t number);
 
-/* What a contender is created as there: as long as the name of one of Curator's. */
+/* Writes the path with which a contender is created in a directory. The name is as long
+ * as that of a Curator contender. */
 void raw_contender(char path[RAW_NODE], const char *directory);
 
-/* Persistent ones: the server would reap empty containers between two cycles. */
+/* Creates persistent directories, because the server would remove empty container znodes
+ * between two cycles. */
 int raw_directories_make(struct raw_session *session, size_t count);
 void raw_directories_remove(struct raw_session *session, size_t count);
 
-/* Whether it was posted within so many seconds. */
+/* Returns whether the semaphore was posted within so many seconds. */
 int raw_wait(sem_t *semaphore, int seconds);
 
 void raw_sleep_ms(uint64_t ms);

@@ -1,17 +1,18 @@
-/* Create, delete, one by one. */
+/* raw_tasks singles: creates a znode and deletes it, each in a request of its own
+ * (raw_workers.h). */
 #include <stdlib.h>
 
 #include "raw_workers.h"
 
 struct single {
-    struct single *self; /* completions are handed pointers to const */
+    struct single *self; /* completions get a pointer to const */
     struct raw_workers *workers;
     char contender[RAW_NODE];
     uint64_t began_ns;
 };
 
 struct singles {
-    struct raw_workers crowd; /* first */
+    struct raw_workers crowd; /* must be first */
     struct single *tasks;
 };
 

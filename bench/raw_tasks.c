@@ -1,6 +1,6 @@
 /* raw_tasks: the options, the JSON object, and the exit code.
  *
- *   0 measured   1 an error of ZooKeeper's, or no server   2 bad arguments */
+ *   0 measured   1 an error of ZooKeeper, or no server   2 bad arguments */
 #include "raw_tasks.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
-/* raw_tasks: what the ZooKeeper C client does when it is driven as hard as it goes,
- * without any lock logic: the yardsticks beside tasks. This header: what is asked,
- * what was seen. */
+/* raw_tasks: how fast the ZooKeeper C client is without any lock logic, as a baseline for
+ * tasks. This header has the options and the results. */
 #ifndef BENCH_RAW_TASKS_H
 #define BENCH_RAW_TASKS_H
 
@@ -12,27 +11,29 @@
 #include "workload.h"
 
 struct raw_tasks {
-    struct workload
-        workload;   /* tasks are cycles, paths directories; of the handoff the sessions */
+    /* Its tasks are cycles, and its paths are directories. Only the handoff uses its
+     * sessions. */
+    struct workload workload;
     uint64_t batch; /* of the multis */
 
     struct window window;
-    atomic_uint_fast64_t cycles; /* in the window, which lasts until there is one */
-    uint64_t active_ns;          /* what they took */
+    /* in the window, which lasts until there is at least one */
+    atomic_uint_fast64_t cycles;
+    uint64_t active_ns; /* the time that they took */
     struct latencies latencies;
-    atomic_int error; /* ZooKeeper's first; ZOK */
+    atomic_int error; /* the first error of ZooKeeper, or ZOK */
 };
 
-/* Each task: create an ephemeral sequential znode, delete it; the next request leaves from
- * inside the completion. */
+/* Each task creates an ephemeral sequential znode and deletes it, again and again. The
+ * next request is sent from inside the completion. */
 void raw_singles(struct raw_tasks *run);
 
-/* The same, so many creates in one multi, and their deletes in another. */
+/* The same, with `batch` creates in one multi, and their deletes in another. */
 void raw_multis(struct raw_tasks *run);
 
-/* Znodes in a row, each watched by the session of the next: a delete, its event, the next
- * delete from inside the watcher. Only that is timed, not the making of the row. A cycle
- * is one handing over. */
+/* A row of znodes, each of which is watched by the session of the next one. When a znode
+ * is deleted, the watcher of the next one deletes that one. A cycle is one such handover.
+ * Only the handovers are timed, not the creation of the row. */
 void raw_handoff(struct raw_tasks *run);
 
 #endif

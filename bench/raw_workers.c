@@ -30,6 +30,7 @@ static void on_ready(int rc, const char *path, const void *data)
 static int measure(struct raw_workers *workers)
 {
     struct raw_tasks *run = workers->run;
+    /* A sync, only so that on_ready runs in the completion thread. */
     int rc = zoo_async(workers->session.zh, "/", on_ready, workers);
 
     if (rc != ZOK) {

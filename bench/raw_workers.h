@@ -1,5 +1,5 @@
-/* A session and what is under way on it: members that go on and on, in the client's
- * completion thread, until they are told to end. */
+/* Workers on one session: each repeats its requests in the C client's completion thread
+ * until the run ends. raw_singles.c and raw_multis.c use it. */
 #ifndef RAW_WORKERS_H
 #define RAW_WORKERS_H
 
@@ -10,22 +10,22 @@
 #include "raw_tasks.h"
 
 struct raw_workers {
-    struct raw_workers *self; /* completions are handed pointers to const */
+    struct raw_workers *self; /* completions get a pointer to const */
     struct raw_tasks *run;
     struct raw_session session;
     size_t worker_count;
-    void (*begin)(struct raw_workers *workers,
-                  size_t member); /* in the completion thread */
+    /* Begins one worker. Called in the completion thread. */
+    void (*begin)(struct raw_workers *workers, size_t member);
     size_t running;
-    atomic_bool ending; /* for members to look at */
+    atomic_bool ending; /* set by the measuring thread; workers read it */
     sem_t ended;
 };
 
-/* Makes the directories, begins the members, warms up, measures, ends them. `run`,
- * `members` and `begin` are set. ZooKeeper's code. */
+/* Makes the directories, begins the workers, warms up, measures and ends them. The caller
+ * sets `run`, `worker_count` and `begin`. Returns ZooKeeper's code. */
 int raw_workers_run(struct raw_workers *workers);
 
-/* A member has ended. */
+/* A worker calls this when it ends; `rc` is ZOK or why it ended. */
 void raw_worker_ended(struct raw_workers *workers, int rc);
 
 #endif

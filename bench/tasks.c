@@ -1,4 +1,4 @@
-/* tasks: the options, and the exit code.
+/* tasks: the options and the exit code. bench/run runs it.
  *
  *   0 everything was right   1 something was wrong, or no server   2 bad arguments */
 #include "tasks.h"

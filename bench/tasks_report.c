@@ -1,4 +1,4 @@
-/* What tasks tells: the JSON object, and what was wrong. */
+/* The output of tasks: the JSON object, and what was wrong. */
 #include <inttypes.h>
 
 #include "tasks.h"

@@ -1,4 +1,7 @@
-/* A run of tasks: set up, connect, warm up, measure, taken down. */
+/* A run of tasks: setup, connecting, warming up, measuring, and teardown. One timer,
+ * phase_ends, ends each phase; if a phase should have ended earlier, the run fails then.
+ * Only CONNECTING and ENDING usually end before their timer, when all clients are
+ * connected or all tasks have ended. */
 #include "tasks_run.h"
 
 #include <stdarg.h>
@@ -43,7 +46,7 @@ void tasks_task_ended(struct tasks_run *run)
 
 /* -------------------------------------------------------------------- phases */
 
-/* Of all clients together. */
+/* Returns the sum over all clients. */
 static uvzk_client_stats_t stats_of(const struct tasks_run *run)
 {
     uvzk_client_stats_t sum = {0};
@@ -88,6 +91,8 @@ static void on_phase_ends(uv_timer_t *timer)
                    run->options->workload.hosts, CONNECT_MS);
         break;
     case WARMING:
+        /* Warm up until each task has had a cycle, because the first cycle at a path may
+         * have to create directories, but for WARM_MOST_NS at most. */
         if (run->fresh > 0 && window_now() - run->warming_since_ns < WARM_MOST_NS) {
             begin_phase(run, WARMING, WARM_STEP_MS);
             break;
@@ -97,7 +102,7 @@ static void on_phase_ends(uv_timer_t *timer)
         window_begin(&run->window);
         break;
     case MEASURING:
-        if (run->result->cycles == 0) { /* on a busy machine a window may be too short */
+        if (run->result->cycles == 0) { /* extend it: a busy machine may be too slow */
             begin_phase(run, MEASURING, run->options->workload.window_ms);
             break;
         }

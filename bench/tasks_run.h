@@ -1,4 +1,4 @@
-/* tasks, inside: one run and its tasks. */
+/* The inside of tasks: one run and its tasks. */
 #ifndef BENCH_TASKS_RUN_H
 #define BENCH_TASKS_RUN_H
 
@@ -12,18 +12,18 @@
 #include "window.h"
 
 /*   CONNECTING -> WARMING -> MEASURING -> ENDING -> CLOSING
- *   A failure goes to CLOSING at once. */
+ * After a failure, the run goes to CLOSING at once. */
 enum tasks_phase {
     CONNECTING,
     WARMING,
     MEASURING,
-    ENDING, /* who is granted gives back and does not come again */
+    ENDING, /* tasks release and do not acquire again */
     CLOSING
 };
 
 struct tasks_run;
 
-/* A path as one session has it. */
+/* A lock path as one session uses it. */
 struct place {
     bool open;
     union {
@@ -33,7 +33,7 @@ struct place {
 };
 
 struct task {
-    uvzk_hold_t hold; /* first; its data is the run */
+    uvzk_hold_t hold; /* must be first; its data is the run */
     struct place *place;
     struct exclusion *path;
     uint64_t random;
@@ -49,16 +49,16 @@ struct tasks_run {
     uv_timer_t phase_ends;
     enum tasks_phase phase;
     uvzk_client_t *clients;
-    size_t clients_started; /* a close is owed */
+    size_t clients_started; /* initialized, so they must be closed */
     size_t clients_connected;
-    struct place *places; /* path by path, session by session */
+    struct place *places; /* index: path number * sessions + session number */
     struct exclusion *paths;
     struct task *tasks;
-    size_t running; /* tasks that will be called back */
-    size_t fresh;   /* tasks without a cycle yet: their directories may be missing */
+    size_t running; /* tasks that have not ended */
+    size_t fresh;   /* tasks that have had no cycle yet */
     uint64_t warming_since_ns;
     struct window window;
-    uvzk_client_stats_t before; /* the window; all clients together */
+    uvzk_client_stats_t before; /* at the begin of the window, for all clients */
     struct latencies acquires, cycles;
 };
 

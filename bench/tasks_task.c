@@ -1,4 +1,4 @@
-/* One task: acquire, give back, again; and what is looked at when it is granted. */
+/* One task: it acquires, releases, and acquires again; and the checks at each grant. */
 #include "tasks_run.h"
 
 static struct task *of(uvzk_hold_t *hold)
@@ -6,7 +6,7 @@ static struct task *of(uvzk_hold_t *hold)
     return (struct task *)(void *)hold;
 }
 
-/* xorshift64*: each task by its own seed, the same in every run. */
+/* xorshift64*. Each task has its own seed, the same in every run. */
 static uint64_t next_random(struct task *task)
 {
     task->random ^= task->random >> 12;
@@ -17,6 +17,7 @@ static uint64_t next_random(struct task *task)
 
 static void ended_by(struct tasks_run *run, uint64_t *count, int code)
 {
+    /* The codes with which holds end when the clients are closed are no errors. */
     if (run->phase < CLOSING) {
         ++*count;
         if (run->result->first_error == 0) {
@@ -73,7 +74,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
     run->result->invalid_grants += !uvzk_hold_is_valid(hold);
     exclusion_enter(task->path, alone, uvzk_hold_token(hold));
-    /* Refused only if it is lost already; then on_lost is on its way. */
+    /* A release is refused only if the hold is lost already. Then on_lost will run. */
     if (uvzk_hold_release(hold, on_released) == 0) {
         exclusion_leave(task->path);
     }

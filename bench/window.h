@@ -1,5 +1,6 @@
-/* The window of time that is measured. Whoever reads our standard output is told when it
- * begins and when it ends, to look at the server's counters at those moments. */
+/* The time in which a benchmark measures. window_begin() and window_end() print a line on
+ * stdout, so that the program that reads it can read the server's counters at these
+ * moments. */
 #ifndef BENCH_WINDOW_H
 #define BENCH_WINDOW_H
 
@@ -10,13 +11,13 @@
 struct window {
     atomic_bool open;
     uint64_t began_ns;  /* CLOCK_MONOTONIC */
-    uint64_t length_ns; /* once it has ended */
+    uint64_t length_ns; /* set by window_end() */
 };
 
 void window_begin(struct window *window);
 void window_end(struct window *window);
 
-/* CLOCK_MONOTONIC, ns. */
+/* Returns CLOCK_MONOTONIC in ns. */
 uint64_t window_now(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is asked of a program that has tasks acquire and release for a while: so many of
- * them, at so many paths, for how long. */
+/* The options of a program in which tasks acquire and release for some time: how many
+ * tasks, at how many paths, for how long. */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
 
@@ -11,11 +11,11 @@
 
 struct workload {
     const char *hosts;
-    uint64_t tasks;     /* under way at once */
-    uint64_t paths;     /* task i is at number i modulo paths */
-    uint64_t sessions;  /* of ZooKeeper */
-    uint64_t warm_ms;   /* before the measuring */
-    uint64_t window_ms; /* of measuring */
+    uint64_t tasks;     /* at the same time */
+    uint64_t paths;     /* task i uses the path number i modulo paths */
+    uint64_t sessions;  /* ZooKeeper sessions */
+    uint64_t warm_ms;   /* before the measurement */
+    uint64_t window_ms; /* length of the measurement */
 };
 
 #define WORKLOAD_LONG_OPTIONS                                                         \
@@ -27,14 +27,15 @@ struct workload {
         "window", required_argument, NULL, 'm'                                        \
     }
 
-/* One of those, as getopt_long() tells it. false: it is another one, or its value is no
- * number in its bounds. */
+/* Takes one of the options above, with the letter that getopt_long() has returned.
+ * Returns false if it is another option, or if the value is not a number within its
+ * bounds. */
 bool workload_option(struct workload *workload, int letter, const char *text);
 
-/* Whether there are servers, and a task for each path. */
+/* Returns whether hosts are set and there is at least one task for each path. */
 bool workload_is_complete(const struct workload *workload);
 
-/* A whole number in [least, most], or false. */
+/* Reads a whole number in [least, most]. Returns false if it is none. */
 bool workload_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 
 #endif

@@ -1,10 +1,11 @@
-/* chain [HOSTS]: acquire, work, write, read, release, one after the other, as futures.
+/* chain [HOSTS]: acquires a lock, computes, writes, reads, deletes and releases. The
+ * steps run one after the other, and each step is a future.
  *
- * The work is a slow computation off the loop, and what comes out of it is written to
- * ZooKeeper only if the lock is still held by then: a write that a process would make
- * too late, after it was stopped or cut off, is not made. Each step begins in the
- * callback of the one before it; whatever goes wrong, dropping the futures gives back
- * what they have. */
+ * The computation is slow and runs in a thread of libuv's thread pool. Its result is
+ * written to ZooKeeper only if the lock is still held at that moment. So if the process
+ * was stopped or cut off for too long, the late write is not carried out. Each step
+ * begins in the callback of the step before. If a step fails, the futures are dropped,
+ * and that releases the lock if it is held. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static bool all_done;
 
 static void finish(void)
 {
-    uvzk_future_drop(&acquired); /* the lock too, if it is held */
+    uvzk_future_drop(&acquired); /* also releases the lock if it is held */
     uvzk_future_drop(&written);
     uvzk_future_drop(&reading);
     uvzk_future_drop(&deleted);
@@ -40,7 +41,8 @@ static bool failed(const char *step, int status)
     return false;
 }
 
-/* The next step has begun, with this status: then cb when it is done. */
+/* `status` is what the call that begins the next step has returned. If it is 0, cb runs
+ * when the step is done. */
 static void next(const char *step, int status, uvzk_future_t *future, uvzk_future_cb cb)
 {
     if (status == 0) {
@@ -61,7 +63,7 @@ static void on_released(uvzk_future_t *future, int status, void *context)
     }
 }
 
-/* What the lock was needed for is done. */
+/* The work that needed the lock is done. */
 static void on_deleted(uvzk_future_t *future, int status, void *context)
 {
     (void)future;
@@ -137,7 +139,7 @@ static void on_acquired(uvzk_future_t *future, int status, void *context)
     }
 }
 
-/* The next step finds no hold any more, and fails. */
+/* The next step fails, because it finds no hold. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;

@@ -1,14 +1,14 @@
-/* deadline_cancel_lost [HOSTS]: the ways in which a lock is not to be had, or not
- * any more. Three contenders of one process on one lock:
+/* deadline_cancel_lost [HOSTS]: the ways in which a lock is not granted, or is lost.
+ * Three contenders of one process want one lock:
  *
  *   alice  is granted the lock and keeps it;
- *   bob    gives himself half a second: his callback says UV_ETIMEDOUT;
- *   carol  would wait for ever, but is cancelled as soon as she knows her place
- *          in the queue: her callback says UV_ECANCELED;
- *   alice  loses the lock, because the mutex is closed under her.
+ *   bob    waits half a second at most: his callback gets UV_ETIMEDOUT;
+ *   carol  has no time limit, but is cancelled as soon as she knows her position
+ *          in the queue: her callback gets UV_ECANCELED;
+ *   alice  loses the lock, because the mutex is closed while she holds it.
  *
- * Each request has exactly one last callback. After it there is no znode of the
- * request's in ZooKeeper, or one that is being deleted. */
+ * Each request has exactly one last callback. After that callback, the request has no
+ * znode in ZooKeeper, or its znode is being deleted. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 static uvzk_client_t client;
 static uvzk_mutex_t mutex;
-static uvzk_hold_t alice, bob, carol; /* all zeros, as they must be */
+static uvzk_hold_t alice, bob, carol; /* must be all zeros */
 
 static bool bob_timed_out, carol_was_cancelled, alice_lost_it;
 static int still_waiting = 2; /* bob and carol */
@@ -29,17 +29,19 @@ static void on_mutex_closed(uvzk_mutex_t *closed)
     uvzk_client_close(&client, NULL);
 }
 
-/* Lost means: the lock is not ours any more, though we never released it, and
- * others may be granted it. Whatever must only be done under the lock has to
- * stop here. It comes at most once, never during a release, and the reason is
+/* The hold is lost: this program does not hold the lock any more, although it did not
+ * release the lock, and another contender may be granted it. The program must stop all
+ * work that needs the lock. This callback runs at most once for a hold, and not while a
+ * release is under way. These are the most common reasons:
  *
- *   UVZK_EEXPIRED  the session is over, and its znodes with it;
- *   UVZK_EPROOF    ownership could not be proved in time: no connection, or to a
- *                  server that has lost its quorum. Told before the servers can
- *                  give the lock away, so there is no moment with two holders;
- *   UVZK_EDELETED  somebody else deleted the lock's znode;
+ *   UVZK_EEXPIRED  the session has expired, and its znodes are deleted;
+ *   UVZK_EPROOF    the hold could not be proved in time: there is no connection, or
+ *                  only to a server that has lost its quorum. This callback runs
+ *                  before the servers can grant the lock to another client, so
+ *                  there are never two holders;
+ *   UVZK_EDELETED  another client deleted the lock's znode;
  *   UVZK_EAUTH     ZooKeeper refused the credentials;
- *   UVZK_ECLOSED   the client or the mutex was closed by ourselves: the one
+ *   UVZK_ECLOSED   this program closed the client or the mutex; this is the reason
  *                  that a small program can show. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
@@ -57,8 +59,8 @@ static void on_waited(uvzk_hold_t *request, int status)
         carol_was_cancelled = status == UV_ECANCELED;
     }
     if (--still_waiting == 0) {
-        /* alice still holds: is_held() reads the clock, it can be asked at any
-         * moment, and is false as soon as the hold cannot be proved any more. */
+        /* alice still holds the lock. uvzk_hold_is_valid() reads the clock and may be
+         * called at any time. It returns 0 as soon as the hold is not proved any more. */
         printf("alice: %s\n", uvzk_hold_is_valid(&alice) ? "still held" : "not held");
         uvzk_lock_close(&mutex, on_mutex_closed);
     }
@@ -81,7 +83,7 @@ static void on_alice(uvzk_hold_t *hold, int status)
     }
     printf("alice: granted, token %" PRId64 "\n", uvzk_hold_token(hold));
 
-    /* The timeout covers everything, the talk with the server included. */
+    /* The timeout covers the requests to the server too. */
     uvzk_acquire_options_init(&options);
     options.timeout_ms = 500;
     uvzk_lock_acquire(&mutex, &bob, &options, on_waited, on_lost);

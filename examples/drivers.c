@@ -7,7 +7,9 @@ void exclusive_driver(uvzk_lock_driver_t *driver)
     driver->mode = UVZK_NODE_EPHEMERAL;
 }
 
-/* children: those of all who take part, the longest there first; own is ours. */
+/* `children` are the names of all contenders, in the order of their sequence numbers;
+ * `own` is the index of ours. Returns 1 if it holds a lease. Otherwise sets *watch to the
+ * child whose deletion is to be waited for. */
 static int has_a_lease(const uvzk_lock_driver_t *driver, const char *const *children,
                        size_t count, size_t own, size_t *watch)
 {
@@ -23,7 +25,7 @@ static int has_a_lease(const uvzk_lock_driver_t *driver, const char *const *chil
 void n_leases_driver(uvzk_lock_driver_t *driver, uint32_t leases)
 {
     uvzk_lock_driver_init(driver);
-    driver->name = "lock-"; /* the znodes: _c_<uuid>-lock-0000000042 */
+    driver->name = "lock-"; /* the znodes' names: _c_<uuid>-lock-0000000042 */
     driver->mode = UVZK_NODE_EPHEMERAL_SEQUENTIAL;
     driver->max_leases = leases;
     driver->gets_the_lock = has_a_lease;

@@ -1,17 +1,18 @@
-/* Two lock drivers: what Curator calls a LockInternalsDriver. */
+/* Two lock drivers (Curator's LockInternalsDriver). */
 #ifndef DRIVERS_H
 #define DRIVERS_H
 
 #include <uvzk.h>
 
-/* One ephemeral znode of a fixed name below the lock's path, `lock`. Whoever creates
- * it holds the lock, everybody else watches it, and when it goes any of them may be the
- * next: nobody waits in a line. */
+/* One ephemeral znode with the fixed name `lock` below the lock's path. The client that
+ * creates it holds the lock, and all others watch it. There is no queue: when the znode
+ * is deleted, any of them may be the next holder. */
 void exclusive_driver(uvzk_lock_driver_t *driver);
 
-/* As many leases as `leases` on one directory, as Curator's first semaphore had them
- * (InterProcessSemaphore): the first so many of the line hold, and who waits
- * watches the one that stands that many places before. */
+/* A semaphore with `leases` leases in one directory, as Curator's first semaphore
+ * (InterProcessSemaphore). The first `leases` contenders in the order of the sequence
+ * numbers hold. Each of the others watches the contender that is `leases` positions
+ * before it. */
 void n_leases_driver(uvzk_lock_driver_t *driver, uint32_t leases);
 
 #endif

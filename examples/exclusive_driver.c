@@ -1,11 +1,11 @@
-/* exclusive_driver HOSTS: a lock of your own making, with one znode for everybody,
- * /exclusive_lock/lock.
+/* exclusive_driver HOSTS: a lock driver of your own, for a lock that has one znode for
+ * all contenders, /exclusive_lock/lock.
  *
  *   $ ./exclusive_driver localhost:2181 & ./exclusive_driver localhost:2181
  *
- * What makes it that lock is exclusive_driver() in drivers.c. Everything else is as
- * with any lock of uvzk: it is proved, told when it is lost, and given back for
- * certain. */
+ * exclusive_driver() in drivers.c defines this lock. Everything else is as with any lock
+ * of uvzk: the hold is proved, the lost callback runs if the hold is lost, and uvzk
+ * repeats the delete of the znode until it is known to be gone. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <uv.h>
@@ -46,10 +46,10 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 static void on_worked(uv_timer_t *timer)
 {
     (void)timer;
-    (void)uvzk_hold_release(&request, on_released); /* refused: on_lost is on its way */
+    (void)uvzk_hold_release(&request, on_released); /* if refused, on_lost will run */
 }
 
-/* Somebody else has created the znode. */
+/* Another contender has created the znode. */
 static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
     (void)hold;
@@ -75,7 +75,7 @@ static int begin(void)
     uvzk_acquire_options_t options;
     int rc;
 
-    exclusive_driver(&driver); /* copied by what follows */
+    exclusive_driver(&driver); /* uvzk_driver_lock_init copies it */
     uvzk_acquire_options_init(&options);
     options.timeout_ms = 15000;
     options.queued_cb = on_queued;

@@ -1,31 +1,31 @@
-/* mutex [HOSTS]: takes a lock, does something under it, gives it back.
+/* mutex [HOSTS]: acquires a lock, works, and releases the lock.
  *
  *   $ ./mutex localhost:2181
  *
- * Every call below returns at once; what comes of it arrives in a callback, from
- * inside uv_run(). Run it twice at the same time, or beside a Java program with
- * an InterProcessMutex on the same path: one waits for the other. */
+ * Each call below returns at once; its result arrives in a callback that uv_run() calls.
+ * Run two of this program at the same time, or run one beside a Java program that uses an
+ * InterProcessMutex on the same path: one of the two waits for the other. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <uv.h>
 #include <uvzk.h>
 
-/* These are yours: uvzk keeps pointers to them until their last callback.
- * Static memory is filled with zeros, as they must be before the first use. */
+/* The program owns these structs; uvzk keeps pointers to them until their last callback.
+ * They must be all zeros before the first use, and static memory is. */
 static uvzk_client_t client; /* one ZooKeeper session, for any number of locks */
 static uvzk_mutex_t mutex;   /* one lock, by its path */
-static uvzk_hold_t request;  /* one attempt to take it; once granted, the hold */
+static uvzk_hold_t request;  /* one acquire; once granted, the hold */
 
 static int exit_code = 1;
 
 static void finish(void)
 {
-    /* Closes the mutex as well. When all of it is done the loop has nothing
-     * left to do, and uv_run() returns. */
+    /* Also closes the mutex. When both are closed, the loop has nothing left to do, and
+     * uv_run() returns. */
     uvzk_client_close(&client, NULL);
 }
 
-/* The znode is gone, the lock is free. */
+/* The znode is deleted, and the lock is free. */
 static void on_released(uvzk_hold_t *hold, int status)
 {
     (void)hold;
@@ -34,8 +34,8 @@ static void on_released(uvzk_hold_t *hold, int status)
     finish();
 }
 
-/* The lock stopped being ours before we released it: the session ended, or it
- * could not be proved in time that it had not. Stop what needs the lock. */
+/* The hold was lost before it was released: the session has expired, or uvzk could not
+ * prove in time that it has not. Stop all work that needs the lock. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
@@ -50,8 +50,8 @@ static void on_acquired(uvzk_hold_t *hold, int status)
         finish();
         return;
     }
-    /* Send the token along with whatever you write under the lock: it grows
-     * with every grant, so the other side can refuse writes of former holders. */
+    /* Send the token with each write that the lock protects. It grows with each grant, so
+     * the receiver can refuse writes of former holders. */
     printf("granted: %s, token %" PRId64 "\n", uvzk_hold_path(hold),
            uvzk_hold_token(hold));
     uvzk_hold_release(hold, on_released);
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", options.hosts, uvzk_strerror(rc));
         return 1;
     }
-    /* No need to wait for the connection: the request does. */
+    /* The program does not have to wait for the connection; the acquire waits for it. */
     uvzk_acquire_options_init(&acquire_options);
     acquire_options.timeout_ms = 15000;
     if ((rc = uvzk_client_start(&client)) < 0 ||

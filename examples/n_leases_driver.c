@@ -1,11 +1,11 @@
-/* n_leases_driver HOSTS: a lock that three may hold, of your own making; ten contend for
- * it.
+/* n_leases_driver HOSTS: a lock driver of your own, for a lock with three leases; ten
+ * contenders want one.
  *
  *   $ ./n_leases_driver localhost:2181
  *
- * What makes it that lock is n_leases_driver() in drivers.c: a function that is handed
- * the directory's children in order, and says who holds and who waits for whom. For
- * leases in earnest use uvzk_semaphore_init. */
+ * n_leases_driver() in drivers.c defines this lock. Its function receives the directory's
+ * children in order, and decides who holds, and who waits for whom. In a real program,
+ * use uvzk_semaphore_init for leases. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <uv.h>
@@ -28,7 +28,7 @@ static uvzk_lock_t lock;
 static struct contender contenders[CONTENDERS];
 static int holding, left = CONTENDERS, served;
 
-/* The last one closes the client. */
+/* The last contender that leaves closes the client. */
 static void leave(struct contender *contender)
 {
     uv_close((uv_handle_t *)&contender->work, NULL);
@@ -84,7 +84,7 @@ static int begin(uv_loop_t *loop)
     uvzk_lock_driver_t driver;
     int rc;
 
-    n_leases_driver(&driver, LEASES); /* copied by what follows */
+    n_leases_driver(&driver, LEASES); /* uvzk_driver_lock_init copies it */
     if ((rc = uvzk_client_start(&client)) < 0 ||
         (rc = uvzk_driver_lock_init(&client, &lock, "/examples/n_leases", &driver)) < 0) {
         return rc;

@@ -1,8 +1,9 @@
-/* owners [HOSTS]: the same owner acquires again what it has, another one waits.
+/* owners [HOSTS]: an owner acquires a lock again that it already holds, and another owner
+ * waits.
  *
- * An owner is any pointer, a request or a customer: in Java it is the thread. Here alice's
- * handler calls another one that locks for itself; it is granted at once, and the lock is free
- * when both have released. */
+ * An owner is any pointer, for example to a request or to a customer; in Java it is the
+ * thread. Here alice's handler calls another handler that acquires the same lock. That
+ * acquire is granted at once, and the lock is free when both have been released. */
 #include <stdio.h>
 #include <uv.h>
 #include <uvzk.h>
@@ -51,8 +52,8 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
     printf("%s: granted%s\n", owner->name, hold == &inner ? " again" : "");
     if (hold == &alice.hold) {
-        acquire_for(&bob, &bob.hold); /* has to wait */
-        acquire_for(&alice, &inner);  /* has not */
+        acquire_for(&bob, &bob.hold); /* waits */
+        acquire_for(&alice, &inner);  /* is granted at once */
     } else {
         bob_had_it = owner == &bob;
         uvzk_hold_release(hold, on_released);

@@ -1,9 +1,9 @@
-/* read_write_downgrade [HOSTS]: readers together, a writer alone, and a writer
- * that becomes a reader without another writer in between.
+/* read_write_downgrade [HOSTS]: readers hold together, a writer holds alone, and a writer
+ * becomes a reader without another writer in between.
  *
- *   ann and ben   read, both at once, until somebody wants to write;
- *   eve           writes, then goes on as a reader: she reads what she wrote herself,
- *   joe           though he has been waiting all the time to write something else. */
+ *   ann and ben   both read at the same time, until eve wants to write;
+ *   eve           writes, and then goes on as a reader: she reads what she wrote;
+ *   joe           waits all this time to write something else. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static uvzk_client_t client;
 static uvzk_rwlock_t report; /* two locks on one path: report.read and report.write */
 static uvzk_hold_t ann, ben, eve_writes, eve_reads, joe;
-static char eve; /* who acquires: nothing but its address counts */
+static char eve; /* an owner: only its address matters */
 static uv_timer_t reading;
 static int readers;
 static bool eve_read_on, as_told;
@@ -70,7 +70,8 @@ static void on_read_enough(uv_timer_t *timer)
     uvzk_hold_release(&eve_reads, on_released);
 }
 
-/* Eve has both halves now. Had she released the first before, it would be joe's turn. */
+/* Eve now holds both halves. If she had released the write lock first, joe would have
+ * been granted it. */
 static void on_eve_reads(uvzk_hold_t *hold, int status)
 {
     if (!failed(status)) {

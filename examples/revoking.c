@@ -1,10 +1,11 @@
-/* revoking [HOSTS]: a holder that lets go when it is asked to.
+/* revoking [HOSTS]: a holder that releases when another client asks for it.
  *
- *   batch   has taken a lock for a long piece of work, and says that it may be revoked;
- *   admin   needs the lock now: looks who has it, asks whoever that is, and gets it.
+ *   batch   holds a lock for a long piece of work, and allows its revocation;
+ *   admin   needs the lock now: finds the holder, asks it to release, and is granted it.
  *
- * Nobody can be forced. The plea is a word written into the holder's znode, the same one
- * as in Curator: each may be a Java program. Here each is a client of its own. */
+ * A holder cannot be forced. To ask it, a client writes `__REVOKE__` into the holder's
+ * znode, as Curator does, so each of the two may also be a Java program. Here each is a
+ * client of its own. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,8 +46,8 @@ static void on_released(uvzk_hold_t *hold, int status)
     }
 }
 
-/* Once for each plea. Whether and when to release is the holder's choice: it may first
- * bring its work to a good place. */
+/* Runs once for each request to revoke. The holder decides whether and when to release;
+ * it may first finish a part of its work. */
 static void on_revoke(uvzk_hold_t *hold)
 {
     puts("batch: somebody asks for the lock; released");
@@ -57,10 +58,10 @@ static void on_revoke(uvzk_hold_t *hold)
 static void on_plea(uvzk_revoke_t *request, int status)
 {
     (void)request;
-    plea_was_written = !failed(status); /* whether it is heard is another matter */
+    plea_was_written = !failed(status); /* written; the holder may ignore it */
 }
 
-/* The holders come first, of a mutex one, then those who wait. */
+/* The holders come first (a mutex has one), and then the waiters. */
 static void on_participants(uvzk_participants_t *request, int status,
                             const char *const *paths, size_t count)
 {
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
     options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     uvzk_acquire_options_init(&how);
     how.timeout_ms = 15000;
-    how.revoke_cb = on_revoke; /* without it nobody listens */
+    how.revoke_cb = on_revoke; /* without it, requests to revoke have no effect */
     if (joined(&batch, &options) && joined(&admin, &options)) {
         failed(uvzk_lock_acquire(&batch.mutex, &batch.hold, &how, on_batch, on_lost));
     }

@@ -1,9 +1,10 @@
-/* semaphore_mutex [HOSTS]: a lock that one handler takes and another one gives back.
+/* semaphore_mutex [HOSTS]: one handler acquires a lock, and another handler releases it.
  *
- * A parcel is locked when it is handed in, and released when it has been delivered, by somebody
- * who knows nothing but its hold. Nobody re-enters such a lock, so whoever comes with the same
- * parcel meanwhile waits. In Java it is InterProcessSemaphoreMutex; among programs with uvzk
- * alone a mutex without an owner does the same, and needs fewer requests. */
+ * A parcel is locked when it is handed in, and released when it has been delivered, by a
+ * handler that knows only the hold. Such a lock cannot be acquired again by its holder,
+ * so a second acquire for the same parcel waits. In Java this is
+ * InterProcessSemaphoreMutex. If all programs use uvzk, a mutex without an owner does the
+ * same with fewer requests. */
 #include <stdio.h>
 #include <uv.h>
 #include <uvzk.h>
@@ -32,7 +33,7 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     uvzk_client_close(&client, NULL);
 }
 
-/* Another handler, later: the hold is all that it needs. */
+/* Another handler, which runs later and needs only the hold. */
 static void on_delivered(uv_timer_t *timer)
 {
     uvzk_hold_t *hold = timer->data;

@@ -1,9 +1,9 @@
 /* semaphore_ten_for_three [HOSTS]: ten contenders for three leases.
  *
- * Three seats, ten guests. The first three sit down at once, each of the others as
- * soon as somebody gets up, in the order in which they came. The seats are
- * counted in ZooKeeper: guests of other processes, and Java programs with an
- * InterProcessSemaphoreV2 on the same path, take them too. */
+ * There are three seats and ten guests. The first three sit down at once. Each of the
+ * others sits down when another guest gets up, in the order in which they came. The seats
+ * are counted in ZooKeeper, so guests of other processes, and of Java programs that use
+ * an InterProcessSemaphoreV2 on the same path, are counted too. */
 #include <stdio.h>
 #include <uv.h>
 #include <uvzk.h>
@@ -24,7 +24,7 @@ static void on_gone(uv_handle_t *meal)
 {
     (void)meal;
     if (--still_here == 0) {
-        uvzk_client_close(&client, NULL); /* closes the semaphore as well */
+        uvzk_client_close(&client, NULL); /* also closes the semaphore */
     }
 }
 
@@ -51,17 +51,17 @@ static void on_eaten(uv_timer_t *meal)
 
     sitting--;
     printf("guest %d gets up\n", guest->number);
-    uvzk_hold_release(&guest->seat, on_released); /* one lease is free for the next */
+    uvzk_hold_release(&guest->seat, on_released); /* frees a lease for the next guest */
 }
 
-/* The seat is not ours any more, somebody else may be told to take it. */
+/* The seat is lost, and another guest may be granted it. */
 static void on_lost(uvzk_hold_t *seat, int reason)
 {
     struct guest *guest = seat->data;
 
     sitting--;
     fprintf(stderr, "guest %d lost the seat: %s\n", guest->number, uvzk_strerror(reason));
-    leave(guest); /* which stops the timer */
+    leave(guest); /* also stops the timer */
 }
 
 static void on_seat(uvzk_hold_t *seat, int status)

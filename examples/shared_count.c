@@ -1,8 +1,10 @@
-/* shared_count [HOSTS]: a number that all clients share, and a semaphore that has as many leases.
+/* shared_count [HOSTS]: a number that all clients share, and a semaphore that has that
+ * many leases.
  *
- * Two clients, as if in two processes. One follows the number of workers that are allowed, and
- * changes it; the other acquires a lease for each worker, and has more of them as soon as the
- * number rises. A Java program's SharedCount on the same path is the same number. */
+ * There are two clients, as if in two processes. The operator watches the number of
+ * workers that are allowed, and changes it. The other client acquires a lease for each
+ * worker, and is granted more leases as soon as the number rises. A Java program's
+ * SharedCount on the same path is the same number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <uv.h>
@@ -46,7 +48,7 @@ static void on_set(uvzk_set_t *request, int status)
     printf("operator: set, %s\n", status == 0 ? "yes" : uvzk_strerror(status));
 }
 
-/* The count outlives its clients; an example puts it away again. */
+/* The count's znode remains when its clients are closed; this example deletes it. */
 static void on_removed(uvzk_write_t *request, int status, size_t failed)
 {
     (void)request;
@@ -67,7 +69,7 @@ static void remove_count(uvzk_hold_t *hold)
 static void on_worker(uvzk_hold_t *hold, int status)
 {
     if (status < 0) {
-        return; /* closed meanwhile */
+        return; /* the client is closed */
     }
     works.at_work++;
     printf("worker %td begins, %d at work\n", hold - works.workers + 1, works.at_work);
@@ -78,7 +80,7 @@ static void on_worker(uvzk_hold_t *hold, int status)
     }
 }
 
-/* The first call tells what is there already; each later one that it has changed. */
+/* The first call has the current number, and each later call has a new one. */
 static void on_change(uvzk_shared_count_t *count, int status, int32_t value)
 {
     if (count == &operator.limit && status == 0) {
@@ -105,7 +107,7 @@ static int begin(void)
     if (rc == 0) {
         rc = uvzk_shared_count_init(&works.client, &works.limit, path, 1, NULL);
     }
-    if (rc == 0) { /* the number here says nothing: the count's does */
+    if (rc == 0) { /* the semaphore ignores the 1: the count decides */
         rc = uvzk_semaphore_init(&works.client, &works.seats, "/examples/seats", 1,
                                  &works.limit);
     }

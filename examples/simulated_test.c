@@ -1,9 +1,9 @@
-/* simulated_test: a program that locks, and its test in virtual time; linked with
- * libuvzk-sim.a in the place of libuvzk. It needs no server, and no HOSTS.
+/* simulated_test: a program that uses a lock, and its test in virtual time. It is linked
+ * with libuvzk-sim.a instead of libuvzk. It needs no server, and takes no HOSTS.
  *
- * Two reporters are to send a report, one at a time: whoever has the lock does. The test
- * stops the one that has it for longer than its session lives: the other one takes over,
- * and the first must not send any more when it goes on. */
+ * Of two reporters, only the one that holds the lock may send a report. The test pauses
+ * the holder for longer than its session lives. Then the other reporter is granted the
+ * lock, and the first one must not send any more when it continues. */
 #include <assert.h>
 #include <stdio.h>
 #include <uvzk.h>
@@ -54,7 +54,7 @@ static int reporter_start(struct reporter *reporter, uv_loop_t *loop, const char
                              on_lost);
 }
 
-/* Asked right before it sends. */
+/* Called right before a report is sent. */
 static int reporter_may_send(const struct reporter *reporter)
 {
     return uvzk_hold_is_valid(&reporter->hold);
@@ -92,11 +92,12 @@ static void close_both(struct reporter *both)
         assert(uvzk_sim_await(&both[i].closed, 60000) == 0);
     }
     uvzk_sim_run_for(
-        60000); /* what they have sent last arrives; what they left behind ends */
+        60000); /* the last requests arrive, and sessions that are left expire */
     assert(uvzk_sim_sessions() == 0 && uvzk_sim_end() == 0);
 }
 
-/* Whatever happens, at no moment may both send. */
+/* Whatever faults occur, the two must never be allowed to send at the same time. When the
+ * faults are over, both must be able to close. */
 static void tell_stories(void)
 {
     uvzk_sim_options_t options;
@@ -107,7 +108,7 @@ static void tell_stories(void)
 
         options.seed = seed;
         assert(uvzk_sim_begin(&options) == 0);
-        /* Each about once in 50 s, of each client; and in the end all must be well again. */
+        /* Each kind of fault occurs about once in 50 s for each client. */
         assert(uvzk_sim_trouble(20000) == 0);
         assert(reporter_start(&both[0], NULL, "anything:1") == 0);
         assert(reporter_start(&both[1], NULL, "anything:1") == 0);

@@ -1,12 +1,13 @@
-/* stock_deduct [HOSTS]: a handler that takes one piece from the stock of a product, under
- * the lock /product<id>, around a slow step that blocks nothing.
+/* stock_deduct [HOSTS]: a handler that takes one piece of a product out of the stock,
+ * under the lock /product<id>, around a slow step that blocks nothing.
  *
- * Many orders for few products. The handler reads the stock, has the order paid for, which
- * takes its time, and writes the stock less one. Only one order for a product is at it
- * at a time, in whatever process: without the lock, all would read the same number.
- * Orders for different products do not wait for each other.
+ * There are many orders for a few products. The handler reads the stock, waits for the
+ * payment, which is slow, and writes the stock less one. The lock lets only one order for
+ * a product do this at a time, in all processes: without it, several orders would read
+ * the same number. Orders for different products do not wait for each other.
  *
- * It fills the stock itself, and counts its own sales alone: run one at a time. */
+ * The program fills the stock itself and counts only its own sales, so run only one at a
+ * time. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +18,18 @@ enum { PRODUCTS = 3, STOCK = 5, ORDERS = 8, PAYMENT_MS = 20 };
 
 struct order {
     struct product *product;
-    uvzk_locker_t locker; /* acquires the lock, calls us, releases the lock */
+    uvzk_locker_t locker; /* acquires the lock, runs on_locked, releases */
     uvzk_read_t read;
-    uv_timer_t payment; /* in real life a request to somebody else */
+    uv_timer_t payment; /* in real life a request to another service */
     uvzk_write_t write;
     int stock;  /* as read under the lock */
-    bool first; /* no stock was written down yet */
+    bool first; /* there was no stock znode yet */
 };
 
 static struct product {
     uvzk_mutex_t mutex;
     struct order orders[ORDERS], stocktaking;
-    char stock_path[32]; /* the znode that has the stock, in decimal */
+    char stock_path[32]; /* the znode with the stock, in decimal digits */
     int waiting, sold, left;
 } products[PRODUCTS];
 
@@ -39,7 +40,7 @@ static bool failed(int status)
 {
     if (status < 0) {
         fprintf(stderr, "failed: %s\n", uvzk_strerror(status));
-        uvzk_client_close(&client, NULL); /* ends all that is under way */
+        uvzk_client_close(&client, NULL); /* ends all requests that are under way */
     }
     return status < 0;
 }
@@ -55,8 +56,8 @@ static void on_written(uvzk_write_t *write, int status, size_t op)
     }
 }
 
-/* Is done only if the lock is still ours when it is done: had we been stopped for too
- * long, it would not overwrite what the next holder wrote. */
+/* The write is carried out only if the lock is still held at that moment. So if this
+ * process was stopped for too long, it does not overwrite what the next holder wrote. */
 static void write_stock(struct order *order, uvzk_write_kind_t kind, int stock)
 {
     char text[16];
@@ -87,7 +88,7 @@ static void on_stock(uvzk_read_t *read, int status, const void *data, size_t len
         order->stock = STOCK;
     } else if (failed(status)) {
         return;
-    } else if (length > 0) { /* else data is NULL */
+    } else if (length > 0) { /* otherwise data is NULL */
         snprintf(text, sizeof(text), "%.*s", (int)length, (const char *)data);
         order->stock = atoi(text);
     }
@@ -126,7 +127,8 @@ static void handle(struct product *product, struct order *order)
         uvzk_lock_run(&product->mutex, &order->locker, &options, on_locked, on_unlocked));
 }
 
-/* After all orders for a product somebody looks what is left, and tidies up. */
+/* After all orders for a product, one more locker reads what is left and deletes the
+ * znode. */
 static void on_unlocked(uvzk_locker_t *locker, int status)
 {
     struct order *order = locker->data;

@@ -1,5 +1,5 @@
-/* ten_lines [HOSTS]: the least that takes a lock, works, and gives it back: ten calls. What can
- * fail is not looked at; mutex.c does.
+/* ten_lines [HOSTS]: the shortest program that acquires a lock, works, and releases the
+ * lock, in ten calls. It ignores errors; mutex.c handles them.
  *
  *   $ ./ten_lines 127.0.0.1:2181 */
 #include <inttypes.h>
@@ -14,7 +14,7 @@ static uvzk_locker_t locker;
 static void locked(uvzk_locker_t *of)
 {
     printf("mine, with the token %" PRId64 "\n", uvzk_hold_token(&of->hold));
-    uvzk_locker_done(of); /* now, or whenever the work is done */
+    uvzk_locker_done(of); /* here, or later when the work is done */
 }
 
 static void unlocked(uvzk_locker_t *of, int status)

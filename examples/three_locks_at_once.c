@@ -1,10 +1,10 @@
 /* three_locks_at_once [HOSTS]: three locks taken as one, all or none of them.
  *
- * Two diners share a fork, a knife and a plate, and each needs all three. One lists
- * them forwards, the other backwards: with one lock after the other, that is
- * how each comes to have what the other waits for, for ever. A multi lock asks
- * for its mutexes in one transaction, so that all queues have the two diners in the
- * same order. Each diner is a client of its own, as if in another process. */
+ * Two diners share a fork, a knife and a plate, and each needs all three. One diner lists
+ * them forwards, and the other backwards. If each acquired one lock after the other, each
+ * could hold what the other waits for, forever. A multi lock requests its mutexes in one
+ * transaction, so the two diners are in the same order in all queues. Each diner is a
+ * client of its own, as if in another process. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct diner {
     const char *const *list;
     uvzk_client_t client;
     uvzk_mutex_t things[THINGS];
-    uvzk_multilock_t cover; /* all of them */
+    uvzk_multilock_t cover; /* all of them as one lock */
     uvzk_hold_t hold;
     uv_timer_t meal;
     int meals;
@@ -36,7 +36,7 @@ static void leave(struct diner *diner)
 {
     if (!uv_is_closing((uv_handle_t *)&diner->meal)) {
         uv_close((uv_handle_t *)&diner->meal, NULL);
-        uvzk_client_close(&diner->client, NULL); /* and with it all its locks */
+        uvzk_client_close(&diner->client, NULL); /* also closes all its locks */
     }
 }
 
@@ -49,7 +49,7 @@ static bool failed(struct diner *diner, int status)
     return status < 0;
 }
 
-/* One of the three was lost, and with it all: the others are given back. */
+/* If one of the three is lost, the whole hold is lost, and the other two are released. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     eating--;
@@ -86,7 +86,7 @@ static void on_eaten(uv_timer_t *meal)
     struct diner *diner = meal->data;
 
     eating--;
-    uvzk_hold_release(&diner->hold, on_released); /* all three */
+    uvzk_hold_release(&diner->hold, on_released); /* releases all three */
 }
 
 static void on_acquired(uvzk_hold_t *hold, int status)

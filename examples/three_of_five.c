@@ -1,9 +1,9 @@
-/* three_of_five [HOSTS]: any three of five locks, whichever are free first.
+/* three_of_five [HOSTS]: any three of five locks, whichever are granted first.
  *
- * Five replicas, each behind a lock; an update must go to three of them. Somebody else, a
- * client of its own here, sits on two. Each lock is acquired as a future, and a
- * combination of the five is done as soon as three are: the other two are given up by
- * then, and leave nothing behind in their queues. */
+ * There are five replicas, each behind a lock, and an update must go to three of them.
+ * Another client holds two of the locks. Each lock is acquired as a future. A combined
+ * future of the five is done as soon as three of them are done; the other two are then
+ * cancelled, and leave no znodes behind in their queues. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <uv.h>
@@ -22,7 +22,7 @@ static bool updated;
 static void leave(struct party *party)
 {
     for (int i = 0; i < REPLICAS; i++) {
-        uvzk_future_drop(&party->locks[i]); /* gives back what it has */
+        uvzk_future_drop(&party->locks[i]); /* releases the lock if it is held */
     }
     uvzk_future_drop(&party->together);
     uvzk_client_close(&party->client, NULL);
@@ -44,7 +44,8 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     failed(reason);
 }
 
-/* `count` of the locks, n of which are needed; then cb is called. */
+/* Acquires the first `count` locks, n of which are needed. cb runs when n are granted, or
+ * when that has failed. */
 static int take(struct party *party, size_t count, size_t n, uvzk_future_cb cb)
 {
     uvzk_future_t *parts[REPLICAS];

@@ -1,8 +1,9 @@
-/* who_waits [HOSTS]: what a program can tell of its locks at any time, without asking anybody:
- * what it holds, what it waits for and for how long already, and counters as Prometheus reads
- * them.
+/* who_waits [HOSTS]: what a program can tell about its locks at any time, without a
+ * request to the server: what it holds, what it waits for and for how long, and counters
+ * in Prometheus' format.
  *
- * Three orders for one product. The first has the lock, the others wait; a timer looks. */
+ * There are three orders for one product. The first holds the lock, and the others wait;
+ * a timer prints them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static void on_entry(uvzk_client_t *of, const uvzk_hold_entry_t *entry, void *co
     shown++;
 }
 
-/* Of the text, the samples that say how many. */
+/* Prints the samples that count holds and waiting acquires. */
 static void show_metrics(void)
 {
     char text[16384];
@@ -54,15 +55,15 @@ static void on_look(uv_timer_t *timer)
     uvzk_client_each_hold(&client, on_entry, NULL);
     show_metrics();
     uv_close((uv_handle_t *)timer, NULL);
-    uvzk_client_close(&client,
-                      NULL); /* gives the lock back, and the places in the queue */
+    /* Also releases the lock and deletes the znodes of the waiting orders. */
+    uvzk_client_close(&client, NULL);
 }
 
 static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
     (void)hold;
     (void)ahead;
-    if (++queued == ORDERS - 1) { /* everybody has a place */
+    if (++queued == ORDERS - 1) { /* all have a place in the queue */
         uv_timer_start(&look, on_look, 0, 0);
     }
 }

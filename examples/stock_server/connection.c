@@ -1,3 +1,7 @@
+/* One HTTP connection, with http_parser on a libuv stream. http.c accepts connections,
+ * and the handlers of routes.c answer. The parser pauses after each request, so that only
+ * one request of a connection is handled at a time, and answers are in the order of the
+ * requests. */
 #include "connection.h"
 
 #include <stdlib.h>
@@ -29,6 +33,7 @@ static void end(struct connection *connection)
 {
     connection_gone_cb gone_cb = connection->gone_cb;
 
+    /* The state is CLOSING before gone_cb runs, so the callback cannot end it again. */
     if (connection->state != CLOSING) {
         move(connection, CLOSING);
         connection->gone_cb = NULL;
@@ -55,7 +60,7 @@ void connection_end_unless_busy(struct connection *connection)
     }
 }
 
-/* -------------------------------------------------------------- requests come in */
+/* ---------------------------------------------------------------------- requests */
 
 static int on_message_begin(http_parser *parser)
 {
@@ -70,7 +75,7 @@ static int on_url(http_parser *parser, const char *at, size_t length)
     struct connection *connection = parser->data;
 
     if (length > URL_MAX - connection->url_length) {
-        return 1; /* longer than any of ours */
+        return 1; /* longer than any valid one */
     }
     memcpy(connection->url + connection->url_length, at, length);
     connection->url_length += length;
@@ -82,7 +87,7 @@ static int on_body(http_parser *parser, const char *at, size_t length)
 {
     struct connection *connection = parser->data;
 
-    (void)at; /* no request of ours says anything by its body */
+    (void)at; /* no request uses its body */
     connection->body_length += length;
     return connection->body_length > BODY_MAX;
 }
@@ -92,7 +97,7 @@ static int on_message_complete(http_parser *parser)
     struct connection *connection = parser->data;
 
     connection->keep_alive = http_should_keep_alive(parser) && !parser->upgrade;
-    http_parser_pause(parser, 1); /* until this one is answered */
+    http_parser_pause(parser, 1); /* until this request is answered */
     return 0;
 }
 
@@ -148,7 +153,7 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *room)
     }
     connection->unread_length += (size_t)length;
     if (connection->state == STREAMING) {
-        connection->unread_length = 0; /* nothing is asked on a stream any more */
+        connection->unread_length = 0; /* a client sends no more requests on a stream */
     } else if (connection->state == READING && connection->unread_length > 0) {
         parse(connection);
     }
@@ -180,7 +185,7 @@ bool connection_accept(struct http *http)
     return true;
 }
 
-/* -------------------------------------------------------------- answers go out */
+/* --------------------------------------------------------------------- answers */
 
 static void on_answered(uv_write_t *write, int status)
 {
@@ -201,7 +206,7 @@ static void on_answered(uv_write_t *write, int status)
     }
 }
 
-/* What stands in connection->answer goes out. */
+/* Sends the text in connection->answer. */
 static bool write_answer(struct connection *connection)
 {
     uv_buf_t bytes =
@@ -238,7 +243,7 @@ void connection_answer(struct connection *connection, const struct answer *answe
     }
 }
 
-/* --------------------------------------------------------------- a stream goes out */
+/* ------------------------------------------------------------------- event streams */
 
 struct push {
     uv_write_t write;
@@ -262,7 +267,7 @@ void connection_push(struct connection *connection, const char *bytes, size_t le
 
     if (uv_stream_get_write_queue_size(stream) > BEHIND_MAX ||
         (push = malloc(sizeof(*push) + length)) == NULL) {
-        return; /* the next one says it all again */
+        return; /* the next event has all figures again */
     }
     uv_buf_t copy = uv_buf_init(memcpy(push->bytes, bytes, length), (unsigned)length);
     push->write.data = connection;

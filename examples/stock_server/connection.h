@@ -1,4 +1,4 @@
-/* One HTTP connection: requests in, one at a time, and their answers out.
+/* One HTTP connection: it receives requests, one at a time, and sends their answers.
  *
  *     READING --a whole request--> BUSY --connection_answer--> ANSWERING --> READING
  *                                   |                             |
@@ -6,10 +6,11 @@
  *                                   v
  *                               STREAMING --connection_push--> STREAMING
  *
- *     any of them --the client goes away, or the server ends--> CLOSING --> freed
+ *     any of them --the client disconnects, or the server ends--> CLOSING --> freed
  *
- * It goes on reading while it is BUSY, for that is how a client is heard to go away; what
- * comes meanwhile is kept for later, as much of it as fits. */
+ * A connection reads while it is BUSY, because only a read tells that the client has
+ * disconnected. What arrives meanwhile is kept, up to UNREAD_MAX bytes; then reading
+ * stops until the request is answered. */
 #ifndef STOCK_CONNECTION_H
 #define STOCK_CONNECTION_H
 
@@ -24,55 +25,59 @@
 
 enum connection_state { READING, BUSY, ANSWERING, STREAMING, CLOSING };
 
-/* The client went away before it was answered, or while it was sent a stream; the
+/* The client has disconnected before the answer was sent, or during a stream. The
  * connection must not be used any more. */
 typedef void (*connection_gone_cb)(struct connection *connection);
 
 enum { URL_MAX = 255, UNREAD_MAX = 8192 };
 
 struct connection {
-    uv_tcp_t tcp; /* first: its memory is the connection's */
+    uv_tcp_t tcp; /* must be first: its memory is the connection's */
     struct http *http;
     struct connection *prev, *next;
     enum connection_state state;
-    uint64_t since; /* the last change of state, uv_now() */
-    void *data;     /* of whoever answers, as gone_cb is; both are taken back then */
+    uint64_t since; /* last change of state, uv_now() */
+    void *data;     /* for the one who answers, who also sets gone_cb */
     connection_gone_cb gone_cb;
 
     http_parser parser;
-    char url[URL_MAX + 1]; /* of the request that is to be answered */
+    char url[URL_MAX + 1]; /* of the current request */
     size_t url_length, body_length;
     bool keep_alive;
 
-    char unread[UNREAD_MAX]; /* come, and not parsed yet */
+    char unread[UNREAD_MAX]; /* received, and not parsed yet */
     size_t unread_length;
-    uv_write_t write; /* of an answer */
+    uv_write_t write; /* of the answer */
     struct text answer;
 };
 
 struct answer {
-    int status;        /* 200, ... */
-    const char *type;  /* of the body; NULL: JSON */
-    int retry_after_s; /* 0: none */
-    const char *allow; /* of a 405; NULL: none */
+    int status;        /* the HTTP status: 200, ... */
+    const char *type;  /* of the body; NULL: application/json */
+    int retry_after_s; /* the header Retry-After; 0: none */
+    const char *allow; /* the header Allow of a 405; NULL: none */
     const char *body;
     size_t length;
 };
 
-/* Takes in who stands at the socket. false: no memory, he stands there still. */
+/* Accepts a pending connection. Returns false if there is no memory; the connection is
+ * still pending then. */
 bool connection_accept(struct http *http);
 
-/* Once for each request. */
+/* Sends an answer. It must be called once for each request, unless connection_stream
+ * is. */
 void connection_answer(struct connection *connection, const struct answer *answer);
 
-/* In the place of an answer: a stream of events, to be pushed. */
+/* Begins an event stream instead of an answer. */
 void connection_stream(struct connection *connection);
-/* An event goes out to a stream, unless the client has not taken those before it. */
+/* Sends an event on a stream. The event is dropped if the client has not read those
+ * before it. */
 void connection_push(struct connection *connection, const char *bytes, size_t length);
 
-/* If it has waited so long for a request, or for the client to take an answer. */
+/* Ends the connection if for idle_ms it has waited for a request, or for the client to
+ * read an answer. */
 void connection_end_if_idle(struct connection *connection, uint64_t idle_ms);
-/* If nothing is to be answered, or is being answered. */
+/* Ends the connection if it waits for a request or is a stream. */
 void connection_end_unless_busy(struct connection *connection);
 
 #endif

@@ -19,7 +19,7 @@ static void on_read(uvzk_read_t *read, int status, const void *data, size_t leng
 {
     struct crowd *crowd = read->data;
 
-    if (status < 0) { /* mostly UVZK_ENONODE: released meanwhile */
+    if (status < 0) { /* mostly UVZK_ENONODE: it has released meanwhile */
         not_known(crowd, crowd->standing);
         return;
     }

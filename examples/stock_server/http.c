@@ -20,7 +20,8 @@ static void on_sweep(uv_timer_t *sweep)
     struct http *http = sweep->data;
     struct connection *connection, *next;
 
-    if (http->owes_accept && !http->closing) { /* libuv tells of nobody else before */
+    /* libuv reports no further connection until this one is accepted. */
+    if (http->owes_accept && !http->closing) {
         http->owes_accept = !connection_accept(http);
     }
     DL_FOREACH_SAFE(http->connections, connection, next)
@@ -38,8 +39,9 @@ static void on_handle_closed(uv_handle_t *handle)
     }
 }
 
-/* The sweep goes on while there are connections: who does not take his answer holds up
- * the end for a few seconds, not for ever. */
+/* The sweep timer is closed with the last connection. Until then it ends connections
+ * whose clients do not read their answers, so such a client delays the end only for a few
+ * seconds. */
 static void end_sweep_if_empty(struct http *http)
 {
     uv_handle_t *sweep = (uv_handle_t *)&http->sweep;

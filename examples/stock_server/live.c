@@ -62,7 +62,7 @@ static void on_tick(uv_timer_t *tick)
     }
 }
 
-/* ------------------------------------------------------------------ who looks */
+/* ------------------------------------------------------------------- watchers */
 
 static void on_gone(struct connection *connection)
 {

@@ -1,5 +1,5 @@
-/* The live page's events (server-sent events): a snapshot now and then, to all who look.
- * While nobody looks, nothing is asked. */
+/* The events of the live page (server-sent events): every half second, a snapshot for all
+ * watchers. While there is no watcher, neither ZooKeeper nor the store is asked. */
 #ifndef STOCK_LIVE_H
 #define STOCK_LIVE_H
 
@@ -11,7 +11,7 @@
 struct connection;
 struct watcher;
 
-struct live { /* filled with zeros before */
+struct live { /* must be all zeros before live_init */
     struct stock *stock;
     struct watcher *watchers;
     unsigned watching;
@@ -23,10 +23,10 @@ struct live { /* filled with zeros before */
 
 int live_init(struct live *live, struct stock *stock);
 void live_watch(struct live *live, struct connection *connection);
-/* The watchers' connections are ended by the HTTP server. Its memory is needed until the
- * store is closed. */
+/* Ends the ticks. The HTTP server ends the watchers' connections. The struct is needed
+ * until the store is closed. */
 void live_close(struct live *live);
-/* After that. */
+/* Frees the figures; to be called after the store is closed. */
 void live_free(struct live *live);
 
 #endif

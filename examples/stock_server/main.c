@@ -1,8 +1,10 @@
-/* stock_server [--port 8080] [--hosts 127.0.0.1:2181] ...: an HTTP server that sells what is
- * in stock, one piece for each POST /stock/deduct?id=1, under the lock /product1. Run
- * several of them on one database: together they sell exactly what there is.
+/* stock_server [--port 8080] [--hosts 127.0.0.1:2181] ...: an HTTP server that sells
+ * products from stock, one piece for each POST /stock/deduct?id=1, under the lock
+ * /product1. Several instances that use the same database sell exactly the pieces that
+ * exist.
  *
- * This file: in which order all of it begins and ends. README.md has a list of the others. */
+ * This file has the order in which all parts begin and end. README.md lists the other
+ * files. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +25,14 @@ struct server {
     uv_loop_t *loop;
     struct page page;
     struct store *store;
-    struct store_job job; /* the first of the store, and its last */
+    struct store_job job; /* of store_open, later of store_close */
     struct stock stock;
     struct live live;
     struct http http;
     struct routes routes;
     uv_signal_t signals[2];
     bool serving, stopping;
-    int closing; /* parts that the store is still needed for */
+    int closing; /* parts that still use the store */
     int exit_code;
 };
 
@@ -71,8 +73,9 @@ static void on_http_closed(void *routes)
     part_closed((struct server *)((char *)routes - offsetof(struct server, routes)));
 }
 
-/* Nobody comes in; who waits is told to come again; what is at work is done and
- * answered; the locks are given back, the session is closed; at last the store. */
+/* Ends the server: no new connections; waiting orders are refused; orders at work are
+ * finished and answered; the locks are released and the session is closed; then the store
+ * is closed. */
 static void stop(struct server *server)
 {
     server->stopping = true;
@@ -90,7 +93,8 @@ static void on_signal(uv_signal_t *signal, int number)
 
     (void)number;
     for (int i = 0; i < 2; i++) {
-        uv_signal_stop(&server->signals[i]); /* a second one ends it at once */
+        /* A second signal ends the process at once. */
+        uv_signal_stop(&server->signals[i]);
     }
     if (server->serving) {
         stop(server);
@@ -145,7 +149,7 @@ static void begin(struct server *server)
 {
     const int numbers[2] = {SIGTERM, SIGINT};
 
-    signal(SIGPIPE, SIG_IGN); /* a client that goes away is an error of its write */
+    signal(SIGPIPE, SIG_IGN); /* a write to a closed connection returns an error */
     for (int i = 0; i < 2; i++) {
         uv_signal_init(server->loop, &server->signals[i]);
         uv_signal_start(&server->signals[i], on_signal, numbers[i]);
@@ -158,7 +162,7 @@ static void begin(struct server *server)
 
 int main(int argc, char **argv)
 {
-    static struct server server; /* filled with zeros */
+    static struct server server; /* all zeros */
 
     if (!options_parse(&server.options, argc, argv)) {
         return 2;

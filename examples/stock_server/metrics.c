@@ -5,7 +5,7 @@
 
 #include "order.h"
 
-/* What is counted for each product, and where it stands in it. */
+/* The counters of each product, and their places in struct product. */
 static const struct counter {
     const char *name, *help;
     size_t offset; /* of a uint64_t */
@@ -56,7 +56,7 @@ static void write_states(struct text *text, const struct stock *stock)
     }
 }
 
-/* All that the library knows of itself, in its own words. */
+/* Adds the library's own metrics. */
 static void write_client(struct text *text, struct stock *stock)
 {
     const char *name = stock->options.name;

@@ -1,4 +1,4 @@
-/* /metrics, in Prometheus' text format: of this instance. */
+/* The answer to /metrics: this instance's counters in Prometheus' text format. */
 #ifndef STOCK_METRICS_H
 #define STOCK_METRICS_H
 

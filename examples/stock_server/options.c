@@ -47,7 +47,8 @@ static bool usage(void)
     return false;
 }
 
-/* A number of an option, from `least` to a million. */
+/* Returns the number in `text`, from `least` to a million; otherwise 0, with *right
+ * false. */
 static int number(const char *text, int least, bool *right)
 {
     char *end;
@@ -58,7 +59,8 @@ static int number(const char *text, int least, bool *right)
     return *right ? (int)value : 0;
 }
 
-/* Whether it is an option with a text. */
+/* Takes the value of an option with a text. Returns false if it is none of these
+ * options. */
 static bool take_text(struct options *options, int name, const char *text)
 {
     const char **place = name == 'l'   ? &options->address

@@ -1,4 +1,4 @@
-/* The command line. */
+/* The command-line options. */
 #ifndef STOCK_OPTIONS_H
 #define STOCK_OPTIONS_H
 
@@ -8,14 +8,15 @@
 #include "store.h"
 
 struct options {
-    const char *address; /* where it listens */
+    const char *address; /* on which it listens */
     int port;
-    const char *page; /* the file of the live page */
+    const char *page; /* the path of the live page's file */
     struct store_options store;
     struct stock_options stock;
 };
 
-/* false: what is right is told on stderr. The texts are argv's. */
+/* Returns false if the options are wrong; it has printed the usage on stderr then. The
+ * texts belong to argv. */
 bool options_parse(struct options *options, int argc, char **argv);
 
 #endif

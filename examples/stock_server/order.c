@@ -1,3 +1,11 @@
+/* The handling of one order; order.h draws its states. routes.c begins orders. Their
+ * events come from four sides: uvzk (granted, lost, released), the store, the timer of
+ * the step, and the HTTP connection of the client.
+ *
+ * The one idea: whatever happens, an order is answered at most once, and its end is
+ * release(), which releases the lock if the order holds it. A sale needs two things: the
+ * hold was valid right before the store was asked, and the store has not seen a greater
+ * fencing token. */
 #include "order.h"
 
 #include <inttypes.h>
@@ -9,7 +17,7 @@
 #include "refusal.h"
 #include "stock.h"
 
-enum { ORDERS_MAX = 1000 }; /* of one product; who comes then is told to come again */
+enum { ORDERS_MAX = 1000 }; /* waiting ones of one product; more are refused */
 enum { ASKING_MS = 500, HOLDER_NAME_MAX = 64 };
 
 /* ---------------------------------------------------------------------- answers */
@@ -26,7 +34,7 @@ static void answer(struct order *order, int status, int retry_after_s, struct te
     text_free(body);
 }
 
-/* Nothing was sold, and it may be tried again. */
+/* Answers that nothing was sold and that the client may try again. */
 static void refuse_for(struct order *order, const struct refusal *refusal)
 {
     const struct stock *stock = order->product->stock;
@@ -59,11 +67,12 @@ static void end(struct order *order)
 
 static void on_released(uvzk_hold_t *hold, int status)
 {
-    (void)status; /* whatever it is, the lock will be free, and we are done with it */
+    (void)status; /* if not 0, uvzk still deletes the znode in the background */
     end(hold->data);
 }
 
-/* Answered, or nobody waits for an answer. */
+/* The order is answered, or its client has disconnected: releases the lock if it is
+ * held. */
 static void release(struct order *order)
 {
     struct stock *stock = order->product->stock;
@@ -77,7 +86,7 @@ static void release(struct order *order)
     stock_settled(stock);
 }
 
-/* The lock is not ours any more, or is not known to be: nothing was sold. */
+/* The lock is lost, or may be: nothing was sold. */
 static void give_up_lost(struct order *order)
 {
     refuse(order, "the lock was lost before the work was done, nothing is sold");
@@ -100,12 +109,12 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     if (order->state == WORKING) {
         uv_timer_stop(&order->step);
         give_up_lost(order);
-    } /* else the store is at work, and will say what has come of it */
+    } /* otherwise the store is at work, and its callback decides */
 }
 
-/* ------------------------------------------------------------- the work, backwards */
+/* --------------------------------------------------- the work, the last step first */
 
-/* What the store refuses or fails to do is not done. */
+/* Returns whether the store has done its job. If it has not, the order is refused. */
 static bool stored(struct order *order, enum store_status status)
 {
     if (status == STORE_FENCED) {
@@ -138,7 +147,7 @@ static void on_stepped(uv_timer_t *step)
     struct order *order = step->data;
     struct product *product = order->product;
 
-    /* Asked once more behind the step: this process may have been stopped for long. */
+    /* Check again after the step: the process may have been stopped for a long time. */
     if (!product->stock->options.no_lock && !uvzk_hold_is_valid(&order->hold)) {
         note_loss(order, UVZK_EPROOF);
         give_up_lost(order);
@@ -163,7 +172,7 @@ static void on_looked(struct store_job *job, enum store_status status)
         text_add(&body, "{\"sold\": false, \"reason\": \"sold out\", \"left\": 0}\n");
         answer(order, 409, 0, &body);
         release(order);
-    } else { /* in real life: have it paid for, ask another service, ... */
+    } else { /* in real life: a payment, a call of another service, ... */
         order->state = WORKING;
         uv_timer_start(&order->step, on_stepped, order->product->stock->options.step_ms,
                        0);
@@ -190,7 +199,7 @@ static void not_granted(struct order *order, const char *before)
     release(order);
 }
 
-/* The znode's data are the name of the instance; whose znode it was may be gone by now. */
+/* The data of a znode is the name of its instance. The znode may be deleted by now. */
 static void on_known(uvzk_future_t *future, int status, void *context)
 {
     struct order *order = context;
@@ -208,7 +217,7 @@ static void on_known(uvzk_future_t *future, int status, void *context)
     not_granted(order, known ? name : NULL);
 }
 
-/* Whose znode that is. false: it cannot be asked. */
+/* Asks for the data of that znode. Returns false if the request cannot be sent. */
 static bool ask(struct order *order, const char *node_path)
 {
     uvzk_client_t *client = &order->product->stock->client;
@@ -225,7 +234,8 @@ static bool ask(struct order *order, const char *node_path)
     return true;
 }
 
-/* Others were before it: how many, and who is the next of them? */
+/* The wait has timed out. Finds out how many contenders were ahead, and whose the nearest
+ * is. */
 static void came_too_late(struct order *order)
 {
     uvzk_wait_t wait;
@@ -237,7 +247,7 @@ static void came_too_late(struct order *order)
         if (wait.kind == UVZK_WAITS_FOR_OURS) {
             before = order->product->stock->options.name;
         } else if (wait.predecessor != NULL && ask(order, wait.predecessor)) {
-            return; /* on_known goes on */
+            return; /* on_known continues */
         }
     }
     not_granted(order, before);
@@ -259,7 +269,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
 }
 
-/* --------------------------------------------------------------------- beginning */
+/* ----------------------------------------------------------------- the beginning */
 
 static void on_gone(struct connection *connection)
 {
@@ -268,7 +278,7 @@ static void on_gone(struct connection *connection)
     order->connection = NULL;
     order->product->gone++;
     if (order->state == WAITING) {
-        uvzk_hold_cancel(&order->hold); /* on_acquired will hear of it */
+        uvzk_hold_cancel(&order->hold); /* on_acquired will run with UV_ECANCELED */
     } else if (order->state == WORKING) {
         uv_timer_stop(&order->step);
         release(order);
@@ -293,6 +303,7 @@ static struct order *order_new(struct product *product, struct connection *conne
     return order;
 }
 
+/* Refuses a request for which there is no order. */
 static void turn_away(struct product *product, struct connection *connection,
                       const char *reason)
 {

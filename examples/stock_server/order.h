@@ -4,17 +4,20 @@
  *        |                      |            |            |            ^
  *        |                      +------------+------------+------------+
  *        |                                  answered                   |
- *        +--not granted--> ASKING: answered--> freed     (or, if the lock was lost, freed)
+ *        +--not granted--> ASKING: answered--> freed   (or, if the lock was lost, freed)
  *
- * ASKING     who was before it when its time ran out, for half a second at most.
- * WAITING    for the lock. The client goes away, or the server ends: cancelled.
- * LOOKING    what the store has. Cannot be stopped: who has gone meanwhile is seen then.
- * WORKING    the asynchronous step. The client goes away, or the lock is lost: stopped.
- * SELLING    the store writes it down, or refuses it by the fencing token. What it says
- *            is so, and is answered, whatever becomes of the lock meanwhile.
- * RELEASING  answered; the lock is given back.
+ * WAITING    for the lock. If the client disconnects or the server ends: cancelled.
+ * ASKING     ZooKeeper who was ahead when the wait timed out, for half a second at most.
+ * LOOKING    how many pieces the store has. Cannot be stopped; whether the client has
+ *            disconnected is checked afterwards.
+ * WORKING    the asynchronous step. If the client disconnects or the lock is lost:
+ *            stopped.
+ * SELLING    the store records the sale, or refuses it because of the fencing token. The
+ *            order is answered with the store's result, even if the lock is lost
+ *            meanwhile.
+ * RELEASING  answered; the lock is being released.
  *
- * Without locks (--no-lock) it begins with LOOKING. */
+ * Without locks (--no-lock) an order begins with LOOKING. */
 #ifndef STOCK_ORDER_H
 #define STOCK_ORDER_H
 
@@ -33,29 +36,29 @@ enum order_state { WAITING, ASKING, LOOKING, WORKING, SELLING, RELEASING };
 struct order {
     struct product *product;
     struct order *prev, *next;
-    struct connection *connection; /* NULL: answered, or the client has gone */
+    struct connection *connection; /* NULL: answered, or disconnected */
     enum order_state state;
-    uint64_t since;   /* the request, uv_now() */
-    uint64_t granted; /* the lock, uv_now() */
+    uint64_t since;   /* time of the request, uv_now() */
+    uint64_t granted; /* time of the grant, uv_now() */
     uvzk_hold_t hold;
-    bool holds;           /* has the hold: granted, not lost, not released */
+    bool holds;           /* the hold is granted, not lost, not released */
     int lost_reason;      /* 0: not lost */
-    int refused;          /* the code with which the lock was not granted; 0: none */
-    uint64_t ahead;       /* so many stood before it then; 0: not known */
-    uvzk_future_t before; /* ASKING: the znode of the next one before it */
+    int refused;          /* the acquire's error code; 0: none */
+    uint64_t ahead;       /* contenders ahead at that time; 0: not known */
+    uvzk_future_t before; /* ASKING: the read of the nearest predecessor's znode */
     struct store_job job;
     uv_timer_t step;
 };
 
 void order_begin(struct product *product, struct connection *connection);
 
-/* The server ends: who waits shall not wait any more. */
+/* The server ends: cancels what the order waits for, if it is WAITING or ASKING. */
 void order_hurry(struct order *order);
 
-/* How many of the product's orders are in that state. */
+/* Returns how many of the product's orders are in this state. */
 unsigned order_count(const struct product *product, enum order_state state);
 
-/* Who has the product's lock here; NULL: nobody. */
+/* Returns the order of this instance that holds the product's lock, or NULL. */
 const struct order *order_holder(const struct product *product);
 
 #endif

@@ -1,4 +1,4 @@
-/* The page of `/`: a file, read once, before the loop runs. */
+/* The page at `/`: a file that is read once, before the loop runs. */
 #ifndef STOCK_PAGE_H
 #define STOCK_PAGE_H
 
@@ -10,7 +10,8 @@ struct page {
     size_t length;
 };
 
-/* false: told on stderr. */
+/* Returns false if the file cannot be read, or is empty or too large; prints it on
+ * stderr. */
 bool page_read(struct page *page, const char *path);
 void page_free(struct page *page);
 

@@ -47,7 +47,7 @@ static void get_metrics(struct routes *routes, struct connection *connection)
     text_free(&body);
 }
 
-/* The number behind "id=", which is all that may stand there; -1: it is none. */
+/* Returns the number after "id=" if the query has nothing else; otherwise -1. */
 static int id_of(const char *query, size_t length)
 {
     char text[16], *end;

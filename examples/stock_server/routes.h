@@ -1,4 +1,4 @@
-/* Which request is whose. */
+/* Passes each request to its handler, by path and method. */
 #ifndef STOCK_ROUTES_H
 #define STOCK_ROUTES_H
 
@@ -14,7 +14,7 @@ struct routes {
     const struct page *page;
 };
 
-/* context: the routes. */
+/* An http_request_cb. `context` is the struct routes. */
 void routes_request(struct connection *connection, void *context);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "order.h"
 
-/* How many have the product in their hands here: with the lock never more than one. */
+/* How many orders of this instance work on the product. With locks it is never more than
+ * one. */
 static unsigned at_work(const struct product *product)
 {
     return order_count(product, LOOKING) + order_count(product, WORKING) +
@@ -32,7 +33,7 @@ static void write_holder(struct text *text, const struct product *product, uint6
 
     text_add(text, ", \"holder\": ");
     text_add_quoted(text, holder != NULL ? name : product->crowd.holder);
-    if (holder != NULL) { /* of others it is not known how long */
+    if (holder != NULL) { /* not known of other instances */
         text_add(text, ", \"held_ms\": %" PRIu64, now - holder->granted);
     }
     text_add(text, ", \"at_work\": %u", at_work(product));
@@ -59,7 +60,7 @@ static void write_product(struct text *text, const struct product *product,
     text_add(text, "}");
 }
 
-/* Why there is no connection, as long as there is none. */
+/* Writes why there is no connection, if there is none. */
 static void write_trouble(struct text *text, const struct stock *stock)
 {
     uvzk_client_error_t error;

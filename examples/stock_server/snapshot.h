@@ -5,7 +5,7 @@
 #include "stock.h"
 #include "text.h"
 
-/* figures: the store's, of each product. */
+/* `figures` are the store's, one for each product. */
 void snapshot_write(struct text *text, const struct stock *stock,
                     const struct store_figures *figures);
 

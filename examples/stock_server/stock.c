@@ -37,11 +37,11 @@ static int open_client(struct stock *stock)
     uvzk_client_options_init(&options);
     options.hosts = stock->options.hosts;
     options.session_timeout_ms = stock->options.session_ms;
-    options.default_data = stock->options.name; /* so that others see who it is */
+    options.default_data = stock->options.name; /* other instances show this name */
     options.default_data_length = strlen(stock->options.name);
     options.state_cb = on_state;
     options.log_cb = stock->options.log ? on_log : NULL;
-    options.metrics = 1; /* from the beginning on, for /metrics */
+    options.metrics = 1; /* counted from the start */
     stock->client.data = stock;
     int status = uvzk_client_init(stock->loop, &stock->client, &options);
     return status < 0 ? status : uvzk_client_start(&stock->client);
@@ -132,7 +132,7 @@ static void close_if_settled(struct stock *stock)
     if (!stock->closing || stock->orders > 0) {
         return;
     }
-    /* With its locks; it waits a moment for releases that are under way. */
+    /* This also closes the locks, and waits a moment for releases that are under way. */
     if (stock->options.no_lock ||
         uvzk_client_close(&stock->client, on_client_closed) < 0) {
         closed(stock);

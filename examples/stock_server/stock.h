@@ -1,4 +1,4 @@
-/* The stock of each product: a lock, and the orders that are under way. */
+/* The stock: for each product a lock, and the orders that are under way. */
 #ifndef STOCK_STOCK_H
 #define STOCK_STOCK_H
 
@@ -16,15 +16,15 @@ struct stock;
 
 struct product {
     struct stock *stock;
-    int id; /* 1 and up */
+    int id; /* from 1 */
     uvzk_mutex_t mutex;
-    struct order *orders; /* all that are under way, in the order in which they came */
-    uint32_t waiting;     /* of those, for the lock */
-    struct crowd crowd;   /* who stands at the lock, in all processes */
+    struct order *orders; /* under way, in order of arrival */
+    uint32_t waiting;     /* how many of them wait for the lock */
+    struct crowd crowd;   /* who is at the lock, in all processes */
 
-    uint64_t sold, sold_out, refused, gone; /* what became of the others */
-    uint64_t lost;                          /* the lock, before the work was done */
-    uint64_t fenced;       /* by the store, which had seen a greater token */
+    uint64_t sold, sold_out, refused, gone; /* finished orders, by outcome */
+    uint64_t lost;         /* orders that lost the lock before the sale */
+    uint64_t fenced;       /* orders refused by the store's fencing token */
     const char *last_loss; /* why; NULL: none yet. Static text. */
 };
 
@@ -32,11 +32,11 @@ struct stock_options {
     const char *hosts; /* of ZooKeeper */
     const char *name;  /* of this instance: the data of its znodes */
     int products;
-    uint32_t step_ms;    /* how long the asynchronous step takes */
-    uint32_t wait_ms;    /* for the lock, at most */
+    uint32_t step_ms;    /* duration of the asynchronous step */
+    uint32_t wait_ms;    /* the longest wait for the lock */
     uint32_t session_ms; /* ZooKeeper's session timeout */
     bool no_lock;
-    bool log; /* what the library and ZooKeeper's C client say, to stderr */
+    bool log; /* uvzk's and the C client's log goes to stderr */
 };
 
 typedef void (*stock_closed_cb)(struct stock *stock);
@@ -47,28 +47,28 @@ struct stock {
     struct store *store;
     uvzk_client_t client;
     struct product *products;
-    uint32_t orders; /* whose outcome is not certain yet */
+    uint32_t orders; /* orders that are not settled */
     bool closing;
     stock_closed_cb closed_cb;
 };
 
-/* The store is open. Whatever it returns, stock_close is owed. */
+/* The store must be open. Call stock_close later even if this fails. */
 int stock_init(struct stock *stock, uv_loop_t *loop, struct store *store,
                const struct stock_options *options);
 
-/* NULL: there is no such product. */
+/* Returns NULL if there is no such product. */
 struct product *stock_product(struct stock *stock, int id);
 
 bool stock_is_connected(const struct stock *stock);
-/* Whether there is no connection, and why, as far as that is known. */
+/* Returns whether there is no connection and the reason is known; *why is the reason. */
 bool stock_trouble(const struct stock *stock, uvzk_client_error_t *why);
-/* "connected", ..., as people know it. */
+/* Returns "connected", "not connected" or "not used". */
 const char *stock_connection(const struct stock *stock);
 
-/* Who waits for a lock is told to come again; what is at work is done; then all locks are
- * given back. */
+/* Refuses the orders that wait for a lock, lets the others finish, and then releases all
+ * locks and closes the client. */
 void stock_close(struct stock *stock, stock_closed_cb cb);
-/* An order's outcome is certain. */
+/* An order calls this when its outcome is certain. */
 void stock_settled(struct stock *stock);
 
 #endif

@@ -1,3 +1,7 @@
+/* The store in SQLite; store.h has its rules. Jobs are queued on the loop's thread, and
+ * one after the other runs in libuv's thread pool. So the connection and its statements
+ * are used by one thread at a time, and no lock is needed. The fence is part of the SQL
+ * statements LOOK and SELL. */
 #include "store.h"
 
 #include <sqlite3.h>
@@ -5,9 +9,9 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { BUSY_MS = 10000 }; /* how long the other instance may write */
+enum { BUSY_MS = 10000 }; /* the longest wait for another instance's write */
 
-/* WAL: who reads does not wait for who writes, and a commit is one append. */
+/* WAL: readers do not wait for a writer, and a commit is one append. */
 #define SCHEMA                                                    \
     "PRAGMA journal_mode = WAL;"                                  \
     "PRAGMA synchronous = NORMAL;"                                \
@@ -33,9 +37,9 @@ enum statement { STATEMENT_LOOK, STATEMENT_SELL, STATEMENT_TALLY, STATEMENTS };
 struct store {
     uv_loop_t *loop;
     struct store_options options;
-    struct store_job *queue; /* its first is at work */
+    struct store_job *queue; /* its first job is under way */
     uv_work_t work;
-    sqlite3 *db; /* of the thread that works, this and the statements */
+    sqlite3 *db; /* used only by the thread pool, as the statements */
     sqlite3_stmt *statements[STATEMENTS];
 };
 
@@ -67,7 +71,7 @@ static void worked(uv_work_t *work, int status)
     struct store_job *job = work->data;
     struct store *store = job->store;
 
-    (void)status; /* 0: nobody cancels it */
+    (void)status; /* always 0, because no job is cancelled */
     DL_DELETE(store->queue, job);
     if (store->queue != NULL) {
         start_first(store);
@@ -94,7 +98,7 @@ static void submit(struct store *store, struct store_job *job)
     }
 }
 
-/* ------------------------------------------------- what they do, in the thread pool */
+/* --------------------------------------------- what the jobs do, in the thread pool */
 
 static enum store_status failed(struct store *store)
 {
@@ -132,7 +136,7 @@ static enum store_status run_open(struct store *store, struct store_job *job)
     return done ? STORE_DONE : failed(store);
 }
 
-/* One update, of one row or, if the fence refuses it, none. */
+/* Updates one row, or none if the fence refuses the token. */
 static enum store_status run_update(struct store *store, struct store_job *job,
                                     enum statement which)
 {

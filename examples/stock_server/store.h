@@ -1,9 +1,10 @@
-/* The store: how many pieces of each product there are, in SQLite, which blocks. So it
- * is used in libuv's thread pool alone, by one job after the other: SQLite has one writer
- * at a time in any case, and so a connection and its statements are never shared.
+/* The store: how many pieces of each product there are, in SQLite. SQLite blocks, so it
+ * is used only in libuv's thread pool, by one job after the other. That costs little,
+ * because SQLite has only one writer at a time anyway, and a connection and its
+ * statements are never shared.
  *
- * The fence. Each row keeps the greatest fencing token that it has seen, and a smaller
- * one is refused. The token is put down by the look already, not only by the sale: else a
+ * The fence: each row keeps the greatest fencing token that it has seen, and smaller
+ * tokens are refused. The look already records the token, not only the sale. Otherwise a
  * former holder could still sell between the look and the sale of its successor. */
 #ifndef STOCK_STORE_H
 #define STOCK_STORE_H
@@ -15,25 +16,25 @@
 
 enum store_status {
     STORE_DONE = 0,
-    STORE_FENCED, /* somebody with a greater token was there: nothing is done */
-    STORE_FAILED  /* told on stderr; nothing is done */
+    STORE_FENCED, /* a greater token was seen: nothing is done */
+    STORE_FAILED  /* an error, printed on stderr; nothing is done */
 };
 
 struct store;
 struct store_job;
 typedef void (*store_cb)(struct store_job *job, enum store_status status);
 
-/* What is known of a product, all instances together. */
+/* The figures of a product, for all instances. */
 struct store_figures {
-    int64_t stock; /* as there were at first */
-    int64_t left;  /* as the last sale has written it down */
-    int64_t sold;  /* counted by the store itself, whatever a sale has written */
+    int64_t stock; /* at the beginning */
+    int64_t left;  /* as the last sale has set it */
+    int64_t sold;  /* counted by the store, whatever a sale has set */
 };
 
-/* A job's memory is the caller's until its callback. */
+/* One job. The caller owns its memory, and keeps it until the callback. */
 struct store_job {
-    void *data;                    /* yours */
-    int64_t left;                  /* of a look: what it has found */
+    void *data;                    /* the caller's */
+    int64_t left;                  /* of a look or a sale: the result */
     struct store_job *prev, *next; /* private, from here on */
     struct store *store;
     enum store_status (*run)(struct store *store, struct store_job *job);
@@ -45,29 +46,32 @@ struct store_job {
 };
 
 struct store_options {
-    const char *path; /* of the database, which is made if there is none */
+    const char *path; /* of the database, which is created if missing */
     int products;
-    int64_t stock; /* of a product that the database does not have yet */
+    int64_t stock; /* of products that the database does not have */
 };
 
 struct store *store_new(uv_loop_t *loop, const struct store_options *options);
 
-/* The first job. STORE_FAILED: only store_close may follow. */
+/* Opens the database. It must be the first job. After STORE_FAILED, only store_close may
+ * follow. */
 void store_open(struct store *store, struct store_job *job, store_cb cb);
 
-/* How many pieces of a product, 1 and up, are left; from now on smaller tokens are refused. */
+/* Finds how many pieces of a product (counted from 1) are left. From then on, smaller
+ * tokens are refused. */
 void store_look(struct store *store, struct store_job *job, int product, int64_t token,
                 store_cb cb);
 
-/* One piece is sold, `left` are left. */
+/* Records the sale of one piece; `left` pieces are left. */
 void store_sell(struct store *store, struct store_job *job, int product, int64_t token,
                 int64_t left, store_cb cb);
 
-/* The figures of all products, for people to look at. */
+/* Finds the figures of all products, for the live page. */
 void store_tally(struct store *store, struct store_job *job,
                  struct store_figures *figures, store_cb cb);
 
-/* The last job; the store is freed in front of its callback. */
+/* Closes the database. It must be the last job. The store is freed before the
+ * callback. */
 void store_close(struct store *store, struct store_job *job, store_cb cb);
 
 #endif
