@@ -1,9 +1,10 @@
-"""A kazoo client of the chaos program: uvzk_client.c's lines, as far as it needs them; mutexes
-alone. Arguments: hosts, session timeout in ms. Its znodes are named as go-zookeeper's are:
-_c_<32 hex digits>-lock-<number>; those of kazoo itself are nobody's contenders but kazoo's.
+"""A kazoo client of the chaos program. It understands those lines of uvzk_client.c that it needs,
+and only mutexes. Arguments: hosts, session timeout in ms. Its znodes have names like
+go-zookeeper's, _c_<32 hex digits>-lock-<number>, because only kazoo itself takes znodes with
+kazoo's own names for contenders.
 
-A hold lasts from when acquire has returned until release is called, or until the connection
-was told not to be what it should be."""
+A hold lasts from the return of acquire to the call of release, or until kazoo reports that the
+connection is suspended or lost."""
 
 import os
 import random
@@ -17,7 +18,7 @@ from kazoo.recipe.lock import Lock
 
 
 def say(line):
-    os.write(1, (line + "\n").encode())  # one write, whole lines: the threads share it
+    os.write(1, (line + "\n").encode())  # one write for a whole line, because threads share stdout
 
 
 def now():
@@ -25,7 +26,7 @@ def now():
 
 
 class NamedLock(Lock):
-    """Nodes that Curator and uvzk take for contenders."""
+    """A kazoo lock whose znodes Curator and uvzk take for contenders."""
 
     def __init__(self, client, path):
         super().__init__(client, path, extra_lock_patterns=("lock-",))

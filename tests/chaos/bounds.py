@@ -1,25 +1,26 @@
-"""How long it may take, once a fault is over and every server serves, until somebody is granted
-each lock again; in ms.
+"""The bound for a recovery, in ms: how long it may take, after a fault is over and all servers
+serve, until a client is granted each lock again. T is the session timeout.
 
-  expiry   the holder's session has died. The leader counts T from its last touch, or from when
-           it began to lead, which is before the fault was over; rounds the end up to a tick, and
-           looks once a tick:                                              T + 2 ticks
-  return   the next in line sits on a connection that says nothing. It leaves it after 2T/3; it
-           may have tried a server that accepted and said nothing just before, for 2T/3 again; the
-           next one serves; between rounds of the list it rests T/60:      4T/3 + T/60
-           Curator: 2T/3, then T/servers for such an attempt, and a rest of at most 1 s
-  proof    the next in line has its session proved, every T/6, and looks at who stands before it
-  hold     who had it before may have it for as long as a hold is long; this is taken off by who
-           measures: the time counts from the end of the last hold
-  late     by how much the machine was late for the chaos program itself, and for each of the
-           processes that take part in a handover: client, its server, the leader, three times
+  expiry   The holder's session has died. The leader counts T from the session's last request, or
+           from when it began to lead, which is before the fault was over. It rounds the end up
+           to a tick, and checks once a tick:                              T + 2 ticks
+  return   The next contender's connection is silent. Its client leaves the connection after
+           2T/3. It may have tried a server just before that accepted and was silent, for
+           another 2T/3. The next server serves. Between two rounds of the server list the
+           client pauses T/60:                                             4T/3 + T/60
+           Curator: 2T/3, then T/servers for such an attempt, and a pause of at most 1 s
+  proof    The next contender's session is proved, every T/6, and it looks at its predecessors.
+  hold     The holder before may hold the lock for the length of a hold. The measurement excludes
+           this: the time counts from the end of the last hold.
+  late     The measured lateness of the chaos program, three times: once for each process in a
+           handover, the client, its server and the leader.
 
-  repeat   after a delete that was refused the next try comes after a pause that doubles, up to T
-           and a quarter more at random (undeletable.h); of that fault alone:        5T/4
-           whose watch was used up while READ was missing looks again after T at most
-           (docs/promise.md, A8); of that fault alone:                                T
+  repeat   Only after two kinds of faults. After a refused delete, the next attempt comes after a
+           pause that doubles, up to T plus a random quarter (undeletable.h):      5T/4
+           A contender whose watch was used up while READ was missing looks again after T at
+           most (docs/promise.md, A8):                                             T
 
-Expiry and return go side by side."""
+Expiry and return take place at the same time."""
 
 
 def expiry_ms(timeout_ms, tick_ms):

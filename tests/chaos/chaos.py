@@ -24,9 +24,10 @@ import world as worlds
 from faults import KINDS, MAY_BLOCK
 from watch import Watch
 
-LATE_MS = 200  # that any machine is
-SLOW_S = 240  # what a run may take beyond its time; then it says where it is, and ends
-LOGS_PER_S = 0.05  # to read what the servers have written in a second, at the end
+LATE_MS = 200  # how late any machine may be
+# After so many seconds beyond its time, the run prints its stack and exits.
+SLOW_S = 240
+LOGS_PER_S = 0.05  # per second of the run: to read the servers' logs at the end
 
 
 def arguments():
@@ -69,8 +70,8 @@ def bound_ms(world, watch):
 
 
 def recover(world, watch, fault):
-    """Waits for the first grant of each lock after what was done has been undone; the time that
-    it may take counts from when all servers serve."""
+    """Waits for the first grant of each lock after the fault has been undone. The allowed time
+    counts from when all servers serve again."""
     missing = {lock.name: lock for lock in world.locks}
     repeat = bounds.repeat_ms(fault.kind, world.longest_timeout_ms())
     end = fault.until + int((bound_ms(world, watch) + repeat) * clock.MS)
@@ -87,7 +88,8 @@ def recover(world, watch, fault):
 
 
 def take_recovered(world, fault, missing, seen):
-    """Off what is missing; of what took long, what it waited for is told."""
+    """Removes the locks that have been granted from `missing`, and notes how long each took. For a
+    slow recovery it prints what the lock waited for."""
     for name in list(missing):
         granted = world.judged.granted_since(name, fault.undone)
         if not granted:
@@ -104,14 +106,15 @@ def take_recovered(world, fault, missing, seen):
 
 
 def last_end(world, name, moment, granted):
-    """Until when it was held by who had it when the fault was over."""
+    """Returns the last end of the holds that were valid at `moment` and ended before the grant; 0
+    if there was none."""
     held = world.judged.holds.get(name, [])
     return max([hold.until for hold in held if hold.since < moment < hold.until <= granted],
                default=0)
 
 
 def too_late(world, watch, fault, missing):
-    """Unless one of ours holds it all the time, or another maker's client stands first."""
+    """Reports a stall for each missing lock that no client of uvzk holds."""
     trees = world.eyes.look()
     for lock in missing.values():
         if watch.held(lock):
@@ -122,7 +125,7 @@ def too_late(world, watch, fault, missing):
 
 
 def kinds_for(world):
-    """Those that can do something to what there is."""
+    """Returns the kinds of faults that can have an effect in this world."""
     shared = [lock for lock in world.locks if lock.is_value()]
     idle = set()
     if not any(lock.kind == "value" for lock in shared):
@@ -152,7 +155,7 @@ def harm(world, watch):
 
 
 def run(world, watch):
-    """Until the time is up, or something is wrong."""
+    """Injects faults until the time is up or something is wrong. Returns the minutes."""
     options = world.options
     seconds = seconds_of(options)
     began = time.monotonic()
@@ -162,7 +165,7 @@ def run(world, watch):
 
 
 def finish(world, watch):
-    """Nobody takes anything any more: what is left then is nobody's."""
+    """Lets all clients rest, so that no client holds or waits, and looks at what is left then."""
     world.resting = True
     for client in world.clients:
         client.rest()

@@ -1,4 +1,4 @@
-/* What the files of the uvzk client share. */
+/* What the files of chaos_uvzk_client share. All functions run on the loop's thread. */
 #ifndef CHAOS_CLIENT_H
 #define CHAOS_CLIENT_H
 
@@ -14,17 +14,17 @@
 #define PATH_MAX_TEXT 512
 #define SESSIONS_MAX 32
 
-/* What the tokens of its holds are good for. */
+/* How the tokens of a lock's holds are ordered. */
 enum fencing {
-    FENCING_NONE,     /* holds stand side by side */
+    FENCING_NONE,     /* not compared: several may hold at once */
     FENCING_GROWS,    /* each is greater than all before */
-    FENCING_OF_COHORT /* or equal, and then its number in the cohort is */
+    FENCING_OF_COHORT /* or equal, with a greater number in the cohort */
 };
 
 struct chaos_lock {
     char name[WORD_MAX], path[PATH_MAX_TEXT];
     uvzk_lock_t lock;
-    uvzk_lock_t *used; /* it, or a half of a read-write lock of another one */
+    uvzk_lock_t *used; /* &lock, or a half of a read-write lock's `halves` */
     uvzk_rwlock_t halves;
     enum fencing fencing;
 };
@@ -34,14 +34,16 @@ struct worker {
     struct chaos_lock *lock;
     uvzk_hold_t hold;
     uv_timer_t timer;
+    /* The arguments of the command "work"; patience_ms is the acquire's timeout. */
     uint32_t hold_ms, pause_ms, leases, long_ms;
     int64_t patience_ms;
-    bool busy; /* between an acquire and its end */
+    bool busy; /* from the acquire to the end of the hold */
     bool holds, releases, outlasts;
-    uint64_t from_ns, valid_until_ms; /* of the hold: since when, as told last */
+    /* Start of the hold, and its validity as last read (CLOCK_BOOTTIME). */
+    uint64_t from_ns, valid_until_ms;
     int64_t token, session_id;
     uint32_t cohort, path_count;
-    char paths[PATH_MAX_TEXT * 4]; /* of its znodes, separated by blanks */
+    char paths[PATH_MAX_TEXT * 4]; /* of its znodes, each after a blank */
 };
 
 struct chaos_client {
@@ -52,21 +54,23 @@ struct chaos_client {
     struct chaos_lock locks[LOCKS_MAX];
     struct worker workers[WORKERS_MAX];
     size_t lock_count, worker_count;
-    const char *fences; /* directory */
+    const char *fences; /* the directory of the fenced resources */
     bool resting, ready, closing;
-    int64_t session_ids[SESSIONS_MAX]; /* of each session, 0: none */
+    int64_t session_ids[SESSIONS_MAX]; /* by session number; 0: none */
     bool connected[SESSIONS_MAX];
 };
 
 extern struct chaos_client chaos;
 
 uint64_t now_ns(void);
+/* Prints a line on stdout. wrong() prints an error code with its refusal. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void wrong(const char *who, int status);
-/* If nobody is busy any more. */
+/* Prints "resting" if no worker and no value is busy. */
 void tell_resting(void);
 
-/* locks.c: 0, or told as an error. */
+/* locks.c: make_lock() and make_multi() return 0 or an error code. find_lock() returns
+ * NULL if there is no such lock. */
 int make_lock(const char *name, const char *kind, const char *path, uint32_t number);
 int make_multi(const char *name, unsigned flags, char *const *members, size_t count);
 struct chaos_lock *find_lock(const char *name);
@@ -77,7 +81,7 @@ void workers_sample(void);
 void workers_go(void);
 bool workers_rest(void);
 
-/* values.c; begin_setting: whether there is such a value. */
+/* values.c: begin_setting() returns false if there is no such value. */
 int make_value(const char *name, bool counts, const char *path);
 bool begin_setting(const char *id, const char *name, uint32_t pause_ms);
 bool values_rest(void);

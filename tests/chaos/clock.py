@@ -1,4 +1,4 @@
-"""The one clock by which everything is judged: CLOCK_BOOTTIME of this host, in ns."""
+"""The clock by which everything is judged: CLOCK_BOOTTIME of this host, in ns."""
 
 import time
 
@@ -11,8 +11,8 @@ def now():
 
 
 def _distance(clock):
-    """How far ahead CLOCK_BOOTTIME is. What comes between two looks makes it look different:
-    the least of several is nearest."""
+    """Returns how far CLOCK_BOOTTIME is ahead of this clock. Time that passes between the two
+    reads makes the difference too large, so the smallest of several is the best."""
     distances = []
     for _ in range(5):
         before = time.clock_gettime_ns(clock)
@@ -26,5 +26,5 @@ def ahead_of_monotonic():
 
 
 def ahead_of_real():
-    """Of the servers' wall clock, which their logs have."""
+    """The servers' logs have times of CLOCK_REALTIME."""
     return _distance(time.CLOCK_REALTIME)

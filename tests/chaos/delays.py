@@ -1,16 +1,17 @@
-"""What a slow recovery waits for: who stands first in line meanwhile, looked at again and again,
-and what its client says of that. It judges nothing."""
+"""What a slow recovery waits for: who is first in the queue, looked at repeatedly, and what its
+client says about it. It does not judge."""
 
 from journal import OURS
 from orphans import Knowledge, parent
 
-SLOW_MS = 1000  # from which on it is looked at
+SLOW_MS = 1000  # recoveries that take longer are looked at
 LOOK_S = 0.25
 MASK = 2**64 - 1
 
 
 def cause(owner, session, paths, names, knowledge):
-    """Of a lock whose first znode is of this session, in words that can be counted."""
+    """Returns a short text that can be counted: why a lock is not granted whose first znode is of
+    this session."""
     if owner is None:
         return "a session that nobody has"
     current = next((s for s in owner.sessions.values() if s.id == session), None)
@@ -31,10 +32,10 @@ def cause(owner, session, paths, names, knowledge):
 
 
 class Delay:
-    """Of one lock, after one fault."""
+    """What one lock waits for after one fault."""
 
     def __init__(self, lock):
-        self.lock, self.causes = lock, {}  # cause to how many looks
+        self.lock, self.causes = lock, {}  # by cause: how many looks
 
     def text(self):
         return "; ".join("%s %.1f s" % (why, looks * LOOK_S) for why, looks in
@@ -45,16 +46,16 @@ class Delay:
 
 
 class Delays:
-    """Of one fault."""
+    """What all locks wait for after one fault."""
 
     def __init__(self, world, names):
-        """names: of a directory, the names of the locks that have znodes there."""
+        """`names` maps a directory to the names of the locks that have znodes there."""
         self.world, self.names = world, names
         self.by_lock = {}
         self.next = 0.0
 
     def look(self, locks, now_s):
-        """At each lock that nobody has been granted yet, from time to time."""
+        """Looks at each lock that was not granted yet, every LOOK_S seconds."""
         if now_s < self.next:
             return
         self.next = now_s + LOOK_S

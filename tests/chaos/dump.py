@@ -1,5 +1,5 @@
-"""Everything that can be known about a moment that should not have been: the world is stopped,
-and what each part of it says is written down."""
+"""Records everything that can be known at the moment of a violation: it stops the clients of uvzk,
+and writes what each part of the world says into a directory."""
 
 import shutil
 import signal
@@ -13,8 +13,8 @@ from zookeeper import four_letters
 
 
 def write(directory: Path, world, reason, cores):
-    """The directory is made; what was found is in it, reason.txt first. Cores take so long that
-    nothing goes on as it was: at the end of a run alone."""
+    """Makes the directory and writes the files; reason.txt has the reason. With `cores` it also
+    writes core dumps or stacks. That takes so long that the run cannot go on afterwards."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "reason.txt").write_text("%s\nat %d ns\n" % (reason, clock.now()))
     known = {client.name: client.ask_known() for client in world.clients}

@@ -1,18 +1,20 @@
-"""What is done to the world, by the seed: each fault begins, lasts for a while, and is over. A
-quorum is left, or lost for a moment; one fault at a time.
+"""The faults, chosen by the seed. Each fault begins, lasts for a while, and is undone before the
+next begins. The ensemble keeps its quorum, or loses it for a moment.
 
-KINDS has each one's function; it returns, in words, to whom it was done."""
+KINDS has a function for each kind. It returns a text that says to which part of the world the
+fault was done."""
 
 import lookups
 from orphans import parent
 from peers import deed
 from zookeeper import ALL, DELETE_PERM, NODEEXISTS, NONODE, READ, Connection, Error
 
-STEP_TOLERANCE_MS = 1000  # of a step as it is seen: the process may be late between two looks
+# How exact a clock step must be: the process may be late between its two reads.
+STEP_TOLERANCE_MS = 1000
 
 
 def lasting(world, least_ms, most_ms):
-    """For a while, or until the world is to stop."""
+    """Waits for a random time, or until the run stops."""
     world.stopping.wait(world.random.randint(least_ms, most_ms) / 1000)
 
 
@@ -67,7 +69,7 @@ def restart_in_turn(world):
 
 
 def cut_server(world):
-    """From the other servers; its clients still reach it."""
+    """Cuts a server off from the other servers. Its clients still reach it."""
     server = any_server(world)
     said, heard = world.random.choice([(True, False), (False, True), (True, True)])
     world.ensemble.hold(server, said, heard)
@@ -77,7 +79,8 @@ def cut_server(world):
 
 
 def depose(world):
-    """The leader is cut off, and the others are told so; it is not, and goes on leading alone."""
+    """Cuts the leader off from the other servers, and resets and refuses their connections to it,
+    so that they elect a new leader. The old leader may go on as leader for a while."""
     leader = world.ensemble.leader()
     if leader is None:
         return "nobody leads"
@@ -98,7 +101,7 @@ def depose(world):
 
 
 def cut_client(world):
-    """From all servers, for longer than its session lives or not."""
+    """Cuts a client off from all servers, for less or more than its session timeout."""
     client = any_client(world)
     to, back = world.random.choice([(True, False), (False, True), (True, True)])
     world.hold_client(client, to, back)
@@ -123,8 +126,9 @@ def stop_client(world):
 
 
 def kill_client(world):
-    """With -9, and it begins anew at once. What it leaves that belongs to no session is cleared
-    away by an operator, once its last request must have arrived."""
+    """Kills a client of uvzk with SIGKILL, and starts it again at once. Its persistent znodes,
+    which belong to no session, are then deleted as an operator would do, when its last request
+    must have arrived."""
     client = world.random.choice(world.ours())
     client.kill()
     world.revive(client)
@@ -142,7 +146,7 @@ def clear(world, directory):
 
 
 def delay_client(world):
-    """Each piece comes later, both ways, in time or not."""
+    """Delays each piece of data in both directions, possibly beyond a timeout."""
     client = any_client(world)
     ms = world.random.choice([20, 200, 1000])
     for wire in world.each_wire(client):
@@ -164,7 +168,7 @@ def dribble_client(world):
 
 
 def lag(world):
-    """What the others tell a server comes late: it follows, and is behind."""
+    """Delays what the other servers send to a server, so that it follows but lags."""
     server = any_voter(world)
     ms = world.random.choice([30, 150, 400])
     for wire in world.ensemble.each_wire(server):
@@ -179,7 +183,8 @@ def lag(world):
 
 
 def end_session(world):
-    """Somebody who has the id and the password closes it; what it held has gone by then."""
+    """Ends a session of a client of uvzk with its id and password, as an operator might. Its
+    znodes are deleted by that."""
     client = world.random.choice(world.ours())
     session = next((s.id for s in client.sessions.values() if s.id in world.wires.passwords), 0)
     if not session:
@@ -194,7 +199,7 @@ def end_session(world):
 
 
 def delete_znode(world):
-    """A contender's, whoever it is, first or not."""
+    """Deletes the znode of any contender, whatever its position."""
     for server in world.random.sample(world.ensemble.servers, len(world.ensemble.servers)):
         tree = world.eyes_of_operator.tree(server) or {}
         standing = [path for path in sorted(tree) if parent(path) in world.directories]
@@ -210,7 +215,8 @@ def delete_znode(world):
 
 
 def remake_value(world):
-    """Deleted by hand, and made again: its versions begin anew, its transactions go on."""
+    """Deletes a shared value's znode and creates it again. Its versions begin again, and its zxids
+    go on."""
     paths = [lock.path for lock in world.locks if lock.kind == "value"]
     if not paths:
         return "nobody's"
@@ -222,21 +228,22 @@ def remake_value(world):
 
 
 def by_operator(world, act):
-    """At a server that answers; again at another one, which may find it done. None: it was."""
+    """Does something at a server that answers. If it fails it is repeated at the next server,
+    which may find it done. Returns None if it was done already, or could not be done."""
     for server in world.ensemble.servers:
         try:
             return act(world.eyes_of_operator.at(server))
         except Error as error:
             if error.code in (NONODE, NODEEXISTS):
                 return None
-            world.eyes_of_operator.lose(server)  # its session has expired, say
+            world.eyes_of_operator.lose(server)  # for example, its session has expired
         except OSError:
             world.eyes_of_operator.lose(server)
     return None
 
 
 def forbid_deletes(world):
-    """The directories' ACLs lack DELETE for a moment."""
+    """Removes DELETE from the directories' ACLs for a moment."""
     changed = change_perms(world, ALL & ~DELETE_PERM)
     lasting(world, 100, 2000)
     change_perms(world, ALL)
@@ -244,8 +251,8 @@ def forbid_deletes(world):
 
 
 def forbid_reads(world):
-    """The directories' ACLs lack READ for a moment: nobody lists them, and watches are used up
-    in silence."""
+    """Removes READ from the directories' ACLs for a moment: no client can list them, and watches
+    are used up without an event."""
     changed = change_perms(world, ALL & ~READ)
     lasting(world, 100, 2000)
     change_perms(world, ALL)
@@ -258,7 +265,8 @@ def change_perms(world, perms):
 
 
 def reap(world):
-    """Nobody wants anything for a while: the containers go, and are made anew."""
+    """Lets all clients rest for a while, so that the server removes the empty container znodes.
+    Later the clients create them again."""
     world.resting = True
     for client in world.clients:
         client.rest()
@@ -270,7 +278,7 @@ def reap(world):
 
 
 def renegotiate(world):
-    """Server by server is started anew with another longest session."""
+    """Restarts one server after the other with another maximum of the session timeout."""
     most = world.random.choice([world.timeout_ms // 2, world.timeout_ms, 60000])
     for server in world.ensemble.servers:
         server.options["maxSessionTimeout"] = most
@@ -302,8 +310,9 @@ def busy_pool(world):
 
 
 def step_clock(world):
-    """The wall clock of one of ours, there and back; other clocks go on. What cannot be seen by
-    the libraries of the process would be no fault: it tells how far they see it."""
+    """Sets the wall clock of a client of uvzk to another time and back; other clocks are not
+    changed. The client reports the step that libuv sees. If that is another one, the fault has no
+    effect, and the run ends with an error."""
     client = world.random.choice(world.ours())
     ahead = world.random.choice([-1, 1]) * world.random.randint(100, 7200_000)
     for ms in (ahead, 0):
@@ -344,7 +353,7 @@ KINDS = {
     "step_clock": step_clock,
 }
 
-# While a client's requests arrive and their answers do not, its session lives, and so do its
-# znodes: nobody else can be granted what it has or is next for. So with one whose loop is late,
-# as the C client's own threads go on.
+# While a client's requests arrive and their replies do not, its session and its znodes stay alive.
+# So no other client can be granted what this client holds or is next for. The same is true for a
+# client whose loop is late, because the C client's threads go on.
 MAY_BLOCK = ("cut_client", "delay_client", "dribble_client", "late_loop")

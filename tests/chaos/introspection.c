@@ -1,4 +1,5 @@
-/* What the uvzk client knows, told when it is asked:
+/* What the client knows of its sessions and holds; it prints this when it is asked
+ * ("known N"):
  *
  *   known N session NUMBER ID T_MS CONNECTED
  *   known N node SESSION_NUMBER PATH               of a hold
@@ -6,12 +7,14 @@
  *   known N pending SESSION_NUMBER NAME SINCE_MS KIND AHEAD PREDECESSOR
  *   known N releasing ID PATH...
  *   known N metric NAME VALUE
+ *   known N error AT_MS ADDRESS TEXT               of the last connection error
  *   known N end */
 #include "client.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* By uvzk_wait_kind_t. */
 static const char *const waits[] = {"nothing", "connection", "directory",
                                     "znode",   "place",      "ours",
                                     "others",  "leases",     "proof"};

@@ -1,9 +1,9 @@
-"""Who held what from when until when, as the clients wrote it down."""
+"""The records of the clients: who held what, and from when until when."""
 
 from dataclasses import dataclass, field
 
 OURS, CURATOR, KAZOO = "ours", "Curator", "kazoo"
-KILLED = "killed"  # how a hold ended whose process was
+KILLED = "killed"  # the end of a hold whose process was killed
 
 
 @dataclass
@@ -11,7 +11,7 @@ class Hold:
     maker: str  # OURS, CURATOR, KAZOO
     client: str
     worker: str
-    lock: str  # name
+    lock: str  # its name
     since: int  # ns of CLOCK_BOOTTIME
     until: int
     token: int = 0
@@ -28,8 +28,8 @@ class Hold:
 
 
 def parse_hold(maker, client, words, shift):
-    """Of a line "held ID NAME FROM UNTIL TOKEN COHORT SESSION LEASES END PATH..."; shift: what
-    the client's clock lacks."""
+    """Parses a line "held ID NAME FROM UNTIL TOKEN COHORT SESSION LEASES END PATH...". `shift` is
+    added to the client's times to get CLOCK_BOOTTIME."""
     return Hold(maker, client, words[1], words[2], int(words[3]) + shift,
                 int(words[4]) + shift, int(words[5]), int(words[6]), int(words[7], 16),
                 int(words[8]), words[9], tuple(words[10:]))
@@ -37,8 +37,8 @@ def parse_hold(maker, client, words, shift):
 
 @dataclass
 class Deed:
-    """What a fault has done that ends holds by right: a session ended by an operator, a
-    znode deleted by hand."""
+    """Something that a fault did and that ends holds without a violation: an operator ended a
+    session, or a znode was deleted by hand."""
 
     at: int
     session: int = 0
@@ -49,4 +49,4 @@ class Deed:
 class Journal:
     holds: list = field(default_factory=list)
     deeds: list = field(default_factory=list)
-    refusals: dict = field(default_factory=dict)  # status to how many
+    refusals: dict = field(default_factory=dict)  # by status: how many

@@ -1,9 +1,10 @@
-"""Whether what was written down keeps the promise.
+"""Whether the recorded holds keep the promise.
 
-Two holds of one lock that exclude one another and were valid at the same time are an overlap.
-Whose fault it is, is told by the servers' logs: a hold of Curator's or kazoo's whose znode had
-gone by then was a stale belief of theirs; one of ours whose znode was deleted by hand, or whose
-session was ended by an operator, is outside the promise. What remains is a violation."""
+An overlap is two holds of one lock that exclude each other and are valid at the same time. The
+servers' logs tell the cause. If the znode of a hold of Curator or kazoo was deleted before, that
+client only believed that it still held the lock (a stale belief). If the znode of a uvzk hold was
+deleted by hand, or an operator ended its session, the promise does not apply. All other overlaps
+are violations."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +20,7 @@ VIOLATION, STALE, THEIRS, BY_HAND = "violation", "stale belief", "theirs", "by h
 class Overlap:
     lock: str
     at: int
-    holds: list  # the one that began last is the last one
+    holds: list  # in the order in which they began
     verdict: str = VIOLATION
     evidence: list = field(default_factory=list)
 
@@ -28,8 +29,8 @@ class Overlap:
 
 
 def find_overlaps(lock, holds):
-    """Of one lock's holds by all: each one whose permits, with those of the holds that were
-    valid when it began, are more than there are."""
+    """Finds overlaps among all clients' holds of one lock: each hold that, together with the holds
+    that were valid when it began, needs more permits than there are."""
     overlaps, valid = [], []
     for hold in sorted((h for h in holds if h.until > h.since), key=lambda h: h.since):
         valid = [other for other in valid if other.until > hold.since]
@@ -41,7 +42,7 @@ def find_overlaps(lock, holds):
 
 
 def by_hand(hold, at, deeds):
-    """The deed that ended one of ours before this moment, if there was one."""
+    """Returns the deed that ended this hold of uvzk before this moment, or None."""
     for deed in deeds:
         ended = deed.session == hold.session and hold.session or deed.path in hold.paths
         if ended and deed.at <= at and deed.at <= hold.until:
@@ -50,14 +51,15 @@ def by_hand(hold, at, deeds):
 
 
 def permits_of(lock, hold, standing):
-    """How many it has. Curator goes on to believe in a lease that was deleted while it waited for
-    the next one: only those that stand count."""
+    """Returns how many permits the hold has. Curator still counts a lease that was deleted while
+    it waited for the next one, so only the leases that exist count."""
     leases = hold.leases if hold.maker == OURS else min(hold.leases, standing)
     return need(lock, hold.lock) * leases
 
 
 def blame(overlap, lock, deeds, stood):
-    """Sets the verdict. stood(hold, at): how many znodes of it stood then, and the evidence."""
+    """Sets the verdict and returns it. stood(hold, at) returns how many znodes of the hold existed
+    at that moment, and the evidence."""
     remain = []
     for hold in overlap.holds[:-1]:
         deed = by_hand(hold, overlap.at, deeds) if hold.maker == OURS else None
@@ -73,7 +75,8 @@ def blame(overlap, lock, deeds, stood):
             remain.append((hold, standing))
     last = overlap.holds[-1]
     if last.maker == OURS and by_hand(last, overlap.at, deeds) is not None:
-        # Granted after it had been ended, before the connection could tell.
+        # It was granted after its session or znode had been ended, before the connection could
+        # tell.
         overlap.evidence.append("%s: ended by hand before it was granted" % last.worker)
         overlap.verdict = BY_HAND
         return overlap.verdict
@@ -87,13 +90,15 @@ def blame(overlap, lock, deeds, stood):
     overlap.verdict = VIOLATION
     ours = [hold for hold, _ in remain if hold.maker == OURS]
     if last.maker != OURS and (not ours or all(still for hold, still in remain)):
-        # It was granted although everybody's znode stood, or holds beside its like alone.
+        # It was granted although all other holders' znodes existed, or the overlap is only among
+        # other makers' holds.
         overlap.verdict = THEIRS
     return overlap.verdict
 
 
 def find_falls(lock, holds):
-    """Tokens of ours, of a lock that one alone holds, that are not greater than all before."""
+    """Finds tokens of uvzk's holds that are not greater than all before, for a lock that only one
+    client may hold at a time."""
     falls, greatest = [], None
     for hold in sorted((h for h in holds if h.maker == OURS and h.token), key=lambda h: h.since):
         if greatest is not None and hold.until > hold.since and (

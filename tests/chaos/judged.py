@@ -1,4 +1,4 @@
-"""What has been written down so far, and what is wrong with it."""
+"""What the clients have recorded so far, and what is wrong with it."""
 
 import threading
 from dataclasses import replace
@@ -10,7 +10,8 @@ from journal import OURS, Journal
 from killed import Killed
 from values import SET, Values, lost_sets
 
-HORIZON_S = 60  # older holds have been judged; no client is stopped for so long
+# Older holds have been judged and are forgotten. No client is paused for so long.
+HORIZON_S = 60
 
 
 class Judged:
@@ -18,23 +19,24 @@ class Judged:
         self.locks = {lock.name: lock for lock in locks}
         self.servers_data = servers_data  # directories
         self.holds = {lock.name: [] for lock in locks if lock.path}
-        self.first, self.last = {}, {}  # by lock: the grants since a moment; the last end
+        self.first, self.last = {}, {}  # by lock: times of grants; the end of the last hold
         self.journal = Journal()
         self.killed = Killed()
         self.values = Values(locks)
-        self.wrong_values = []  # not told yet
+        self.wrong_values = []  # not reported yet
         self.overlaps, self.falls, self.seen = [], [], set()
-        self.grants = {}  # (lock, maker) to how many
+        self.grants = {}  # (lock, maker): how many
         self.lost = {}
-        self.lives = None  # what the servers' logs say; read once for each look at all holds
+        # The contents of the servers' logs; read at most once for each look at all holds.
+        self.lives = None
         self.mutex = threading.RLock()
 
     def plain(self, name):
-        """NAME of NAME.read."""
+        """Returns NAME for NAME.read and NAME.write."""
         return name if name in self.locks else name.rsplit(".", 1)[0]
 
     def take(self, clients):
-        """What the clients have written down since."""
+        """Takes what the clients have recorded since the last call."""
         with self.mutex:
             for client in clients:
                 fresh, client.fresh = client.fresh, []
@@ -69,8 +71,8 @@ class Judged:
                 self.count_refusal(one.maker, "set:" + one.status)
 
     def judge_values(self, ahead_of_real, all_over):
-        """What is wrong with them, in words, each with whether it is the servers' fault: they have
-        lost what they had written. all_over: nobody sets anything any more."""
+        """Returns what is wrong with the values: (text, whether the servers are to blame because
+        they have lost what they had written). With all_over, no client sets a value any more."""
         with self.mutex:
             wrong, self.wrong_values = self.wrong_values, []
             if not wrong and not all_over:
@@ -87,7 +89,8 @@ class Judged:
             return [(one.text, self.explained(one, lost)) for one in wrong]
 
     def explained(self, wrong, lost):
-        """Whether what the servers have lost, by name, explains it."""
+        """Whether the sets that the servers have lost explain it. `lost` has their contents by
+        name."""
         return wrong.content in lost[wrong.name] if wrong.content else any(lost.values())
 
     def contents(self, name, events):
@@ -116,13 +119,13 @@ class Judged:
         self.first.setdefault(name, []).append(since)
 
     def granted_since(self, name, moment):
-        """The first grant of a lock since then; 0: none yet."""
+        """Returns the first grant of a lock since then, or 0."""
         with self.mutex:
             self.first[name] = later = [at for at in self.first.get(name, []) if at >= moment]
             return min(later, default=0)
 
     def judge(self, ahead_of_real, directories):
-        """New violations, in words."""
+        """Returns the new violations, as texts."""
         with self.mutex:
             self.lives = None
             if self.killed.due(clock.now()):
@@ -170,13 +173,15 @@ class Judged:
         return [text] if overlap.verdict == judge.VIOLATION else []
 
     def read_lives(self, ahead_of_real):
-        """A hold whose znode was deleted overlaps hundreds: the logs take a second to read."""
+        """Reads the servers' logs, which takes about a second, and keeps them: a hold whose znode
+        was deleted may overlap hundreds of holds."""
         if self.lives is None:
             self.lives = txnlog.Lives(self.servers_data, ahead_of_real)
         return self.lives
 
     def brought_back(self, path, czxid, ahead_of_real):
-        """How a znode that stands was ended, as most servers wrote: they have lost that."""
+        """Returns how this znode ended, if it exists although most servers have written its
+        end."""
         with self.mutex:
             return self.read_lives(ahead_of_real).ended(path, czxid)
 

@@ -1,4 +1,4 @@
-/* The locks of the uvzk client, by the kinds' names. */
+/* The locks of the client: makes a lock of a kind by the kind's name. */
 #include "client.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static struct chaos_lock *add(const char *name, const char *path)
     return lock;
 }
 
-/* NAME.read and NAME.write. */
+/* Makes two locks, NAME.read and NAME.write. */
 static int make_halves(const char *name, const char *path)
 {
     char half[WORD_MAX + 8];
@@ -92,8 +92,10 @@ int make_lock(const char *name, const char *kind, const char *path, uint32_t num
                : UV_EINVAL;
 }
 
-/* Members taken at once have one token; of those taken in turn it is the greatest,
- * which says nothing beside others that take one of them alone. */
+/* The token of a multi lock is not compared. If its members are acquired at once they
+ * have one token, but if they are acquired in turn, its token is the greatest of theirs,
+ * and that says nothing about the holds of clients that acquire only one of the
+ * members. */
 int make_multi(const char *name, unsigned flags, char *const *members, size_t count)
 {
     uvzk_lock_t *locks[MEMBERS_MAX];

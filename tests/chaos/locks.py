@@ -1,36 +1,38 @@
-"""The locks of the world: their paths, how many may hold them together, who takes them how."""
+"""The locks of a run: their paths, how many clients may hold them at once, and which clients take
+them."""
 
 from dataclasses import dataclass
 
 IN_TURN = 1  # UVZK_MULTILOCK_IN_TURN
-ALL_PERMITS = 1000  # of a read-write lock: a writer takes them all
+ALL_PERMITS = 1000  # of a read-write lock; a writer takes them all
 
 
 @dataclass(frozen=True)
 class Lock:
     name: str
-    kind: str  # of the clients' command
+    kind: str  # as in the clients' command "lock"
     path: str
     recipe: str
     permits: int = 1
-    leases: int = 1  # that each hold takes
-    others: bool = True  # Curator takes it, too
+    leases: int = 1  # how many each hold takes
+    others: bool = True  # Curator's clients take it too
     kazoo: bool = False
-    members: tuple = ()  # of a multi lock, by name
+    members: tuple = ()  # of a multi lock: their names
     flags: int = 0
-    taken_alone: bool = True  # a member that also has workers of its own
+    taken_alone: bool = True  # False: a member without workers of its own
 
     def exclusive(self):
         return self.permits == 1
 
     def is_value(self):
-        """Nobody holds it; it is set."""
+        """Whether it is set, and not held."""
         return self.kind in ("count", "value")
 
 
-# What each worker of each client goes for. Halves of a read-write lock are named NAME.read and
-# NAME.write. Curator takes members one after the other; beside it so do ours. Taken at once and
-# in turn the same locks would wait for each other in a circle, so those have members of their own.
+# The locks of all recipes. The halves of a read-write lock are named NAME.read and NAME.write.
+# Curator acquires the members of a multi lock one after the other, and so does uvzk if Curator
+# takes the same locks. If other clients acquired the same members at once, a deadlock would be
+# possible. So at_once has members of its own.
 LOCKS = (
     Lock("mutex", "mutex", "/chaos/mutex", "mutex", kazoo=True),
     Lock("cohort", "cohort", "/chaos/cohort", "mutex"),
@@ -53,7 +55,7 @@ LOCKS = (
 
 
 def of_recipes(names):
-    """All locks of these recipes; "all": of each."""
+    """Returns the locks of these recipes; "all" means every recipe."""
     return [lock for lock in LOCKS if "all" in names or lock.recipe in names]
 
 
@@ -62,12 +64,13 @@ def recipes():
 
 
 def need(lock, name):
-    """How many of a lock's permits each lease of a hold by this name takes."""
+    """Returns how many of a lock's permits each lease of a hold takes, if the hold is of this
+    name."""
     return lock.permits if name.endswith(".write") else 1
 
 
 def directories(locks):
-    """In which znodes of contenders stand."""
+    """Returns the directories in which contenders' znodes are: {path: lock}."""
     found = {}
     for lock in locks:
         ends = ("/locks", "/leases") if lock.kind.startswith("semaphore") else ("",)

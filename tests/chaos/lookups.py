@@ -1,11 +1,12 @@
-"""What becomes of the names of servers, for a client that looks them up: its connections break, and
-what it is told then is wrong, nothing, or late. At the end the names are right."""
+"""Faults of name lookups, for clients that look up their servers' names. The client's connections
+break, and the answers that it gets then are wrong, missing or late. At the end the names are right
+again."""
 
-ELSEWHERE = "127.0.2.%d"  # where nobody listens
+ELSEWHERE = "127.0.2.%d"  # nothing listens there
 
 
 def move(world, client, lasting):
-    """Its servers move, one or all, and the names follow later."""
+    """One or all of its servers move to another address, and the names follow later."""
     servers = world.ensemble.servers
     for server in world.random.choice([servers, [world.random.choice(servers)]]):
         world.move(client, server)
@@ -14,7 +15,7 @@ def move(world, client, lasting):
 
 
 def mislead(world, client, lasting):
-    """All names point to where nobody is."""
+    """All names point to addresses where nothing listens."""
     for server in world.ensemble.servers:
         world.names.addresses[world.name_of(client.name, server)] = ELSEWHERE % (
             server.number + 1)
@@ -24,7 +25,7 @@ def mislead(world, client, lasting):
 
 
 def forget(world, client, lasting):
-    """No such names."""
+    """The names do not exist."""
     for server in world.ensemble.servers:
         world.names.addresses.pop(world.name_of(client.name, server), None)
     break_off(world, client)

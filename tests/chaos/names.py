@@ -1,4 +1,4 @@
-"""A name server of the program's own: which address each name has, as long as it says so."""
+"""A name server of the chaos program, which decides the address of each name."""
 
 import socket
 import struct
@@ -13,7 +13,7 @@ ANSWERS, AUTHORITY = 0x8000, 0x0400
 
 
 def question_of(packet):
-    """Name, type, and where the only question ends."""
+    """Returns the name, the type, and the position after the only question."""
     labels, at = [], HEADER.size
     while packet[at]:
         labels.append(packet[at + 1:at + 1 + packet[at]].decode())
@@ -23,7 +23,8 @@ def question_of(packet):
 
 
 def answer(packet, addresses):
-    """addresses: by name, of IPv4. No lifetime, so that nobody keeps it."""
+    """Returns the answer to a query. `addresses` maps names to IPv4 addresses. The TTL is 0, so
+    that no resolver keeps the answer."""
     name, kind, end = question_of(packet)
     address = addresses.get(name)
     number, flags = struct.unpack_from(">HH", packet)
@@ -51,9 +52,9 @@ class NameServer:
                 if not self.silent:
                     self.socket.sendto(answer(packet, self.addresses), asker)
             except (IndexError, struct.error, UnicodeDecodeError):
-                pass  # no question
+                pass  # not a query
             except OSError:
-                return  # closed
+                return  # the socket is closed
 
     def close(self):
         self.socket.close()

@@ -1,14 +1,16 @@
-"""Znodes that stand longer than a time-out and T, and that their owner's client does not know.
+"""Finds orphans: znodes that are older than an acquire timeout and T together, and that the client
+of their session does not know.
 
-Each server is looked at by itself. What all of them show was left behind by the client; what
-only some show, for longer than a server may lag, those servers have kept: they have diverged."""
+Each server is looked at separately. A znode that all servers show was left behind by the client. A
+znode that only some servers show, for longer than a server may lag, was kept by those servers:
+they have diverged."""
 
 from dataclasses import dataclass, field
 
 import clock
 from journal import OURS
 
-LOOKS = 3  # that must agree
+LOOKS = 3  # so many looks must agree
 MASK = 2**64 - 1
 
 
@@ -34,25 +36,25 @@ class Suspect:
 
 
 class Knowledge:
-    """What a client told of itself when it was asked."""
+    """What a client has answered when it was asked."""
 
     def __init__(self, rows):
         self.paths, self.pending, self.held = set(), [], []
-        self.waits = []  # lock, for what
+        self.waits = []  # (lock, what it waits for)
         for row in rows:
             if row[0] == "node":
                 self.paths.add(row[2])
             elif row[0] == "releasing":
                 self.paths.update(row[2:])
             elif row[0] == "pending":
-                self.pending.append((row[2], int(row[3])))  # lock, asked for at (ms)
+                self.pending.append((row[2], int(row[3])))  # lock, time of the call in ms
                 self.waits.append((row[2], row[4]))
             elif row[0] == "held":
                 self.held.append(row[2])
 
     def knows(self, path, born_ms, names):
-        """By its path, or as the znode of one that was asked for before it was made, at one of
-        these locks. 0: it is not known since when."""
+        """Whether the client knows the path, or waits at one of these locks since before the znode
+        was created. Since 0 means that the time is not known."""
         return path in self.paths or any(
             name in names and since <= born_ms for name, since in self.pending)
 
@@ -63,8 +65,8 @@ def parent(path):
 
 class Orphans:
     def __init__(self, directories, names, patience_ms, timeout_ms):
-        """directories: in which contenders stand, each with its lock; names: of a directory,
-        the names of the locks that have znodes there."""
+        """`directories` are those in which contenders' znodes are, each with its lock. `names`
+        maps a directory to the names of the locks that have znodes there."""
         self.directories, self.names = directories, names
         self.limit_ms = patience_ms + timeout_ms
         self.suspects = {}
@@ -74,7 +76,7 @@ class Orphans:
         return wall_ms - stat.ctime
 
     def old(self, trees, wall_ms):
-        """(path, czxid) to Stat and the servers that show it, of those that are old."""
+        """Returns the old znodes: {(path, czxid): (Stat, numbers of the servers that show it)}."""
         found = {}
         for number, tree in trees.items():
             for path, stat in tree.items():
@@ -85,9 +87,9 @@ class Orphans:
         return found
 
     def look(self, trees, clients, wall_ms, know, ending=lambda owner, session: False):
-        """know(client): its Knowledge, or None; ending(client, session): whether the servers may
-        take their time to end a session that its client has left. Returns those that are sure
-        now."""
+        """Returns the orphans that are certain now. know(client) returns its Knowledge, or None.
+        ending(client, session) tells whether the servers may still need time to end a session that
+        its client has left."""
         old = self.old(trees, wall_ms)
         self.suspects = {key: suspect for key, suspect in self.suspects.items() if key in old}
         sure, asked = [], {}
@@ -99,7 +101,7 @@ class Orphans:
             if owner.name not in asked:
                 asked[owner.name] = know(owner)
             knowledge = asked[owner.name]
-            if knowledge is None:  # it does not answer, and so cannot be asked
+            if knowledge is None:  # the client does not answer
                 self.suspects.pop((path, czxid), None)
                 continue
             if self.is_known(knowledge, path, stat):
@@ -114,7 +116,8 @@ class Orphans:
         return knowledge.knows(path, stat.ctime + ahead_ms + 100, self.names[parent(path)])
 
     def note(self, suspect, shown_by, not_by, sure):
-        """Who shows it may change from look to look as long as one lags."""
+        """While a server lags, the set of servers that show a znode may change from look to
+        look."""
         if shown_by != suspect.shown_by or not_by != suspect.not_by:
             suspect.looks = 0
             suspect.shown_by, suspect.not_by = shown_by, not_by

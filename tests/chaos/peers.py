@@ -1,4 +1,5 @@
-"""The clients, each a process spoken to in lines: uvzk's, Curator's, kazoo's."""
+"""The clients of uvzk, Curator and kazoo. Each is a process that reads commands and prints
+lines."""
 
 import signal
 import subprocess
@@ -18,31 +19,32 @@ def die_with_parent():
 class Session:
     def __init__(self, number):
         self.number, self.id, self.timeout_ms, self.connected = number, 0, 0, False
-        self.since = 0  # ns, of what it is now
+        self.since = 0  # ns; when id or connected changed last
 
 
 class Client:
-    """One process. Its lines are read by a thread of their own; what they tell is taken by
-    the judge from `fresh`."""
+    """One client process, and its successors after kills. A thread reads its lines; the judge
+    takes the holds from `fresh`."""
 
     def __init__(self, maker, name, command, log):
         self.maker, self.name = maker, name
         self.command, self.log = command, log
         self.shown, self.sets, self.processes = [], [], 0
         self.fresh, self.refused, self.errors, self.fallen = [], [], [], []
-        self.begun, self.cut_short = {}, []  # holds: by worker; those of a killed process
-        self.sessions, self.past = {}, {}  # past: session id to when it was left
+        # Holds that have begun, by worker; and the holds of a killed process.
+        self.begun, self.cut_short = {}, []
+        self.sessions, self.past = {}, {}  # past: session id -> when the client left it
         self.kills = 0
         self.known, self.told, self.asked = {}, {}, 0
         self.arrived = threading.Condition()
         self.lines, self.paused, self.ended, self.killed = set(), False, False, False
-        self.wall_ms = None  # how far ahead it sees its wall clock
-        self.last = {}  # by lock: until when it was held for the last time
+        self.wall_ms = None  # how far it sees its wall clock ahead
+        self.last = {}  # by lock: the end of the last hold
         self.shift = 0 if maker == OURS else clock.ahead_of_monotonic()
         self.begin()
 
     def begin(self):
-        """A process, the first one or after a kill."""
+        """Starts a process: the first one, or one after a kill."""
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         bufsize=1, preexec_fn=die_with_parent)
@@ -53,11 +55,12 @@ class Client:
         self.thread.start()
 
     def process_name(self):
-        """What one process knows, another one of this name need not."""
+        """Identifies one process. A new process does not know what the one before it knew."""
         return "%s.%d" % (self.name, self.processes)
 
     def kill(self):
-        """With -9: its holds end with its sessions, which it cannot end itself."""
+        """Kills the process with SIGKILL. It cannot end its sessions, so its holds last until the
+        servers end these."""
         self.killed = True
         self.kills += 1
         self.process.kill()
@@ -70,11 +73,11 @@ class Client:
             self.past[session.id] = now
         self.sessions.clear()
 
-    # ---------------------------------------------------------------- what it tells
+    # --------------------------------------------------------- lines that it prints
 
     def listen(self):
         for line in self.process.stdout:
-            if not line.endswith("\n"):  # it was killed while it wrote that
+            if not line.endswith("\n"):  # it was killed while it wrote this line
                 break
             words = line.split()
             try:
@@ -106,7 +109,7 @@ class Client:
                 self.wall_ms = int(words[1])
                 self.arrived.notify_all()
         elif words[0] == "fell":
-            hold = self.begun.get(words[1])  # it is valid still
+            hold = self.begun.get(words[1])  # which is still valid
             self.fallen.append((line.rstrip(), hold and replace(hold, until=clock.now())))
         elif words[0] == "error":
             self.errors.append(line.rstrip())
@@ -135,7 +138,7 @@ class Client:
             self.told[words[1]] = self.known.pop(words[1])
             self.arrived.notify_all()
 
-    # ------------------------------------------------------------------ what it is told
+    # ------------------------------------------------------------- lines that it is sent
 
     def say(self, line):
         try:
@@ -150,14 +153,14 @@ class Client:
                 and line in self.lines
 
     def expect_value(self, name, seconds):
-        """Until it has told that."""
+        """Waits until the client has printed this value."""
         with self.arrived:
             return self.arrived.wait_for(
                 lambda: getattr(self, name) is not None or self.ended, seconds) \
                 and getattr(self, name) is not None
 
     def ask_known(self, seconds=2):
-        """What it knows, row by row; None: it did not answer in time."""
+        """Asks what the client knows. Returns the rows, or None if it did not answer in time."""
         if self.maker != OURS or self.paused or self.ended:
             return None
         with self.arrived:
@@ -184,7 +187,8 @@ class Client:
         return max([s.timeout_ms for s in self.sessions.values() if s.timeout_ms] or [default])
 
     def end(self, seconds=20):
-        """Its input ends, and so does it: whether it did by itself, and well."""
+        """Closes the client's input, at which the client ends. Returns whether it ended by itself
+        with code 0."""
         try:
             self.process.stdin.close()
         except BrokenPipeError:

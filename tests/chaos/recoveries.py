@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Each recovery of a run as a line of a file (chaos.py --recoveries), and what many runs come to:
+"""Writes each recovery of a run as a line of a file (chaos.py --recoveries), and makes tables of
+the recoveries of many runs:
 
-    tests/chaos/recoveries.py recoveries.csv    tables in Markdown: by recipe, and why the slow ones
-                                                were slow"""
+    tests/chaos/recoveries.py recoveries.csv    prints tables in Markdown: the recoveries by
+                                                recipe, and the causes of the slow ones"""
 
 import csv
 import statistics
@@ -17,8 +18,9 @@ SLOW_MS = 1000
 
 
 def rows(world, watch):
-    """ms is missing where nobody was granted the lock within the bound; the cause is then who is
-    to blame. diverged: the servers had lost something by the end of this run."""
+    """Yields a row for each recovery. Without `ms`, no client was granted the lock within the
+    bound, and the cause is who is to blame. `diverged`: servers had lost something by the end of
+    the run."""
     options, recipes = world.options, {lock.name: lock.recipe for lock in world.locks}
     diverged = int(bool(watch.diverged or watch.brought_back))
     for fault in world.faults:
@@ -45,7 +47,8 @@ def append(path: Path, lines):
 
 
 def by_recipe(lines):
-    """recipe, how many, median, 99th of 100, worst, slow ones, ones beyond the bound."""
+    """Yields recipe, count, median, 99th percentile, worst, number of slow ones, number of ones
+    beyond the bound."""
     for recipe in sorted({line["recipe"] for line in lines}):
         mine = [line for line in lines if line["recipe"] == recipe]
         took = sorted(float(line["ms"]) for line in mine if line["ms"])
@@ -56,7 +59,7 @@ def by_recipe(lines):
 
 
 def slow_by_cause(lines):
-    """cause, how many, worst, after which faults, most often first."""
+    """Yields cause, count, worst, and the faults before, the most frequent cause first."""
     found = {}
     for line in lines:
         if line["ms"] and float(line["ms"]) > SLOW_MS:

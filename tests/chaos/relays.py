@@ -1,18 +1,18 @@
-"""Relays in a process of their own, between servers, and between clients and servers: a stall
-of who orders the faults is none of the wires'. Spoken to in lines:
+"""TCP relays between servers, and between clients and servers. They are a process of their own, so
+that they are not delayed when the chaos program is late. Commands on stdin and answers:
 
     open NAME FROM_HOST HOST PORT   port NAME PORT    listens on a free port of FROM_HOST
-    hold NAME TO FROM               done NAME         1: bytes to the target, from it, are kept
-    delay NAME MS                   done NAME         each piece so much later
-    dribble NAME BYTES              done NAME         so many bytes every 20 ms; 0: all at once
-    cut NAME                        done NAME         all connections are reset
-    refuse NAME 0|1                 done NAME         new ones are reset, too
-    move NAME HOST                  done NAME         listens there, on the same port; all
-                                                      connections are reset. taken NAME: it does
-                                                      not, somebody else does
+    hold NAME TO FROM               done NAME         with 1, keeps bytes to or from the target
+    delay NAME MS                   done NAME         delays each piece by MS
+    dribble NAME BYTES              done NAME         passes BYTES every 20 ms; 0: all at once
+    cut NAME                        done NAME         resets all connections
+    refuse NAME 0|1                 done NAME         with 1, resets new connections too
+    move NAME HOST                  done NAME         listens on HOST, on the same port, and
+                                                      resets all connections; or taken NAME
+                                                      if another program has that port
 
-Bytes that are held stay in order and come later; no end is told of a hold. Of ZooKeeper's
-first answer on a connection it tells: session NAME ID PASSWORD (hexadecimal)."""
+Held bytes are kept in order and passed on later. Neither end is informed of a hold. When a relay
+sees ZooKeeper's first reply on a connection, it prints: session NAME ID PASSWORD (hexadecimal)."""
 
 import heapq
 import random
@@ -25,11 +25,11 @@ import time
 DRIBBLE_S = 0.02
 ATTEMPTS, ATTEMPT_S = 100, 0.01
 PIECE = 65536
-PORT_FIRST, PORT_COUNT = 20000, 12000  # below those that the kernel gives out
+PORT_FIRST, PORT_COUNT = 20000, 12000  # below the kernel's ephemeral ports
 
 
 def free_port(host):
-    """A port that is free now."""
+    """Returns a port that is free at the moment."""
     while True:
         port = PORT_FIRST + random.SystemRandom().randrange(PORT_COUNT)
         with socket.socket() as probe:
@@ -50,7 +50,7 @@ class Lane:
 
     def __init__(self, link, source, target, outwards):
         self.link, self.source, self.target, self.outwards = link, source, target, outwards
-        self.pieces = []  # [due, bytes], in order
+        self.pieces = []  # [when due, bytes], in order
         self.asleep = False
         self.first = b"" if not outwards else None
 
@@ -114,7 +114,7 @@ class Lane:
 
 
 class Link:
-    """One connection and what it was made for: another one to the target."""
+    """A connection from a client, and the connection to the target that was made for it."""
 
     def __init__(self, relay, near):
         self.relay, self.near, self.closed = relay, near, False
@@ -128,7 +128,8 @@ class Link:
             relay.relays.selector.register(lane.source, selectors.EVENT_READ, lane.read)
 
     def close(self):
-        """At an end's wish. While something is held the other one is told of nothing."""
+        """Called when one end has closed. While something is held, the other end is not informed
+        yet."""
         if self.closed or self in self.relay.waiting_close:
             return
         if not self.relay.hold_to and not self.relay.hold_from:
@@ -153,8 +154,9 @@ class Link:
 
 
 class Attempt:
-    """To connect to the target. A leader does not listen yet when its followers come, and
-    they would take a connection that is accepted and closed for a leader that failed."""
+    """An attempt to connect to the target, which is repeated for connections between servers. A
+    leader does not listen yet when its followers connect, and a follower would take a connection
+    that is accepted and then closed for a failed leader."""
 
     def __init__(self, relay, near):
         self.relay, self.near = relay, near
@@ -186,7 +188,7 @@ class Relay:
         self.listen(host, free_port(host))
 
     def listen(self, host, port):
-        """Instead of where it has listened; not if that is taken."""
+        """Listens on this address instead of the current one. Returns False if it is taken."""
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

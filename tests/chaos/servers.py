@@ -1,6 +1,6 @@
-"""A real ensemble: voters and perhaps an observer, each a process with a loopback address of
-its own. What they tell each other after an election goes through a relay for each ordered
-pair, q<from>-<to>, so that one can be cut off while its clients still reach it."""
+"""A real ensemble: voters and perhaps observers, each a process with its own loopback address.
+After an election, the connections between servers go through relays, one for each ordered pair,
+q<from>-<to>. So a server can be cut off from the others while its clients still reach it."""
 
 import ctypes
 import os
@@ -36,7 +36,7 @@ class Server:
         self.config = directory / ("%d.cfg" % number)
         self.log = directory / ("log%d" % number)
         self.process, self.paused = None, False
-        self.options = {}  # of this one alone
+        self.options = {}  # in addition to those of the ensemble
         self.data.mkdir()
         (self.data / "myid").write_text("%d\n" % (number + 1))
 
@@ -61,7 +61,7 @@ class Server:
         self.paused = paused
 
     def mode(self):
-        """leader, follower, observer, or "" when it does not serve."""
+        """Returns leader, follower or observer, or "" if the server does not serve."""
         if not self.may_answer():
             return ""
         found = re.search(r"Mode: (\w+)", four_letters(self.address, "srvr"))
@@ -117,7 +117,8 @@ class Ensemble:
         server.paused = False
 
     def hold(self, server, said, heard):
-        """What it says is not heard, it hears nothing; both ends are told of nothing."""
+        """Holds what this server says (said) and what it should hear (heard). No connection is
+        closed."""
         for other in self.servers:
             if other is not server:
                 self.wires.hold("q%d-%d" % (server.number, other.number), said, heard)
@@ -138,7 +139,7 @@ class Ensemble:
         return all(modes) and modes.count("leader") == 1
 
     def await_all(self, seconds=60):
-        """Until all serve: false if they do not in time."""
+        """Waits until all servers serve. Returns False if they do not in time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self.all_serve():

@@ -1,4 +1,4 @@
-"""What a run has come to: a table for people, and a line for a file that keeps all runs."""
+"""The result of a run: a table for people, and a line for a file that keeps all runs."""
 
 import csv
 import statistics
@@ -35,7 +35,7 @@ def recoveries(faults, lock=None):
 
 
 def slow_by_cause(faults):
-    """Of the slow recoveries: what each waited for most of the time, how many, the worst."""
+    """Returns, for each cause that slow recoveries mostly waited for, their times in ms."""
     found = {}
     for fault in faults:
         for name, delay in fault.slow.items():
@@ -61,7 +61,7 @@ def row(world, watch, minutes, bound_ms):
 
 
 def show(world, line):
-    """To people."""
+    """Prints the table."""
     judged = world.judged
     print("\n%-20s %8s %8s %7s %9s %9s" % ("lock", "ours", "Curator", "kazoo",
                                            "median ms", "worst ms"))

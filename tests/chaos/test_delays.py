@@ -1,4 +1,4 @@
-"""What a slow recovery is said to wait for."""
+"""What a slow recovery waits for, according to delays.py."""
 
 import unittest
 from types import SimpleNamespace

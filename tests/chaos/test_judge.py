@@ -1,4 +1,4 @@
-"""The judge is judged: journals that keep the promise, and such that do not."""
+"""Tests of the judge: records that keep the promise, and records that do not."""
 
 import unittest
 
@@ -20,7 +20,7 @@ def curators(since, until, name="m"):
 
 
 def verdict(holds, stood=True, deeds=(), lock=MUTEX):
-    """Of the only overlap; None: there is none."""
+    """Returns the verdict on the only overlap, or None if there is none."""
     overlaps = judge.find_overlaps(lock, holds)
     assert len(overlaps) < 2, overlaps
     for overlap in overlaps:

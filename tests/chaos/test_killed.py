@@ -1,4 +1,4 @@
-"""Until when a hold counts whose process was killed."""
+"""Until when the hold of a killed process counts."""
 
 import unittest
 from dataclasses import replace
@@ -20,7 +20,7 @@ HOLD = Hold(OURS, "u0", "u0-a", "a", 10, 20, token=1, session=7, end=KILLED, pat
 
 
 class Lives:
-    """Of znodes as they were."""
+    """The given znodes, in the place of the servers' logs."""
 
     def __init__(self, *nodes):
         self.nodes = nodes
@@ -61,7 +61,7 @@ class Ends(unittest.TestCase):
 
 class Judging(unittest.TestCase):
     def judged(self, hold, *others, lives):
-        """What is violated once the servers' logs are read."""
+        """Returns the Judged and the violations, after the servers' logs have been read."""
         judged = Judged([A, B, BOTH], [])
         judged.read_lives = lambda ahead: lives
         client = SimpleNamespace(fresh=list(others), cut_short=[hold], refused=[], shown=[],

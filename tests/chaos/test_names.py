@@ -1,4 +1,4 @@
-"""What the name server answers."""
+"""The answers of the name server."""
 
 import socket
 import struct

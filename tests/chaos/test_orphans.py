@@ -1,4 +1,4 @@
-"""What is an orphan, and what is not."""
+"""Which znodes are orphans, and which are not."""
 
 import unittest
 from types import SimpleNamespace
@@ -20,13 +20,13 @@ def client(session=7):
 
 
 def pending(ms_ago, name="m"):
-    """A row of one that was asked for then, by the servers' clock."""
+    """A row of an acquire that was called so many ms ago, by the servers' clock."""
     since = WALL_MS - ms_ago + clock.ahead_of_real() // clock.MS
     return ["pending", "0", name, str(since), "others", "1", "-"]
 
 
 def look(trees, rows=(), times=LOOKS, owner=None):
-    """What is sure after so many looks."""
+    """Returns the certain orphans after so many looks."""
     orphans = Orphans({"/m": "lock"}, {"/m": {"m"}}, LIMIT_MS // 2, LIMIT_MS // 2)
     sure = []
     for _ in range(times):

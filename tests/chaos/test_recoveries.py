@@ -1,4 +1,4 @@
-"""What many recoveries come to."""
+"""The tables of many recoveries."""
 
 import tempfile
 import unittest

@@ -1,4 +1,4 @@
-"""What is seen of a server through its eyes, and when nothing is."""
+"""What is seen of a server, and when nothing is seen."""
 
 import threading
 import unittest
@@ -9,7 +9,8 @@ from trees import Eyes
 
 
 class Connection:
-    """One znode; listing it fails with that code, or the connection breaks."""
+    """A connection to a server with one znode. Listing it fails with `code`, or the connection
+    breaks."""
 
     def __init__(self, code=0, broken=False):
         self.code, self.broken = code, broken

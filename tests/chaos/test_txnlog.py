@@ -1,4 +1,4 @@
-"""A transaction log, written here, and what is read out of it."""
+"""Reads transaction logs that these tests have written."""
 
 import struct
 import tempfile
@@ -29,7 +29,7 @@ LOG = (record(1, 100, 1, create("/m/a"), 7) + record(2, 110, 15, create("/m/b"),
        + record(5, 140, 14, multi((1, create("/m/c")), (13, b"xxxx")), 7)
        + record(6, 145, 1, create("/v", False), 7)
        + record(7, 146, 5, text("/v") + struct.pack(">i", 2) + b"xy" + struct.pack(">i", 3), 7)
-       + record(8, 150, 1, create("/m/d"), 7)[:20])  # cut in the middle
+       + record(8, 150, 1, create("/m/d"), 7)[:20])  # not complete
 
 
 def lives(log=LOG):
@@ -84,7 +84,7 @@ class Stood(unittest.TestCase):
 
 
 class WrittenAgain(unittest.TestCase):
-    """A follower that synchronises has written again what it had."""
+    """A follower that synchronized has written a transaction again."""
 
     def test_is_one_transaction(self):
         twice = lives(LOG[:-20] + LOG)
@@ -92,7 +92,7 @@ class WrittenAgain(unittest.TestCase):
         self.assertEqual(len(twice.written["/v"]), 2)
 
     def test_one_made_again_stood_no_longer(self):
-        """Its end is in no log that is left."""
+        """The logs that are left do not have its end."""
         again = lives(record(1, 100, 1, create("/m/a"), 7) + record(9, 190, 1, create("/m/a"), 7)
                       + record(10, 195, 2, text("/m/a"), 7))
         self.assertEqual([node.died for node in again.all], [190_000_000, 195_000_000])

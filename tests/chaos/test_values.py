@@ -1,4 +1,4 @@
-"""What shared values may show, and what must not come of a set."""
+"""What clients may be shown of shared values, and what must not happen to sets."""
 
 import unittest
 from types import SimpleNamespace
@@ -25,14 +25,15 @@ def made(content, status=SET, maker=OURS, name="count"):
 
 
 def written(mzxid_to_number, version=None):
-    """Events of a count, each its own version."""
+    """Events that set a count. By default each one's version is its number."""
     return [Event(mzxid, 0, "set", "/count", 0, number.to_bytes(4, "big"),
                   number if version is None else version)
             for mzxid, number in mzxid_to_number.items()]
 
 
 def judge(*what, history=None):
-    """All that is wrong; history: of each name. By default what was set was written down."""
+    """Returns all that is wrong. `history` is what the servers have written, by name; by default,
+    what was set successfully."""
     values = Values([COUNT, VALUE])
     wrong = []
     for one in what:
@@ -93,7 +94,7 @@ class Sets(unittest.TestCase):
 
 
 class Blame(unittest.TestCase):
-    """Whether the servers have lost what they had written: 5, where not told otherwise."""
+    """Whether the servers have lost what they had written. In most tests that is transaction 5."""
 
     def lost(self, *events, by_most=lambda zxid: True):
         return [event.zxid for event in lost_sets(

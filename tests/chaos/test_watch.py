@@ -1,4 +1,4 @@
-"""What the watch makes of a world: silence, and whose fault it is; recoveries in time or not."""
+"""The watch: silence and who is to blame for it; recoveries in time and too late."""
 
 import threading
 import time
@@ -54,7 +54,7 @@ class World:
 
 
 class SilentWatch(Watch):
-    """Writes no dump."""
+    """A watch that writes no dump."""
 
     def dump(self, name, text):
         pass
@@ -116,7 +116,7 @@ class Silence(unittest.TestCase):
         world.locks, world.directories = [pairs], {"/p/locks": pairs, "/p/leases": pairs}
         watch = SilentWatch(world)
         self.assertEqual(watch.blocker(pairs, world.trees)[0], CURATOR)
-        del world.trees[0]["/p/leases/c"]  # there is room for two
+        del world.trees[0]["/p/leases/c"]  # now two leases are free
         self.assertEqual(watch.blocker(pairs, world.trees)[0], OURS)
 
     def test_a_member_whose_turn_has_not_come(self):
@@ -197,7 +197,7 @@ class CutOff(unittest.TestCase):
 
 
 class Endings(unittest.TestCase):
-    """Of a session that its client has left."""
+    """The end of a session that its client has left."""
 
     def setUp(self):
         self.one = client(OURS, 5)

@@ -1,20 +1,20 @@
-"""The world's znodes as each server by itself shows them."""
+"""The znodes of the world, as each server by itself shows them."""
 
 import threading
 
 from zookeeper import NOAUTH, Connection, Error, walk
 
 ROOT = "/chaos"
-COMMIT_S = 2.0  # many times what it takes
+COMMIT_S = 2.0  # a commit takes much less
 
 
 class Eyes:
-    """A session at each server, of the chaos program's own, made again when it breaks."""
+    """The chaos program's sessions, one at each server. A session that breaks is made again."""
 
     def __init__(self, ensemble):
         self.ensemble = ensemble
         self.connections = {}
-        self.mutex = threading.RLock()  # who watches and who waits for a recovery both look
+        self.mutex = threading.RLock()  # the watch and the recovery use it in two threads
 
     def at(self, server):
         connection = self.connections.get(server.number)
@@ -29,7 +29,8 @@ class Eyes:
             connection.hang_up()
 
     def tree(self, server):
-        """Path to Stat; None: it does not answer, or nobody may list what is there."""
+        """Returns {path: Stat}, or None if the server does not answer, or if READ is not
+        allowed."""
         with self.mutex:
             if not server.may_answer():
                 self.lose(server)
@@ -45,7 +46,7 @@ class Eyes:
                 return None
 
     def leader_commits(self):
-        """Whether anything is committed: a session must be."""
+        """Whether the leader commits transactions. Creating a session is one."""
         leader = self.ensemble.leader()
         try:
             if leader is not None:
@@ -55,7 +56,7 @@ class Eyes:
             return False
 
     def look(self):
-        """Of each server that answers, by its number."""
+        """Returns the trees of the servers that answer, by server number."""
         trees = {server.number: self.tree(server) for server in self.ensemble.servers}
         return {number: tree for number, tree in trees.items() if tree is not None}
 

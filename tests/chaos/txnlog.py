@@ -1,5 +1,5 @@
-"""The servers' transaction logs: which znode stood when, by ZooKeeper's own account. It is
-evidence, read when there is something to explain."""
+"""The servers' transaction logs, which tell when each znode existed. They are the evidence, and
+are only read when something is to be explained."""
 
 import struct
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ CREATE, DELETE, SET_DATA, MULTI = 1, 2, 5, 14
 CREATES = (1, 15, 19, 21)  # create, create2, createContainer, createTTL
 DELETES = (2, 20)
 CREATE_SESSION, CLOSE_SESSION, ERROR = -10, -11, -1
-HEADER_BYTES = 16  # of the file
+HEADER_BYTES = 16  # at the beginning of the file
 TXN_HEADER = struct.Struct(">qiqqi")
 
 
@@ -19,8 +19,8 @@ class Event:
     kind: str  # "create", "set", "delete", "close"
     path: str = ""
     session: int = 0
-    data: bytes = b""  # of a create and a set
-    version: int = 0  # that a set makes
+    data: bytes = b""  # of a create or a set
+    version: int = 0  # the version after a set
 
 
 def read_text(data, at):
@@ -36,7 +36,8 @@ def read_buffer(data, at):
 
 
 def read_create(data, at):
-    """path, data, ACL, then whether it is ephemeral: the path, that, and the data."""
+    """Returns the path, whether the znode is ephemeral, and its data. The record has the path, the
+    data, the ACL and the flag."""
     path, at = read_text(data, at)
     content, at = read_buffer(data, at)
     count, = struct.unpack_from(">i", data, at)
@@ -74,8 +75,8 @@ def events_of(kind, body, header):
 
 
 def read_log(path):
-    """Each transaction of one file and its events, as far as it was written. A follower that
-    synchronises may write one again that it has."""
+    """Yields (zxid, events) of each transaction in a file, up to a record that is not complete. A
+    follower that synchronizes may write a transaction again."""
     data = path.read_bytes()
     at = HEADER_BYTES
     while at + 12 <= len(data):
@@ -88,11 +89,12 @@ def read_log(path):
             yield header[2], list(events_of(header[4], body, header))
         except struct.error:
             pass
-        at += 12 + size + 1  # and the end of the record
+        at += 12 + size + 1  # plus the byte that ends a record
 
 
 def history(directories):
-    """What all servers' logs say together: zxid to its events, and which servers have it."""
+    """Returns what all servers' logs say together: {zxid: events} and {zxid: numbers of the
+    servers that have it}."""
     found, seen_by = {}, {}
     for number, directory in enumerate(directories):
         for log in sorted((directory / "version-2").glob("log.*")):
@@ -108,20 +110,20 @@ class Node:
     owner: int
     zxid: int
     born: int
-    died: int = 0  # 0: it stands; ns of CLOCK_BOOTTIME
+    died: int = 0  # ns of CLOCK_BOOTTIME; 0: it exists
     how: str = ""
-    by: int = 0  # the transaction that ended it
+    by: int = 0  # zxid of the transaction that ended it
 
 
 class Lives:
-    """The lives of all znodes, by path and by owner."""
+    """When each znode existed, by path and by owner."""
 
     def __init__(self, directories, ahead_of_real):
         found, self.seen_by = history(directories)
         self.servers = len(directories)
         self.ahead = ahead_of_real
         self.all, standing = [], {}
-        self.written = {}  # by path: the creates and sets, in order
+        self.written = {}  # by path: creates and sets, in order
         for zxid in sorted(found):
             for event in found[zxid]:
                 self.take(event, standing)
@@ -149,18 +151,19 @@ class Lives:
                 how, zxid, sorted(self.seen_by[zxid]))
 
     def ended(self, path, czxid):
-        """How that znode ended by a transaction that most servers have written: it cannot be
-        undone. "": it did not."""
+        """Returns how this znode was ended, if most servers have written the transaction that
+        ended it, so that it cannot be undone; otherwise ""."""
         return next((node.how for node in self.all
                      if (node.path, node.zxid) == (path, czxid) and node.died
                      and self.by_most(node.by)), "")
 
     def by_most(self, zxid):
-        """Whether most servers have written that transaction."""
+        """Whether most servers have written this transaction."""
         return 2 * len(self.seen_by[zxid]) > self.servers
 
     def of(self, hold, directories):
-        """The znodes by which it may have held: its own paths, or its session's there."""
+        """Yields the znodes of a hold: those of its own paths or, if it has none, those of its
+        session in these directories."""
         for node in self.all:
             if node.path in hold.paths or (
                     not hold.paths and node.owner == hold.session
@@ -168,8 +171,8 @@ class Lives:
                 yield node
 
     def stood(self, hold, at, directories):
-        """How many of its znodes stood at that moment, and the words for it. Of a semaphore only
-        leases count: nobody holds by a ticket."""
+        """Returns how many znodes of a hold existed at that moment, and a text. For a semaphore
+        only leases count, because a ticket is not a hold."""
         last, standing = None, []
         for node in self.of(hold, directories):
             if node.born <= at and (node.died == 0 or node.died > at):

@@ -1,33 +1,36 @@
-/* A client of the library in a process of its own, for the chaos program: it takes locks again
- * and again, and writes down each hold with its moments. Spoken to in lines.
- * Arguments: hosts, session timeout and the servers' tick in ms, sessions, directory of fences,
- * the name server that is asked.
+/* chaos_uvzk_client: a process with one uvzk client, for the chaos program. It acquires
+ * and releases locks repeatedly, and prints the begin and the end of each hold. It reads
+ * commands from stdin, one per line. Arguments: hosts, session timeout and the servers'
+ * tick in ms, number of sessions, directory of the fenced resources, name server.
  *
- *   lock NAME KIND PATH [N]       made NAME      kinds: see make()
+ *   lock NAME KIND PATH [N]       made NAME      kinds: see make() and make_lock()
  *   multi NAME FLAGS MEMBER...    made NAME
  *   work ID NAME HOLD_MS PAUSE_MS PATIENCE_MS LEASES LONG_MS
- *       from now on, until it rests; one hold of 200 is longer, at most by LONG_MS
- *   rest                          resting, when nobody holds or waits
- *   go                            on again
- *   known N                       known N ..., see introspection.c; known N end
- *   late MS                       the loop's thread is kept for so long
- *   busy THREADS MS               so many threads of libuv's pool
- *   wall MS                       the process's wall clock is set so far ahead, or behind:
- *                                 wall AHEAD, as libuv sees it, against a clock that nobody sets
+ *       a worker acquires the lock repeatedly until "rest"; one hold in 200 lasts a
+ *       random time below LONG_MS instead of HOLD_MS. If NAME is a value: it is set
+ *       repeatedly
+ *   rest                          resting, when no worker holds or waits
+ *   go                            continues after "rest"
+ *   known N                       known N ... (introspection.c), then known N end
+ *   late MS                       late MS: keeps the loop's thread busy for so long
+ *   busy THREADS MS               busy THREADS: occupies so many threads of libuv's pool
+ *   wall MS                       sets the wall clock of this process ahead (or, if
+ *                                 negative, behind): wall AHEAD, the difference that
+ *                                 libuv now sees, against CLOCK_BOOTTIME
  *
- * Without being asked:
+ * Without a command it prints:
  *   ready
- *   session NUMBER ID T_MS STATE AT_NS      whenever one of these is another
- *   granted ID NAME FROM 0 TOKEN COHORT SESSION LEASES - PATH...    its end is told by held
+ *   session NUMBER ID T_MS CONNECTED AT_NS  of each session, at each state callback
+ *   granted ID NAME FROM 0 TOKEN COHORT SESSION LEASES - PATH...    "held" tells its end
  *   held ID NAME FROM UNTIL TOKEN COHORT SESSION LEASES END PATH...
- *       moments in ns of CLOCK_BOOTTIME: from its grant until it was let go, or until it was not
- *       valid any more. END: released, or the code of the loss
- *   shown NAME MZXID VERSION CONTENT AT_NS  of a shared value or count (kinds value, count)
+ *       times in ns of CLOCK_BOOTTIME: from the grant to the release, or to the end of
+ *       validity. END: released, or the code of the loss
+ *   shown NAME MZXID VERSION CONTENT AT_NS  of a shared value (kind value or count)
  *   set ID NAME STATUS CONTENT SENT_NS AT_NS
- *       what came of it; STATUS: 0, or the code
+ *       the result of a set; STATUS: 0, or the code
  *   refused ID NAME STATUS AT_NS
- *   fell ID NAME TOKEN            the fenced store refused a token of a valid hold
- * Whatever fails is "error ID-or-NAME TEXT". It ends with its input. */
+ *   fell ID NAME TOKEN            the fenced resource refused the token of a valid hold
+ * An error is printed as "error ID-or-NAME TEXT". The process ends when stdin ends. */
 #include "client.h"
 
 #include <stdarg.h>
@@ -77,9 +80,10 @@ void tell_resting(void)
     }
 }
 
-/* ------------------------------------------------------------------- trouble of its own */
+/* ------------------------------------------------------- faults in the process itself */
 
-/* The user's work keeps the loop's thread, and looks whether it may go on. */
+/* Keeps the loop's thread busy, as a user's slow callback does. Meanwhile it reads until
+ * when the holds are valid, as such a callback would. */
 static void be_late(uint64_t ms)
 {
     for (uint64_t until = uvzk_now() + ms; uvzk_now() < until;) {
@@ -131,7 +135,7 @@ static void set_wall_clock(int64_t ahead_ms)
     say("wall %lld", (long long)(wall_ahead_of_boot_ms() - before));
 }
 
-/* ------------------------------------------------------------------------------ commands */
+/* --------------------------------------------------------------------------- commands */
 
 static uint32_t number(char *const *words, int count, int index)
 {
@@ -210,7 +214,7 @@ static void obey(char *text)
     }
 }
 
-/* --------------------------------------------------------------------------------- input */
+/* ------------------------------------------------------------------------------ input */
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {

@@ -1,7 +1,8 @@
-/* Shared values and counts: what is shown of each is told, and what comes of each set.
- * A count is set to one more than is known, if it still is that; a value to what
- * nobody else writes, by turns whatever it is by then, and only if it still is what
- * was known. */
+/* Shared values and counts of the client: prints each value that it is shown, and the
+ * result of each set. A count is set to the known number plus one, only if it still has
+ * the known version. A value is set to a content that is unique among all writers; every
+ * second set is unconditional, and the others succeed only if the value still has the
+ * known version. */
 #include "client.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct chaos_value {
     uv_timer_t timer;
     uint32_t pause_ms, tries;
     uint64_t sent_ns;
+    /* counts: a shared count. works: "work" was received. busy: a set is under way. */
     bool counts, works, busy;
 };
 
@@ -35,7 +37,7 @@ static struct chaos_value *find_value(const char *name)
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------ showing */
+/* ---------------------------------------------------------------------------- showing */
 
 static void tell_shown(const struct chaos_value *value, uvzk_value_version_t version,
                        const char *content)
@@ -68,7 +70,7 @@ static void on_count(uvzk_shared_count_t *shell, int status, int32_t number)
     }
 }
 
-/* ------------------------------------------------------------------------------ setting */
+/* ---------------------------------------------------------------------------- setting */
 
 static void pause_value(struct chaos_value *value);
 
@@ -119,6 +121,8 @@ static void on_turn(uv_timer_t *timer)
     value->sent_ns = now_ns();
     value->request.data = value;
     int status = value->counts ? set_count(value) : set_value(value);
+    /* The call was refused, for example because no value is known yet. Try again
+     * later. */
     if (status < 0) {
         pause_value(value);
     }
@@ -138,7 +142,7 @@ static void pause_value(struct chaos_value *value)
     }
 }
 
-/* --------------------------------------------------------------------------- all of them */
+/* ------------------------------------------------------------------------ all of them */
 
 int make_value(const char *name, bool counts, const char *path)
 {

@@ -1,22 +1,23 @@
-"""What shared values and counts have shown, and what came of their sets: what was shown never goes
-back, a transaction has one content, a set that succeeded is not lost, one that was refused never
-comes to be. Values may be skipped."""
+"""What clients were shown of shared values and counts, and the results of their sets. These must
+hold: the shown values never go back, a transaction has one content, a set that succeeded is not
+lost, and a set that was refused is never shown. Values may be skipped."""
 
 from dataclasses import dataclass
 
 from journal import OURS
 
-SEED = {"count": "0", "value": "seed"}  # by kind
+SEED = {"count": "0", "value": "seed"}  # the first value, by kind
 SET = "0"
-# Of ours, certainly not set; of everything else, and of Curator, which tries again by itself and
-# then finds its own set in the way, it is not known.
+# With these codes a set of uvzk was certainly not carried out. With any other code it is not
+# known. It is never known for Curator, because Curator retries by itself, and is refused then if
+# its first attempt has succeeded.
 REFUSED = ("UVZK_EBADVERSION", "UVZK_ENOTSENT", "UVZK_EAUTH", "UVZK_ETHROTTLED", "UVZK_ENOAUTH",
            "UVZK_ENONODE")
 
 
 @dataclass
 class Shown:
-    client: str  # and which of its processes
+    client: str  # the client's name and the number of its process
     name: str
     mzxid: int
     version: int
@@ -54,19 +55,19 @@ def parse_set(maker, words, shift):
 class Wrong:
     text: str
     name: str
-    content: str = ""  # of the set that must have been lost, if it is the servers' fault
+    content: str = ""  # of the set that the servers must have lost, if they are to blame
 
 
 class Values:
     def __init__(self, locks):
         self.kinds = {lock.name: lock.kind for lock in locks if lock.is_value()}
-        self.last = {}  # (client, name) to what it was shown last
-        self.contents = {}  # name to mzxid to content
-        self.attempts = {}  # name to content to sets
-        self.killed = False  # a process whose sets are not known
+        self.last = {}  # (client, name): what it was shown last
+        self.contents = {}  # by name, by mzxid: the content
+        self.attempts = {}  # by name, by content: the sets
+        self.killed = False  # a process was killed, so some sets are not known
 
     def take_shown(self, shown):
-        """What is wrong with it."""
+        """Takes what a client was shown. Returns what is wrong with it."""
         wrong = []
         before = self.last.get((shown.client, shown.name))
         if before is not None and shown.mzxid < before.mzxid:
@@ -90,13 +91,14 @@ class Values:
         return []
 
     def newest(self, name):
-        """mzxid and content of the newest that anybody was shown; (0, ""): nothing yet."""
+        """Returns mzxid and content of the newest value that a client was shown, or (0, "")."""
         return max(self.contents.get(name, {}).items(), default=(0, ""))
 
     # --------------------------------------------------------------------- at the end
 
     def numbers_fall(self, name):
-        """Of a count that is set over the number before alone: later ones that are not greater."""
+        """Finds numbers that are not greater than an earlier one. Each set of a count is
+        conditional on the number before."""
         shown = sorted(self.contents.get(name, {}).items())
         for (mzxid, content), (later, next) in zip(shown, shown[1:]):
             if int(next) <= int(content):
@@ -112,7 +114,7 @@ class Values:
                     content, name, sets[0].worker, sets[0].status), name)
 
     def differ_from(self, name, history):
-        """history: zxid to content, as the servers have written it down."""
+        """`history` is what the servers have written: zxid to content."""
         for mzxid, content in self.contents.get(name, {}).items():
             if history.get(mzxid, content) != content:
                 yield Wrong("%s of %s was shown by 0x%x, which has set %s" % (
@@ -126,7 +128,7 @@ class Values:
                     content, name), name)
 
     def judge_all(self, histories):
-        """histories: by name, what the servers have written down."""
+        """`histories` is what the servers have written, by name."""
         wrong = []
         for name, kind in self.kinds.items():
             history = histories.get(name, {})
@@ -138,15 +140,15 @@ class Values:
         return wrong
 
     def behind(self, client, name, mzxid):
-        """Whether it was not shown yet what this transaction has set."""
+        """Whether this client was not shown yet what this transaction has set."""
         shown = self.last.get((client, name))
         return shown is None or shown.mzxid < mzxid
 
 
 def lost_sets(events, by_most):
-    """Of one znode's creates and sets, those that most servers have written and all have lost: a
-    later set has made the same version again, or an earlier one. What a leader alone had written
-    is dropped by right: it was answered to nobody."""
+    """Returns those creates and sets of one znode that most servers have written and that all have
+    lost: a later set made the same version again, or an earlier one. A transaction that only a
+    leader has written may be dropped, because it was not answered."""
     lost, kept = [], []
     for event in sorted(events, key=lambda event: event.zxid):
         if event.kind == "create":

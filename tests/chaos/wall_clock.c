@@ -1,6 +1,6 @@
-/* The wall clock of this process alone, which may be set as an operator sets a
- * machine's: the C library's functions that read it stand here, for all libraries of
- * the process. Clocks that nobody can set are read as they are. */
+/* Replaces the C library's functions that read the wall clock, for all libraries of this
+ * process, so that the wall clock can be set for this process alone, as an operator sets
+ * that of a machine. Clocks that cannot be set are not changed. */
 #include "wall_clock.h"
 
 #include <stdatomic.h>

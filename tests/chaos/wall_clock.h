@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* From now on the wall clock of this process is so far ahead of the machine's; less than 0:
+/* Sets the wall clock of this process `ms` ahead of the machine's clock; if negative,
  * behind. */
 void wall_clock_set_ahead(int64_t ms);
 

@@ -1,5 +1,6 @@
-"""Looks at the world all the time: overlaps, tokens, orphans, paths on which nobody is granted
-anything. The first that is wrong is dumped."""
+"""Looks at the world all the time, in a thread of its own: for overlaps, tokens that fall,
+orphans, paths on which no client is granted anything, and shared values. The first violation is
+dumped."""
 
 import threading
 import time
@@ -14,10 +15,10 @@ from world import names_by_directory
 from zookeeper import Error
 
 QUIET_S = 8
-LATE_MS = 1000  # that servers and this program may be
+LATE_MS = 1000  # how late servers and this program may be
 OLD_MS = 5000  # longer than any server lags without a fault
 LOOK_S = 1.0
-LOOKS_AT_ALL = 5  # until each server has answered one of them
+LOOKS_AT_ALL = 5  # at most so many, until each server has answered one of them
 DUMPS_OF_OTHERS = 3
 MASK = 2**64 - 1
 
@@ -29,13 +30,14 @@ class Watch:
         self.orphans = Orphans(world.directories, self.names, world.patience_ms,
                                world.timeout_ms)
         self.violations, self.stalls, self.others = [], [], []
-        self.diverged = {}  # number of the server to how many znodes it alone shows, or lacks
-        self.brought_back = 0  # znodes whose end most servers have written down, and lost
-        self.late_ms = 0.0  # the latest of the last looks
+        self.diverged = {}  # server number: how many znodes it alone shows, or does not show
+        # Znodes that exist although most servers have written their end.
+        self.brought_back = 0
+        self.late_ms = 0.0  # the maximum of the lateness of recent looks; it decays
         self.began = self.quiet_from = clock.now()
         self.told_quiet, self.told_cut_off = {}, {}
-        self.harming = False  # something is being done, or the servers do not all serve yet
-        self.blocked = False  # what is being done may keep everybody waiting
+        self.harming = False  # a fault is going on, or not all servers serve yet
+        self.blocked = False  # the current fault may keep all clients waiting
         self.mutex = threading.Lock()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
@@ -52,7 +54,7 @@ class Watch:
             looks += 1
             try:
                 self.look(judging=looks % 2 == 0)
-            except Exception as failure:  # what cannot look must not go unnoticed
+            except Exception as failure:  # a watch that cannot look must not go unnoticed
                 self.violate("the watch failed: %r" % failure)
                 raise
 
@@ -91,12 +93,13 @@ class Watch:
                 deeds = self.world.judged.journal.deeds
                 if hold is None or judge.by_hand(hold, hold.since, deeds) is None:
                     self.violate("the fenced store refused a valid hold: " + line)
+            # Another thread may kill the client between these checks; it sets `killed` first.
             gone = not client.killed and not client.alive() and not client.killed
             if client.maker == OURS and gone and not self.world.stopping.is_set():
                 self.violate("%s ended by itself" % client.name)
 
     def look_for_cut_off(self):
-        """One of ours that does not find back, though all servers serve it."""
+        """Finds clients of uvzk that do not reconnect although all servers serve."""
         for client in self.world.ours():
             sessions = client.sessions.values()
             if self.harming or client.paused or any(s.connected for s in sessions):
@@ -124,8 +127,9 @@ class Watch:
                 self.violate(text)
 
     def look_for_unshown(self):
-        """A client with a connection that is shown nothing of what others set. All that they have
-        written down is taken first, and nobody takes more meanwhile: a look takes its time."""
+        """Finds connected clients that are not shown what others set. First it takes all lines
+        that the clients have printed, and the mutex keeps other threads from taking more
+        meanwhile, because the looks before this one took some time."""
         with self.world.judged.mutex:
             self.world.judged.take(self.world.clients)
             unshown = [text for client in self.world.ours() for text in self.unshown(client)]
@@ -145,9 +149,10 @@ class Watch:
                     client.name, name, (now - seen) / 1e9)
 
     def unset(self, lock, trees):
-        """Who is to blame that nobody sets it. Servers that have lost what they had answered show
-        something older than is known, which nobody takes, and refuse what was set over the newer:
-        it is set anew by an operator."""
+        """Returns who is to blame that no client sets a value, and a text. Servers that have lost
+        what they had answered show an older value than the clients know. The clients ignore it,
+        and their sets fail because of its version. Then this sets the value, as an operator
+        would."""
         leader = self.world.ensemble.leader()
         tree = trees.get(leader.number) if leader else None
         if tree is None:
@@ -161,7 +166,8 @@ class Watch:
         return "diverged", "0x%x was shown, and the leader shows 0x%x" % (mzxid, stat.mzxid)
 
     def await_values(self, seconds):
-        """Nobody sets anything any more: until each of ours was shown what stands."""
+        """Waits until each client of uvzk was shown the current values. No client sets any
+        more."""
         end = time.monotonic() + seconds
         behind = self.behind()
         while behind and time.monotonic() < end:
@@ -175,7 +181,8 @@ class Watch:
                 self.violate(text)
 
     def behind(self):
-        """Each in words, and whether servers show something else."""
+        """Returns (text, whether the servers show different values) for each client that was not
+        shown the current value."""
         trees, values = self.world.eyes.look(), self.world.judged.values
         found = []
         for lock in (lock for lock in self.world.locks if lock.is_value()):
@@ -193,8 +200,8 @@ class Watch:
         return None if rows is None else Knowledge(rows)
 
     def ending(self, owner, session):
-        """What a client has left, or a killed process, goes with its session; a new leader counts
-        from when it began to lead."""
+        """Whether the servers may still need time to end a session that its client, or a killed
+        process, has left. A new leader counts from when it began to lead."""
         left = owner.past.get(session)
         if left is None:
             return False
@@ -218,7 +225,7 @@ class Watch:
                 self.violate("an orphan: " + suspect.text())
 
     def ended(self, path, czxid):
-        """A znode that stands, though most servers have written down its end."""
+        """Returns how this znode was ended, if most servers have written its end; otherwise ""."""
         return self.world.judged.brought_back(path, czxid, clock.ahead_of_real())
 
     def tell_other(self, text):
@@ -230,8 +237,8 @@ class Watch:
     # ------------------------------------------------------------------- silence
 
     def look_for_silence(self, trees):
-        """A path on which nobody has been granted anything for so long, and nobody holds."""
-        self.world.judged.take(self.world.clients)  # the trees took their time
+        """Finds locks that no client was granted for QUIET_S and that no client of uvzk holds."""
+        self.world.judged.take(self.world.clients)  # the looks at the trees took some time
         now = clock.now()
         if self.blocked:
             self.quiet_from = now
@@ -243,8 +250,8 @@ class Watch:
                 self.tell_stall(lock, trees, (now - since) / 1e9)
 
     def held(self, lock):
-        """By one of ours that says so, and is not stopped; of a multi lock, one of its members:
-        they are looked at by themselves."""
+        """Whether a client of uvzk that is not paused says that it holds the lock. For a multi
+        lock, holding one of its members counts, because the members are checked separately."""
         names = set().union(*(self.names[path] for path in self.paths_of(lock)))
         for client in self.world.ours():
             knowledge = self.know(client)
@@ -253,12 +260,12 @@ class Watch:
         return False
 
     def paths_of(self, lock):
-        """The directories in which its znodes stand, or its members'."""
+        """Returns the directories that have the lock's znodes, or its members'."""
         names = {lock.name, *lock.members}
         return {path for path, of in self.world.directories.items() if of.name in names}
 
     def tell_stall(self, lock, trees, seconds, when=""):
-        """Returns who is to blame."""
+        """Reports that no client was granted the lock. Returns who is to blame."""
         if self.world.eyes.leader_commits():
             blame, who = (self.unset if lock.is_value() else self.blocker)(lock, trees)
         else:
@@ -274,8 +281,9 @@ class Watch:
         return blame
 
     def unblock(self, lock, trees):
-        """What another maker's client has left behind, for its session's life, is taken away, as
-        an operator would: else the run says nothing more of this lock."""
+        """Deletes the znodes that other makers' clients have left in the lock's directories, as an
+        operator would. Otherwise they stay as long as their sessions, and the run says nothing
+        more about this lock."""
         for number, tree in trees.items():
             server = self.world.ensemble.servers[number]
             for path, stat in tree.items():
@@ -293,8 +301,9 @@ class Watch:
                 self.world.eyes.lose(server)
 
     def blocker(self, lock, trees):
-        """Whose znode is first in line, or has the lease that is missing: the maker, and words.
-        Nobody's znode blocks: then it is ours to take it."""
+        """Returns who is to blame for a stall, and a text: the maker of the client whose znode is
+        first in the queue, or that has the missing lease. If there is no znode, uvzk is to
+        blame."""
         leader = self.world.ensemble.leader()
         tree = trees.get(leader.number) if leader else None
         if tree is None:
@@ -304,7 +313,7 @@ class Watch:
                           if parent(path) in paths)
         turn = next((multi for multi in self.world.locks if lock.name in multi.members), None)
         if not standing and turn is not None and not lock.taken_alone:
-            return self.blocker(turn, trees)  # its turn has not come
+            return self.blocker(turn, trees)  # this member is taken later than another one
         if not standing:
             return OURS, "nobody stands in it"
         czxid, path, session = standing[0]
@@ -325,8 +334,9 @@ class Watch:
         return (owner.maker if owner else "servers"), words
 
     def kept_leases(self, lock, standing):
-        """The makers of other clients' leases. Where an acquire needs several, Curator takes one
-        after the other and keeps those it has until its time runs out."""
+        """Returns the makers of leases that other makers' clients keep. If an acquire needs
+        several leases, Curator takes one after the other, and keeps those that it has until its
+        time is up."""
         if lock.leases == 1:
             return []
         owners = [next((c for c in self.world.clients if c.owns(session)), None)
@@ -334,16 +344,16 @@ class Watch:
         return [owner.maker for owner in owners if owner and owner.maker != OURS]
 
     def differing(self, lock, trees):
-        """Whether what two servers show of it differs in something old, twice: they are looked
-        at one after the other."""
+        """Returns a text if two servers show different old znodes of this lock, in two looks. One
+        look is not enough, because it looks at one server after the other."""
         odd = self.odd_in(lock, self.of_all(trees))
         again = self.odd_in(lock, self.of_all({})) if odd else {}
         odd = {path: shown for path, shown in odd.items() if again.get(path) == shown}
         return "; shown by some servers alone: %s" % odd if odd else ""
 
     def of_all(self, trees):
-        """With those of servers that did not answer in time: on a machine that has too much to
-        do they may be late, and one of them may be who shows what the others do not."""
+        """Adds the trees of servers that did not answer in time. On a loaded machine a server may
+        be late, and that one may show what the others do not."""
         for _ in range(LOOKS_AT_ALL):
             if all(server.number in trees for server in self.world.ensemble.servers
                    if server.may_answer()):
@@ -352,7 +362,7 @@ class Watch:
         return trees
 
     def odd_in(self, lock, trees):
-        """Old znodes that not all show, each with the servers that do."""
+        """Returns the old znodes that not all servers show, each with the servers that show it."""
         wall_ms, directories = time.time() * 1000, self.paths_of(lock)
         shown = {number: {path for path, stat in tree.items()
                           if parent(path) in directories and wall_ms - stat.ctime > OLD_MS}

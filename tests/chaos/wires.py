@@ -1,4 +1,4 @@
-"""The process of the relays, and the sessions that it has seen granted."""
+"""The relays' process, and the passwords of the sessions that it has seen."""
 
 import subprocess
 import sys
@@ -27,7 +27,8 @@ class Wires:
                 self.arrived.notify_all()
 
     def ask(self, command, name, *words):
-        """One at a time for each relay; when it returns, it is so."""
+        """Sends a command and waits for the relay's answer, which means that the command has taken
+        effect."""
         with self.lock:
             with self.arrived:
                 self.answers.pop(name, None)

@@ -1,7 +1,8 @@
-/* Those who take a lock, hold it for a while, and take it again. Each hold is written
- * down: from its grant until it was let go, or as long as anybody who asked would have
- * been told that it is valid. Who has no connection at the end of its time holds on:
- * that is when validity counts. */
+/* Workers: each acquires a lock, holds it for a while, releases it, and acquires it
+ * again. Each hold is printed with its begin and its end. The end is the call of release,
+ * or the last moment at which uvzk_hold_is_valid() would have been true. A worker whose
+ * hold ends while the client is suspended does not release, because then the validity
+ * decides. uvzk_client.c begins the workers. */
 #include "client.h"
 
 #include <stdio.h>
@@ -48,15 +49,15 @@ static void write_down_end(struct worker *worker, uint64_t until_ns, const char 
     worker->holds = false;
 }
 
-/* Until when anybody who asked was told that it is valid, at most: the last moment
- * told, if that is before now. */
+/* Returns the latest moment at which the hold was known to be valid: the last validity
+ * that was read, or now, whichever is earlier. */
 static uint64_t end_of_validity(const struct worker *worker, uint64_t now)
 {
     uint64_t told = worker->valid_until_ms;
     return told > now / NS_IN_MS ? now : told * NS_IN_MS;
 }
 
-/* ------------------------------------------------------------------------------- the end */
+/* ---------------------------------------------------------------------------- the end */
 
 static void on_released(uvzk_hold_t *hold, int status)
 {
@@ -85,6 +86,7 @@ static void on_time(uv_timer_t *timer)
         uv_timer_start(timer, on_time, worker->hold_ms + 1, 0);
         return;
     }
+    /* The hold has become invalid before this timer ran. */
     if (uvzk_hold_is_valid(&worker->hold) == 0) {
         now = end_of_validity(worker, now);
     }
@@ -97,7 +99,7 @@ static void on_time(uv_timer_t *timer)
     }
 }
 
-/* ----------------------------------------------------------------------------- the grant */
+/* -------------------------------------------------------------------------- the grant */
 
 static void note_paths(struct worker *worker)
 {
@@ -113,8 +115,8 @@ static void note_paths(struct worker *worker)
     }
 }
 
-/* What a store does that is written to by holders alone. A hold that has become invalid
- * meanwhile may be refused. */
+/* Passes the token to a fenced resource, as a user's storage would do. If it is refused,
+ * the hold must have become invalid. */
 static void show_token(struct worker *worker)
 {
     char store[PATH_MAX_TEXT + WORD_MAX];
@@ -146,7 +148,8 @@ static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void
     }
 }
 
-/* Of several: who asks for each hold's is not many. */
+/* Returns the session of a hold. With several sessions it walks over all holds, which are
+ * few. */
 static uint32_t session_of(const uvzk_hold_t *hold)
 {
     struct search search = {hold, 0};
@@ -197,7 +200,7 @@ static void acquire(struct worker *worker)
     }
 }
 
-/* --------------------------------------------------------------------------- all of them */
+/* ------------------------------------------------------------------------ all of them */
 
 void worker_begin(struct worker *worker)
 {

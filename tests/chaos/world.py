@@ -1,4 +1,4 @@
-"""The ensemble, the clients, and what they take."""
+"""The world of a run: the ensemble, the clients, and the locks that they take."""
 
 import random
 import tempfile
@@ -27,11 +27,11 @@ class Fault:
     kind: str
     what: str
     since: int
-    undone: int = 0  # what was done has been taken back; 0: not yet
-    until: int = 0  # all servers serve again
+    undone: int = 0  # when the fault was undone; 0: not yet
+    until: int = 0  # when all servers serve again
     recovery_ms: dict = field(default_factory=dict)  # by lock
-    slow: dict = field(default_factory=dict)  # by lock: what it waited for
-    stalled: dict = field(default_factory=dict)  # by lock: who is to blame
+    slow: dict = field(default_factory=dict)  # by lock, a Delay: what it waited for
+    stalled: dict = field(default_factory=dict)  # by lock: who is to blame (watch.py)
 
 
 def scratch():
@@ -49,16 +49,17 @@ class World:
         self.locks = all_locks.of_recipes(options.recipe)
         self.directories = all_locks.directories(self.locks)
         self.wires, self.names = Wires(), NameServer()
-        self.by_names = set()  # clients, by name, that look their servers up
+        self.by_names = set()  # names of clients that look up their servers' names
         self.ensemble = Ensemble(self.directory, self.wires, options.servers, options.observers,
                                  {"tickTime": TICK_MS})
         self.eyes = Eyes(self.ensemble)
-        self.eyes_of_operator = Eyes(self.ensemble)  # of who does harm, on another thread
+        # for the faults, which run in another thread than the watch
+        self.eyes_of_operator = Eyes(self.ensemble)
         self.clients, self.faults = [], []
         self.judged = Judged(self.locks, [server.data for server in self.ensemble.servers])
         self.stopping, self.resting = threading.Event(), False
-        self.ports = {}  # (client, server) to the relay's port
-        self.moved = {}  # likewise, to its address, where it is not the server's own
+        self.ports = {}  # (client name, server number): the relay's port
+        self.moved = {}  # the same key: the relay's address, if not the server's own
 
     def begin(self):
         if not self.ensemble.await_all():
@@ -94,14 +95,14 @@ class World:
         return "server%d.%s.test" % (server.number, name)
 
     def tell_names(self, name):
-        """From now on each name of this client's servers has its right address."""
+        """Lets the name server answer with the current addresses of this client's servers."""
         for server in self.ensemble.servers:
             self.names.addresses[self.name_of(name, server)] = self.moved.get(
                 (name, server.number), server.host)
 
     def move(self, client, server):
-        """To another address, or back; its name stays what it was. One that is taken there stays
-        where it is."""
+        """Moves this client's relay to a server to another address, or back; the name stays the
+        same. If the port is taken at the new address, the relay stays where it is."""
         key = (client.name, server.number)
         host = server.host if key in self.moved else MOVED_TO % (server.number + 1)
         if self.wires.ask("move", self.wire(client.name, server), host)[0] == "done":
@@ -132,14 +133,15 @@ class World:
             lock.kazoo and client.maker == KAZOO)
 
     def revive(self, client):
-        """A killed client's process begins anew."""
+        """Starts the process of a killed client again."""
         client.begin()
         if not client.expect("ready"):
             raise RuntimeError("%s does not get ready again: %s" % (client.name, client.errors))
         self.employ(client)
 
     def employ(self, client):
-        """Makes its locks, then its workers: two of a read-write lock, else one a lock."""
+        """Makes the client's locks and then its workers: two for a read-write lock, one for any
+        other."""
         mine = [lock for lock in self.locks if self.takes(client, lock)]
         for lock in mine:
             if lock.members:
@@ -187,8 +189,8 @@ class World:
 
 
 def names_by_directory(locks):
-    """Of each directory, the names of the locks that have znodes there: a multi lock has its in
-    its members', a read-write lock has two."""
+    """Returns, for each directory, the names of the locks that have znodes there. A multi lock has
+    its znodes in its members' directories, and a read-write lock has two names."""
     names = {}
     for path, lock in all_locks.directories(locks).items():
         mine = {lock.name}

@@ -1,5 +1,6 @@
-"""ZooKeeper's protocol, as much of it as one needs to look at a server from outside and to
-do what an operator does by hand. Every call blocks, with a limit; OSError: no answer."""
+"""As much of ZooKeeper's protocol as is needed to look at a server from outside, and to do what an
+operator does by hand. Each call blocks, but not forever; OSError means that there was no
+answer."""
 
 import socket
 import struct
@@ -17,7 +18,7 @@ STAT = struct.Struct(">qqqqiiiqiiq")
 
 
 class Error(Exception):
-    """A code other than 0."""
+    """A reply with another code than 0."""
 
     def __init__(self, code):
         super().__init__("ZooKeeper's code %d" % code)
@@ -30,7 +31,7 @@ def text(string):
 
 
 class Connection:
-    """A session at one server, or somebody else's."""
+    """A session at one server: a new one, or an existing one whose id and password are known."""
 
     def __init__(self, address, session=0, password=bytes(16), timeout_ms=30000, patience=3.0):
         host, port = address.split(":")
@@ -107,7 +108,7 @@ class Connection:
         self.ask(SYNC, text(path))
 
     def end_session(self):
-        """The server may hang up instead of answering."""
+        """The server may close the connection instead of replying."""
         try:
             self.ask(CLOSE, b"")
         except OSError:
@@ -123,7 +124,7 @@ def acl(perms):
 
 
 def four_letters(address, word, patience=0.5):
-    """What a server answers to a four letter word; "" if it does not."""
+    """Returns the answer to a four-letter word, or "" if there is none."""
     host, port = address.split(":")
     try:
         with socket.create_connection((host, int(port)), timeout=patience) as asked:
@@ -137,7 +138,7 @@ def four_letters(address, word, patience=0.5):
 
 
 def walk(connection, path):
-    """All znodes below a path and itself: path to Stat."""
+    """Returns the path and all znodes below it: {path: Stat}."""
     found = {}
     try:
         found[path] = connection.stat(path)

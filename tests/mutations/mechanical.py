@@ -1,7 +1,7 @@
-"""Breakages that nobody thought of: operators, conditions, calls and constants.
+"""Mutants that are made mechanically: of operators, conditions, calls and constants.
 
-Every place of src/ and loop/ that can be broken has a rank, which depends on the seed and
-on the text around it alone: a change elsewhere leaves the sample as it is."""
+Each place of src/ and loop/ that can be broken has a rank, which depends only on the seed and on
+the text around it. So a change elsewhere does not change the sample."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ OPERATORS = {
     "&&": "||", "||": "&&", "+": "-", "-": "+",
 }  # fmt: skip
 
-# What says something but does nothing that a test could see.
+# Lines whose change no test could notice.
 SILENT = re.compile(r"^\s*(assert|uvzk__log|\(void\))\b")
 
 NUMBER = re.compile(r"\d+[uUlL]*$")
@@ -22,7 +22,7 @@ NUMBER = re.compile(r"\d+[uUlL]*$")
 
 @dataclass
 class Place(Mutant):
-    """A mechanical mutant knows where it stands."""
+    """A mechanical mutant, with its position in the file."""
 
     start: int = 0
     end: int = 0
@@ -33,7 +33,7 @@ class Place(Mutant):
 
 
 def blanked(source):
-    """The text with comments, strings and preprocessor lines made blank."""
+    """Returns the text with comments, strings and preprocessor lines replaced by blanks."""
     pattern = re.compile(
         r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",
         re.S | re.M,
@@ -42,7 +42,8 @@ def blanked(source):
 
 
 def functions(text):
-    """(name, start, end) of each body: its braces stand at the line's beginning."""
+    """Yields (name, start, end) of each function body. Its braces are at the beginning of
+    lines."""
     head = re.compile(r"^\w[^;{}=]*?(\w+)\([^;{}]*\)\s*^\{", re.M)
     for found in head.finditer(text):
         end = re.compile(r"^\}", re.M).search(text, found.end())
@@ -50,7 +51,7 @@ def functions(text):
 
 
 def is_binary(text, at):
-    """Whether the + or - at this place stands between two values."""
+    """Whether the + or - at this position is between two values."""
     before = text[:at].rstrip()
     word = re.search(r"\w+$", before)
     if word:
@@ -76,7 +77,7 @@ def operators(text, start, end):
 
 
 def conditions(text, start, end):
-    """Each condition of an if, to hold always and to hold never."""
+    """Makes each condition of an if always true, and always false."""
     for found in re.finditer(r"\bif \(", text[start:end]):
         opening = at = start + found.end() - 1
         depth = 1
@@ -89,7 +90,7 @@ def conditions(text, start, end):
 
 
 def calls(text, start, end):
-    """Statements that are nothing but a call."""
+    """Removes statements that are only a call."""
     call = re.compile(r"(?<=[;{}])\s*?\n[ \t]+((?:[\w>.\-]+)\((?:[^;{}])*?\));")
     for found in call.finditer(text, start - 1, end):
         if not found.group(1).startswith(("return", "sizeof")):
@@ -103,9 +104,10 @@ def line_of(text, at):
 
 
 def places_of(file, source):
-    """All mutants of one file, each with the text that makes it what it is."""
+    """Yields all mutants of one file, each with the text that identifies it."""
     text = blanked(source)
-    name = file[: file.index("/")] + file[file.rindex("/") :]  # wherever it has moved
+    # the same if the file moves to another folder
+    name = file[: file.index("/")] + file[file.rindex("/") :]
     seen = {}
     for function, start, end in functions(text):
         for kind in (operators, conditions, calls):
@@ -124,7 +126,7 @@ def places_of(file, source):
 
 
 def sample(project, seed, count):
-    """The `count` mutants that have the least rank of all."""
+    """Returns the `count` mutants with the lowest ranks."""
     ranked = []
     for directory in ("src", "loop"):
         for path in sorted((project / directory).rglob("*.c")):

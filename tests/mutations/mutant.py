@@ -1,4 +1,4 @@
-"""One small breakage of the library, and those that were thought of by hand."""
+"""A mutant, which is one small breakage of the library, and the mutants of by_hand/."""
 
 import hashlib
 import pathlib
@@ -9,33 +9,35 @@ TOKEN = re.compile(r"\w+|->|[-+&|=<>!]=|&&|\|\||\+\+|--|<<|>>|\S")
 
 
 class DoesNotApply(Exception):
-    """The text that a mutant breaks is not there, or is there twice."""
+    """The text that a mutant replaces does not occur, or occurs more than once."""
 
 
 @dataclass
 class Mutant:
     name: str
-    file: str  # below the project's directory
+    file: str  # relative to the project's directory
     why: str = ""
-    function: str = ""  # where the text has to be unique; "": in the file
-    noticed_by: str = ""  # the test that noticed it last time; "": nobody knows
+    # The function in which the old text must occur exactly once; "": the file.
+    function: str = ""
+    noticed_by: str = ""  # the test that noticed it last time; "": not known
     hunks: list = field(default_factory=list)  # of (old, new)
 
     def apply(self, source):
-        """The broken text of the file whose text is `source`."""
+        """Returns the text `source` of the file with the mutant in it."""
         for old, new in self.hunks:
             start, end = find(source, old, self.function)
             source = source[:start] + new + source[end:]
         return source
 
     def key(self):
-        """Says which mutant it is, for as long as nobody changes it."""
+        """Identifies the mutant until its text is changed."""
         text = repr((self.file, self.function, self.hunks))
         return self.name + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def span_of_function(source, name):
-    """From its name to the brace that ends it, which stands at the line's beginning."""
+    """Returns where the function begins, and where the brace at the beginning of a line ends
+    it."""
     definition = re.compile(r"^\w[^;{}]*\b%s\([^;{}]*\)\s*\{" % re.escape(name), re.M)
     found = definition.search(source)
     end = re.compile(r"^\}", re.M).search(source, found.end()) if found else None
@@ -45,7 +47,7 @@ def span_of_function(source, name):
 
 
 def find(source, old, function):
-    """Where `old` stands, however its lines are broken."""
+    """Returns where `old` occurs, whatever its line breaks are."""
     start, end = span_of_function(source, function) if function else (0, len(source))
     tokens = TOKEN.findall(old)
     pattern = r"\s*".join(re.escape(token) for token in tokens)
@@ -58,7 +60,7 @@ def find(source, old, function):
 
 
 def parse(text, where):
-    """The mutants of one file of by_hand/; its form is told in README.md."""
+    """Returns the mutants of one file of by_hand/. README.md describes the format."""
     mutants = []
     in_new = True
     for number, line in enumerate(text.splitlines(), 1):
@@ -93,7 +95,7 @@ NOTICED = pathlib.Path(__file__).parent / "noticed"
 
 
 def noticed():
-    """Which test noticed each of them."""
+    """Returns {mutant: the test that noticed it}."""
     lines = NOTICED.read_text().splitlines() if NOTICED.exists() else []
     return dict(line.split() for line in lines)
 
@@ -103,7 +105,7 @@ def write_noticed(tests):
 
 
 def by_hand():
-    """All of them, in the order of their files' names."""
+    """Returns all mutants of by_hand/, in the order of the files' names."""
     directory = pathlib.Path(__file__).parent / "by_hand"
     mutants = []
     for path in sorted(directory.glob("*.mutants")):

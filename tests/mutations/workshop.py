@@ -1,4 +1,4 @@
-"""Where mutants are built and tested: a copy of the project, never the tree itself."""
+"""Builds and tests mutants in a copy of the project, never in the tree itself."""
 
 import hashlib
 import json
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 COPIED = ("CMakeLists.txt", "tools", "packaging", "include", "src", "loop", "sim", "examples", "tests")
 LIVE_OF_LOOP = ("conformance_real", "live_addresses", "live_diverged_server", "live_left_servers",
-                "live_secret_credentials", "test_zk_port")  # those look into loop/
+                "live_secret_credentials", "test_zk_port")  # these test loop/
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
 PASSES, SKIPPED = "passes", "skipped"
-OUTPUT_MAX = 256 << 20  # bytes that a test may write
+OUTPUT_MAX = 256 << 20  # bytes of output that a test may write
 MEMORY_MAX = 4 << 30
 
 
 class NoTime(Exception):
-    """The tests that are left would take too long."""
+    """There is no time for the remaining tests."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Test:
     command: list
     labels: list
     environment: dict
-    seconds: float  # its limit, as ctest has it
+    seconds: float  # the time limit that ctest has for it
 
 
 class Workshop:
@@ -39,21 +39,21 @@ class Workshop:
         self.tree = directory / "tree"
         self.build = directory / "build"
         self.output = directory / "output"
-        self.whole = directory / "whole"  # the unbroken library
+        self.whole = directory / "whole"  # the library without a mutant
         self.took_file = directory / "took.json"
         self.passed_file = directory / "passed.json"
         self.jobs = jobs
         self.histories = histories
-        self.longest = longest  # seconds of a test that is worth its time
-        self.end = float("inf")  # time.monotonic(): no test is begun later
+        self.longest = longest  # tests that take more seconds are left out
+        self.end = float("inf")  # time.monotonic() after which no test is begun
         self.noticed = {}  # (file, test): how many mutants of the file it has noticed
-        self.took = {}  # seconds of work, of tests that passed
+        self.took = {}  # seconds of processor time of tests that passed
         if self.took_file.exists():
             self.took = json.loads(self.took_file.read_text())
         self.output.mkdir(parents=True, exist_ok=True)
         self.digest = ""  # of the sources
-        self.passed = set()  # the tests that have been seen to pass with nothing broken
-        self.unfit = {}  # and those that have not: name, how
+        self.passed = set()  # tests that have passed without a mutant
+        self.unfit = {}  # tests that have not: name, how
 
     # ------------------------------------------------------------- the copy
 
@@ -67,7 +67,8 @@ class Workshop:
                     yield relative
 
     def refresh(self):
-        """Makes the copy like the project; what is alike is left alone, for ninja."""
+        """Makes the copy equal to the project. Files that are equal already are not written, so
+        that ninja does not build them again."""
         digest = hashlib.sha256()
         wanted = set(self.files())
         for file in sorted(wanted):
@@ -103,7 +104,7 @@ class Workshop:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def ninja(self, *targets):
-        """Whether they could be built."""
+        """Builds the targets. Returns whether that succeeded."""
         command = ["ninja", "-C", self.build, "-j", str(self.jobs), *targets]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode != 0:
@@ -116,7 +117,7 @@ class Workshop:
         return f"{directory}/CMakeFiles/{library}.dir/{name}.o"
 
     def build_object(self, file):
-        """The machine code of one file, or None: it does not compile."""
+        """Returns the machine code of one file, or None if it does not compile."""
         name = self.object_of(file)
         return (self.build / name).read_bytes() if self.ninja(name) else None
 
@@ -133,7 +134,7 @@ class Workshop:
                        environment, properties.get("TIMEOUT", 60))  # fmt: skip
 
     def names_of_tests(self):
-        """Those that look at src/ and loop/, by what they look at."""
+        """Returns the names of the tests of src/ and of loop/."""
         done = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"],
                               check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
         programs = {line.split(":")[0] for line in done.stdout.splitlines()}
@@ -145,7 +146,7 @@ class Workshop:
         return {"src": quick, "loop": units + live}
 
     def build_all(self):
-        """Everything once, unbroken. What each directory is tested by."""
+        """Builds everything once without a mutant, and finds the tests of each directory."""
         names = self.names_of_tests()
         if not self.ninja(*dict.fromkeys(names["src"] + names["loop"])):
             raise SystemExit(f"the unbroken tree does not build: {self.output}/build.txt")
@@ -158,8 +159,8 @@ class Workshop:
             self.tests[directory] = [by_name[name] for name in its]
 
     def order(self, test, mutant):
-        """Who noticed this mutant before; then the quick ones, and those that notice much
-        of what happens to its file."""
+        """The sort key of a test: first the test that noticed this mutant before, then quick tests
+        and tests that have noticed many mutants of this file."""
         histories = test.name.startswith("test_histories_")
         guess = 4 if histories else 1 if "sim" in test.labels else 0.1
         seconds = 0.02 + self.took.get(test.name, guess)
@@ -167,11 +168,12 @@ class Workshop:
         return (test.name != mutant.noticed_by, seconds / (1 + 4 * count), test.name)
 
     def processor_limit(self, test):
-        """Seconds of work: many times as much as it takes is a hang, on any machine."""
+        """Returns seconds of processor time. A test that needs many times its usual time hangs, on
+        any machine."""
         return int(3 + 5 * self.took.get(test.name, 10))
 
     def run(self, test, whole=False):
-        """PASSES, SKIPPED, or what was wrong. whole: with nothing broken."""
+        """Returns PASSES, SKIPPED, or what was wrong. With `whole` the library has no mutant."""
         environment = dict(os.environ, **test.environment)
         if whole:
             environment["LD_LIBRARY_PATH"] = str(self.whole)
@@ -197,13 +199,14 @@ class Workshop:
     def restrain(self, test):
         resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_MAX, OUTPUT_MAX))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if "live" not in test.labels:  # Java wants more of everything
+        if "live" not in test.labels:  # Java needs more of everything
             seconds = self.processor_limit(test)
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
 
     def run_again(self, test, whole=False):
-        """Servers and their clocks: on a loaded machine one failure is no failure yet."""
+        """Runs a live test a second time if it fails, because on a loaded machine a server may be
+        too slow once."""
         how = self.run(test, whole)
         if how not in (PASSES, SKIPPED) and "live" in test.labels:
             how = self.run(test, whole)
@@ -212,14 +215,14 @@ class Workshop:
     # ------------------------------------- what passes when nothing is broken
 
     def recall_passed(self):
-        """Once for each test and state of the sources."""
+        """Reads which tests have passed in this state of the sources."""
         if self.passed_file.exists():
             known = json.loads(self.passed_file.read_text())
             self.passed = set(known["tests"]) if known["sources"] == self.digest else set()
 
     def is_fit(self, test):
-        """Whether it has been seen to pass with nothing broken: only then its failure
-        says something of a mutant."""
+        """Whether the test has passed without a mutant. Only then its failure says something about
+        a mutant."""
         if test.name not in self.passed and test.name not in self.unfit:
             how = self.run_again(test, whole=True)
             if how == PASSES:
@@ -231,8 +234,8 @@ class Workshop:
         return test.name in self.passed
 
     def first_failure(self, mutant):
-        """(name, how) of the first test that notices; None: none does."""
-        if not self.ninja("uvzk_inside"):  # which all test programs share
+        """Returns (name, how) of the first test that notices the mutant, or None."""
+        if not self.ninja("uvzk_inside"):  # the library that all test programs share
             return "the linker", "fails"
         tests = self.tests[mutant.file.split("/")[0]]
         for test in sorted(tests, key=lambda test: self.order(test, mutant)):
@@ -249,13 +252,13 @@ class Workshop:
 
 
 def work_of_children():
-    """Seconds of processor time, of all that have ended."""
+    """Returns seconds of processor time of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def end_group(process):
-    """Nothing of it is left."""
+    """Ends all processes of the group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

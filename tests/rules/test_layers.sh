@@ -12,12 +12,12 @@ set -euo pipefail
 is_allowed() {
     case $1 in
     malloc | calloc | realloc | free) [[ $2 == memory.o || $2 == memory.c.o ]] ;;
-    strdup | strndup | memalign) false ;; # the allocator by another name
+    strdup | strndup | memalign) false ;; # these allocate
     mem* | str* | snprintf | vsnprintf) true ;;
-    bcmp) true ;; # what clang makes of a memcmp() == 0
+    bcmp) true ;; # clang uses it for memcmp() == 0
     __mem*_chk | __str*_chk | __snprintf_chk | __vsnprintf_chk) true ;; # fortified
-    __tls_get_addr) true ;; # what each thread has of its own
-    qsort) true ;; # sorts in place where it finds no memory for a faster way
+    __tls_get_addr) true ;; # thread-local variables
+    qsort) true ;; # sorts in place if it cannot allocate memory
     __assert_fail | __stack_chk_fail | _GLOBAL_OFFSET_TABLE_) true ;;
     __asan* | __ubsan* | __tsan* | __sanitizer* | __gcov* | __llvm_prof*) true ;; # instrumented
     llvm_gcov* | llvm_gcda*) true ;;
@@ -79,7 +79,7 @@ check() {
     return $status
 }
 
-# expect <what check says, or nothing if it passes> <file name> <text of the file>
+# expect <what check prints, or nothing if it passes> <file name> <text of the file>
 expect() {
     local status=0 work=$scratch/case
     rm -rf "$work"
@@ -97,7 +97,7 @@ expect() {
 }
 
 self_check() {
-    nm=$1 compiler=$2 failed=0 # those of expect
+    nm=$1 compiler=$2 failed=0 # used by expect
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     local allocate='void *(malloc)(unsigned long); void *f(void) { return (malloc)(1); }'

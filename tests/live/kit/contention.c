@@ -12,6 +12,7 @@ static void take_again(uv_timer_t *timer)
     take(timer->data);
 }
 
+/* The user no longer holds the lock: it was lost, or is about to be released. */
 static void end(struct contention_user *contention_user)
 {
     if (contention_user->ended != NULL) {
@@ -23,7 +24,7 @@ static void give_back(uv_timer_t *timer)
 {
     struct contention_user *contention_user = timer->data;
     end(contention_user);
-    (void)hold_ask_release(&contention_user->hold); /* it may be lost, and not told yet */
+    (void)hold_ask_release(&contention_user->hold); /* refused if it is already lost */
 }
 
 static unsigned valid_holds(const struct contention *contention)
@@ -36,6 +37,8 @@ static unsigned valid_holds(const struct contention *contention)
     return count;
 }
 
+/* Counts the valid holds at a grant. With one permit, the fencing token must have
+ * grown. */
 static void judge(struct contention *contention, const struct contention_user *granted)
 {
     unsigned valid = valid_holds(contention);
@@ -94,6 +97,7 @@ static void take(struct contention_user *contention_user)
         contention->refusals++;
         after(contention_user, contention->pause_ms, take_again);
     }
+    /* hold_ask has zeroed the hold. No callback comes inside that call. */
     contention_user->hold.data = contention_user;
     contention_user->hold.hook = on_told;
 }

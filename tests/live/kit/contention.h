@@ -1,5 +1,6 @@
-/* Some who take a lock, hold it for a while and take it again, until they are told to
- * stop; and a judge, who counts the valid holds at each grant. All of one world. */
+/* Several users that take a lock, hold it for a while, release it and take it again,
+ * until contention_stop. The valid holds are counted at each grant. All users are in one
+ * world. */
 #ifndef CONTENTION_H
 #define CONTENTION_H
 
@@ -10,16 +11,17 @@
 
 struct contention_user;
 
-/* Filled with zeros and the first three before the first joins. */
+/* To be zeroed before the first contention_join, with permits, hold_ms and pause_ms
+ * set. */
 struct contention {
-    unsigned permits; /* valid holds that may be at once */
+    unsigned permits; /* how many holds may be valid at a time */
     uint32_t hold_ms;
-    uint32_t pause_ms; /* before one who was refused tries again */
+    uint32_t pause_ms; /* before a refused user tries again */
     struct contention_user *contention_users;
     int grants, losses, refusals; /* so far */
-    unsigned most;                /* valid holds at once */
-    int excesses;                 /* grants beside too many of them */
-    int regressions;              /* tokens of a single permit that did not grow */
+    unsigned most;                /* the most valid holds at a time */
+    int excesses;                 /* grants at which too many holds were valid */
+    int regressions;              /* with one permit: tokens that did not grow */
     int64_t token;                /* of the last grant */
     bool stopping;
 };
@@ -31,28 +33,30 @@ struct contention_user {
     uvzk_lock_t *lock;
     struct hold hold;
     uv_timer_t timer;
-    int grants, grants_before; /* so far, and when contention_mark was called */
+    int grants, grants_before; /* so far; until contention_mark */
     bool over;
-    /* Told of each grant and of what follows it, if they are set. */
+    /* Called at each grant, and when the hold ends, if they are not NULL. */
     void (*granted)(struct contention_user *contention_user);
     void (*ended)(struct contention_user *contention_user);
 };
 
-/* Joins, and takes the lock for the first time. */
+/* Adds a user, which acquires the lock at once. */
 void contention_join(struct contention *contention,
                      struct contention_user *contention_user, struct process *process,
                      uvzk_lock_t *lock);
 
-/* From now on it counts who has been granted the lock. */
+/* Begins to count grants for contention_all_granted. */
 void contention_mark(struct contention *contention);
-/* Whether everybody has been since, so many times. */
+/* Whether each user has been granted the lock `times` times or more since
+ * contention_mark. */
 bool contention_all_granted(const struct contention *contention, int times);
 
-/* Nobody takes it again. Runs the loop until nobody has it or waits for it, and its
- * timers are closed. false: too late. */
+/* No user takes the lock again. Runs the loop until no user holds the lock or waits for
+ * it, and all timers are closed. Returns false if that takes longer than PATIENCE_MS. */
 bool contention_stop(struct contention *contention, struct world *world);
 
-/* Nobody was refused, and no hold lost or beside too many others. */
+/* Asserts that no acquire was refused, no hold was lost, never too many holds were valid,
+ * and all tokens have grown. */
 void contention_assert_clean(const struct contention *contention);
 
 #endif

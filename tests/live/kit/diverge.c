@@ -30,7 +30,8 @@ static void exec_composer(const char *data, int64_t zxid)
     _exit(127);
 }
 
-/* What a server of that version writes, so that it can read it. */
+/* Has the server's own classes write the data directory, so that a server of this version
+ * can read it. Blocks until the Java process has ended. */
 static bool compose(const char *data, int64_t zxid)
 {
     int status;

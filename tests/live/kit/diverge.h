@@ -1,6 +1,6 @@
-/* A member that has lost its place in history, as ZooKeeper's servers do when leaders die
- * at the wrong moment (docs/operations.md): it believes to have carried out transactions
- * that it has never seen. Nothing that follows mends that. */
+/* Makes a member that has diverged, as servers of ZooKeeper do if leaders die at the
+ * wrong moment (docs/operations.md): the member records transactions as executed that it
+ * has never received. Later transactions do not repair its tree. */
 #ifndef DIVERGE_H
 #define DIVERGE_H
 
@@ -8,12 +8,13 @@
 
 #include "ensemble.h"
 
-/* Whether it can be done here: it takes a Java compiler. */
+/* Whether the build has found a Java compiler, which this needs. */
 bool diverge_is_possible(void);
 
-/* Of a killed member, while the other two serve: all that has been committed since it was
- * killed will be missing in its tree, and is not told it again. Then it is revived.
- * Returns when it serves. false: told on stderr. */
+/* The member must have been killed, and the other two must serve. All that has been
+ * committed since the kill will be missing in the member's tree, because its data
+ * directory claims the ensemble's last zxid. Then starts the member, and returns when it
+ * serves. Returns false, with a message on stderr, if that fails. */
 bool diverge(struct ensemble *e, int member);
 
 #endif

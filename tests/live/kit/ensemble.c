@@ -1,3 +1,10 @@
+/* Three ZooKeeper servers as child processes, for the live tests. Tests and servers.c
+ * call it; zk_process.c starts and ends each server.
+ *
+ * The one idea: each member's configuration names relays instead of the other members'
+ * quorum ports. The relays can hold bytes back in each direction. So a member can be cut
+ * off from the others without any privilege, while its clients still reach it. The
+ * election ports are not relayed. */
 #include "ensemble.h"
 
 #include <errno.h>
@@ -14,20 +21,22 @@
 #include "zk_process.h"
 
 #define SERVING_DEADLINE_MS 60000
-#define ANSWER_MS 300 /* as for the mode: a member may be about to serve */
+/* Short, like MODE_ANSWER_MS: a member that is about to serve may not answer at all. */
+#define ANSWER_MS 300
 #define START_ATTEMPTS 3
-#define REST_MS 10000 /* to find a thread at rest */
+#define REST_MS 10000 /* the longest search for a thread at rest */
 
-/* How long a member may take to join, in ticks: only a test that hangs sees it. */
+/* How many ticks a member may take to join. Much more than it needs, so that only a test
+ * that hangs reaches it. */
 #define INIT_LIMIT 30
 
 struct member {
     struct zk_process process;
     bool paused;
-    pid_t stalled; /* the thread of it that is; 0: none */
+    pid_t stalled; /* its stopped thread; 0: none */
     uint16_t quorum_port, election_port;
     uint32_t max_session_ms;
-    struct relay *to[ENSEMBLE_SIZE]; /* by which it reaches each other one */
+    struct relay *to[ENSEMBLE_SIZE]; /* the relays to the other members */
     char hosts[32];
     char config[160], data[160], log[160];
 };
@@ -39,7 +48,8 @@ struct ensemble {
     char hosts[32 * ENSEMBLE_SIZE];
 };
 
-/* Each has all ports to itself, and the C client tells servers apart by them. */
+/* Each member has an address of its own, so its ports cannot collide with another
+ * member's. The C client distinguishes servers by their addresses too. */
 static const char *const addresses[ENSEMBLE_SIZE] = {"127.0.0.1", "127.0.0.2",
                                                      "127.0.0.3"};
 
@@ -48,7 +58,7 @@ static const struct zk_settings settings = {
 
 /* ------------------------------------------------------------------- files */
 
-/* Its id among the members is its index + 1. */
+/* The id of a member is its index + 1. */
 static void write_members(const struct ensemble *e, int self, FILE *file)
 {
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
@@ -78,7 +88,7 @@ static bool write_config(const struct ensemble *e, int self)
     return fclose(file) == 0;
 }
 
-/* What a member starts from when it has no data yet. */
+/* Writes the file `myid`, which a member without data needs to start. */
 static bool write_identity(const struct ensemble *e, int self)
 {
     char path[200];
@@ -189,7 +199,8 @@ static struct ensemble *start_once(const struct ensemble_options *options)
     return e;
 }
 
-/* Again, on other ports: another process may have taken one in between. */
+/* Tries again with other ports, because another process may have taken a port between the
+ * choice and the server's bind. */
 struct ensemble *ensemble_start(const struct ensemble_options *options)
 {
     struct ensemble *e = NULL;
@@ -207,6 +218,7 @@ void ensemble_stop(struct ensemble *e)
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
         ensemble_kill(e, i);
     }
+    /* On the diagonal, and after a failed start, a relay is NULL. */
     for (int i = 0; i < ENSEMBLE_SIZE * ENSEMBLE_SIZE; i++) {
         relay_close(e->members[i / ENSEMBLE_SIZE].to[i % ENSEMBLE_SIZE]);
     }
@@ -292,6 +304,8 @@ void ensemble_unstall(struct ensemble *e, int member)
     e->members[member].stalled = 0;
 }
 
+/* said: hold back what the member sends to the others. heard: what they send to the
+ * member. */
 static void hold(struct ensemble *e, int member, bool said, bool heard)
 {
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
@@ -337,7 +351,8 @@ static bool ask(const struct ensemble *e, int member, const char *word, char *an
            zk_process_ask(&m->process, word, answer, size, ANSWER_MS) >= 0;
 }
 
-/* "Mode: leader", "Mode: follower", or a sentence without a mode. */
+/* Whether the answer to `srvr` contains this mode: "Mode: leader" or "Mode: follower". A
+ * member that does not serve answers without a mode. */
 static bool has_mode(const struct ensemble *e, int member, const char *mode)
 {
     const struct member *m = &e->members[member];
@@ -359,6 +374,7 @@ int ensemble_leader(const struct ensemble *e)
     int leader = -1;
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
         if (ensemble_leads(e, i)) {
+            /* During a change of leaders two members may claim to lead. */
             if (leader >= 0) {
                 return -1;
             }
@@ -454,6 +470,7 @@ static bool one_has_died(struct ensemble *e)
     return died;
 }
 
+/* A member that has died ends the wait at once; waiting longer would not help. */
 struct serving_wait {
     struct ensemble *e;
     bool one_died;

@@ -1,5 +1,5 @@
-/* The ensemble, tried: what it says of its members, and what it can do to them,
- * is what the tests on it rely on. */
+/* Tests of the ensemble of the live tests: whether what it reports about its members is
+ * true, and whether its faults have the effects that the other tests rely on. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "raw.h"
 #include "run_loop.h"
 
-/* A cut lasts some tens of ticks here. */
+/* A cut lasts a few tens of ticks in these tests, so the sync limit is higher. */
 static const struct ensemble_options options = {.tick_ms = 200, .sync_limit = 50};
 static struct ensemble *ensemble;
 
@@ -37,7 +37,8 @@ static zhandle_t *open_at(int member)
     return zh;
 }
 
-/* Blocks; the loop is there for its clock. */
+/* Blocks the test. The loop has no handles of its own; it only gives run_until its
+ * timer. */
 static bool wait_until(condition_fn condition, void *context)
 {
     uv_loop_t loop;
@@ -125,9 +126,8 @@ static void test_one_alone_does_not_serve(void **state)
     assert_true(ensemble_wait_serving(ensemble));
 }
 
-/* A cut member that is not deaf sees what is written elsewhere; one that is not
- * mute sees nothing either if it is deaf. All answer their clients, and what
- * was backing off is not lost. */
+/* A member that is only mute still receives what is written elsewhere. A deaf one does
+ * not. All of them answer their clients, and what was held back is not lost. */
 static void test_cut_member_answers_its_clients(void **state)
 {
     const enum ensemble_cut cuts[] = {ENSEMBLE_MUTE, ENSEMBLE_DEAF, ENSEMBLE_APART};
@@ -169,7 +169,7 @@ static bool has_answered(void *context)
     return answered == 1;
 }
 
-/* What a mute member is asked to write is written when it is heard again. */
+/* A write at a mute member is executed when the leader receives it, after the cut. */
 static void test_write_at_a_mute_member_waits(void **state)
 {
     char text[16];
@@ -179,7 +179,7 @@ static void test_write_at_a_mute_member_waits(void **state)
     assert_int_equal(raw_create(there, "/waits"), ZOK);
     ensemble_cut(ensemble, follower, ENSEMBLE_MUTE);
     assert_int_equal(zoo_aset(here, "/waits", "late", 4, -1, on_set, NULL), ZOK);
-    for (int i = 0; i < 5; i++) { /* the leader goes on with the other follower */
+    for (int i = 0; i < 5; i++) { /* the leader and the other follower are a quorum */
         assert_int_equal(raw_set(there, "/waits", "early"), ZOK);
         assert_int_equal(answered, 0);
     }
@@ -202,7 +202,8 @@ static bool another_leads(void *context)
     return false;
 }
 
-/* Two lead: one writes, the other answers by itself what is read and synced. */
+/* Two members lead. The elected one executes writes. The deposed one answers reads by
+ * itself. */
 static void test_deposed_leader_goes_on_alone(void **state)
 {
     char text[16];
@@ -252,7 +253,8 @@ static bool has_got(void *context)
     return got_second != 0;
 }
 
-/* Without its committer a member neither reads nor follows. */
+/* Without its CommitProcessor thread a member neither answers reads nor follows the
+ * leader. */
 static void test_stalled_member_answers_later(void **state)
 {
     (void)state;
@@ -275,7 +277,7 @@ static void test_stalled_member_answers_later(void **state)
     raw_close(here);
 }
 
-/* The owner of both lives on, and all that is written later arrives. */
+/* The session that owns both znodes lives on, and later transactions reach the member. */
 static void test_diverged_member_shows_another_history(void **state)
 {
     char deleted[128], made[128];
@@ -287,7 +289,7 @@ static void test_diverged_member_shows_another_history(void **state)
     zhandle_t *there = open_at(leader);
     assert_int_equal(raw_create(there, "/history"), ZOK);
     assert_int_equal(raw_contend(there, "/history", deleted, sizeof(deleted)), ZOK);
-    raw_close(open_at(follower)); /* it has followed so far */
+    raw_close(open_at(follower)); /* the follower has all that was committed so far */
     ensemble_kill(ensemble, follower);
     assert_int_equal(raw_delete(there, deleted), ZOK);
     assert_int_equal(raw_contend(there, "/history", made, sizeof(made)), ZOK);
@@ -324,7 +326,8 @@ static void test_wiped_one_is_another_on_the_same_ports(void **state)
     raw_close(zh);
 }
 
-/* Two at once, and the end of one leaves no process of it, stopped ones too. */
+/* Two ensembles run at a time. Stopping one ends all its processes, also a paused one,
+ * and does not affect the other. */
 static void test_stop_leaves_nothing(void **state)
 {
     (void)state;

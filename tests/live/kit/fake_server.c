@@ -1,3 +1,6 @@
+/* A listening port that is not a ZooKeeper server: it accepts connections and answers as
+ * its kind says. Tests of a missing connection call it. All of it runs on the test's
+ * loop. */
 #include "fake_server.h"
 
 #include <signal.h>
@@ -19,16 +22,21 @@ struct outgoing {
     char bytes[READ_BYTES];
 };
 
-/* As a server's, but for the session that nobody has asked for. */
+/* Answers to a connect request, as a server sends them: length (37), protocol version,
+ * session timeout, session id, length of the password (16), password. This one grants 400
+ * ms and a session id that no client has asked for. */
 static const char session[41] = {0, 0, 0, 37, 0, 0, 0, 0, 0, 0, 1, (char)0x90,
                                  1, 2, 3, 4,  5, 6, 7, 8, 0, 0, 0, 16};
 
+/* With a timeout of 400 ms. */
 static const char session_without_id[41] = {0, 0, 0, 37, 0,          0,        0,
                                             0, 0, 0, 1,  (char)0x90, [23] = 16};
 
+/* With a session id. */
 static const char session_without_timeout[41] = {0, 0, 0, 37, 0, 0, 0, 0, 0, 0, 0, 0,
                                                  1, 2, 3, 4,  5, 6, 7, 8, 0, 0, 0, 16};
 
+/* A server answers so if the session is unknown or has expired. */
 static const char refusal_of_session[41] = {0, 0, 0, 37, [23] = 16};
 
 static void freed(uv_handle_t *handle)
@@ -61,6 +69,7 @@ static void written(uv_write_t *write, int status)
     }
 }
 
+/* Sends a copy of the bytes, at most READ_BYTES. */
 static void say(struct fake_server_connection *link, const char *bytes, size_t length)
 {
     struct outgoing *outgoing = malloc(sizeof(*outgoing));
@@ -84,10 +93,11 @@ static void allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     *buffer = uv_buf_init(bytes, sizeof(bytes));
 }
 
-/* Where the request for a session has the id of the one to go on with. */
+/* The offset of the session id in a connect request; zeros: the client wants a new
+ * session. */
 #define SESSION_AT 20
 
-/* To who asks for a session. */
+/* Answers a connect request. */
 static void grant_or_refuse(struct fake_server_connection *link, const char *request)
 {
     static const char none[8];

@@ -1,4 +1,4 @@
-/* A port that is no ZooKeeper server, on the test's own loop. */
+/* A listening port on the test's own loop that is not a ZooKeeper server. */
 #ifndef FAKE_SERVER_H
 #define FAKE_SERVER_H
 
@@ -6,29 +6,33 @@
 #include <uv.h>
 
 enum fake_server_kind {
-    FAKE_SERVER_SILENT,   /* accepts and says nothing */
-    FAKE_SERVER_HANGS_UP, /* accepts and closes */
-    FAKE_SERVER_SSH,      /* a banner */
-    FAKE_SERVER_HTTP,     /* 400 to whatever is asked */
-    FAKE_SERVER_GARBAGE,  /* bytes without end */
-    FAKE_SERVER_ECHO,     /* what it was sent */
-    FAKE_SERVER_SESSION,  /* grants a session of 400 ms to everybody, and then silence */
-    FAKE_SERVER_REFUSES_SESSIONS, /* refuses every session as a server refuses an unknown one */
-    FAKE_SERVER_NO_ID,      /* likewise, but grants new ones: of 400 ms, without an id */
-    FAKE_SERVER_NO_TIMEOUT, /* likewise: with an id, of 0 ms */
+    FAKE_SERVER_SILENT,   /* accepts, and sends nothing */
+    FAKE_SERVER_HANGS_UP, /* accepts, and closes the connection */
+    FAKE_SERVER_SSH,      /* sends an SSH banner */
+    FAKE_SERVER_HTTP,     /* answers every request with 400 */
+    FAKE_SERVER_GARBAGE,  /* sends 1024 random bytes */
+    FAKE_SERVER_ECHO,     /* sends back what it receives */
+    FAKE_SERVER_SESSION,  /* grants 400 ms to everyone, then sends nothing */
+    /* Refuses every session, as a server refuses an unknown one. */
+    FAKE_SERVER_REFUSES_SESSIONS,
+    /* Refuses old sessions. Grants new ones: 400 ms, session id 0. */
+    FAKE_SERVER_NO_ID,
+    /* Refuses old sessions. Grants new ones: 0 ms, with a session id. */
+    FAKE_SERVER_NO_TIMEOUT,
 };
 
 struct fake_server {
     enum fake_server_kind kind;
     uv_tcp_t listener;
-    char hosts[32]; /* "127.0.0.1:port" */
-    struct fake_server_connection *links;
+    char hosts[32];                       /* "127.0.0.1:port" */
+    struct fake_server_connection *links; /* the open connections */
 };
 
-/* On a free port. 0 or libuv's code. */
+/* Listens on a free port. Returns 0 or libuv's code. */
 int fake_server_open(uv_loop_t *loop, struct fake_server *fake_server,
                      enum fake_server_kind kind);
-/* The memory is the caller's once the loop is run down. */
+/* Closes the port and all connections. The memory must stay valid until the loop has run
+ * down. */
 void fake_server_close(struct fake_server *fake_server);
 
 #endif

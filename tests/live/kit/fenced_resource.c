@@ -4,6 +4,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+/* An empty file has seen no token yet. A file of any other length is not the
+ * resource's. */
 static bool advance(int fd, int64_t token)
 {
     int64_t largest = INT64_MIN;

@@ -1,3 +1,9 @@
+/* Writes the journal of a lock, one line for each entry and exit, and checks it. Test
+ * processes write it; the test that started them checks it at the end.
+ *
+ * The one idea: a record is one write to a file opened with O_APPEND, so the kernel
+ * orders the records of all processes. The check replays them with the set of holders
+ * that are in. */
 #include "journal.h"
 
 #include <fcntl.h>
@@ -56,13 +62,14 @@ struct holder {
 struct reading {
     struct journal_result *result;
     unsigned permits, taken;
-    struct holder inside[JOURNAL_INSIDE_MAX]; /* result->inside of them */
+    struct holder inside[JOURNAL_INSIDE_MAX]; /* the first result->inside are used */
     size_t line;
-    char before[WHO_SIZE]; /* who entered last */
-    int64_t highest_token; /* of all entries */
-    int64_t sole_token;    /* of the last one that took all permits */
+    char before[WHO_SIZE]; /* the holder of the latest entry */
+    int64_t highest_token; /* of all entries so far */
+    int64_t sole_token;    /* of the latest entry that took all permits */
 };
 
+/* Clears the property, and keeps the text of the first violation. */
 static void complain(struct reading *reading, bool *property, const char *text,
                      const char *who)
 {
@@ -84,6 +91,8 @@ static struct holder *find(struct reading *reading, const char *who)
     return NULL;
 }
 
+/* Holders that take all permits exclude all others, so their tokens are ordered with
+ * those of all. Other holders enter in any order among themselves. */
 static void judge_token(struct reading *reading, const struct record *record)
 {
     bool sole = record->permits == reading->permits;
@@ -102,6 +111,7 @@ static void judge_token(struct reading *reading, const struct record *record)
     }
 }
 
+/* A handover is an entry by another holder than the entry before. */
 static void judge_handover(struct reading *reading, const char *who)
 {
     struct journal_result *result = reading->result;
@@ -113,7 +123,7 @@ static void judge_handover(struct reading *reading, const char *who)
     snprintf(reading->before, sizeof(reading->before), "%s", who);
 }
 
-/* false: more are in than this can follow. */
+/* Returns false if more holders are in than JOURNAL_INSIDE_MAX. */
 static bool judge_entry(struct reading *reading, const struct record *record)
 {
     struct journal_result *result = reading->result;
@@ -146,6 +156,7 @@ static void judge_exit(struct reading *reading, const struct record *record)
         complain(reading, &result->exclusive, "leaves, but is not in", record->who);
         return;
     }
+    /* 0: all that the holder has. */
     unsigned permits = record->permits == 0 ? holder->permits : record->permits;
     if (permits > holder->permits) {
         complain(reading, &result->exclusive, "gives back what it has not", record->who);
@@ -154,6 +165,7 @@ static void judge_exit(struct reading *reading, const struct record *record)
     holder->permits -= permits;
     reading->taken -= permits;
     if (holder->permits == 0) {
+        /* The last entry takes the place of the holder that has left. */
         *holder = reading->inside[--result->inside];
     }
 }
@@ -162,6 +174,7 @@ static bool read_record(const char *line, struct record *record)
 {
     int fields = sscanf(line, "%c %63s %" SCNd64 " %u", &record->what, record->who,
                         &record->token, &record->permits);
+    /* The permits are missing: one is taken, or all are given back. */
     if (fields == 3) {
         record->permits = record->what == 'E' ? 1 : 0;
     }

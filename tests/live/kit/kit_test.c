@@ -1,5 +1,6 @@
-/* The tools of the live tests, tried on the real things: what they say is what
- * the other tests rely on. Argument: the program with_zookeeper. */
+/* Tests of the tools of the live tests, with real servers and processes: the other tests
+ * rely on what the tools report. The argument is the path of the program
+ * with_zookeeper. */
 #include <linux/futex.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -73,7 +74,8 @@ static void test_counts_watches_and_ephemerals(void **state)
     assert_int_equal(raw_children_count(zh, "/counts"), 0);
     assert_int_equal(raw_creation_count(zh, "/counts"), 1);
     assert_int_equal(zoo_aexists(zh, "/counts", 1, ignore_stat, NULL), ZOK);
-    assert_int_equal(raw_exists(zh, "/counts", NULL), ZOK); /* behind it */
+    /* The reply to this request comes after the watch is armed. */
+    assert_int_equal(raw_exists(zh, "/counts", NULL), ZOK);
     assert_int_equal(server_watch_count(server), 1);
     assert_int_equal(raw_delete(zh, "/counts"), ZOK);
     assert_int_equal(server_watch_count(server), 0);
@@ -120,14 +122,14 @@ static void test_restart_keeps_and_wipe_forgets(void **state)
 
 /* ------------------------------------------------------------------- proxy */
 
-/* A client behind the proxy. Its thread tells us by these. */
+/* A client behind the proxy. The C client's thread writes the atomic fields. */
 struct caller {
     uv_loop_t loop;
     struct proxy proxy;
     zhandle_t *zh;
-    atomic_int state;   /* last one of a session event */
+    atomic_int state;   /* of the latest session event */
     atomic_int replies; /* completions so far */
-    atomic_int status;  /* of the last one */
+    atomic_int status;  /* of the latest completion */
 };
 
 static void on_event(zhandle_t *zh, int type, int state, const char *path, void *context)
@@ -223,6 +225,7 @@ static void test_proxy_passes_holds_and_cuts(void **state)
     assert_true(run_until(&caller.loop, has_reply, &caller, PATIENCE_MS));
     assert_int_equal(atomic_load(&caller.status), ZOK);
 
+    /* The server executes the create, but the reply never arrives. */
     proxy_hold_replies(&caller.proxy);
     caller_make(&caller, "/applied", ZOO_PERSISTENT);
     assert_false(run_until(&caller.loop, has_reply, &caller, 200));
@@ -266,7 +269,8 @@ static void ignore_names(int status, const struct String_vector *names,
     (void)context;
 }
 
-/* The connection opens, and nothing else is heard; a listing takes it along. */
+/* While answers are held, the connection opens, but no reply arrives. A listing that is
+ * lost closes its connection. */
 static void test_proxy_withholds_answers_and_loses_a_listing(void **state)
 {
     struct caller caller;
@@ -312,7 +316,7 @@ static void test_proxy_knows_the_session_to_expire(void **state)
 
 /* ---------------------------------------------------------- journal, fence */
 
-/* Over one permit, what is said of a mutex. */
+/* Writes the text as a journal and checks it; one permit is checked as a mutex. */
 static void judge(const char *text, unsigned permits, struct journal_result *result)
 {
     struct scratch scratch;
@@ -363,12 +367,12 @@ static void test_journal_counts_permits(void **state)
     assert_false(verdict.exclusive);
     judge("E a 1 1\nE a 2 1\n", 3, &verdict);
     assert_false(verdict.exclusive);
-    /* A writer that becomes a reader lets readers in, and no writer. */
+    /* After a writer's downgrade readers may enter, but no writer. */
     judge("E a 1 9\nL a 1 8\nE b 3 1\nL a 1 1\nL b 3 1\nE c 4 9\n", 9, &verdict);
     assert_true(verdict.exclusive && verdict.tokens_grow);
     judge("E a 1 9\nL a 1 8\nE c 4 9\n", 9, &verdict);
     assert_false(verdict.exclusive);
-    /* Readers may come in any order among themselves, not beside writers. */
+    /* Readers may enter in any order among themselves, but not among writers. */
     judge("E b 3 1\nE a 2 1\nL b 3 1\nL a 2 1\nE c 4 9\nL c 4 9\n", 9, &verdict);
     assert_true(verdict.exclusive && verdict.tokens_grow);
     judge("E c 4 9\nL c 4 9\nE a 2 1\n", 9, &verdict);
@@ -436,7 +440,7 @@ static bool is_gone(void *context)
     return dead;
 }
 
-/* The command and its server end with with_zookeeper, whatever ends that. */
+/* The command and its server end with with_zookeeper, whatever signal ends that. */
 static void test_with_zookeeper_ends_everything(void **state)
 {
     const int signals[] = {SIGTERM, SIGKILL};
@@ -471,8 +475,9 @@ static void test_with_zookeeper_ends_everything(void **state)
 /* ------------------------------------------------------------------ stalls */
 
 #define STALL_MS 1000
-#define QUIET_MS 100 /* in which a wrong answer would come */
+#define QUIET_MS 100 /* time in which a wrong answer would arrive */
 
+/* A child process that echoes bytes. */
 struct other {
     pid_t pid;
     int hears[2], says[2];
@@ -496,8 +501,8 @@ static void tell(const struct other *other)
     assert_int_equal(write(other->hears[1], "x", 1), 1);
 }
 
-/* A process of that name: says what it hears, once; then the same for ever, or it does
- * nothing but call the system. */
+/* Forks a process with this name. It echoes one byte. Then it echoes further bytes; or,
+ * if at_work, calls the kernel without a pause. */
 static void other_begin(struct other *other, const char *name, bool at_work)
 {
     int word = 0;
@@ -543,7 +548,7 @@ static void test_stall_stops_who_waits(void **state)
     other_end(&other);
 }
 
-/* Though it is within a call whenever it is looked at. */
+/* The thread is in a system call whenever it is looked at, but it does not wait. */
 static void test_stall_stops_nobody_at_work(void **state)
 {
     struct other other;

@@ -9,7 +9,8 @@
 #define TYPE_AAAA 28
 #define NO_SUCH_NAME 3
 
-/* Where the only question ends: labels, their end, type and class. */
+/* Where the only question ends: after its labels, the zero byte, its type and its class.
+ * The result may be greater than `length` if the question is cut off. */
 static size_t question_end(const unsigned char *bytes, size_t length)
 {
     size_t at = HEADER_BYTES;
@@ -23,7 +24,8 @@ static size_t add_address(unsigned char *at, const char *address, bool four)
 {
     unsigned char type = four ? TYPE_A : TYPE_AAAA;
     unsigned char length = four ? 4 : 16;
-    /* The name of the question, its type, the Internet, of no lifetime, the bytes. */
+    /* A pointer to the name in the question, the type, the class IN, a TTL of 0, the
+     * length. */
     const unsigned char record[] = {0xc0, 0x0c, 0, type, 0, 1, 0, 0, 0, 0, 0, length};
     memcpy(at, record, sizeof(record));
     inet_pton(four ? AF_INET : AF_INET6, address, at + sizeof(record));
@@ -42,8 +44,10 @@ static void answer(struct name_server *server, const unsigned char *question,
     bool four = question[end - 3] == TYPE_A;
     const char *address = four ? server->address : server->address6;
     memcpy(bytes, question, end);
-    bytes[2] |= 0x80; /* an answer */
+    bytes[2] |= 0x80; /* QR: a response */
+    /* RA, and the response code. */
     bytes[3] = exists ? 0x80 : 0x80 | NO_SUCH_NAME;
+    /* No answer, authority or additional record so far. */
     memset(bytes + 6, 0, 6);
     if (address[0] != '\0') {
         bytes[7] = 1;

@@ -1,5 +1,5 @@
-/* A DNS server on the test's own loop: it knows one address of each family, which
- * every name has, and can keep its answers back. */
+/* A DNS server on the test's own loop. Every name has the same addresses: at most one of
+ * each family. The server can hold its answers back. */
 #ifndef NAME_SERVER_H
 #define NAME_SERVER_H
 
@@ -11,9 +11,9 @@
 struct name_server {
     uv_udp_t socket;
     char servers[32];  /* "127.0.0.1:port" */
-    char address[16];  /* yours to change; "": none of IPv4 */
-    char address6[40]; /* likewise of IPv6; without either no name exists */
-    bool hold;         /* questions are kept, unanswered */
+    char address[16];  /* the test may change it; "": none */
+    char address6[40]; /* the same for IPv6; if both are "", no name exists */
+    bool hold;         /* keep questions without answering them */
     int asked;         /* questions so far */
     int answered;
     struct {
@@ -24,11 +24,11 @@ struct name_server {
     int held_count;
 };
 
-/* On a free port. 0 or libuv's code. */
+/* Listens on a free port. Returns 0 or libuv's code. */
 int name_server_open(uv_loop_t *loop, struct name_server *server);
-/* The memory is the caller's once the loop is run down. */
+/* The memory must stay valid until the loop has run down. */
 void name_server_close(struct name_server *server);
-/* Answers what it has kept, and from now on at once. */
+/* Answers the questions that were kept, and all further ones at once. */
 void name_server_go_on(struct name_server *server);
 
 #endif

@@ -1,4 +1,4 @@
-/* The participants of a lock, asked for once. */
+/* One call of uvzk_lock_participants and its result. */
 #ifndef PARTICIPANTS_CALL_H
 #define PARTICIPANTS_CALL_H
 
@@ -11,11 +11,12 @@
 struct participants_call {
     uvzk_participants_t request;
     int told;
+    /* All participants, and how many of them hold the lock. */
     size_t count, holding;
-    char paths[PARTICIPANTS_CALL_PATHS][HOLD_PATH_MAX]; /* the first ones */
+    char paths[PARTICIPANTS_CALL_PATHS][HOLD_PATH_MAX]; /* the first paths */
 };
 
-/* Asks, and waits for the answer, which must be one. */
+/* Makes the call, waits for its callback, and asserts that its status is 0. */
 void participants_call_run(struct participants_call *participants, struct world *world,
                            uvzk_lock_t *lock);
 

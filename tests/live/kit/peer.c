@@ -1,3 +1,9 @@
+/* A child process with which a test exchanges lines, on the test's loop. The live and
+ * interop tests call it.
+ *
+ * The one idea: all lines of the child are kept. peer_expect and peer_heard search them
+ * for a beginning and take one line each. So a test need not expect lines in the order in
+ * which the child prints them. */
 #include "peer.h"
 
 #include <signal.h>
@@ -84,7 +90,7 @@ int peer_start(uv_loop_t *loop, struct peer *peer, char **arguments)
     uv_process_options_t options;
     memset(peer, 0, sizeof(*peer));
     memset(&options, 0, sizeof(options));
-    signal(SIGPIPE, SIG_IGN); /* it may end before it has read everything */
+    signal(SIGPIPE, SIG_IGN); /* the child may end before it has read everything */
     peer->loop = loop;
     uv_pipe_init(loop, &peer->input, 0);
     uv_pipe_init(loop, &peer->output, 0);
@@ -111,7 +117,8 @@ int peer_start(uv_loop_t *loop, struct peer *peer, char **arguments)
 
 static void sent(uv_write_t *write, int status)
 {
-    (void)status; /* it may be gone; who waits for its answer finds out */
+    /* The child may have ended. A test that waits for its answer notices that. */
+    (void)status;
     free(write);
 }
 
@@ -140,7 +147,8 @@ void peer_say(struct peer *peer, const char *format, ...)
     va_end(arguments);
 }
 
-/* Taken lines are gathered at the front. */
+/* Takes a line: moves it behind the lines that are already taken, so that those not taken
+ * stay in order. */
 const char *peer_heard(struct peer *peer, const char *beginning)
 {
     for (size_t i = peer->consumed; i < peer->count; i++) {

@@ -122,6 +122,8 @@ void process_assert_idle(struct process *process)
     uint64_t since = world_now(process->world);
     uvzk_client_stats_t stats = process_stats(process);
 
+    /* Contenders are deleted in the background after a release, and watches are removed
+     * then. */
     while (stats.contenders + stats.watches != 0) {
         if (!world_turn(process->world, since)) {
             world_fail(process->world, "%s: contenders or watches left", process->name);

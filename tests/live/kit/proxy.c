@@ -1,7 +1,11 @@
-/* Each direction of a link gathers bytes, cuts them into frames (a length of
- * four bytes, then that much) and passes whole frames on. The first frame of a
- * direction is the connect request or its answer; later ones begin with the
- * xid and, from the client, the type of the request. */
+/* A TCP proxy between the clients and the server of a live test. Tests and world.c call
+ * it; all of it runs on the test's loop.
+ *
+ * The one idea: each direction of a link collects bytes, cuts them into frames (a length
+ * of four bytes, then that many bytes), and passes on only whole frames. So a fault
+ * affects whole requests and replies. The first frame of a direction is the connect
+ * request or its answer. Later frames begin with the xid; those of the client continue
+ * with the type of the request. */
 #include "proxy.h"
 
 #include <arpa/inet.h>
@@ -16,19 +20,19 @@
 struct lane {
     struct proxy_link *link;
     uv_tcp_t socket; /* what this lane reads from */
-    char *bytes;     /* read and not passed on yet */
+    char *bytes;     /* read, and not passed on yet */
     size_t length, capacity;
-    bool greeted; /* the connect frame has passed */
+    bool greeted; /* the connect request or its answer has passed */
 };
 
 struct proxy_link {
     struct proxy *proxy;
     struct proxy_link *next, *prev;
-    struct lane requests, replies; /* from the client, from the server */
+    struct lane requests, replies; /* from the client; from the server */
     uv_connect_t connect;
     bool connected, closing;
     int open_sockets;
-    bool dropping; /* waits for the reply to drop_xid */
+    bool dropping; /* the reply to drop_xid will be dropped */
     int32_t drop_xid;
 };
 
@@ -84,8 +88,8 @@ static void link_reset(struct proxy_link *link)
     if (link->next != NULL) {
         link->next->prev = link->prev;
     }
-    /* A reset, as when a machine is gone; a socket that is not connected has
-     * none to send. */
+    /* A reset, as when a machine has failed. uv_tcp_close_reset fails on a socket that is
+     * not connected. */
     if (uv_tcp_close_reset(&link->requests.socket, link_socket_closed) != 0) {
         uv_close((uv_handle_t *)&link->requests.socket, link_socket_closed);
     }
@@ -98,7 +102,7 @@ static void written(uv_write_t *write, int status)
     if (status < 0 && status != UV_ECANCELED) {
         link_reset(lane->link);
     }
-    free(write); /* the first member of its struct outgoing */
+    free(write); /* `write` is the first member of struct outgoing */
 }
 
 static void send_frame(struct lane *to, const char *bytes, size_t length)
@@ -119,7 +123,7 @@ static void send_frame(struct lane *to, const char *bytes, size_t length)
 
 /* ------------------------------------------------------------------ frames */
 
-/* -1 if it is none of those that are counted. */
+/* Returns -1 for a type that is not counted. */
 static int type_of(const char *frame, size_t length)
 {
     int32_t type = length < 12 ? -1 : read_int32(frame + 8);
@@ -141,7 +145,7 @@ static void count_request(struct proxy *proxy, const char *frame, size_t length)
     }
 }
 
-/* The connect request: length, protocol version, last zxid seen, timeout, session id,
+/* In the connect request: length, protocol version, last zxid seen, timeout, session id,
  * password with its length. */
 static void count_resumption(struct proxy *proxy, const char *frame, size_t length)
 {
@@ -165,6 +169,7 @@ static void pass_request(struct proxy_link *link, const char *frame, size_t leng
         link->dropping = true;
         link->drop_xid = read_int32(frame + 4);
     } else if (proxy->lose_listing && type_of(frame, length) == PROXY_CHILDREN) {
+        /* proxy_refuse resets this link; the frame is not passed on. */
         proxy->lose_listing = false;
         proxy->lost_listings++;
         proxy_refuse(proxy);
@@ -174,8 +179,8 @@ static void pass_request(struct proxy_link *link, const char *frame, size_t leng
     send_frame(&link->replies, frame, length);
 }
 
-/* The answer to the connect request: length, protocol version, timeout, session
- * id, password with its length. */
+/* In the answer to the connect request: length, protocol version, timeout, session id,
+ * password with its length. Session id 0: the session was refused. */
 static void note_session(struct proxy *proxy, const char *frame, size_t length)
 {
     if (length >= 40 && read_int64(frame + 12) != 0) {
@@ -202,6 +207,8 @@ static void pass_reply(struct proxy_link *link, const char *frame, size_t length
     send_frame(&link->requests, frame, length);
 }
 
+/* Requests also wait until the proxy is connected to the server. With hold_answers, the
+ * answer to the connect request still passes. */
 static bool is_held(const struct lane *lane)
 {
     const struct proxy_link *link = lane->link;
@@ -215,6 +222,7 @@ static void pass_frames(struct lane *lane)
 {
     struct proxy_link *link = lane->link;
     size_t passed = 0;
+    /* Passing a frame may reset the link or begin to hold it. */
     while (!link->closing && !is_held(lane) && lane->length - passed >= 4) {
         const char *frame = lane->bytes + passed;
         size_t length = 4 + (size_t)(uint32_t)read_int32(frame);
@@ -363,7 +371,7 @@ static void init(uv_loop_t *loop, struct proxy *proxy, const char *host,
                  struct sockaddr_in server)
 {
     memset(proxy, 0, sizeof(*proxy));
-    signal(SIGPIPE, SIG_IGN); /* either side may be gone when we write to it */
+    signal(SIGPIPE, SIG_IGN); /* the peer may have closed its socket */
     proxy->loop = loop;
     proxy->server = server;
     snprintf(proxy->host, sizeof(proxy->host), "%s", host);
@@ -373,7 +381,8 @@ static int open_to(uv_loop_t *loop, struct proxy *proxy, struct sockaddr_in serv
 {
     int status = UV_EADDRINUSE;
     init(loop, proxy, "127.0.0.1", server);
-    /* Beside the range of outgoing ports: nobody takes it while we refuse. */
+    /* Ports below the range of outgoing connections: no other process takes the port
+     * while the proxy refuses connections. */
     for (int attempt = 0; attempt < 100 && status == UV_EADDRINUSE; attempt++) {
         uint16_t random = 0;
         uv_random(NULL, NULL, &random, sizeof(random), 0, NULL);
@@ -434,6 +443,7 @@ void proxy_pass(struct proxy *proxy)
     proxy->hold_answers = false;
     proxy->drop_armed = false;
     for (struct proxy_link *link = proxy->links, *next; link != NULL; link = next) {
+        /* Passing a frame may reset the link, which takes it out of the list. */
         next = link->next;
         pass_frames(&link->requests);
         pass_frames(&link->replies);

@@ -1,5 +1,5 @@
-/* A TCP proxy in front of one ZooKeeper server, on the test's own loop. It
- * knows the frames of the protocol and can lose what a network can lose. */
+/* A TCP proxy in front of one ZooKeeper server, on the test's own loop. It knows the
+ * frames of the protocol, and can lose requests and replies as a network can. */
 #ifndef PROXY_H
 #define PROXY_H
 
@@ -9,7 +9,7 @@
 
 struct proxy_link;
 
-/* Types of requests, as the protocol numbers them. */
+/* The request types of ZooKeeper's protocol. */
 enum {
     PROXY_CREATE = 1,
     PROXY_CHILDREN = 8,
@@ -21,58 +21,61 @@ enum {
 struct proxy {
     uv_loop_t *loop;
     uv_tcp_t *listener; /* NULL while connections are refused */
-    char host[16];      /* "127.0.0.1" */
+    char host[16];      /* "127.0.0.1", unless proxy_open_at was called */
     uint16_t port;
     struct sockaddr_in server;
     char hosts[32]; /* "host:port" */
     struct proxy_link *links;
 
-    bool hold_requests; /* client to server: kept back */
-    bool hold_replies;  /* server to client: kept back */
-    bool hold_answers;  /* likewise, but the connection opens */
-    bool drop_armed;    /* the next contender's create loses its reply */
+    bool hold_requests; /* hold back what the client sends */
+    bool hold_replies;  /* hold back what the server sends */
+    bool hold_answers;  /* the same, except the connect answers */
+    bool drop_armed;    /* drop the reply to the next contender's create */
     bool refuse_after_drop;
-    bool lose_listing; /* the next listing is lost with its connection */
-    int dropped;       /* replies lost so far by proxy_drop_reply */
+    bool lose_listing; /* lose the next listing with its connection */
+    int dropped;       /* replies dropped by proxy_drop_reply */
     int lost_listings;
-    int requests[PROXY_TYPES]; /* passed to the server so far, of each type */
+    int requests[PROXY_TYPES]; /* passed to the server so far, by type */
     int accepted;              /* connections so far */
 
-    /* Of the last session a server has granted through it. */
+    /* The latest session that the server has granted through the proxy. */
     int64_t session_id;
     char session_password[16];
-    int resumptions; /* connect requests that have named it since */
+    int resumptions; /* later connect requests with this session id */
 };
 
-/* Listens on a free port. 0 or libuv's code. */
+/* Listens on a free port of 127.0.0.1, in front of the server at 127.0.0.1:server_port.
+ * Returns 0 or libuv's code. */
 int proxy_open(uv_loop_t *loop, struct proxy *proxy, uint16_t server_port);
-/* In front of a server at "127.0.0.2:port" and the like. */
+/* The same in front of a server at "127.0.0.2:port" and the like. */
 int proxy_open_to(uv_loop_t *loop, struct proxy *proxy, const char *server);
-/* Listens on this numeric address, which begins with 127, and port. */
+/* The same, listening on this port of `host`, a numeric address that begins with 127. */
 int proxy_open_at(uv_loop_t *loop, struct proxy *proxy, const char *host, uint16_t port,
                   uint16_t server_port);
-/* Resets everything. The memory is the caller's once the loop is run down, or
- * has been run once more. */
+/* Resets all connections and stops listening. The memory must stay valid until the loop
+ * has run down, or has run one more iteration. */
 void proxy_close(struct proxy *proxy);
 
-/* Forwards everything again, what is held first. Accepts again. */
+/* Ends all faults: passes on what is held back, then everything else, and accepts
+ * connections. */
 void proxy_pass(struct proxy *proxy);
-/* Resets every connection; what is held is lost. New ones are accepted. */
+/* Resets every connection. What is held back is lost. New connections are accepted. */
 void proxy_cut(struct proxy *proxy);
-/* As cut, and new connections are refused until proxy_pass. */
+/* Like proxy_cut, and refuses new connections until proxy_pass. */
 void proxy_refuse(struct proxy *proxy);
+/* Holds requests back until proxy_pass. */
 void proxy_hold_requests(struct proxy *proxy);
-/* The server works on, the client does not hear of it. */
+/* Holds replies back until proxy_pass. The server still executes requests. */
 void proxy_hold_replies(struct proxy *proxy);
-/* Likewise, but for the answer to the opening of a connection: the client is connected,
- * and hears nothing. */
+/* Holds replies back until proxy_pass, except answers to connect requests. So the client
+ * can connect, but receives nothing. */
 void proxy_hold_answers(struct proxy *proxy);
-/* Lets the server carry out the next create of an ephemeral sequential znode,
- * then swallows its reply and resets the connection; refuses further ones until
- * proxy_pass if `then_refuse`. */
+/* Lets the server execute the next create of an ephemeral sequential znode, drops its
+ * reply and resets the connection. then_refuse: also refuses connections until
+ * proxy_pass. */
 void proxy_drop_reply(struct proxy *proxy, bool then_refuse);
-/* Does not pass the next getChildren on: resets the connection, and refuses further
- * ones until proxy_pass. */
+/* Does not pass on the next getChildren request. Resets the connections instead, and
+ * refuses new ones until proxy_pass. */
 void proxy_lose_listing(struct proxy *proxy);
 
 #endif

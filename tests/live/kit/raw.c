@@ -1,4 +1,4 @@
-#define THREADED /* the blocking calls are declared only with it */
+#define THREADED /* declares the blocking calls */
 #include "raw.h"
 
 #include <stdatomic.h>
@@ -127,6 +127,7 @@ long raw_children_count(zhandle_t *zh, const char *path)
     struct String_vector names = {0, NULL};
     int status = zoo_get_children(zh, path, 0, &names);
     long count = names.count;
+    /* Then the C client has allocated nothing. */
     if (status == ZNONODE) {
         return 0;
     }
@@ -140,10 +141,11 @@ long raw_creation_count(zhandle_t *zh, const char *path)
     if (zoo_exists(zh, path, 0, &stat) != ZOK) {
         return -1;
     }
-    /* cversion counts what was created and what was deleted since. */
+    /* cversion is the number of creates and deletes so far. */
     return (stat.cversion + stat.numChildren) / 2;
 }
 
+/* The ten digits at the end of a sequential znode's name. */
 static const char *sequence_of(const char *name)
 {
     size_t length = strlen(name);
@@ -166,7 +168,7 @@ int raw_children(zhandle_t *zh, const char *path, struct raw_names *out)
     if (status != ZOK) {
         return status == ZNONODE ? ZOK : status;
     }
-    out->names = found.data; /* ours now: each name and the array are malloc's */
+    out->names = found.data; /* the caller's now; all was allocated by malloc() */
     out->count = (size_t)found.count;
     if (out->count > 1) {
         qsort(out->names, out->count, sizeof(out->names[0]), compare_names);

@@ -1,3 +1,12 @@
+/* Forwards TCP connections between two members of an ensemble, and can hold the bytes of
+ * each direction back. ensemble.c calls it, with one relay for each ordered pair of
+ * members.
+ *
+ * The one idea: a thread of its own polls all sockets of the relay, so it also works
+ * while the test blocks. `mutex` protects the state, and the thread releases it while it
+ * polls. Each change by the test wakes the thread through an eventfd, after which the
+ * thread collects the sockets anew. A direction that is held is neither read nor written,
+ * so the kernel's buffers fill up, and both ends stay connected. */
 #include "relay.h"
 
 #include <arpa/inet.h>
@@ -24,27 +33,29 @@
 
 enum { TO_TARGET, FROM_TARGET, DIRECTIONS };
 
-/* One direction of a link. */
+/* One direction of a link: what is read from one socket is written to the other. */
 struct lane {
+    /* Sockets; -1: none. */
     int from, to;
-    bool ended; /* nothing more will come */
+    bool ended; /* the end of the input or an error was read */
     size_t length;
-    char bytes[LANE_BYTES]; /* read and not written yet */
+    char bytes[LANE_BYTES]; /* read, and not written yet */
 };
 
 struct link {
     struct lane lanes[DIRECTIONS];
-    int attempts; /* to connect to the target */
+    int attempts; /* failed connects to the target */
 };
 
 struct relay {
-    struct sockaddr_in address; /* the port is what it listens on */
+    struct sockaddr_in address; /* its port is the one that the relay listens on */
     uint16_t target_port;
+    /* The listening socket and the eventfd. */
     int listener, wake;
     pthread_t thread;
-    pthread_mutex_t mutex; /* over what follows; not held while waiting */
+    pthread_mutex_t mutex; /* protects all fields below; not held during poll() */
     bool held[DIRECTIONS];
-    bool hung_up; /* nobody who connects gets through */
+    bool hung_up; /* connections are accepted and closed at once */
     bool closing;
     struct link *links[LINKS_MAX];
     int link_count;
@@ -52,7 +63,8 @@ struct relay {
 
 /* ------------------------------------------------------------------- links */
 
-/* The target is told when the lane's bytes have gone. */
+/* Closes the connecting end. The target's end is closed when the bytes for it have been
+ * sent. */
 static void link_close_near(struct link *link)
 {
     close(link->lanes[TO_TARGET].from);
@@ -82,8 +94,8 @@ static void lane_read(struct lane *lane)
     }
 }
 
-/* Bytes for an end that is gone are thrown away: that it is gone is the other
- * direction's to tell, which may be held. */
+/* If the receiver is gone, the bytes are dropped. That it is gone is reported by the
+ * other direction, which may be held. */
 static void lane_write(struct lane *lane)
 {
     ssize_t sent = send(lane->to, lane->bytes, lane->length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -95,7 +107,7 @@ static void lane_write(struct lane *lane)
     }
 }
 
-/* Passes on what can be had. false: the link is over. */
+/* Passes on what is available. Returns false if the link has ended. */
 static bool link_pass(const struct relay *relay, struct link *link)
 {
     for (int i = 0; i < DIRECTIONS; i++) {
@@ -121,9 +133,9 @@ static bool is_connected(const struct link *link)
     return link->lanes[TO_TARGET].to >= 0;
 }
 
-/* Whether there is one, or one can still be hoped for. A new leader does not
- * listen yet when its followers come, and they would take a connection that is
- * accepted and closed for a leader that failed. */
+/* Tries to connect to the target. Returns false if that has failed too often. A new
+ * leader does not listen yet when its followers connect. If the relay accepted a
+ * connection and closed it, a follower would take that for a leader that has failed. */
 static bool link_connect(const struct relay *relay, struct link *link)
 {
     struct sockaddr_in address = relay->address;
@@ -143,6 +155,7 @@ static void accept_link(struct relay *relay)
     if (fd < 0) {
         return;
     }
+    /* Beyond LINKS_MAX a connection is closed. */
     bool welcome = !relay->hung_up && relay->link_count < LINKS_MAX;
     struct link *link = welcome ? calloc(1, sizeof(*link)) : NULL;
     if (link == NULL) {
@@ -156,7 +169,7 @@ static void accept_link(struct relay *relay)
 
 /* ------------------------------------------------------------------ thread */
 
-/* What to wait for on a lane's ends: room for what is there, or more of it. */
+/* Which events to poll for: space to write if there are bytes, otherwise more bytes. */
 static void lane_wishes(const struct lane *lane, bool held, struct pollfd *from,
                         struct pollfd *to)
 {
@@ -170,13 +183,15 @@ static void lane_wishes(const struct lane *lane, bool held, struct pollfd *from,
     }
 }
 
+/* While bytes to the target are held, new connections wait in the listen queue. After a
+ * hang-up they are accepted in order to be closed. */
 static bool accepts(const struct relay *relay)
 {
     return relay->hung_up || !relay->held[TO_TARGET];
 }
 
-/* A descriptor of which nothing is wished is left out: its hang-up would end
- * every wait at once. */
+/* A socket without events is left out: poll() would report its hang-up and return at once
+ * every time. */
 static nfds_t collect(const struct relay *relay, struct pollfd *fds)
 {
     nfds_t count = 0;
@@ -198,6 +213,8 @@ static nfds_t collect(const struct relay *relay, struct pollfd *fds)
     return count;
 }
 
+/* What one return of poll() leads to. A link that has ended is freed and taken out of the
+ * array. */
 static void turn(struct relay *relay, const struct pollfd *fds)
 {
     uint64_t woken;
@@ -221,6 +238,7 @@ static void turn(struct relay *relay, const struct pollfd *fds)
     }
 }
 
+/* A link without a connection to its target tries again after CONNECT_PAUSE_MS. */
 static int poll_timeout(const struct relay *relay)
 {
     for (int i = 0; i < relay->link_count; i++) {
@@ -270,7 +288,7 @@ static bool listen_somewhere(struct relay *relay, const char *host)
     return false;
 }
 
-/* Signals are for the test's own thread. */
+/* Blocks all signals in the thread, so that the test's own thread receives them. */
 static bool start_thread(struct relay *relay)
 {
     sigset_t all, before;
@@ -339,6 +357,7 @@ void relay_hold(struct relay *relay, bool to_target, bool from_target)
     pthread_mutex_lock(&relay->mutex);
     relay->held[TO_TARGET] = to_target;
     relay->held[FROM_TARGET] = from_target;
+    /* The end of all holds also ends a hang-up. */
     relay->hung_up = relay->hung_up && (to_target || from_target);
     pthread_mutex_unlock(&relay->mutex);
     wake_thread(relay);

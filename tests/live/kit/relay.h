@@ -1,7 +1,7 @@
-/* A TCP connection's wire that can be held: bytes pass, whatever they mean, or
- * are kept back in either direction while both ends stay connected. Its thread
- * runs also while the test blocks. proxy.h is the one that knows the protocol
- * of ZooKeeper's clients; this one is for what servers tell each other. */
+/* A TCP forwarder whose bytes can be held back in either direction, while both ends stay
+ * connected. It does not interpret the bytes. It runs in a thread of its own, also while
+ * the test blocks. It is for connections between servers; proxy.h is for those of
+ * clients, and knows their protocol. */
 #ifndef RELAY_H
 #define RELAY_H
 
@@ -10,23 +10,25 @@
 
 struct relay;
 
-/* Listens on a free port of a numeric loopback address and connects on to a
- * port of the same address. NULL: told on stderr. */
+/* Listens on a free port of a numeric loopback address, and forwards to target_port of
+ * the same address. Returns NULL, with a message on stderr, on an error. */
 struct relay *relay_open(const char *host, uint16_t target_port);
-/* Ends the thread and every connection, frees it. NULL is fine. */
+/* Ends the thread, closes every connection, and frees the relay. relay may be NULL. */
 void relay_close(struct relay *relay);
 
+/* The port that the relay listens on. */
 uint16_t relay_port(const struct relay *relay);
 
-/* Which bytes are kept back from now on, and kept in order: those to the target
- * and those from it. New connections wait while `to_target`. When it returns, it
- * is so. An end that closes its connection is not told of either, as when a
- * cable is pulled. */
+/* Sets which bytes are held back from now on: those to the target, and those from it.
+ * They stay in order, and are passed on when they are no longer held. New connections
+ * wait while to_target is set. The change is in effect when the function returns. The
+ * close of a connection is held back too, as when a cable is pulled. */
 void relay_hold(struct relay *relay, bool to_target, bool from_target);
 
-/* Closes the connecting ends of all connections, as if the target were gone, and new
- * ones as soon as they are made; the targets hear of it when nothing is held any more,
- * which ends this, too. Only while both directions are held. */
+/* Closes the connecting ends of all connections, as if the target were gone, and closes
+ * new connections as soon as they are made. The target notices this only when nothing is
+ * held any more; that also ends the hang-up. May be called only while both directions are
+ * held. */
 void relay_hang_up(struct relay *relay);
 
 #endif

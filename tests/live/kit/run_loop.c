@@ -4,7 +4,8 @@
 
 #define POLL_MS 10
 
-/* Wakes the loop now and then, so that its turns can be counted on. */
+/* A timer that wakes the loop every POLL_MS, so that a condition is evaluated that
+ * often. */
 struct poll {
     uv_timer_t timer;
     bool closed;
@@ -29,6 +30,8 @@ static void start_poll(uv_loop_t *loop, struct poll *poll)
     uv_timer_start(&poll->timer, do_nothing, POLL_MS, POLL_MS);
 }
 
+/* Runs the loop until the timer is closed, because its memory is on the caller's
+ * stack. */
 static void stop_poll(uv_loop_t *loop, struct poll *poll)
 {
     uv_close((uv_handle_t *)&poll->timer, mark_closed);
@@ -63,6 +66,7 @@ static bool is_set(void *context)
 
 bool run_until_set(uv_loop_t *loop, const bool *flag)
 {
+    /* Removes the const for run_until; is_set only reads the flag. */
     union {
         const bool *flag;
         void *context;
@@ -106,7 +110,7 @@ void run_for(uv_loop_t *loop, uint64_t ms)
     run_until(loop, never, NULL, ms);
 }
 
-/* The poll is no reason for the loop to be alive here. */
+/* The timer is unreferenced, so that it does not keep the loop alive. */
 static void wait_until_idle(uv_loop_t *loop)
 {
     uint64_t deadline = clock_ms() + PATIENCE_MS;

@@ -1,4 +1,4 @@
-/* Turning a loop until something is true. */
+/* Runs a libuv loop until something is true. */
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H
 
@@ -6,28 +6,31 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* Long enough for a loaded machine: no test passes or fails by it but one that
- * hangs. */
+/* 60 s: longer than any step takes on a loaded machine, so that only a test that hangs
+ * reaches it. */
 #define PATIENCE_MS 60000
 
 typedef bool (*condition_fn)(void *context);
 
-/* Runs the loop until the condition holds, which is asked after every turn and
- * at least every 10 ms, or until ms have passed. Whether it holds. */
+/* Runs the loop until the condition holds or `ms` have passed. Evaluates the condition
+ * after every iteration, and at least every 10 ms. Returns whether the condition
+ * holds. */
 bool run_until(uv_loop_t *loop, condition_fn condition, void *context, uint64_t ms);
 
-/* The same for the commonest conditions, the first one with PATIENCE_MS. */
+/* The same for a flag that becomes true, with PATIENCE_MS, and for a counter that reaches
+ * `wanted`. */
 bool run_until_set(uv_loop_t *loop, const bool *flag);
 bool run_until_count(uv_loop_t *loop, const int *count, int wanted, uint64_t ms);
 
-/* One turn, after 10 ms if nothing happens. */
+/* Runs one iteration of the loop, which takes 10 ms if nothing happens. */
 void run_once(uv_loop_t *loop);
 
-/* Runs the loop for a while, whatever happens: for what must not happen. */
+/* Runs the loop for `ms`. For events that must not happen. */
 void run_for(uv_loop_t *loop, uint64_t ms);
 
-/* Runs the loop until nothing is alive on it, then closes it: what
- * uv_loop_close says, UV_EBUSY also if something never ends. */
+/* Runs the loop until no handle and no request is active, then closes it. Returns what
+ * uv_loop_close returns: 0, or UV_EBUSY if something is still active after
+ * PATIENCE_MS. */
 int run_down(uv_loop_t *loop);
 
 #endif

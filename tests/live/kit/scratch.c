@@ -28,6 +28,7 @@ void scratch_remove_tree(const char *path)
     nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* A short path, because the directories' paths must fit into the buffers of the tests. */
 static const char *root(void)
 {
     const char *chosen = getenv("TMPDIR");
@@ -37,8 +38,8 @@ static const char *root(void)
     return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
-/* The descriptor of the lock file, locked; -1 if somebody has it, or there is
- * none and flags does not make one. */
+/* Opens the directory's lock file and locks it. Returns the descriptor; -1 if another
+ * process has the lock, or if there is no file and `flags` does not create it. */
 static int take_lock(const char *directory, int flags)
 {
     char path[PATH_SIZE + sizeof(LOCK_FILE)];
@@ -51,6 +52,8 @@ static int take_lock(const char *directory, int flags)
     return fd;
 }
 
+/* Removes the directories of killed tests: those whose lock file is not locked. The
+ * kernel releases a lock when its process ends. */
 static void sweep(void)
 {
     char path[PATH_SIZE];

@@ -1,5 +1,5 @@
-/* A directory of the test's own, in memory where that can be had. What a killed
- * test could not remove, the next one does. */
+/* A temporary directory for one test, in memory (/dev/shm) if possible. The next test
+ * removes the directory of a test that was killed. */
 #ifndef SCRATCH_H
 #define SCRATCH_H
 
@@ -7,14 +7,14 @@
 
 struct scratch {
     char path[96];
-    int lock; /* held on a file inside while the directory is in use */
+    int lock; /* the locked file, while the directory is in use; -1: none */
 };
 
-/* false: told on stderr. */
+/* Creates the directory. Returns false, with a message on stderr, on an error. */
 bool scratch_make(struct scratch *scratch);
-/* With all that is in it. */
+/* Removes the directory with its contents. */
 void scratch_remove(struct scratch *scratch);
-/* Removes a directory with all that is in it; nothing if there is none. */
+/* Removes a directory with its contents. Does nothing if it does not exist. */
 void scratch_remove_tree(const char *path);
 
 #endif

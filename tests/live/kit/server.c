@@ -1,3 +1,7 @@
+/* One standalone ZooKeeper server as a child process, for the live tests and
+ * with_zookeeper. zk_process.c starts and ends the process; this file keeps its options,
+ * port, directory and configuration, so that a killed server can be restarted with the
+ * same ones. */
 #include "server.h"
 
 #include <signal.h>
@@ -23,7 +27,7 @@ struct server {
 
 /* ------------------------------------------------------------------- start */
 
-/* What it adds comes later, and so has the last word. */
+/* Appends the lines of a file. Later lines override earlier ones. */
 static bool add_lines(FILE *file, const char *from)
 {
     char line[512];
@@ -88,8 +92,8 @@ static bool bring_up(struct server *s)
     return write_config(s) && spawn(s) && wait_until_ready(s) == READY;
 }
 
-/* Another process may take the port between its choice and the server's bind:
- * then the server dies and is tried on another one. */
+/* Another process may take the port between its choice and the server's bind. Then the
+ * server ends, and is started again on another port. A restart keeps its port instead. */
 static bool bring_up_anywhere(struct server *s)
 {
     for (int attempt = 0; attempt < START_ATTEMPTS; attempt++) {

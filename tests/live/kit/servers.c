@@ -5,7 +5,8 @@
 struct server *live_server;
 struct ensemble *ensemble;
 
-/* Whether they are as the last test should have left them. */
+/* Whether the latest test has left nothing on the servers. If not, their data is removed
+ * before the next test. */
 static bool clean = true;
 
 int servers_start_one_with(const struct server_options *options)

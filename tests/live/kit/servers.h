@@ -1,5 +1,5 @@
-/* The servers of a test program, on which its worlds stand: one, or an ensemble of
- * three. */
+/* The servers of a test program, which all its worlds use: either one server or an
+ * ensemble of three. */
 #ifndef SERVERS_H
 #define SERVERS_H
 
@@ -9,27 +9,30 @@
 #include "ensemble.h"
 #include "server.h"
 
-/* One of them, and NULL before they are started. */
+/* At most one of them is not NULL. Both are NULL before the start. */
 extern struct server *live_server;
 extern struct ensemble *ensemble;
 
-/* Group fixtures for cmocka, with the default options, and what others are made of. */
+/* Group fixtures for cmocka: start the servers with the default options. */
 int servers_start_one(void **state);
 int servers_start_three(void **state);
+/* For fixtures with other options. Both return 0 or -1. */
 int servers_start_one_with(const struct server_options *options);
 int servers_start_three_with(const struct ensemble_options *options);
 int servers_stop(void **state);
 
-/* NULL and 0 where none was started: in a program's child. */
+/* NULL and 0 if no servers were started, as in a child process of the program. */
 const char *servers_hosts(void);
 uint32_t servers_tick_ms(void);
 
-/* Before a test: all run, and serve. What a failed one has left in this process is left
- * alone, and meets servers that know nothing of it. */
+/* Called before each test: makes all servers run and serve. If the latest test failed,
+ * the servers lose their data. What that test has left in this process stays, but the
+ * servers do not know its sessions any more. Returns false if a server does not come
+ * up. */
 bool servers_make_whole(void);
-/* After a test of which nothing is left. */
+/* Called after a test that has left nothing. */
 void servers_are_clean(void);
-/* Whether those that serve have neither watches nor ephemeral znodes. */
+/* Whether the servers that serve have neither watches nor ephemeral znodes. */
 bool servers_are_bare(void);
 
 #endif

@@ -1,6 +1,9 @@
-/* At work a thread may have what others want, and Java collects no garbage until each
- * thread has come to a halt or waits: the whole process would stand still. That it is
- * within a call to the system does not say that it waits: waking others is one too. */
+/* Stops one thread of another process by ptrace. It stops the thread only where it waits,
+ * because a thread that is at work may hold locks that others need. Also, Java collects
+ * garbage only when each thread has stopped by itself or waits, so the whole process
+ * would stand still. A system call alone does not show that the thread waits: waking
+ * other threads is a system call too. So the thread must be found several times in the
+ * same sleep. */
 #include "stall.h"
 
 #include <dirent.h>
@@ -14,10 +17,11 @@
 
 #include "zk_process.h"
 
-/* Looks in a row at which it is found in one and the same wait: longer than others hold
- * a lock. */
+/* How many times in a row the thread must be found in the same sleep. That takes longer
+ * than other threads usually hold a lock. */
 #define LOOKS 5
 
+/* comm has at most 15 bytes, so the name is compared as far as comm goes. */
 static bool has_name(pid_t process, pid_t thread, const char *name)
 {
     char path[64], found[32] = "";
@@ -48,8 +52,8 @@ static pid_t find_thread(pid_t process, const char *name)
     return thread;
 }
 
-/* Where a thread is asleep: the call with its arguments and its stack, and how often it
- * had gone to sleep then. */
+/* Where a thread sleeps: the system call with its arguments and stack pointer, and how
+ * often the thread had gone to sleep by then. */
 struct sleep {
     char call[160];
     unsigned long count;
@@ -62,7 +66,8 @@ static FILE *open_of(pid_t process, pid_t thread, const char *what)
     return fopen(path, "r");
 }
 
-/* "running": the thread is, or could be. */
+/* The kernel shows "running" if the thread does not sleep. A system call begins with its
+ * number. */
 static bool read_call(pid_t process, pid_t thread, struct sleep *sleep)
 {
     FILE *file = open_of(process, thread, "syscall");
@@ -94,7 +99,7 @@ struct stalling {
     bool failed;
 };
 
-/* Whether it has slept in one wait for as many looks as are needed. */
+/* Whether the thread has been in the same sleep for LOOKS looks. */
 static bool rests(struct stalling *stalling)
 {
     struct sleep now = {"", 0};
@@ -122,6 +127,7 @@ static bool stops_where_it_rests(void *context)
                              strcmp(found.call, stalling->last.call) == 0)) {
         return true;
     }
+    /* The thread woke up before it was stopped. It goes on, and is looked at again. */
     ptrace(PTRACE_DETACH, thread, NULL, NULL);
     return false;
 }

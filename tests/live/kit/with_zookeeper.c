@@ -1,14 +1,15 @@
 /* with_zookeeper [--tick MS] [--heap MB] [--containers MS] [--netty] [--long-lived]
  *                [--config FILE] -- COMMAND [ARGUMENT...]
  *
- * Runs a command beside a ZooKeeper server of its own, which looks for empty
- * containers every so many ms, and has the lines of that file in its configuration.
- * "{hosts}" in an argument becomes the server's host:port. INT, TERM and HUP go on
- * to the command; when the command ends, so does the server, and its data is removed. On USR1 the server dies, on USR2 it is
- * started again, on its port and its data.
+ * Runs a command with a ZooKeeper server of its own. The server looks for empty
+ * containers every --containers ms, and has the lines of FILE in its configuration.
+ * "{hosts}" in an argument is replaced by the server's host:port. SIGINT, SIGTERM and
+ * SIGHUP are passed on to the command. When the command ends, the server is killed and
+ * its data is removed. SIGUSR1 kills the server; SIGUSR2 restarts it with its port and
+ * its data.
  *
- * Exit status: the command's, 128 + signal if one ended it, 127 if it could not
- * be run, 125 if the server did not come up. */
+ * Exit status: that of the command; 128 + signal if a signal ended it; 127 if it could
+ * not be run; 125 if the server did not come up. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -33,7 +34,7 @@ static int usage(void)
     return EXIT_NO_SERVER;
 }
 
-/* Where the number of an option goes; NULL: there is no such option. */
+/* Where the number of this option is stored; NULL: it is not an option with a number. */
 static uint32_t *number_named(const char *name, struct server_options *options)
 {
     if (strcmp(name, "--tick") == 0) {
@@ -45,7 +46,7 @@ static uint32_t *number_named(const char *name, struct server_options *options)
     return strcmp(name, "--containers") == 0 ? &options->container_check_ms : NULL;
 }
 
-/* Index of the command in argv, or -1. */
+/* Returns the index of the command in argv, or -1 if the arguments are wrong. */
 static int parse(int argc, char **argv, struct server_options *options)
 {
     int i = 1;
@@ -66,8 +67,8 @@ static int parse(int argc, char **argv, struct server_options *options)
     return i + 1 < argc ? i + 1 : -1;
 }
 
-/* The argument with every placeholder replaced; never freed, the process is
- * about to become the command. */
+/* Returns the argument with every placeholder replaced. The memory is never freed,
+ * because the process is about to become the command. */
 static char *fill_in(char *argument, const char *hosts)
 {
     char *found = strstr(argument, PLACEHOLDER);
@@ -86,6 +87,7 @@ static void become_command(char **command, const char *hosts, pid_t parent,
                            const sigset_t *mask)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* The parent ended before prctl() was in effect. */
     if (getppid() != parent) {
         _exit(EXIT_NO_COMMAND);
     }
@@ -98,14 +100,14 @@ static void become_command(char **command, const char *hosts, pid_t parent,
     _exit(EXIT_NO_COMMAND);
 }
 
-/* What the signal is for: the server, or the command. A signal from the terminal has
- * reached the command already. */
+/* Handles a signal. The kernel sends a signal of the terminal to the whole process group,
+ * so the command has received it already (SI_KERNEL). */
 static void heed(const siginfo_t *info, struct server *server, pid_t command)
 {
     if (info->si_signo == SIGUSR1) {
         server_kill(server);
     } else if (info->si_signo == SIGUSR2) {
-        server_restart(server); /* a failure is told, and then missed */
+        server_restart(server); /* on a failure, a message is on stderr */
     } else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL) {
         kill(command, info->si_signo);
     }
@@ -117,6 +119,7 @@ static int attend(pid_t command, const sigset_t *signals, struct server *server)
     for (;;) {
         int status;
         siginfo_t info;
+        /* SIGCHLD is blocked since before the fork, so sigwaitinfo cannot miss it. */
         if (waitpid(command, &status, WNOHANG) == command) {
             return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         }

@@ -79,6 +79,7 @@ static void end_round(struct worker *worker)
                  : hold->lost > 0  ? hold->reason
                                    : hold->release_status;
     worker->pool->grants += hold->status == 0;
+    /* The round has ended with its session. The worker repeats it. */
     if (status != 0) {
         assert_true(worker->pool->sessions_may_end);
         assert_true(status == UVZK_EEXPIRED || status == UVZK_EPROOF ||
@@ -89,7 +90,7 @@ static void end_round(struct worker *worker)
     worker->busy = false;
 }
 
-/* false: it has nothing left to do. */
+/* Returns false if the worker has nothing left to do. */
 static bool move_on(struct worker *worker)
 {
     const struct worker_pool *pool = worker->pool;

@@ -1,6 +1,6 @@
-/* Workers that acquire, hold for a few turns of the loop, release, and begin again:
- * what a thread of Curator's tests does with sleeps in between. Every turn of the loop
- * they are looked at, and those moved on that have held for long enough. */
+/* Workers that acquire a lock, hold it for a few iterations of the loop, release it, and
+ * begin again. In Curator's tests, threads that sleep in between do this. Every iteration
+ * of the loop looks at all workers and moves each one on that is ready. */
 #ifndef WORKER_POOL_H
 #define WORKER_POOL_H
 
@@ -14,15 +14,15 @@ struct worker_pool;
 
 struct worker {
     struct worker_pool *pool;
-    int number; /* 0 for the first one, and so on */
+    int number; /* index in pool->workers */
     struct process *process;
-    uvzk_lock_t *lock;              /* what it acquires next, and how */
-    uvzk_acquire_options_t options; /* likewise */
+    uvzk_lock_t *lock;              /* what it acquires next */
+    uvzk_acquire_options_t options; /* of its next acquire */
     int rounds;                     /* still to begin */
     int expired;                    /* rounds that ended with their session */
     struct hold hold;
-    int turns; /* it is still going to hold */
-    bool busy; /* in the middle of a round */
+    int turns; /* iterations for which it still holds */
+    bool busy; /* in a round */
 };
 
 struct worker_pool {
@@ -30,29 +30,32 @@ struct worker_pool {
     struct worker *workers;
     int count;
     struct seeded random;
-    void (*prepare)(struct worker *);    /* before each round; may be NULL */
-    void (*check)(struct worker_pool *); /* after each turn; may be NULL */
-    bool sessions_may_end;               /* else every round must come to its grant */
-    bool paused;                         /* no round is begun */
-    bool keep_holds;                     /* nobody lets go */
-    int grants;                          /* so far */
+    void (*prepare)(struct worker *);    /* called before each round; may be NULL */
+    void (*check)(struct worker_pool *); /* called after each iteration; may be NULL */
+    /* Otherwise every round must end with a grant and a release. */
+    bool sessions_may_end;
+    bool paused;     /* no round begins */
+    bool keep_holds; /* no worker releases */
+    int grants;      /* so far */
 };
 
-/* Workers without a lock, and without rounds to do. */
+/* Creates `count` workers without a lock and without rounds. */
 void worker_pool_open(struct worker_pool *pool, struct world *world, int count);
-/* With this lock, and so many rounds. */
+/* Gives a worker a lock and a number of rounds. */
 void worker_pool_assign(struct worker_pool *pool, int number, struct process *process,
                         uvzk_lock_t *lock, int rounds);
+/* Frees the workers. */
 void worker_pool_close(struct worker_pool *pool);
 
-/* For run_until: moves everybody on. True when nobody has anything left to do. */
+/* A condition for run_until: moves all workers on. Returns true when none has anything
+ * left to do. */
 bool worker_pool_turn(void *pool);
-/* Until it is so. */
+/* Runs the loop until worker_pool_turn returns true. Fails the test after PATIENCE_MS. */
 void worker_pool_finish(struct worker_pool *pool);
 
 bool worker_holds(const struct worker *worker);
-bool worker_pool_is_busy(const struct worker_pool *pool); /* somebody is in a round */
-/* How many of them hold at this moment. */
+bool worker_pool_is_busy(const struct worker_pool *pool); /* some worker is in a round */
+/* How many workers hold a valid lock now. */
 int worker_pool_holders(const struct worker_pool *pool);
 
 #endif

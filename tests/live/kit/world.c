@@ -1,4 +1,10 @@
-#define THREADED /* the C client's blocking calls */
+/* The world of the live tests: begins and ends it, runs its loop, and changes and reads
+ * znodes through a session of its own (raw.c). Tests, hold.c and process.c call it.
+ *
+ * The one idea: world_end looks for what the clients have left: contenders, watches,
+ * znodes, threads and handles. So every test checks that the library cleans up, whatever
+ * it is about. */
+#define THREADED /* declares the C client's blocking calls */
 #include "world.h"
 
 #include <dirent.h>
@@ -45,6 +51,7 @@ void world_granted(struct world *world, struct hold *hold)
 
 /* ---------------------------------------------------------------- threads */
 
+/* The threads of this process. */
 static int threads(void)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -68,7 +75,8 @@ static void done(uv_work_t *work, int status)
     *(int *)work->data = status == 0;
 }
 
-/* Those of libuv's pool come with the first work and stay. */
+/* libuv starts the threads of its pool at the first work and keeps them. So work is done
+ * before the threads are counted. */
 static void count_threads(struct world *world)
 {
     int is_done = 0;
@@ -79,7 +87,7 @@ static void count_threads(struct world *world)
     world->threads = threads();
 }
 
-/* One that has been joined may be seen a little longer. */
+/* The kernel may show a thread for a moment after it was joined. */
 static bool no_thread_is_left(void *context)
 {
     const struct world *world = context;
@@ -202,12 +210,13 @@ void world_end(struct world *world)
     assert_true(world->raw == NULL || world_await_that(world, no_thread_is_left, world));
     assert_int_equal(run_down(world->loop), 0);
     free(world->loop);
+    /* A world beside another world has not checked the servers. */
     if (world->raw != NULL) {
         servers_are_clean();
     }
 }
 
-/* ------------------------------------------------------ the view from outside */
+/* --------------------------------------------------------------- the raw view */
 
 void world_look_from(struct world *world, const char *hosts)
 {

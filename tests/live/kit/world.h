@@ -1,14 +1,14 @@
-/* The world of the tests of whole clients on real servers: a loop, processes on it and
- * their holds (hold.h), and the raw view from outside.
+/* The world of the tests of whole clients on real servers: a loop, processes on it, their
+ * holds (hold.h), and a raw view of the servers through a session of its own.
  *
- * Checked at its end, whatever a test is about:
+ * world_end checks the following in every test:
  *
- *   answers   as hold.h has it
- *   residue   no process has contenders or watches left, and no server watches, ephemeral
- *             znodes or anything below the world's path
- *   threads   none is left of the clients, nor anything on the loop
+ *   answers   see hold.h
+ *   residue   no process has contenders or watches left; no server has watches or
+ *             ephemeral znodes, and there is nothing below the world's path
+ *   threads   no thread of the clients is left, and nothing on the loop
  *
- * With UVZK_VERBOSE set in the environment what is told goes to stderr, log lines too. */
+ * If UVZK_VERBOSE is set in the environment, all callbacks and log lines go to stderr. */
 #ifndef UVZK_LIVE_KIT_WORLD_H
 #define UVZK_LIVE_KIT_WORLD_H
 
@@ -25,90 +25,107 @@
 #include "servers.h"
 
 #define WORLD_PATH "/locks/a"
-#define WORLD_TIMEOUT_MS PATIENCE_MS /* of hold.h's own waits */
+#define WORLD_TIMEOUT_MS PATIENCE_MS /* for the waits of hold.h */
 
 struct world {
-    uv_loop_t *loop;               /* apart: threads of a failed test may still use it */
-    zhandle_t *raw;                /* NULL beside another world */
-    uvzk_client_options_t options; /* of the next process: the test's to change */
+    /* Allocated separately, because threads of a failed test may still use it. */
+    uv_loop_t *loop;
+    zhandle_t *raw;                /* NULL in a world beside another world */
+    uvzk_client_options_t options; /* of the next process; the test may change them */
     struct proxy proxy;            /* if world_use_proxy was called */
     bool proxied;
     const char *path; /* of the processes' mutexes */
     struct process *processes;
-    struct hold *holds; /* that are not over */
-    int grants, ends;   /* of holds, so far */
-    int threads;        /* without a client */
+    struct hold *holds; /* holds and acquires that are not over */
+    int grants, ends;   /* grants and ends of holds, so far */
+    int threads;        /* threads of the program without any client */
 };
 
-/* The program's servers are made whole. path: NULL for the usual one; its text stays. */
+/* Makes the program's servers serve (servers_make_whole) and begins a world. path: NULL
+ * for WORLD_PATH; the text is borrowed. */
 void world_begin(struct world *world, const char *path);
-/* For a thread or a child while another world goes on: it sees no servers. */
+/* Begins a world for a thread or a child process, while another world goes on. It has no
+ * raw view and does not check the servers. */
 void world_begin_beside(struct world *world, const char *path);
+/* Closes all clients, checks that nothing is left, and frees the world. All holds must be
+ * over. */
 void world_end(struct world *world);
-/* The first half of the end, for clients that go on. */
+/* The checks of world_end that need no closed clients, for a test whose clients go on. */
 void world_assert_nothing_left(struct world *world);
 
-/* Begins with a process "a", which need not be connected yet; with "b" as well. */
+/* Begins a world with a process "a", which need not be connected when the function
+ * returns. */
 void world_begin_one(struct world *world, const char *path, struct process *a);
+/* The same with a second process, "b". */
 void world_begin_two(struct world *world, const char *path, struct process *a,
                      struct process *b);
-/* "a" has the mutex. */
+/* Begins a world with a process "a", which holds the mutex. */
 void world_begin_held(struct world *world, const char *path, struct process *a,
                       struct hold *held);
 
-/* In front of the server, for the processes that are begun from now on. */
+/* Puts a proxy in front of the server, for the processes that are begun from now on. */
 void world_use_proxy(struct world *world);
 
-/* Fails. */
+/* Fails the test. */
 void world_fail(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ------------------------------------------------------------------- time passes */
+/* -------------------------------------------------------------------------- time */
 
+/* The time in ms, as uvzk_now(). */
 uint64_t world_now(const struct world *world);
+/* Runs the loop for `ms`. */
 void world_run_for(struct world *world, uint64_t ms);
-/* Until the counter is above 0, or has reached a value; false: not within ms. */
+/* Runs the loop until the counter is 1 or more, or has reached `value`. Returns false if
+ * that takes longer than `ms`. */
 bool world_await(struct world *world, const int *counter, uint64_t ms);
 bool world_await_count(struct world *world, const int *counter, int value, uint64_t ms);
-/* Until the condition holds; false: PATIENCE_MS have passed. */
+/* Runs the loop until the condition holds. Returns false after PATIENCE_MS. */
 bool world_await_that(struct world *world, condition_fn condition, void *context);
-/* One turn of the loop. false: PATIENCE_MS have passed since then. */
+/* Runs one iteration of the loop. Returns false if PATIENCE_MS have passed since
+ * since_ms. */
 bool world_turn(struct world *world, uint64_t since_ms);
 
-/* ------------------------------------------------------------ the view from outside */
+/* --------------------------------------------------------------------- the raw view */
 
-/* In a new session, where the one before may not have outlived its server; at these
- * servers. */
+/* Opens a new session for the raw view, because the old one may have ended with its
+ * server. With world_look_from, at these servers. */
 void world_look_again(struct world *world);
 void world_look_from(struct world *world, const char *hosts);
 
-/* Znodes of a path of which some may stand. */
+/* Creates the znodes of a path that do not exist yet. */
 void world_make_path(struct world *world, const char *path);
-/* Another one's contender in this directory, by the end of its name ("lock-", "__WRIT__",
- * "lease-"), in the raw view's session: its path. */
+/* Creates a contender of a foreign client in this directory, in the raw view's session.
+ * end: the end of its name before the sequence number ("lock-", "__WRIT__", "lease-").
+ * Returns its path. */
 struct world_path {
     char text[HOLD_PATH_MAX];
 };
 struct world_path world_foreign_node(struct world *world, const char *directory,
                                      const char *end);
-/* The child in this place of the queue, the first one being 0: its path. */
+/* Returns the path of the child at this place in queue order, from 0. */
 struct world_path world_child(struct world *world, const char *directory, size_t place);
+/* Deletes a znode, which must exist. */
 void world_delete(struct world *world, const struct world_path *path);
-/* The data of a znode are these; become these. */
+/* Asserts that the data of a znode are these bytes. */
 void world_assert_data(struct world *world, const char *path, const void *bytes,
                        size_t length);
+/* Sets the data of a znode. */
 void world_set_data(struct world *world, const char *path, const void *bytes,
                     size_t length);
-/* How many there are below a path, which need not stand; -1 on an error. */
+/* The number of children of a path; 0 if it does not exist; -1 on an error. */
 long world_children(struct world *world, const char *path);
-/* Until there are so many; false: PATIENCE_MS have passed. */
+/* Runs the loop until the path has `count` children. Returns false after PATIENCE_MS. */
 bool world_await_children(struct world *world, const char *path, long count);
 
-/* --------------------------------------------------- for hold.c and process.c alone */
+/* ---------------------------------------------------- for hold.c and process.c only */
 
+/* Prints a line to stderr if UVZK_VERBOSE is set. */
 void world_note(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Always true: acquires of a live world have a queued_cb. */
 bool world_has_queued_cb(const struct world *world);
+/* Does nothing: the servers check nothing at a grant. */
 void world_granted(struct world *world, struct hold *hold);
 
 #endif

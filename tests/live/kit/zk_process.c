@@ -1,3 +1,6 @@
+/* One ZooKeeper server as a child process: its configuration file, its start, its end,
+ * and questions by four-letter words. server.c and ensemble.c call it. All functions
+ * block, and none needs a loop. */
 #include "zk_process.h"
 
 #include <arpa/inet.h>
@@ -16,21 +19,23 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Ports below the kernel's range for outgoing connections (zk_free_port). */
 #define PORT_FIRST 20000
 #define PORT_COUNT 12000
 
 #define POLL_MS 20
-/* A server that is about to serve may accept a question and never answer it. */
+/* A server that is about to serve may accept a connection and never answer. */
 #define MODE_ANSWER_MS 300
 #define LOG_LINES 40
 
 #define FACTORY "-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."
 
-/* Another server's jars can be named instead, as java's -cp has it. */
+/* This environment variable names the jars of another server, as a class path for java
+ * -cp. */
 #define JARS "UVZK_ZOOKEEPER_JARS"
 
-/* Debian's zookeeper.jar names what else it needs, but for a logger and for the
- * one part of Netty that its own factory uses. */
+/* The manifest of Debian's zookeeper.jar names the jars that it needs, except a logger
+ * and the part of Netty that ZooKeeper's connection factory uses. */
 #define CLASS_PATH                                                    \
     "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:" \
     "/usr/share/java/netty-codec.jar"
@@ -109,15 +114,17 @@ void zk_print_log(const char *log, const char *whose)
 
 /* ----------------------------------------------------------------- process */
 
-/* In the child: the server outlives neither its parent nor keeps its files. */
+/* In the child: the kernel kills the server when its parent ends. The server keeps none
+ * of the parent's files and blocks no signals. */
 static void detach_child(const char *log, pid_t parent)
 {
     sigset_t none;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* The parent ended before prctl() was in effect. */
     if (getppid() != parent) {
         _exit(1);
     }
-    setsid(); /* an interrupt from the terminal is not for the server */
+    setsid(); /* the terminal's SIGINT must not reach the server */
     int input = open("/dev/null", O_RDONLY);
     int output = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (input < 0 || output < 0) {
@@ -201,6 +208,7 @@ void zk_process_signal(const struct zk_process *process, int signal)
 
 /* ------------------------------------------------------- four letter words */
 
+/* patience_ms limits each send and each receive. */
 static int connect_to(const struct zk_process *process, long patience_ms)
 {
     struct sockaddr_in address = address_of(process->host, process->port);

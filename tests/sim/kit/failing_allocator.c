@@ -6,12 +6,14 @@
 #include "uvzk.h"
 
 static struct {
+    /* All since failing_allocator_arm, except `live`. */
     uint64_t asked;
     uint64_t fail_first, fail_count;
     uint64_t failed, failing_since_ms;
     int64_t live;
 } allocator;
 
+/* Counts the call. Returns whether this allocation must fail. */
 static bool fails(void)
 {
     uint64_t number = ++allocator.asked;
@@ -42,6 +44,7 @@ static void *failing_allocator_calloc(size_t count, size_t size)
 
 static void *failing_allocator_realloc(void *memory, size_t size)
 {
+    /* An allocation of a new block, which counts in `live`. */
     if (memory == NULL) {
         return failing_allocator_malloc(size);
     }

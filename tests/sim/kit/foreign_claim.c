@@ -1,20 +1,25 @@
-/* What a thread asks for. A semaphore's leases are taken one after the other, as Curator
- * does: the ticket is first, the lease is made and the leases are listed until there are
- * no more than allowed; then the ticket goes. Whether the ticket still stands by then,
- * or its session, nobody asks. */
+/* Acquires and releases one lock for one thread of a foreign client. The tests call it.
+ * It uses foreign_contender.c for each znode.
+ *
+ * A mutex, a read lock and a write lock need one znode each. The leases of a semaphore
+ * are acquired one after the other, as Curator does it. For each lease, the claim first
+ * acquires the ticket (a mutex in `locks`), then creates the lease and lists the leases
+ * until there are no more than the limit, then deletes the ticket. As in Curator, nothing
+ * checks whether the ticket or its session still exists when the lease is granted. */
 #include "foreign_client.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define RESTARTS 3U
-#define DIGITS 10U /* of a number */
+#define DIGITS 10U /* of a sequence number */
 
 static struct sim *sim_of(const struct foreign_claim *claim)
 {
     return claim->foreign_client->sim;
 }
 
+/* Ends the acquire and reports its status. status 0: the claim is now a hold. */
 static void over(struct foreign_claim *claim, int status)
 {
     claim->busy = false;
@@ -29,6 +34,7 @@ static void over(struct foreign_claim *claim, int status)
     }
 }
 
+/* Deletes the leases that the claim has. */
 static void give_back(struct foreign_claim *claim)
 {
     for (uint32_t i = 0; i < claim->got; i++) {
@@ -37,6 +43,8 @@ static void give_back(struct foreign_claim *claim)
     claim->got = 0;
 }
 
+/* Creates the znode for which the claim waits: the ticket of a semaphore, or the only
+ * znode of any other lock. */
 static void ask_for_ticket(struct foreign_claim *claim)
 {
     static const struct foreign_rule *const rules[] = {
@@ -57,8 +65,12 @@ static void on_lease(struct foreign_contender *lease, int status)
 {
     struct foreign_claim *claim = lease->data;
 
+    /* The ticket is needed only while a lease is created, whatever became of the
+     * lease. */
     foreign_contender_end(&claim->ticket);
     claim->got += status == 0;
+    /* The lease was missing in the listing, for example because its session has expired.
+     * The claim tries again with a new ticket, up to RESTARTS times. */
     if (status == UVZK_ENONODE && ++claim->starts <= RESTARTS) {
         ask_for_ticket(claim);
     } else if (status != 0) {
@@ -135,6 +147,7 @@ static void on_reader(struct foreign_contender *reader, int status)
     claim->busy = false;
     if (status == 0) {
         foreign_contender_end(&claim->ticket);
+        /* The reader's znode takes the place of the writer's. */
         claim->ticket = *reader;
         uvzk__list_init(&claim->ticket.link);
         claim->lock = FOREIGN_READ;
@@ -158,8 +171,10 @@ void foreign_claim_downgrade(struct foreign_claim *claim)
                             claim->path, UINT64_MAX);
 }
 
-/* ------------------------------------------------------------------ what it holds */
+/* ------------------------------------------------------------- what a claim holds */
 
+/* The znodes of a hold, counted from 0; NULL after the last one. A semaphore holds by its
+ * leases, every other lock by its only znode. */
 static const struct foreign_contender *znode_of(const struct foreign_claim *claim,
                                                 uint32_t number)
 {

@@ -1,3 +1,10 @@
+/* One client of another library: its sessions, connection states, requests, watches and
+ * background deletes. foreign_contender.c sends its requests through this file and has
+ * its znodes deleted here.
+ *
+ * The one idea: everything happens inside the callbacks of the port. foreign_client_call
+ * only puts a request into a list and wakes the port. on_turn sends what is due, or
+ * reports UVZK_ECONNLOSS for a request that found no connection in time. */
 #include "foreign_client.h"
 
 #include <stdio.h>
@@ -9,7 +16,8 @@
 #define RETRY_MS 100U
 #define RETRIES 3U
 
-/* A watch, of all that wait in one directory. */
+/* A watch on one path. When it fires, all contenders in `directory` that wait are
+ * woken. */
 struct sight {
     struct uvzk__watch watch;
     struct uvzk__link link;
@@ -18,12 +26,13 @@ struct sight {
     char directory[FOREIGN_PATH_MAX];
 };
 
+/* A request that is repeated in the background until a znode is deleted. */
 struct chore {
     struct call call;
     struct uvzk__link link;
     char directory[FOREIGN_PATH_MAX];
     char prefix[FOREIGN_NAME_MAX];
-    char path[FOREIGN_PATH_MAX]; /* "": to be searched for */
+    char path[FOREIGN_PATH_MAX]; /* "": not known until a listing has shown it */
 };
 
 #define FOR_EACH(at, following, head)                                               \
@@ -52,12 +61,14 @@ static struct sight *sight_at(struct uvzk__link *link)
 
 /* --------------------------------------------------------------------- watches */
 
+/* Frees a watch that the port has dropped, or that it has never armed. */
 static void forget(struct sight *sight)
 {
     uvzk__list_remove(&sight->link);
     free(sight);
 }
 
+/* Wakes the contenders in this directory. NULL: in all directories. */
 static void wake_standings(struct foreign_client *foreign_client, const char *directory)
 {
     FOR_EACH(at, following, &foreign_client->contenders)
@@ -75,6 +86,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     struct foreign_client *foreign_client = sight->foreign_client;
 
     (void)event;
+    /* forget() frees the watch, so the directory is copied first. */
     memcpy(directory, sight->directory, sizeof(directory));
     forget(sight);
     wake_standings(foreign_client, directory);
@@ -92,7 +104,8 @@ static struct sight *find_sight(const struct foreign_client *foreign_client,
     return NULL;
 }
 
-/* For a request on this path; NULL: there is one already. */
+/* A watch for a request on this path. NULL: this client has a watch on the path already,
+ * and a port allows one watch per path. */
 static struct uvzk__watch *watch_new(struct foreign_client *foreign_client,
                                      const char *path, const char *directory)
 {
@@ -115,7 +128,7 @@ bool foreign_client_watches(const struct foreign_client *foreign_client, const c
     return sight != NULL && sight->watch.armed != NULL;
 }
 
-/* Unless the request has armed it. */
+/* Frees the watch of a request that has been answered without arming it. */
 static void forget_failed(struct foreign_client *foreign_client, const char *path)
 {
     struct sight *sight = find_sight(foreign_client, path);
@@ -124,7 +137,7 @@ static void forget_failed(struct foreign_client *foreign_client, const char *pat
         char directory[FOREIGN_PATH_MAX];
         memcpy(directory, sight->directory, sizeof(directory));
         forget(sight);
-        wake_standings(foreign_client, directory); /* others may have relied on it */
+        wake_standings(foreign_client, directory); /* others may rely on it */
     }
 }
 
@@ -144,6 +157,7 @@ void foreign_client_unwatch_all(struct foreign_client *foreign_client,
 
 /* -------------------------------------------------------------------- requests */
 
+/* After UVZK_ECONNLOSS and UV_ENOMEM the request may have been executed. */
 bool foreign_client_may_retry(int status)
 {
     return status == UVZK_ECONNLOSS || status == UVZK_ENOTSENT ||
@@ -173,6 +187,8 @@ void foreign_client_call(struct foreign_client *foreign_client, struct call *cal
     foreign_client->port->wake(foreign_client->port);
 }
 
+/* Sends the request if it is due and there is a connection. If there has been none since
+ * the request was due, for half a session timeout, reports UVZK_ECONNLOSS. */
 static void send_call(struct foreign_client *foreign_client, struct call *call)
 {
     static const struct uvzk__reply no_connection = {.status = UVZK_ECONNLOSS};
@@ -193,7 +209,7 @@ static void send_call(struct foreign_client *foreign_client, struct call *call)
     }
 }
 
-/* --------------------------------------------------------- in the background */
+/* -------------------------------------------------------- background deletes */
 
 static void chore_over(struct chore *chore)
 {
@@ -207,10 +223,13 @@ static void chore_answered(struct call *call, const struct uvzk__reply *reply)
 {
     struct chore *chore = UVZK__CONTAINER_OF(call, struct chore, call);
 
+    /* A background delete has no limit of retries: the libraries repeat it until the
+     * znode is deleted. */
     if (foreign_client_may_retry(reply->status)) {
         chore_step(chore, call->foreign_client->retry_ms);
         return;
     }
+    /* The reply to a listing: delete the znode whose name has the prefix. */
     for (size_t i = 0;
          reply->status == 0 && chore->path[0] == '\0' && i < reply->name_count; i++) {
         if (strncmp(reply->names[i], chore->prefix, strlen(chore->prefix)) == 0) {
@@ -223,6 +242,7 @@ static void chore_answered(struct call *call, const struct uvzk__reply *reply)
     chore_over(chore);
 }
 
+/* Lists the directory if the path is not known yet, otherwise deletes the znode. */
 static void chore_step(struct chore *chore, uint64_t after_ms)
 {
     struct uvzk__rpc *rpc = &chore->call.rpc;
@@ -261,7 +281,7 @@ void foreign_client_search_and_delete(struct foreign_client *foreign_client,
     chore_step(chore, 0);
 }
 
-/* --------------------------------------------------------------------- its time */
+/* --------------------------------------------------------------- alarm and turn */
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -275,6 +295,7 @@ static void set_alarm(struct foreign_client *foreign_client)
     FOR_EACH(at, following, &foreign_client->calls)
     {
         const struct call *call = call_at(at);
+        /* A call that is due and still in the list waits for a connection. */
         bool due = call->due_ms <= sim_now(foreign_client->sim);
         at_ms = earlier(at_ms, due ? call->give_up_ms : call->due_ms);
     }
@@ -296,6 +317,7 @@ static void on_turn(struct uvzk__port_user *user)
         return;
     }
     if (foreign_client->lost_ms <= sim_now(foreign_client->sim)) {
+        /* LOST. The port reports EXPIRED, and on_session opens a new session. */
         foreign_client->lost_ms = UINT64_MAX;
         foreign_client->port->abandon(foreign_client->port);
     }
@@ -305,6 +327,8 @@ static void on_turn(struct uvzk__port_user *user)
             foreign_contender_timed_out(standing_at(at));
         }
     }
+    /* Each call goes back into the list before it is tried, because send_call removes it
+     * from there. Calls that the callbacks add wait for the next turn. */
     uvzk__list_move(&foreign_client->calls, &calls);
     while (!uvzk__list_empty(&calls)) {
         struct call *call = call_at(uvzk__list_take(&calls));
@@ -314,8 +338,9 @@ static void on_turn(struct uvzk__port_user *user)
     set_alarm(foreign_client);
 }
 
-/* -------------------------------------------------------------- its connection */
+/* ------------------------------------------------------------------ connection */
 
+/* From SUSPENDED on, the library promises nothing about its holds. */
 static void suspend_holds(struct foreign_client *foreign_client)
 {
     FOR_EACH(at, following, &foreign_client->holds)
@@ -324,12 +349,13 @@ static void suspend_holds(struct foreign_client *foreign_client)
     }
 }
 
+/* The session has ended. Opens the next one. */
 static void session_over(struct foreign_client *foreign_client)
 {
     foreign_client->lost_ms = UINT64_MAX;
     FOR_EACH(at, following, &foreign_client->watches)
     {
-        forget(sight_at(at)); /* the port has dropped them all */
+        forget(sight_at(at)); /* the port has dropped all of them */
     }
     FOR_EACH(at, following, &foreign_client->contenders)
     {
@@ -353,6 +379,8 @@ static void on_session(struct uvzk__port_user *user,
         foreign_client->lost_ms = UINT64_MAX;
     } else {
         suspend_holds(foreign_client);
+        /* A contender that waits lists again after every disconnection, whatever its
+         * library. */
         wake_standings(foreign_client, NULL);
     }
     if (event->kind == UVZK__SESSION_SUSPENDED) {

@@ -1,19 +1,21 @@
-/* One znode in one directory.
+/* One znode of a foreign client in one directory, from its create until it may hold.
+ * foreign_claim.c begins and ends it; foreign_client.c sends its requests and wakes it.
  *
  *                  .---- reply lost: search by name <-----.
  *                  v                                      |
- *   create ---> its path known ---> list ---> may hold: STANDING, told
+ *   create ---> path is known ---> list ---> may hold: STANDING, reported
  *     ^  \                          ^   \
  *     |   `-> NONODE: parents       |    `-> watch the obstacle, wait
  *     |                             |               |
  *     `---- own name not listed ----+---------------'
  *
- *   Curator       repeats each request by itself; a znode of an earlier session that
- *                 the search finds is deleted, one that stands already is not looked at
- *   kazoo         begins again with the search whatever was lost, and wakes at every
- *                 change of the connection
- *   go-zookeeper  repeats nothing but the create, and leaves its znode behind when it
- *                 fails */
+ * The libraries differ:
+ *
+ *   Curator       repeats each request. If the search finds a znode of an earlier
+ *                 session, deletes it. Does not check the session of a znode whose
+ *                 create was answered.
+ *   kazoo         goes back to the search whichever request was lost.
+ *   go-zookeeper  repeats only the create, and leaves its znode behind when it fails. */
 #include "foreign_client.h"
 
 #include <stdio.h>
@@ -25,9 +27,10 @@
 static const uvzk_acl_t anyone = {UVZK_PERM_ALL, "world", "anyone"};
 static const struct uvzk__acl open_acl = {&anyone, 1};
 
-/* --------------------------------------------------------------- who may hold */
+/* ---------------------------------------------------------------------- order */
 
-/* Where names come without the token the whole name is the key. */
+/* The part of the name after the last occurrence of the prefix; the whole name if it does
+ * not occur. */
 static const char *key_of(const char *name, const char *name_prefix)
 {
     const char *key = name;
@@ -39,6 +42,8 @@ static const char *key_of(const char *name, const char *name_prefix)
     return key;
 }
 
+/* The key by which names are sorted, as the libraries do it: the sequence number, for
+ * names of contenders and of readers and writers. */
 static const char *sorted_by(const char *name)
 {
     const char *key = key_of(name, "lock-");
@@ -58,7 +63,7 @@ static bool mutex_may_hold(const struct foreign_contender *contender,
     return mine == 0;
 }
 
-/* Readers wait for the first writer of all, whoever is between. */
+/* A reader waits for the first writer before it. Readers in between do not matter. */
 static bool read_may_hold(const struct foreign_contender *contender,
                           const char *const *names, size_t count, size_t mine,
                           const char **obstacle)
@@ -123,13 +128,14 @@ static void ask(struct foreign_contender *contender, enum foreign_step step,
     foreign_client_call(contender->foreign_client, &contender->call, after_ms);
 }
 
-/* The next one, which has not been tried yet. */
+/* Goes on with the next step, with a new count of repetitions. */
 static void go_on(struct foreign_contender *contender, enum foreign_step step)
 {
     contender->tries = 0;
     ask(contender, step, 0);
 }
 
+/* Ends the contender's work and reports the result. */
 static void at_rest(struct foreign_contender *contender, enum foreign_step step,
                     int status)
 {
@@ -145,8 +151,9 @@ void foreign_contender_end(struct foreign_contender *contender)
     foreign_client_delete(contender->foreign_client, contender->path);
 }
 
-/* Whether the znode stands is not known where its create was lost. Whoever calls
- * go-zookeeper gives up by deleting what it left. */
+/* If the reply to the create was lost, it is not known whether the znode exists, so it is
+ * searched for. go-zookeeper leaves the znode behind, except at a timeout: there the
+ * caller of the library deletes it. */
 static void fail(struct foreign_contender *contender, int status)
 {
     struct foreign_client *foreign_client = contender->foreign_client;
@@ -164,6 +171,7 @@ static void fail(struct foreign_contender *contender, int status)
     at_rest(contender, NOT_STARTED, status);
 }
 
+/* A new UUID, in the form in which the library writes it: Curator's has hyphens. */
 static void name_it(struct foreign_contender *contender)
 {
     struct foreign_client *foreign_client = contender->foreign_client;
@@ -205,8 +213,10 @@ void foreign_contender_begin(struct foreign_contender *contender,
     begin_anew(contender);
 }
 
-/* The own znode is not there: it was of a session that has ended, or somebody has
- * deleted it. A lease is asked for anew with its ticket. */
+/* The contender's own znode is not in the listing: its session has ended, or another
+ * client has deleted it. The contender creates a new znode, up to RESTARTS times.
+ * go-zookeeper fails instead. So does a lease, because it needs a new ticket first;
+ * foreign_claim.c acquires that. */
 static void missing(struct foreign_contender *contender)
 {
     if (contender->foreign_client->library == GO_ZOOKEEPER ||
@@ -218,8 +228,10 @@ static void missing(struct foreign_contender *contender)
     begin_anew(contender);
 }
 
-/* --------------------------------------------------------------------- answers */
+/* --------------------------------------------------------------------- replies */
 
+/* The outcome of the request is not known, or it was not executed. After a create the
+ * contender searches for its znode before it creates another one. */
 static void lost(struct foreign_contender *contender, int status)
 {
     struct foreign_client *foreign_client = contender->foreign_client;
@@ -236,7 +248,9 @@ static void lost(struct foreign_contender *contender, int status)
     ask(contender, contender->step, foreign_client->retry_ms);
 }
 
-/* The first of the missing ones above, then all down to the directory. */
+/* Creates the ancestors of the directory and the directory itself, one after the other
+ * from the top. Those that exist are skipped by their reply. Then repeats the contender's
+ * create. */
 static void make_next_parent(struct foreign_contender *contender)
 {
     size_t length = strlen(contender->parent);
@@ -256,6 +270,7 @@ static void make_next_parent(struct foreign_contender *contender)
 
 static void made_parent(struct foreign_contender *contender, int status)
 {
+    /* A server before 3.5.1 has no containers. */
     if (status == UVZK_EUNIMPLEMENTED) {
         contender->call.rpc.mode = UVZK__PERSISTENT;
         foreign_client_call(contender->foreign_client, &contender->call, 0);
@@ -293,6 +308,8 @@ static const char *with_prefix(const struct foreign_contender *contender,
 static void searched(struct foreign_contender *contender, const struct uvzk__reply *reply)
 {
     struct foreign_client *foreign_client = contender->foreign_client;
+    /* A znode of an earlier session is deleted when that session expires, so Curator does
+     * not use it. */
     bool old = foreign_client->library == CURATOR && contender->path[0] == '\0' &&
                contender->session_id != foreign_client->session_id;
     const char *name = reply->status == 0
@@ -316,7 +333,7 @@ static void searched(struct foreign_contender *contender, const struct uvzk__rep
     go_on(contender, CREATING);
 }
 
-/* In the order of the keys; equal ones as the server has them. */
+/* Insertion sort by the keys. Names with equal keys stay in the server's order. */
 static void sort(const char **sorted, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -329,7 +346,8 @@ static void sort(const char **sorted, const char *const *names, size_t count)
     }
 }
 
-/* It waits only while the watch stands: what has fired meanwhile is looked at. */
+/* Waits only if the watch is armed. If it has fired meanwhile, the contender lists
+ * again. */
 static void wait_or_look(struct foreign_contender *contender, const char *watched)
 {
     if (foreign_client_watches(contender->foreign_client, watched)) {
@@ -355,7 +373,7 @@ static void listed(struct foreign_contender *contender, const struct uvzk__reply
         mine++;
     }
     if (contender->number[0] != '\0') {
-        at_rest(contender, STANDING, 0); /* whatever is listed */
+        at_rest(contender, STANDING, 0); /* a downgrade does not wait */
     } else if (mine == count) {
         missing(contender);
     } else if (contender->rule->may_hold(contender, sorted, count, mine, &obstacle)) {

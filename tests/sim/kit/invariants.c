@@ -1,3 +1,10 @@
+/* Checks the structures of a client between two events: each list's links, and each
+ * counter against a new count. The world of the simulated tests calls it after every
+ * event or millisecond.
+ *
+ * The one idea: every structure counts its members as they come and go, and this file
+ * counts them again by walking the lists. The functions return the first violation as
+ * text, or NULL. */
 #include "invariants.h"
 
 #include <stdbool.h>
@@ -10,10 +17,13 @@
 #include "proof/prover.h"
 #include "value/node_cache.h"
 
-/* More are looked at in every 64th moment only: looking takes as long as there are many. */
+/* A client with more contenders than MANY is checked only at every 64th moment, because a
+ * check takes time in proportion to their number. */
 #define MANY 32U
 #define SELDOM 64U
 
+/* Counted over the contenders of one directory, then added up over a session. `asked`:
+ * those that wait for a proof. `watches`: paths that are watched or being watched. */
 struct counts {
     uint32_t contenders, positions, early_grants, writers, proved, asked, watches;
 };
@@ -29,8 +39,9 @@ static struct uvzk__contender *in_queue(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* ------------------------------------------------------------------ a directory */
+/* -------------------------------------------------------------------- directory */
 
+/* state: that of the list which contains the contender. */
 static const char *contender_broken(const struct uvzk__contender *contender,
                                     enum uvzk__contender_state state)
 {
@@ -116,6 +127,8 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
         (uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL)) {
         return "a predecessor's watch and its memory are not of one mind";
     }
+    /* A stale view wants a listing anyway, so the stamps decide only if it is not
+     * stale. */
     if (!uvzk__is_stale(freshness) &&
         (freshness->state == UVZK__LISTING_WANTED) != uvzk__has_newer_create(freshness)) {
         return "a listing's state is not what its stamps say";
@@ -129,7 +142,7 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     return NULL;
 }
 
-/* --------------------------------------------------------------------- a claim */
+/* ----------------------------------------------------------------------- claim */
 
 static const char *claim_broken(const struct uvzk__claim *claim)
 {
@@ -182,7 +195,7 @@ static const char *lock_broken(const struct uvzk__lock *lock)
     return broken;
 }
 
-/* -------------------------------------------------------------------- a client */
+/* ---------------------------------------------------------------------- client */
 
 static uint32_t length(struct uvzk__link *head)
 {
@@ -195,7 +208,9 @@ static uint32_t length(struct uvzk__link *head)
     return count;
 }
 
-/* Those of lookouts are not seen from here. */
+/* seen: the watches that were counted in the directories. The node watches of
+ * driver-defined directories are not counted here, so with such directories there may be
+ * more. */
 static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
                                   bool any_driver_defined)
 {
@@ -253,6 +268,8 @@ const char *invariants_broken(const uvzk_client_t *client)
     const struct uvzk__session *known = client->impl;
     const char *broken = NULL;
 
+    /* client->impl is one of the sessions; it knows all of them. NULL: the client is
+     * closed. */
     for (uint32_t i = 0; known != NULL && broken == NULL && i < known->client->count;
          i++) {
         broken = session_broken(known->client->sessions[i]);

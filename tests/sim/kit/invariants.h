@@ -1,16 +1,18 @@
-/* What must hold of all that a client keeps, between any two events: the invariants
- * that the machines check of themselves at each move (invariant_holds(), in their
- * files), once more and over whole structures: each list's members, each count counted
- * again. */
+/* The invariants of all structures of a client, which must hold between any two events.
+ * The state machines check their own invariants at each transition (invariant_holds() in
+ * their files). This file checks across structures: each list's members, and each counter
+ * against a new count. */
 #ifndef UVZK_SIM_KIT_INVARIANTS_H
 #define UVZK_SIM_KIT_INVARIANTS_H
 
 #include "uvzk.h"
 
-/* What does not hold; NULL if all does, or if the client is closed. */
+/* Returns the first violation as text; NULL if there is none, or if the client is
+ * closed. */
 const char *invariants_broken(const uvzk_client_t *);
 
-/* The same, but of a client with many contenders seldom: now and then, as `moment` says. */
+/* Like invariants_broken, but checks a client with many contenders only at some moments.
+ * moment: a number that grows, such as the virtual time in ms. */
 const char *invariants_sampled(const uvzk_client_t *, uint64_t moment);
 
 #endif

@@ -1,3 +1,9 @@
+/* A process of a simulated world: a client over the simulator's port and its locks. The
+ * tests, world.c and value_process.c call it.
+ *
+ * The one idea: a process is a plain record. Each state that the client reports is
+ * appended to it with the virtual time, and each fault is one call, so that a test can
+ * put faults into a table of functions. */
 #include "process.h"
 
 #include "directory/queue.h"
@@ -12,6 +18,8 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     struct process *process = client->data;
 
     world_note(process->world, "%s is told state %d", process->name, (int)state);
+    /* After LOST the client knows that its holds have ended, so they are checked
+     * again. */
     process->killed = process->killed && state != UVZK_STATE_LOST;
     assert_true(process->state_count < PROCESS_STATES);
     process->state_ms[process->state_count] = world_now(process->world);
@@ -35,6 +43,7 @@ void process_make(struct process *process, struct world *world, const char *name
     uvzk_client_options_t usual;
 
     process_options(&usual);
+    /* `usual` lives as long as this function; the client copies the options. */
     if (options == NULL) {
         options = &usual;
     }
@@ -69,6 +78,7 @@ void process_begin(struct process *process, struct world *world, const char *nam
     process_start(process);
 }
 
+/* Frees the lock at once instead of closing it, because it has never been used. */
 int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
 {
     process->persistent = driver->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
@@ -109,6 +119,7 @@ static void on_closed(uvzk_client_t *client)
     struct process *process = client->data;
 
     process->closed++;
+    /* The port has freed itself. */
     process->port = NULL;
 }
 

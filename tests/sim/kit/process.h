@@ -1,5 +1,5 @@
-/* A process of a simulated world: a client with its port, and a mutex. What its client is
- * told is written down. */
+/* A process of a simulated world: a client with its port, and a mutex. The states that
+ * the client reports are recorded. */
 #ifndef UVZK_SIM_KIT_PROCESS_H
 #define UVZK_SIM_KIT_PROCESS_H
 
@@ -18,73 +18,87 @@ struct world;
 
 struct process {
     struct world *world;
-    struct process *next;    /* of all of the world's */
-    const char *name;        /* as the trace has it; borrowed */
-    struct uvzk__port *port; /* of its first session; NULL once closed */
-    struct uvzk__port
-        *ports[UVZK__SESSIONS_MAX]; /* of each, as long as it is not closing */
+    struct process *next;    /* in world->processes */
+    const char *name;        /* as in the trace; borrowed */
+    struct uvzk__port *port; /* of the first session; NULL after the close */
+    /* Of each session. Not valid after the close has begun. */
+    struct uvzk__port *ports[UVZK__SESSIONS_MAX];
     uint32_t sessions;
     uvzk_client_t client;
-    uvzk_mutex_t mutex;   /* of WORLD_PATH */
-    uvzk_rwlock_t rwlock; /* this one and the next if it makes them, as below */
+    uvzk_mutex_t mutex;   /* at WORLD_PATH */
+    uvzk_rwlock_t rwlock; /* made by the functions below, if the test needs it */
     uvzk_semaphore_t semaphore;
+    /* Reported by the client, in order, with the virtual time of each. */
     uvzk_client_state_t states[PROCESS_STATES];
     uint64_t state_ms[PROCESS_STATES];
     size_t state_count;
     bool closing;
-    bool persistent;          /* drivers of its locks make znodes that outlive it */
-    int closed, mutex_closed; /* callbacks */
-    /* Its session was ended before its time, and its holds protect nothing until it is
-     * told that it has lost the session: */
+    bool persistent;          /* lock drivers create znodes that outlive the process */
+    int closed, mutex_closed; /* callbacks that have come */
+    /* An operator or another client has ended the session. Until the client reports LOST,
+     * its holds are not checked, because they do not protect anything. */
     bool killed;
 };
 
-/* For a few quick retries. */
+/* Options of a client that retries 3 times, 50 ms apart, and records its states. */
 void process_options(uvzk_client_options_t *options);
-/* Makes a client of options->sessions, and a mutex, and does not start it. options:
- * NULL for those above. */
+/* Creates the client and its mutex, without starting the client. The number of its ports
+ * is options->sessions. options: NULL for those of process_options. */
 void process_make(struct process *process, struct world *world, const char *name,
                   const uvzk_client_options_t *options);
+/* Starts the client. */
 void process_start(struct process *process);
-/* Both. */
+/* Calls process_make and process_start. */
 void process_begin(struct process *process, struct world *world, const char *name,
                    const uvzk_client_options_t *options);
-/* Its mutex, yet unused, becomes a lock with this driver, of the same path. What
- * uvzk_driver_lock_init says. */
+/* Replaces the mutex, which must not have been used, by a lock with this driver at the
+ * same path. Returns what uvzk_driver_lock_init returns. */
 int process_drive(struct process *process, const uvzk_lock_driver_t *driver);
-/* Its mutex, yet unused, becomes one with a cohort, of the same path. */
+/* Replaces the mutex, which must not have been used, by one with a cohort at the same
+ * path. */
 void process_make_cohort(struct process *process, uint32_t handovers, uint32_t ms);
-/* Its other locks, of a path each; so many leases. */
+/* Make the other locks of the process, each at its own path. leases: the maximum of the
+ * semaphore. */
 void process_make_rwlock(struct process *process, const char *path);
 void process_make_semaphore(struct process *process, const char *path, uint32_t leases);
+/* Begin to close the client, or the mutex. `closed` and `mutex_closed` count the
+ * callbacks. */
 void process_close(struct process *process);
 void process_close_mutex(struct process *process);
 
+/* Whether the client's state is CONNECTED or RECONNECTED. */
 bool process_connected(const struct process *process);
+/* Runs the simulation until the client is connected, for `ms` at most. Returns whether it
+ * is. */
 bool process_await_connected(struct process *process, uint64_t ms);
-/* Waits for such a line about it at or after `from`, which must come within ms. */
+/* Runs the simulation until the trace has a line at or after `from` that is about this
+ * process and begins with `text`. Fails the test if there is none within `ms`. */
 void process_await_line(struct process *process, size_t from, const char *text,
                         uint64_t ms);
-/* Whether it was told of this state, since the states counted `from`. */
+/* Whether the client has reported this state, beginning with states[from]. */
 bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state);
-/* What its client has cost so far; contenders and watches that it has left. */
+/* The statistics of the client. */
 uvzk_client_stats_t process_stats(const struct process *process);
-/* Counted from the first call on. */
+/* The metrics of the client, which are counted from the first call of this function
+ * on. */
 uvzk_client_metrics_t process_metrics(struct process *process);
+/* The contenders and the watches that the client has now. */
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);
-/* Of these the ones that are kept for watermarks: for a while after the last one has
- * gone. */
+/* How many of these watches are kept for watermarks. A watermark is kept for some time
+ * after the last contender of its directory has ended. */
 uint64_t process_watermarks(const struct process *process);
 
-/* It takes its mutex and gives it back: nothing is in its way. */
+/* Acquires the mutex and releases it. No other contender may be in the way. */
 void process_take_turn(struct process *process);
 
-/* What may befall it. An operator ends its session; and, each to be put into a table of
- * troubles: nothing, or one loss on its connection (sim.h); or it is cut off for the
- * world's outage_ms, at once or in silence, with all the others, or with a follower. */
+/* Ends the first session of the process, as an operator does. */
 void process_expire(struct process *process);
+/* Faults, each for a table of faults. The first one does nothing. The next three affect
+ * one request (sim.h). The others cut the process off for the world's outage_ms: at once
+ * or silently, by a restart of all servers, or by cutting its follower off from the
+ * leader. */
 void process_no_fault(struct process *process);
 void process_lose_request(struct process *process);
 void process_lose_reply(struct process *process);

@@ -15,6 +15,8 @@ uint64_t request_rate_now(struct request_rate *request_rate)
 {
     uint64_t sent = sim_submitted(request_rate->port) - request_rate->before;
 
+    /* The second is over. Its requests are returned this time, and the next call counts
+     * anew. */
     if (sim_now(request_rate->sim) >= request_rate->from_ms + SECOND_MS) {
         request_rate->from_ms = sim_now(request_rate->sim);
         request_rate->before += sent;

@@ -1,5 +1,5 @@
-/* Whether a client repeats what is refused without a pause: how many requests it has
- * submitted in each second since request_rate_begin, the last one not over yet. */
+/* Detects a client that repeats refused requests without a pause: counts how many
+ * requests a port submits in each second since request_rate_begin. */
 #ifndef UVZK_SIM_REQUEST_RATE_H
 #define UVZK_SIM_REQUEST_RATE_H
 
@@ -8,14 +8,14 @@
 struct request_rate {
     struct sim *sim;
     struct uvzk__port *port;
-    uint64_t from_ms, before; /* of the present second, requests before it */
+    uint64_t from_ms, before; /* when the current second began; requests before it */
 };
 
-/* The port is not closed as long as it is looked at. */
+/* Begins the first second. The port must not be closed while its requests are counted. */
 void request_rate_begin(struct request_rate *request_rate, struct sim *sim,
                         struct uvzk__port *port);
-/* Requests in the present second; a moment later the next one may have begun. To be
- * called often. */
+/* Returns the requests of the current second so far. Must be called often: a second ends
+ * at the first call that is 1000 ms or more after its beginning. */
 uint64_t request_rate_now(struct request_rate *request_rate);
 
 #endif

@@ -1,3 +1,5 @@
+/* Probes (tests/kit/probe.h) over the simulator's port, and cmocka fixtures with one or
+ * two of them. */
 #include "probe.h"
 
 #include <stdio.h>
@@ -21,6 +23,8 @@ struct sim *sim_exact(void)
     return sim_new(1, &options);
 }
 
+/* Runs the simulation until the condition holds, for one virtual hour at most. Prints the
+ * trace if it never holds. */
 static bool run_until(void *place, bool (*condition)(void *), void *context)
 {
     struct sim *sim = place;
@@ -56,6 +60,7 @@ struct probe *probe_connected(struct sim *sim, const char *name)
 
 /* ------------------------------------------------------------------ fixtures */
 
+/* The state of a test is probe "a"; its data is probe "b" or NULL. */
 static int begin(void **state, struct sim *sim, size_t count)
 {
     struct probe *a = probe_connected(sim, "a");

@@ -46,6 +46,7 @@ void ticker_begin(struct ticker *ticker, struct sim *sim, uint64_t period_ms)
 bool ticker_step(struct ticker *ticker)
 {
     ticker->ticked = false;
+    /* There always is an event, because the ticker's own alarm is set. */
     (void)sim_step(ticker->sim);
     return !ticker->ticked;
 }

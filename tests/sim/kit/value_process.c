@@ -1,3 +1,8 @@
+/* A simulated process with a client and a shared value. Tests of src/value call it.
+ *
+ * The one idea: the callbacks check themselves. on_value and on_set compare each callback
+ * with those before it, and fail the test at the first one that is out of order. So every
+ * test checks the order, whatever it is about. */
 #include "value_process.h"
 
 #include <inttypes.h>
@@ -46,12 +51,14 @@ static void on_value(uvzk_shared_value_t *value, int status)
     if (value_process->value_closed > 0 || value_process->process.closed > 0) {
         value_process_fail(value_process, "told after the end");
     }
+    /* Status 0 means that the client has a value, so the value has an mzxid. */
     if (status > 0 || (status == 0 && mzxid == 0)) {
         value_process_fail(value_process, "told %d without a value", status);
     }
     if (mzxid < value_process->mzxid) {
         value_process_fail(value_process, "the value goes back");
     }
+    /* The same error again, or the same version of the value again. */
     if (status == value_process->status &&
         (status != 0 || mzxid == value_process->mzxid)) {
         value_process_fail(value_process, "told twice");
@@ -102,6 +109,8 @@ static void on_set(uvzk_set_t *request, int status)
 
     world_note(set->value_process->process.world, "%s: a set says %s",
                set->value_process->process.name, uvzk_err_name(status));
+    /* The library has given up the request before it calls back, so request->impl is
+     * NULL. */
     if (!set->accepted || set->told > 0 || request->impl != NULL || status > 0) {
         value_process_fail(set->value_process, "the callback of a set out of order");
     }
@@ -117,6 +126,8 @@ static void on_set(uvzk_set_t *request, int status)
     }
 }
 
+/* Zeroes a set before its call to the library. `accepted` is true during the call, and
+ * false afterwards if the call was refused. */
 static void prepare(struct value_process_set *set, struct value_process *value_process)
 {
     memset(set, 0, sizeof(*set));
@@ -197,7 +208,7 @@ bool value_process_is_current(const struct value_process *value_process)
            value_process->status == 0 && value_process->mzxid == stat.mzxid;
 }
 
-/* -------------------------------------------------------------- another one's hand */
+/* ---------------------------------------------------------- changes by an operator */
 
 void value_process_set_by_hand(struct sim *sim, const char *text)
 {
@@ -264,15 +275,17 @@ void value_process_close_value(struct value_process *value_process)
     assert_int_equal(uvzk_shared_value_close(&value_process->value, on_value_closed), 0);
 }
 
+/* After the value is closed, the client has no watch and no request any more. */
 static void assert_nothing_left(struct value_process *value_process)
 {
     const struct uvzk__port *port = value_process->process.port;
     uint64_t watches;
 
     world_run_for(value_process->process.world, 2ULL * WORLD_TIMEOUT_MS);
+    /* The session sends requests of its own at times. Their replies come within a few
+     * ms. */
     for (int i = 0; i < 10 && sim_outstanding(port) != 0; i++) {
-        world_run_for(value_process->process.world,
-                      1); /* the session is touched at times */
+        world_run_for(value_process->process.world, 1);
     }
     watches = process_watches(&value_process->process);
     if (watches != 0 || sim_armed(port) != 0 || sim_outstanding(port) != 0) {
@@ -300,6 +313,8 @@ void value_process_end(struct value_process *value_process)
 
 /* -------------------------------------------------------------------- fixtures */
 
+/* The memory of a fixture. The state of a test points to all[0], which is its first
+ * member. */
 struct value_processes {
     struct value_process all[VALUE_PROCESSES];
     struct world world;

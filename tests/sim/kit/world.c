@@ -1,3 +1,10 @@
+/* The world of the simulated tests: it runs the simulation, checks it at every step,
+ * keeps the trace and ends everything. Tests and hold.c call it.
+ *
+ * The one idea: world_run_for and world_steps, by which the tests let time pass, call
+ * world_check after each step. So every test checks exclusion and the clients' invariants
+ * at every moment, whatever it is about. A few tests step the simulation themselves and
+ * call world_check. */
 #include "world.h"
 
 #include <inttypes.h>
@@ -7,15 +14,18 @@
 
 #include "invariants.h"
 
-/* "[%8llu] " before who a line is about. */
+/* The width of "[%8llu] ", which is in front of the subject in each line of the trace. */
 #define STAMP_WIDTH 11U
+/* The width of the subject with the blank after it. */
 #define WHO_WIDTH 9U
 
 #define CREATED "server: create " WORLD_PATH "/_c_"
 #define PATIENCE_MS 120000U
 #define IDLE_MS 100U
-#define OTHERS_HOLD_MS 30000U /* at the most, while one is waited for */
+/* While one hold is waited for, the others hold for this long at most. */
+#define OTHERS_HOLD_MS 30000U
 
+/* The tunings of WORLD_CASE: without and with all optimisations. */
 unsigned world_plain = 0;
 unsigned world_tuned = UVZK__TUNE_ALL;
 
@@ -60,6 +70,7 @@ void world_fail(struct world *world, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    /* The hook of a test without a trace may run the test again with one. */
     if (world->failing != NULL) {
         world->failing(world);
     }
@@ -67,6 +78,7 @@ void world_fail(struct world *world, const char *format, ...)
     fail_msg("%s: %s", world->what == NULL ? "world" : world->what, text);
 }
 
+/* Whether the subject of the line is `who` and the rest of it begins with `text`. */
 static bool is_about(const char *line, const char *who, const char *text)
 {
     size_t length = strlen(who);
@@ -130,6 +142,8 @@ void world_begin_servers(struct world *world, uint64_t seed, void *const *state,
 
     sim_options_init(&options);
     options.session_timeout_ms = WORLD_TIMEOUT_MS;
+    /* The periods differ, so that a few seeds give many combinations. world_has_queued_cb
+     * depends on the seed too. */
     options.followers = seed % 2 == 0;
     options.shuffle_ties = seed % 3 == 0;
     options.batches = seed % 8 == 5;
@@ -227,6 +241,8 @@ void world_make_directory(struct world *world, struct process *process)
 
 /* ------------------------------------------------------------------ the checks */
 
+/* Whether the hold is of its process's mutex. Other locks are at other paths, and may be
+ * held at the same time. */
 static bool is_of_its_mutex(const struct hold *hold)
 {
     return hold->lock == &hold->process->mutex;
@@ -234,8 +250,9 @@ static bool is_of_its_mutex(const struct hold *hold)
 
 static void check_exclusion(struct world *world)
 {
-    int64_t holder = 0; /* by its token: re-entries of one hold share it */
+    int64_t holder = 0; /* the fencing token of the holder: re-entrant holds share it */
 
+    /* Holds of killed processes are skipped, as their clients do not know it yet. */
     for (const struct hold *hold = world->holder_deleted ? NULL : world->holds;
          hold != NULL; hold = hold->next) {
         if (!is_of_its_mutex(hold) || hold->process->killed ||
@@ -272,6 +289,8 @@ static bool is_session_of(const struct process *process, int64_t session_id)
     return false;
 }
 
+/* Whether the znode exists and belongs to a living session of the process. A znode of a
+ * lock driver may be persistent instead. */
 static bool is_its_own(const struct process *process, const char *path)
 {
     struct uvzk__stat stat;
@@ -284,7 +303,8 @@ static bool is_its_own(const struct process *process, const char *path)
             sim_session_alive(process->world->sim, stat.ephemeral_owner));
 }
 
-/* A process whose session was ended behind its back may not know it yet. */
+/* Fails the test if a granted hold lacks leases or its znodes do not exist. A process
+ * whose session was ended early may not know that yet, so it is skipped. */
 static void check_znodes(struct world *world, const struct hold *hold)
 {
     const struct process *process = hold->process;
@@ -313,7 +333,7 @@ bool world_has_queued_cb(const struct world *world)
     return world->seed % 2 == 1;
 }
 
-/* -------------------------------------------------------------------- time passes */
+/* --------------------------------------------------------------------------- time */
 
 uint64_t world_now(const struct world *world)
 {
@@ -323,7 +343,8 @@ uint64_t world_now(const struct world *world)
 void world_run_for(struct world *world, uint64_t ms)
 {
     while (ms > 0) {
-        /* While nobody holds or waits, there is nothing to look at. */
+        /* Without a hold or a pending acquire nothing is checked each ms, so longer steps
+         * are enough. */
         bool is_idle = world->holds == NULL && world->each_ms == NULL;
         uint64_t step = !is_idle ? 1 : ms < IDLE_MS ? ms : IDLE_MS;
         sim_run_for(world->sim, step);
@@ -372,13 +393,13 @@ bool world_await_line(struct world *world, size_t from, const char *who, const c
         if (world_now(world) >= end) {
             return false;
         }
-        from = world->line_count; /* what was there has been looked at */
+        from = world->line_count; /* the earlier lines do not match */
         world_steps(world, 1);
     }
     return true;
 }
 
-/* How many hold, and when the last of them was granted. */
+/* Counts the holders. *last_ms: the time of the latest grant among them. */
 static size_t count_holders(const struct hold *holds, size_t count, uint64_t *last_ms)
 {
     size_t held = 0;
@@ -411,8 +432,9 @@ bool world_await_all(struct world *world, const struct hold *holds, size_t count
     return false;
 }
 
-/* ---------------------------------------------------------------------- letting go */
+/* ----------------------------------------------------------------- release and end */
 
+/* Releases all holds except `but`. */
 static void release_all(struct world *world, const struct hold *but)
 {
     struct hold *next;
@@ -425,7 +447,8 @@ static void release_all(struct world *world, const struct hold *but)
     }
 }
 
-/* A millisecond in which one of them is waited for, since so long. */
+/* Runs the simulation for 1 ms while `hold` is waited for since the time `since`. After
+ * OTHERS_HOLD_MS, all other holds are released; after PATIENCE_MS, the test fails. */
 static void let_others_go(struct world *world, const struct hold *hold, uint64_t since)
 {
     uint64_t waited = world_now(world) - since;
@@ -480,8 +503,9 @@ static size_t armed(const struct process *process)
     return count;
 }
 
-/* What the clients have been given back is withdrawn in the background; what is in use
- * is theirs until they are closed. */
+/* Fails the test if a client without holds has contenders or watches left. Only what
+ * watermarks need may be left: each watermark's watch is counted twice, in the client's
+ * statistics and as armed at the port. */
 static void check_clients(struct world *world)
 {
     for (const struct process *process = world->processes; process != NULL;
@@ -495,7 +519,7 @@ static void check_clients(struct world *world)
     }
 }
 
-/* They outlast the last hold for a while. */
+/* The watermarks of all clients. They are kept for some time after the last hold. */
 static size_t watermarks(const struct world *world)
 {
     size_t count = 0;
@@ -546,7 +570,7 @@ void world_end(struct world *world)
     if (world->holds != NULL) {
         world_fail(world, "%s is never answered", world->holds->process->name);
     }
-    world_run_for(world, 3ULL * WORLD_TIMEOUT_MS); /* of sessions that were left */
+    world_run_for(world, 3ULL * WORLD_TIMEOUT_MS); /* abandoned sessions expire */
     if (sim_session_count(world->sim) != 0 || sim_watch_count(world->sim) != 0) {
         world_fail(world, "sessions or watches left");
     }
@@ -563,7 +587,7 @@ void world_release_and_end(struct world *world)
     world_end(world);
 }
 
-/* ------------------------------------------------------------ another one's hand */
+/* -------------------------------------------------------- changes by an operator */
 
 void world_make_path(struct world *world, const char *path)
 {
