@@ -1,3 +1,7 @@
+/* The holds of the tests (hold.h). The first half are the callbacks of a hold: each one
+ * records its arguments and checks that it may come now. The second half are the calls,
+ * which the tests use; those that wait run the world until a counter of the hold
+ * changes. world_fail() ends the test and, in a simulated world, prints the trace. */
 #include "hold.h"
 
 #include "cmocka_test.h"
@@ -22,7 +26,7 @@ bool hold_over(const struct hold *hold)
     return !hold_pending(hold) && !hold_holds(hold);
 }
 
-/* ------------------------------------------------------------------- what is told */
+/* ------------------------------------------------------------------ the callbacks */
 
 static void expect(const struct hold *hold, bool is_so, const char *what)
 {
@@ -31,7 +35,8 @@ static void expect(const struct hold *hold, bool is_so, const char *what)
     }
 }
 
-/* The last callback: from now on the memory is the test's again. */
+/* The last callback of the hold: the test owns the memory again, so the hold leaves the
+ * world's list. */
 static void end(struct hold *hold)
 {
     expect(hold, hold->request.impl == NULL, "the last callback is not final");
@@ -125,6 +130,7 @@ static void on_queued(uvzk_hold_t *request, uint64_t ahead)
 
 /* --------------------------------------------------------------------- the calls */
 
+/* Adds the hold to the world's list of holds that are not over. */
 static void enlist(struct hold *hold, struct world *world)
 {
     hold->next = world->holds;
@@ -240,6 +246,8 @@ void hold_try(struct hold *hold, struct process *process, uvzk_lock_t *lock,
     hold_await_status(hold, WORLD_TIMEOUT_MS, status);
 }
 
+/* Waits for the acquire callback. Returns whether the acquire knew its place in the queue
+ * when it ended. */
 static bool came_to_its_place(struct hold *hold)
 {
     expect(hold, world_await(hold->process->world, &hold->answered, WORLD_TIMEOUT_MS),
@@ -307,6 +315,7 @@ struct hold *hold_await_first(struct hold *one, struct hold *other, uint64_t ms)
 {
     struct world *world = one->process->world;
 
+    /* One ms at a time, because world_await() waits for one counter only. */
     while (ms-- > 0 && hold_pending(one) && hold_pending(other)) {
         (void)world_await(world, &one->answered, 1);
     }

@@ -1,13 +1,14 @@
-/* One acquire of any lock and what comes of it, with all that it is told written down.
- * The same in both kits: a world and its processes are simulated (sim/kit) or real
- * (live/kit), and each kit compiles this with its own.
+/* A hold of the tests: one acquire of any lock, and a record of all its callbacks. The
+ * same file serves both kits: the world and its processes are simulated (sim/kit) or real
+ * (live/kit), and each kit compiles hold.c with its own world.h.
  *
- *   asked ── refused ─────────────────────────────────┐
- *     └───── granted ── lost, or released by the test ─┴─ over: may be asked for again
+ *   pending ─► over            the acquire has failed
+ *   pending ─► held ─► over    lost, or released by the test
  *
- * Checked at every callback, or the test fails: each comes once and in a legal order; a
- * refusal, a loss and a release are final; a refused call has done nothing; what is
- * granted is valid. A world ends only when all of its holds are over. */
+ * A hold that is over may be used for another acquire. Each callback checks the
+ * following, and the test fails otherwise: it comes once, and in a legal order; after a
+ * failure, a loss or a release no callback comes; a call that was refused has done
+ * nothing; a granted hold is valid. A world ends only when all of its holds are over. */
 #ifndef UVZK_KIT_HOLD_H
 #define UVZK_KIT_HOLD_H
 
@@ -16,7 +17,7 @@
 
 #include "uvzk.h"
 
-#define HOLD_NO_STATUS 9999 /* a status nobody has told yet */
+#define HOLD_NO_STATUS 9999 /* a status that no callback has reported yet */
 #define HOLD_PATH_MAX 256
 
 struct process;
@@ -27,91 +28,108 @@ struct hold {
     uvzk_lock_t *lock;
     void *owner;
     uint32_t leases;   /* at least 1 */
-    struct hold *next; /* of those of the world that are not over */
-    struct hold **at;  /* what points to it there */
+    struct hold *next; /* in the world's list of holds that are not over */
+    struct hold **at;  /* the pointer to this hold in that list */
     bool accepted, releasing;
-    int answered, queued, lost, released; /* callbacks */
-    int revoked;                          /* counted by the test's own callback */
-    uvzk_verify_t verify_request;         /* of hold_verify, and what it is told */
-    int verified, verdict;
-    int status, reason, release_status; /* told when answered, lost, released */
-    uint64_t ahead;                     /* told when queued */
-    uint64_t answered_ms, lost_ms, released_ms;
-    int granted_turn, ended_turn; /* 1 for the first of the world, and so on */
-    int64_t token;                /* at the grant */
-    char path[HOLD_PATH_MAX];     /* of its first znode, at the grant */
-    /* To be set when the call is made, which no callback comes before: */
+    /* How often each callback has run: acquire, queued, lost, release. */
+    int answered, queued, lost, released;
+    int revoked;                        /* counted by the test's own callback */
+    uvzk_verify_t verify_request;       /* of hold_verify */
+    int verified, verdict;              /* how often its callback ran; its last status */
+    int status, reason, release_status; /* of the acquire, the loss, the release */
+    uint64_t ahead;                     /* of the queued callback */
+    uint64_t answered_ms, lost_ms, released_ms; /* when these callbacks ran */
+    /* Counted over all holds of the world: the number of this grant, and the number of
+     * this end; 1 for the first. */
+    int granted_turn, ended_turn;
+    int64_t token;            /* at the grant */
+    char path[HOLD_PATH_MAX]; /* of its first znode, at the grant */
+    /* hold_ask() resets these. Set them when it has returned, before any callback. */
     void (*hook)(
-        struct hold *); /* inside each callback but the queued one; may be NULL */
-    void (*queued_hook)(struct hold *); /* inside the queued one; may be NULL */
-    bool release_at_once;               /* inside the grant's callback */
+        struct hold *); /* called inside each callback but the queued one; or NULL */
+    void (*queued_hook)(struct hold *); /* called inside the queued callback; or NULL */
+    bool release_at_once;               /* release inside the callback of the grant */
     void *data;                         /* the test's own */
 };
 
-/* What uvzk_lock_acquire says. lock: NULL for the mutex of the process. options: NULL for
- * the defaults; data and queued_cb are replaced. */
+/* Calls uvzk_lock_acquire and returns its result. lock: NULL: the mutex of the process.
+ * options: NULL: the defaults; its queued_cb is replaced. */
 int hold_ask(struct hold *hold, struct process *process, uvzk_lock_t *lock,
              const uvzk_acquire_options_t *options);
-/* Of the process's mutex; the call must be accepted, as below. */
+/* The functions below that begin an acquire assert that the call is accepted. These two
+ * acquire the mutex of the process. */
 void hold_begin(struct hold *hold, struct process *process, int64_t timeout_ms);
 void hold_begin_for(struct hold *hold, struct process *process, void *owner,
                     int64_t timeout_ms);
-/* Of another lock: so many leases; of this owner, without a timeout. */
+/* These two acquire another lock. The first one takes `leases` leases of it. The second
+ * one is for this owner, and without a timeout. */
 void hold_begin_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
                    uint32_t leases, int64_t timeout_ms);
 void hold_begin_on_for(struct hold *hold, struct process *process, uvzk_lock_t *lock,
                        void *owner);
-/* Begins, waits for the grant and asserts it. */
+/* These begin an acquire and wait until it is granted. hold_take uses the mutex of the
+ * process. In the functions below that have a `lock`, NULL means that mutex. */
 void hold_take(struct hold *hold, struct process *process);
 void hold_take_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
                   uint32_t leases);
-/* The same with a lock, NULL being the mutex: of this owner; until it is told its place
- * behind others, where the world tells of queues; until it is answered with this status. */
 void hold_take_for(struct hold *hold, struct process *process, uvzk_lock_t *lock,
                    void *owner);
+/* Begins an acquire and waits until the queued callback has run. Only for a world in
+ * which world_has_queued_cb() is true. */
 void hold_queue(struct hold *hold, struct process *process, uvzk_lock_t *lock);
+/* Begins an acquire and waits until its callback has run with this status. */
 void hold_try(struct hold *hold, struct process *process, uvzk_lock_t *lock,
               int64_t timeout_ms, int status);
-/* Until its time runs out behind others, so many leases wanted: this time, or longer where
- * it has run out before it was known who is before it. */
+/* Begins an acquire that must end with UV_ETIMEDOUT because others are ahead of it. If
+ * the time runs out before the client knows who is ahead (UVZK_ENOTQUEUED, UVZK_EPROOF),
+ * tries again with twice the time, until the time is at least WORLD_TIMEOUT_MS. */
 void hold_expect_timeout_with(struct hold *hold, struct process *process,
                               uvzk_lock_t *lock, uvzk_acquire_options_t options);
 void hold_expect_timeout(struct hold *hold, struct process *process, uvzk_lock_t *lock,
                          uint32_t leases, int64_t timeout_ms);
 
-/* Waits for the answer; asserts that it comes within so many ms and is this one; 0. */
+/* Asserts that the acquire callback runs within `ms`, and that its status is this one, or
+ * 0. */
 void hold_await_status(struct hold *hold, uint64_t ms, int status);
 void hold_await(struct hold *hold, uint64_t ms);
+/* Asserts that the queued callback runs. */
 void hold_await_queued(struct hold *hold);
-/* For the answer, whatever it is. Nothing is waited for if the call was refused. */
+/* Asserts that the acquire callback runs within `ms`, with any status. Does not wait if
+ * the call was refused. */
 void hold_await_answer(struct hold *hold, uint64_t ms);
-/* For the loss, of this reason; for the outcome of the release, this one. */
+/* Asserts that the lost callback runs within `ms` with this reason. */
 void hold_await_lost(struct hold *hold, uint64_t ms, int reason);
+/* Asserts that the release callback runs within `ms` with this status. */
 void hold_await_released(struct hold *hold, uint64_t ms, int status);
-/* Until one of the two is answered, which it returns: granted. */
+/* Waits until the acquire callback of one of the two has run. Asserts that it is granted,
+ * and returns that hold. */
 struct hold *hold_await_first(struct hold *one, struct hold *other, uint64_t ms);
 
-/* What uvzk_hold_release says; and the same where it must be accepted. */
+/* Calls uvzk_hold_release and returns its result. */
 int hold_ask_release(struct hold *hold);
+/* The same, and asserts that the call is accepted. */
 void hold_release(struct hold *hold);
+/* Calls uvzk_hold_cancel, and asserts that the call is accepted. */
 void hold_cancel(struct hold *hold);
-/* Releases what is held, unless it is being released; cancels what is pending. */
+/* Releases a hold that is held, unless it is being released; cancels a pending one. */
 void hold_release_or_cancel(struct hold *hold);
-/* Releases, and waits for the outcome, which must be 0. */
+/* Releases, and waits until the release callback has run with status 0. */
 void hold_give_back(struct hold *hold);
-/* Waits for the grant, and gives it back. */
+/* Waits until the acquire is granted, then gives it back. */
 void hold_acquire_release(struct hold *hold, uint64_t ms);
-/* Whatever has become of it: waits for the answer, and gives back what was granted. */
+/* Waits until the acquire callback has run. If the hold is held then, releases it and
+ * waits for the release callback. */
 void hold_finish(struct hold *hold, uint64_t ms);
 
-bool hold_pending(const struct hold *hold); /* accepted, and not answered */
+bool hold_pending(const struct hold *hold); /* accepted, no acquire callback yet */
 bool hold_holds(const struct hold *hold);   /* granted, and not over */
-bool hold_over(const struct hold *hold);    /* told everything, or never accepted */
+bool hold_over(const struct hold *hold);    /* after the last callback, or refused */
 
-/* Asks uvzk_hold_verify, and asserts that it is answered, within so many ms, like this. */
+/* Calls uvzk_hold_verify, and asserts that its callback runs within `ms` with this
+ * status. */
 void hold_verify(struct hold *hold, uint64_t ms, int verdict);
 
-/* The callback of a call that is refused. */
+/* A callback for calls that are refused: the test fails if it runs. */
 void hold_unexpected_cb(uvzk_hold_t *request, int status);
 
 #endif

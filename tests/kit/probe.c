@@ -1,3 +1,9 @@
+/* A user of a port that sends requests and records all callbacks (probe.h). The tests of
+ * the simulator and tests/conformance/ use it.
+ *
+ * The one idea: the callbacks assert the contract of port.h, whatever a test does. They
+ * use assert(), which aborts the process. A cmocka assertion would jump out of the
+ * callback and leave the port in the middle of its work. */
 #include "probe.h"
 
 #include <assert.h>
@@ -8,7 +14,7 @@
 static const uvzk_acl_t anyone = {UVZK_PERM_ALL, "world", "anyone"};
 static const struct uvzk__acl open_acl = {&anyone, 1};
 
-/* ------------------------------------------------------------------- notes */
+/* -------------------------------------------------------------- the record */
 
 static const char *code_name(int status)
 {
@@ -30,7 +36,8 @@ static const char *code_name(int status)
     return "?";
 }
 
-/* Inside a callback a failed assertion aborts: a port is not left in the midst of it. */
+/* A callback may come now: on the loop's thread, not inside a function of the port, and
+ * not after closed(). */
 static void assert_may_be_told(const struct probe *probe)
 {
     assert(pthread_equal(pthread_self(), probe->thread));
@@ -38,7 +45,7 @@ static void assert_may_be_told(const struct probe *probe)
     assert(probe->closed == 0);
 }
 
-/* Which one it is of all. */
+/* Adds text to the record, and returns the number of this callback. */
 static uint64_t note(struct probe *probe, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -48,7 +55,7 @@ static uint64_t note(struct probe *probe, const char *format, ...)
     va_list arguments;
 
     assert_may_be_told(probe);
-    if (at > sizeof(probe->said) - 600) { /* nobody reads it any more */
+    if (at > sizeof(probe->said) - 600) { /* a test that reads the record clears it */
         at = 0;
     }
     if (at > 0) {
@@ -69,7 +76,7 @@ const char *probe_said(struct probe *probe)
     return said;
 }
 
-/* --------------------------------------------------------- what a port tells */
+/* ----------------------------------------------------------------- callbacks */
 
 static struct probe *of_user(struct uvzk__port_user *user)
 {
@@ -96,7 +103,7 @@ static void keep_session(struct probe *probe, const struct uvzk__session_event *
     }
 }
 
-/* The handle is down. */
+/* The handle is down: all replies have come, and no watch is armed. */
 static void end_handle(struct probe *probe, const struct uvzk__session_event *event)
 {
     probe->open_status = event->status;
@@ -143,7 +150,7 @@ static void on_turn(struct uvzk__port_user *user)
     probe->turn_ms = probe->port->now(probe->port);
 }
 
-/* Only while there is no connection, as far as it has been told. */
+/* port.h, 8: comes only while the probe knows of no connection. */
 static void on_no_connection(struct uvzk__port_user *user,
                              const struct uvzk__connect_error *error)
 {
@@ -180,13 +187,14 @@ static void on_closed(struct uvzk__port_user *user)
     probe->port = NULL;
 }
 
-/* ------------------------------------------------------------ what is replied */
+/* -------------------------------------------------------------------- replies */
 
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The server returns the names in no defined order, so they are sorted. */
 static void keep_names(struct ask *ask, const struct uvzk__reply *reply)
 {
     const char **sorted = calloc(reply->name_count + 1, sizeof(*sorted));
@@ -239,6 +247,7 @@ static void keep_made(struct ask *ask, const struct uvzk__reply *reply)
     }
 }
 
+/* Copies what the reply points to: it is valid only during the callback. */
 static void keep(struct ask *ask, const struct uvzk__reply *reply)
 {
     ask->stat = reply->stat;
@@ -353,6 +362,7 @@ void probe_end(struct probe *probe)
     free(probe);
 }
 
+/* What a test waits for: a counter that reaches a value, or a text in the record. */
 struct wish {
     struct probe *probe;
     const char *text;

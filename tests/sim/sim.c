@@ -1,4 +1,10 @@
-/* The event loop: a binary heap of events, virtual time, the trace. */
+/* The simulation as a whole (sim.h): the heap of events, virtual time, the trace, and
+ * the beginning and the end.
+ *
+ * The one idea: everything that happens is an event in one binary heap, and sim_step()
+ * fires the earliest one. Events at the same millisecond fire in the order in which they
+ * were set, or in a random order if the option shuffle_ties is set. So the seed and the
+ * options alone decide the history. */
 #include "sim_internal.h"
 
 #include <stdarg.h>
@@ -93,6 +99,8 @@ void sim__event_clear(struct sim *sim, struct sim__event *event)
         return;
     }
     struct sim__event *last = sim->heap[sim->heap_count--];
+    /* The last event fills the gap. It may belong above or below that place; one of the
+     * two sifts does nothing. */
     if (last != event) {
         put(sim, event->place, last);
         sift_up(sim, last);
@@ -107,6 +115,7 @@ void sim__event_set(struct sim *sim, struct sim__event *event, uint64_t at)
     if (at == SIM__NEVER) {
         return;
     }
+    /* Index 0 of the heap is not used. */
     if (sim->heap_count + 1 >= sim->heap_room) {
         sim->heap_room *= 2;
         sim->heap = checked(realloc(sim->heap, sim->heap_room * sizeof(*sim->heap)));
@@ -128,6 +137,7 @@ bool sim_step(struct sim *sim)
     sim->steps++;
     sim__event_clear(sim, event);
     event->fire(sim, event);
+    /* Links are freed only here, so every pointer to a link is valid within an event. */
     sim__links_sweep(sim);
     return true;
 }
@@ -169,6 +179,7 @@ uint64_t sim_fault_count(const struct sim *sim)
 
 /* -------------------------------------------------------------------- trace */
 
+/* FNV-1a, 64 bits. */
 static void hash_text(uint64_t *hash, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -176,6 +187,8 @@ static void hash_text(uint64_t *hash, const char *text)
     }
 }
 
+/* Adds one line: the time, who it is about, and the text. A text that is too long is cut
+ * off. */
 static void trace_arguments(struct sim *sim, const char *who, const char *format,
                             va_list arguments)
 {
@@ -304,6 +317,7 @@ struct sim *sim_new(uint64_t seed, const struct sim_options *options)
 
 void sim_free(struct sim *sim)
 {
+    /* A port that is left would be a leak in the library under test. */
     if (sim_has_ports(sim)) {
         struct sim__client *left =
             UVZK__CONTAINER_OF(sim->clients.next, struct sim__client, all);

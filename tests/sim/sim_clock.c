@@ -1,9 +1,12 @@
-/* The clock of a process: it runs at its own rate, and may jump forward. */
+/* The clock of a process (sim_clock). It runs at its own rate, and may jump forward. All
+ * ports of a process have the same clock. */
 #include "sim_internal.h"
 
 #define MILLION 1000000
 
-/* A timer that stands still while the machine is suspended is looked at this often. */
+/* How late an alarm may be after the clock has jumped, in ms. A libuv timer stands still
+ * while the machine is suspended, so zk_port.c compares alarms with the clock this
+ * often. */
 #define ALARM_STEP_MS 1000
 
 uint64_t sim_clock(const struct uvzk__port *port)
@@ -20,9 +23,11 @@ uint64_t sim__client_when(const struct sim__client *client, uint64_t clock_ms)
         return client->sim->now;
     }
     uint64_t ahead = clock_ms - client->clock_ms;
+    /* A time so far ahead would overflow the product below, and no test gets there. */
     if (rate == MILLION || ahead > SIM__NEVER / MILLION - 1) {
         return client->clock_set_at + ahead;
     }
+    /* Rounded up: at that time the clock shows at least clock_ms. */
     return client->clock_set_at + (ahead * MILLION + rate - 1) / rate;
 }
 
@@ -31,6 +36,7 @@ void sim__client_set_clock(struct sim__client *client, uint64_t clock_ms, int64_
     client->clock_ms = clock_ms;
     client->clock_set_at = client->sim->now;
     client->clock_rate = rate;
+    /* An alarm that is set keeps its time by the process's clock. */
     if (client->alarm.place != 0) {
         uint64_t at = sim__client_when(client, client->alarm_ms);
         at += sim__random_between(client->sim, 0, ALARM_STEP_MS);
@@ -38,7 +44,7 @@ void sim__client_set_clock(struct sim__client *client, uint64_t clock_ms, int64_
     }
 }
 
-/* Of all ports of its process, which have one clock. */
+/* Sets the clocks of all ports of the client's process. */
 static void set_clocks(const struct sim__client *client, uint64_t clock_ms, int64_t rate)
 {
     const struct uvzk__link *all = &client->sim->clients;

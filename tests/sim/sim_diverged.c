@@ -1,14 +1,23 @@
-/* Servers that have lost their place in history. One has missed the delete of an ephemeral
- * whose session lives on: it shows it to whoever is connected there, for as long as that
- * session lives. What the others agree to is not touched by that, until it leads: then the
- * znode is back, for everybody.
+/* Servers that have diverged: what they show differs from what has been committed. Called
+ * by sim_txn.c for each transaction at each follower, by sim_election.c at elections, by
+ * sim_server.c for deletes, and by tests.
  *
- * A session that ends takes what is left of it along, everywhere. */
+ *   missed delete   A follower does not apply the delete of an ephemeral whose session
+ *                   lives. Clients of that follower see the znode for as long as the
+ *                   session lives. When the follower becomes the leader, the znode exists
+ *                   again at all servers (resurrected).
+ *   missed create   A follower does not apply the create of an ephemeral, or loses a
+ *                   znode that it had (lacking). An election ends that.
+ *   forgotten       A new leader has lost the last transactions that created ephemerals.
+ *
+ * The transactions at the other servers do not depend on any of this. When a session
+ * ends, all of its ephemerals are deleted at all servers, missed deletes included. */
 #include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the znode is an ephemeral of a session that lives. */
 static bool lives(const struct sim *sim, const struct sim__node *node)
 {
     return node->stat.ephemeral_owner != 0 &&
@@ -21,6 +30,7 @@ bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
     if (member->misses == 0 && sim->faults.miss_delete == 0) {
         return false;
     }
+    /* The end of a session deletes its ephemerals: that delete is never missed. */
     if (node->missed_delete || !lives(sim, node)) {
         return node->missed_delete;
     }
@@ -102,6 +112,8 @@ void sim__diverged_remove_conflict(struct sim__tree *tree, struct sim__node *nod
     }
 }
 
+/* Whether a copy of the znode can be added to the tree: no znode has its path, and its
+ * parent exists. */
 static bool has_place(const struct sim__tree *tree, const struct sim__node *node)
 {
     return sim__tree_find(tree, node->path, node->length) == NULL &&
@@ -112,6 +124,7 @@ void sim__diverged_copy(struct sim *sim, struct sim__member *member,
                         const struct sim__tree *from)
 {
     struct sim__tree before = member->own;
+    /* The copy has everything that the member lacked. */
     sim__diverged_lacks_nothing(member);
     sim__tree_copy(&member->own, from);
     member->tree = &member->own;
@@ -125,7 +138,8 @@ void sim__diverged_copy(struct sim *sim, struct sim__member *member,
     sim__tree_free(&before);
 }
 
-/* Its own znodes are as they were when it last followed: nothing new is among them. */
+/* The leader's `own` tree has the znodes of the time when it was a follower. In it only
+ * the znodes with missed_delete matter, and they go back into the ensemble's tree. */
 void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
 {
     struct sim__tree *tree = &sim->server.tree;
@@ -144,10 +158,10 @@ void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
     }
 }
 
-#define FORGOTTEN_MOST 12U
-#define DIGITS 10U
+#define FORGOTTEN_MOST 12U /* transactions that one random fault loses */
+#define DIGITS 10U         /* of a sequence number */
 
-/* -1: its name has none. */
+/* Returns the sequence number in the znode's name; -1: the name has none. */
 static long number_of(const struct sim__node *node)
 {
     const char *digits = node->path + node->length - DIGITS;
@@ -155,8 +169,8 @@ static long number_of(const struct sim__node *node)
     return numbered ? strtol(digits, NULL, 10) : -1;
 }
 
-/* Its number is given again; unless it is another one's, which stands behind it (downgraded
- * readers have their writer's). */
+/* The next sequential create gets this number again. Except if another child has this
+ * number or a greater one: a downgraded read lock has its writer's number. */
 static void give_again(struct sim__node *parent, long number)
 {
     for (struct uvzk__link *at = parent->children.next; at != &parent->children;
@@ -170,6 +184,7 @@ static void give_again(struct sim__node *parent, long number)
     }
 }
 
+/* Deletes the znode from the ensemble's tree without a transaction, and records it. */
 static void forget(struct sim *sim, struct sim__node *node)
 {
     struct sim__server *server = &sim->server;
@@ -184,7 +199,8 @@ static void forget(struct sim *sim, struct sim__node *node)
     give_again(parent, number);
 }
 
-/* The table keeps the order of creation. */
+/* Returns the last ephemeral that was created after the transaction `until`; NULL: none.
+ * The hash table keeps the order of creation. */
 static struct sim__node *youngest_behind(const struct sim__tree *tree, int64_t until)
 {
     struct sim__node *youngest = NULL;
@@ -205,6 +221,7 @@ void sim__diverged_forgets_all(struct sim *sim)
         until = server->tree.zxid - 1 - (int64_t)sim_random(sim, FORGOTTEN_MOST);
     }
     server->forgets = 0;
+    /* The youngest first, so that give_again() lowers the counter step by step. */
     while ((node = youngest_behind(&server->tree, until)) != NULL) {
         forget(sim, node);
     }
@@ -244,7 +261,7 @@ void sim_miss_deletes(struct sim *sim, int server, uint32_t count)
     sim->server.members[server].misses = count;
 }
 
-/* Those that are back, and that nobody has deleted since. */
+/* Walks over the znodes that exist again and that no client has deleted since. */
 void sim_delete_resurrected(struct sim *sim,
                             bool (*may_go)(void *, int64_t owner, const char *path),
                             void *context)
@@ -261,6 +278,7 @@ void sim_delete_resurrected(struct sim *sim,
     }
 }
 
+/* A may_go for sim_delete_resurrected. Each call counts *context down by one. */
 static bool any(void *context, int64_t owner, const char *path)
 {
     size_t *left = context;
@@ -270,6 +288,7 @@ static bool any(void *context, int64_t owner, const char *path)
     return true;
 }
 
+/* Deletes one znode a time, until a pass finds none and so does not call any(). */
 static void delete_resurrected(struct sim *sim)
 {
     size_t left = SIZE_MAX, before;
@@ -279,7 +298,7 @@ static void delete_resurrected(struct sim *sim)
     } while (left != before);
 }
 
-/* Somebody has compared them. */
+/* As if an operator had compared the servers and removed what is only on some of them. */
 void sim_converge(struct sim *sim)
 {
     delete_resurrected(sim);

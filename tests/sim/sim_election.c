@@ -1,17 +1,19 @@
-/* Who leads. After an election all that take part in it agree on what has been committed,
- * and an epoch of zxids begins.
+/* Which server leads. After an election all servers that take part in it have the same
+ * znodes, and a new epoch of zxids begins. sim_restart() and sim_depose() hold elections.
  *
- * A leader that is cut off and does not know it, and those that are cut off with it, stay
- * as they were, for a time:
+ * A leader that is cut off and does not know it, and the followers that are cut off with
+ * it, stay as they were for a time (deposed):
  *
- *   reads, sync, pings          are answered out of what was committed before
- *   sessions known there        may come back, and none is missed that goes elsewhere
- *   everything that is written  hangs, new sessions too
- *   who has been replied something of the new epoch is refused */
+ *   reads, sync, pings        are answered from what was committed before
+ *   sessions known there      may connect; such a server does not notice that a session
+ *                             has moved to another server
+ *   writes and new sessions   wait until the old leader gives up
+ *   a client that has read a zxid of the new epoch is refused */
 #include "sim_internal.h"
 
 #include <stdlib.h>
 
+/* Closes all connections to deposed servers, or all to the other servers. */
 static void hang_up_all(struct sim *sim, bool deposed)
 {
     for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
@@ -22,7 +24,8 @@ static void hang_up_all(struct sim *sim, bool deposed)
     }
 }
 
-/* What it has missed is taken over as a whole, while nobody is connected. */
+/* The member gets a copy of all that has been committed. No client is connected to it at
+ * that moment, so no watch has to fire. */
 static void catch_up(struct sim *sim, struct sim__member *member)
 {
     sim__member_skip(sim, member);
@@ -31,6 +34,7 @@ static void catch_up(struct sim *sim, struct sim__member *member)
     sim__diverged_copy(sim, member, &sim->server.tree);
 }
 
+/* Chooses a leader among the servers that are not cut off. */
 static struct sim__member *elect(struct sim *sim)
 {
     struct sim__server *server = &sim->server;
@@ -41,7 +45,8 @@ static struct sim__member *elect(struct sim *sim)
     return chosen;
 }
 
-/* Sessions may use their whole timeout again. */
+/* Every session gets the whole timeout of its creation again, counted from when the
+ * servers are up. */
 static void begin_epoch(struct sim *sim, struct sim__member *leader)
 {
     struct sim__server *server = &sim->server;
@@ -52,7 +57,9 @@ static void begin_epoch(struct sim *sim, struct sim__member *leader)
     }
     server->leader = leader;
     sim__diverged_forgets_all(sim);
+    /* As in ZooKeeper, the upper half of a zxid is the epoch. */
     server->tree.zxid = ((server->tree.zxid >> 32) + 1) << 32;
+    /* Before catch_up(), which copies the ensemble's tree to all. */
     sim__diverged_leads(sim, leader);
     for (size_t i = 0; i < server->member_count; i++) {
         if (!server->members[i].deposed) {
@@ -63,6 +70,8 @@ static void begin_epoch(struct sim *sim, struct sim__member *leader)
     sim__trace(sim, "server", "%zu leads", leader->number);
 }
 
+/* The old leader learns that it does not lead any more. It and the followers that were
+ * cut off with it become followers of the new leader. */
 static void give_up(struct sim *sim, struct sim__event *event)
 {
     struct sim__server *server = &sim->server;
@@ -95,6 +104,7 @@ void sim__election(struct sim *sim)
 
 /* --------------------------------------------------------------- a leader cut off */
 
+/* The old leader knows the sessions of now, and learns of no other. */
 static void remember_sessions(struct sim__server *server)
 {
     struct sim__session *session;
@@ -105,7 +115,8 @@ static void remember_sessions(struct sim__server *server)
     }
 }
 
-/* It keeps its connections: the others know nothing of them. */
+/* The member keeps its connections. But they are separated from their sessions, because
+ * the other servers do not hear of them any more. */
 static void cut_off(struct sim *sim, struct sim__member *member)
 {
     member->deposed = true;
@@ -122,6 +133,7 @@ bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint6
 {
     struct sim__server *server = &sim->server;
     struct sim__member *old = server->leader;
+    /* The other servers must be a majority, or they could not elect a leader. */
     if (server->deposed_end.place != 0 || 2 * (followers + 1) >= server->member_count) {
         return false;
     }
@@ -132,12 +144,14 @@ bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint6
     for (size_t i = 1; i <= followers; i++) {
         struct sim__member *with =
             &server->members[(old->number + i) % server->member_count];
-        while (with->next != NULL) { /* what it was to be told, it has been told */
+        /* The old leader still reaches this follower with what was committed so far. */
+        while (with->next != NULL) {
             sim__member_apply_next(sim, with);
         }
         sim__event_clear(sim, &with->apply);
         cut_off(sim, with);
     }
+    /* The old leader's `tree` is the ensemble's: from here on it needs a copy. */
     catch_up(sim, old);
     cut_off(sim, old);
     hang_up_all(sim, false);
@@ -149,7 +163,7 @@ bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint6
     return true;
 }
 
-/* ------------------------------------------------------------ what it goes on with */
+/* ------------------------------------------------------ sessions at the old leader */
 
 static const struct sim__known_session *known(const struct sim *sim, int64_t id)
 {
@@ -165,11 +179,11 @@ void sim__deposed_connect(struct sim *sim, struct sim__link *link,
                           const struct sim__request *request)
 {
     const struct sim__known_session *session = known(sim, request->session_id);
-    if (request->session_id == 0) {
+    if (request->session_id == 0) { /* a new session needs a quorum */
         link->hangs = true;
         return;
     }
-    if (session == NULL) { /* of the new epoch */
+    if (session == NULL) { /* it was created in the new epoch */
         sim__link_send_down(sim, link, sim__answer_new(SIM__EXPIRED));
         sim__server_hang_up(sim, link);
         return;

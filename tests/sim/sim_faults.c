@@ -1,17 +1,22 @@
-/* What goes wrong: each fault by a test's hand, and by the seeded scheduler. */
+/* The faults, and some settings of clients and servers. Each fault is a public function
+ * (sim.h) that a test may call. sim_set_faults() starts a scheduler, which calls the same
+ * functions at random: sim__fault_tick() fires every 100 ms and decides for each client
+ * and for the servers. Faults of single requests and messages are decided where these
+ * are handled (sim_server.c, sim_link.c, sim_io.c). */
 #include "sim_internal.h"
 
 #include <stdlib.h>
 
-/* How often the scheduler throws its dice. */
+/* How often the scheduler decides which faults happen. */
 #define FAULT_PERIOD_MS 100
 
-#define ELECTION_MAX_MS 1000
-#define MOVE_SLOW_MS 100
+#define ELECTION_MAX_MS 1000 /* of a random sim_depose */
+#define MOVE_SLOW_MS 100     /* how late requests may arrive at a server after sim_move */
 
-/* "Until sim_resume": later than anything else, and still a moment. */
+/* "Until sim_resume": the last point in time. SIM__NEVER itself would clear an event. */
 #define FOR_GOOD (SIM__NEVER - 1)
 
+/* The time in `ms` from now; FOR_GOOD if that is too far ahead. */
 static uint64_t after(const struct sim *sim, uint64_t ms)
 {
     return ms >= FOR_GOOD - sim->now ? FOR_GOOD : sim->now + ms;
@@ -22,7 +27,7 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* -------------------------------------------------------------- one client's */
+/* ------------------------------------------------------ faults of one client */
 
 void sim_disconnect(struct uvzk__port *port, enum sim_cut cut, uint64_t ms)
 {
@@ -36,11 +41,12 @@ void sim_disconnect(struct uvzk__port *port, enum sim_cut cut, uint64_t ms)
     }
     client->link->cut_until = client->cut_until;
     if (cut == SIM_RESET) {
+        /* Half of the resets happen because the follower has died. */
         if (client->link->session != NULL && sim_random(sim, 2) == 0) {
-            sim__session_unreported(sim, client->link->session); /* the follower died */
+            sim__session_unreported(sim, client->link->session);
         }
         size_t under_way = sim__queue_length(&client->link->up);
-        client->link->cut_until = sim->now; /* the part that is kept arrives */
+        client->link->cut_until = sim->now; /* the requests that are kept arrive */
         sim__io_lost(client, (size_t)sim_random(sim, under_way + 1));
     }
 }
@@ -93,6 +99,7 @@ bool sim_expire_connected(struct uvzk__port *port)
     if (session == NULL || session->link == NULL || session->link->client != client) {
         return false;
     }
+    /* EXPIRED is sent before sim_expire() closes the connection. */
     sim__link_send_down(client->sim, session->link, sim__answer_new(SIM__EXPIRED));
     return sim_expire(port);
 }
@@ -122,7 +129,7 @@ static void stall(struct sim__client *client, uint64_t ms)
     client->stalled_until = later(client->stalled_until, after(client->sim, ms));
 }
 
-/* What has waited so far goes on now. */
+/* Events that were delayed until the end of the pause or stall fire now. */
 static void resume(struct sim__client *client, uint64_t ms)
 {
     struct sim__event *held[] = {client->link != NULL ? &client->link->down.event : NULL,
@@ -143,6 +150,7 @@ static void resume(struct sim__client *client, uint64_t ms)
     client->paused_until = client->stalled_until = client->sim->now;
 }
 
+/* Calls happens() for all ports of the client's process. */
 static void each_of_its_process(struct sim__client *client, uint64_t ms,
                                 void (*happens)(struct sim__client *, uint64_t ms))
 {
@@ -182,6 +190,7 @@ void sim_follower_cut(struct uvzk__port *port, uint64_t ms)
 {
     struct sim__client *client = sim__client_of(port);
     struct sim__link *link = client->link;
+    /* Nothing to do without a connection, or if the server is cut off already. */
     if (client->io != SIM__IO_UP || !link->server_open || link->follower != NULL ||
         link->member->deposed) {
         return;
@@ -246,7 +255,7 @@ void sim_fail_random(struct uvzk__port *port, uint32_t n)
     sim__client_of(port)->fail_random = n;
 }
 
-/* -------------------------------------------------------- settings and looks */
+/* ------------------------------------------------------- settings, questions */
 
 int64_t sim_session_id(const struct uvzk__port *port)
 {
@@ -284,9 +293,10 @@ uint64_t sim_submitted(const struct uvzk__port *port)
     return sim__client_of(port)->submitted;
 }
 
-/* --------------------------------------------------------------- everybody's */
+/* ------------------------------------------------------------ faults of servers */
 
-/* Each session may use its whole timeout again once the server is up. */
+/* Each session gets the whole timeout of its creation again, counted from when the
+ * servers are up. */
 void sim_restart(struct sim *sim, uint64_t ms)
 {
     struct sim__session *session, *next;
@@ -326,6 +336,7 @@ void sim_move(struct uvzk__port *port)
         return;
     }
     sim__trace(sim, client->name, "goes over to another server");
+    /* All requests on their way arrive, some of them late. */
     client->left = client->link->member;
     sim__link_slow_up(sim, client->link, sim_random(sim, MOVE_SLOW_MS));
     sim__io_lost(client, SIZE_MAX);
@@ -357,12 +368,15 @@ void sim_set_limit(struct sim *sim, int server, uint32_t timeout_ms)
     sim->server.members[server].limit_ms = timeout_ms;
 }
 
+/* A random server gets a random limit; in one of three cases no limit. */
 static void change_limit(struct sim *sim)
 {
     int server = (int)sim_random(sim, sim->server.member_count);
     sim_set_limit(sim, server, sim_random(sim, 3) == 0 ? 0 : sim__limit(sim));
 }
 
+/* Whether a fault happens in this period. Unlike sim__random_hit, takes a random number
+ * even if the probability is 0. */
 static bool dice(struct sim *sim, uint32_t ppm_per_second)
 {
     bool hit =
@@ -378,6 +392,8 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     if (client->closing) {
         return;
     }
+    /* The faults that test for 0 first take no random number when they are switched off,
+     * so histories without them do not depend on them. */
     if (dice(sim, faults->reset)) {
         sim_disconnect(port, SIM_RESET, sim_random(sim, faults->down_max_ms));
     }
@@ -426,7 +442,7 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     }
 }
 
-/* --------------------------------------------------------------- the servers' */
+/* -------------------------------------------------------------- random faults */
 
 void sim_throttle(struct sim *sim, uint64_t ms)
 {
@@ -434,6 +450,8 @@ void sim_throttle(struct sim *sim, uint64_t ms)
     sim->server.throttles_until = later(sim->server.throttles_until, after(sim, ms));
 }
 
+/* Cuts the leader off with a random number of followers, so few that the other servers
+ * are a majority. */
 static void depose(struct sim *sim)
 {
     uint64_t most = (sim->server.member_count - 1) / 2;
@@ -482,6 +500,7 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
     uint32_t half = sim->options.session_timeout_ms / 2;
     sim__event_clear(sim, &sim->fault_clock);
     sim->faults = (struct sim_faults){0};
+    /* Other faults that are under way, such as cuts, end at their own time. */
     if (faults == NULL) {
         sim__rights_are_back(sim);
         return;

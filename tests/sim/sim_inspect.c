@@ -1,8 +1,13 @@
-/* What a test sees of the server, and does to it by hand. */
+/* What a test asks the servers, and what it changes there as an operator (sim.h).
+ * Questions read the leader's znodes, which are what has been committed. Changes are
+ * transactions in the operator's session, which never ends and never lacks DELETE.
+ * Exceptions: sim_create_in_session uses a client's session, and sim_set_counter changes
+ * the leader's counter directly. */
 #include "sim_internal.h"
 
 #include <string.h>
 
+/* NULL: there is no such znode. */
 static struct sim__node *find(const struct sim *sim, const char *path)
 {
     return sim__tree_find(&sim->server.tree, path, strlen(path));
@@ -29,7 +34,7 @@ const void *sim_data(const struct sim *sim, const char *path, size_t *length)
         return NULL;
     }
     *length = node->data_length;
-    return node->data != NULL ? node->data : "";
+    return node->data != NULL ? node->data : ""; /* NULL means that there is no znode */
 }
 
 size_t sim_children(const struct sim *sim, const char *path, const char **names,

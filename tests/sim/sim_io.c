@@ -1,13 +1,15 @@
-/* The client's I/O thread: connects, writes, pings, reads, and puts what the
- * loop has to know into its inbox.
+/* The client's I/O thread, as the C client has one: it connects, writes, pings and reads,
+ * and puts into the loop's inbox what the loop has to know. sim_port.c calls it for
+ * open() and to send requests, sim_link.c when an answer arrives, and sim_faults.c when a
+ * connection is lost. Its state is client->io:
  *
- *   DOWN ──open──► OPENING ──► CONNECTING ──attempt──► HANDSHAKE ──CONNECTED──► UP
- *    ▲                │          ▲      ▲                │  │                 │  │
- *    │                │          │      └─────lost───────┘  │                 │  │
- *    │                │          └──────lost: SUSPENDED─────│─────────────────┘  │
- *    │           OPEN_FAILED                                │                    │
- *    │                ▼                     EXPIRED,        ▼                    ▼
- *    └─told by loop─ DEAD ◄──────────────── AUTH_FAILED ────┴────────────────────┘ */
+ *   DOWN --open--> OPENING --> CONNECTING --attempt--> HANDSHAKE --CONNECTED--> UP
+ *    ^                |          ^      ^                |  |                 |  |
+ *    |                |          |      +-----lost-------+  |                 |  |
+ *    |                |          +------lost: SUSPENDED-----|-----------------+  |
+ *    |           OPEN_FAILED                                |                    |
+ *    |                v                     EXPIRED,        v                    v
+ *    +--reported--- DEAD <---------------- AUTH_FAILED ----+--------------------+ */
 #include "sim_internal.h"
 
 #include <stdlib.h>
@@ -33,6 +35,7 @@ struct sim__request *sim__request_new(uint32_t kind, const char *path)
     return request;
 }
 
+/* The size of one block for the request and all that it points to. */
 static size_t rpc_size(const struct uvzk__rpc *rpc)
 {
     size_t size = sizeof(struct sim__request);
@@ -47,6 +50,8 @@ static size_t rpc_size(const struct uvzk__rpc *rpc)
     return size;
 }
 
+/* Copies path and data to *room. An ACL is replaced by a static one: for the simulator it
+ * only matters whether the ACL gives READ. */
 static void copy_op(struct uvzk__op *to, const struct uvzk__op *from, char **room)
 {
     static const uvzk_acl_t entries[] = {{UVZK_PERM_ALL, "world", "anyone"},
@@ -109,7 +114,7 @@ static void send_ping(struct sim *sim, struct sim__event *event)
     uint64_t due = client->sent + client->timeout_ms / 3;
     if (sim->now >= due) {
         if (client->unanswered > 0) {
-            return; /* set again by the last reply */
+            return; /* read_reply() sets the event again */
         }
         sim__io_send(client, sim__request_new(SIM__PING, NULL));
         due = sim->now + client->timeout_ms / 3;
@@ -117,6 +122,7 @@ static void send_ping(struct sim *sim, struct sim__event *event)
     sim__event_set(sim, event, due);
 }
 
+/* Requests one watch again after a reconnect. */
 static void send_watch(struct sim__client *client, const struct sim__client_watch *watch)
 {
     struct sim__request *request = sim__request_new(SIM__REWATCH, watch->path);
@@ -126,7 +132,8 @@ static void send_watch(struct sim__client *client, const struct sim__client_watc
     sim__io_send(client, request);
 }
 
-/* SetWatches, one message a watch: before any request of the user's. */
+/* The SetWatches of the C client, as one message for each watch. They are sent directly
+ * after CONNECTED was read, so before any request of the user. */
 static void send_watches(struct sim__client *client)
 {
     size_t count = 0, room = HASH_CNT(hh_id, client->by_id);
@@ -153,9 +160,9 @@ static void send_watches(struct sim__client *client)
 
 /* ---------------------------------------------------------- I/O: connecting */
 
-#define OPENING_MS 2      /* at most, for the addresses */
-#define FIRST_RETRY_MS 20 /* at most, after the connection was lost */
-#define RETRY_MS 100      /* between this and T/60 after a failed attempt */
+#define OPENING_MS 2      /* how long open() takes at most, to resolve addresses */
+#define FIRST_RETRY_MS 20 /* the longest pause after the connection was lost */
+#define RETRY_MS 100      /* after a failed attempt: between this and T/60 */
 
 static void retry_within(struct sim__client *client, uint64_t low, uint64_t high)
 {
@@ -171,7 +178,8 @@ static void retry_later(struct sim__client *client)
                  pause < RETRY_MS ? RETRY_MS : pause);
 }
 
-/* Whether it takes its time. */
+/* Replaces the handle if that is wanted and possible. Returns whether opening the new one
+ * takes time, so that the attempt to connect comes later. */
 static bool replace_handle(struct sim__client *client)
 {
     uint64_t most = client->sim->options.late_open_max_ms;
@@ -181,7 +189,7 @@ static bool replace_handle(struct sim__client *client)
     sim__trace(client->sim, client->name, "a new handle goes on with its session");
     client->replace_handle = false;
     client->watches_lost = true;
-    client->last_zxid = 0;
+    client->last_zxid = 0; /* a new handle has read nothing */
     sim__client_drop_watches(client);
     if (most > 0) {
         retry_within(client, 0, most);
@@ -189,6 +197,7 @@ static bool replace_handle(struct sim__client *client)
     return most > 0;
 }
 
+/* Tries to connect to one server. */
 static void attempt(struct sim *sim, struct sim__client *client)
 {
     if (replace_handle(client)) {
@@ -260,6 +269,7 @@ void sim__io_lost(struct sim__client *client, size_t keep)
 static void timeout_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, timeout);
+    /* The C client gives up a connection on which it has read nothing for 2T/3. */
     uint64_t due = client->heard + client->timeout_ms * UINT64_C(2) / 3;
     if (sim__client_held(client, event, false)) {
         return;
@@ -268,28 +278,31 @@ static void timeout_fires(struct sim *sim, struct sim__event *event)
         sim__event_set(sim, event, due);
         return;
     }
+    /* Some of the requests on their way may still arrive. */
     size_t under_way = sim__queue_length(&client->link->up);
     sim__io_lost(client, (size_t)sim_random(sim, under_way + 1));
 }
 
 /* -------------------------------------------------------------- I/O: reading */
 
-#define EVENT_LAG_MS 1000 /* at most, for what an event has told to come to others */
+#define EVENT_LAG_MS 1000 /* at most, until other servers apply an event's change */
 
-/* The handle is being closed when it comes through. */
+/* The old handle connects while it is being closed: the server knows of the connection,
+ * but no event reports it. The next attempt uses a new handle. */
 static void leave_unheard(struct sim__client *client, struct sim__answer *answer)
 {
     sim__trace(client->sim, client->name, "is connected, and hangs up unheard");
     sim__answer_free(answer);
     client->connects_unreported = false;
     client->replace_handle = true;
-    client->port.wake(&client->port); /* the session may be shorter now */
+    client->port.wake(&client->port); /* the granted timeout may be less: port.h, 12 */
     sim__io_close_link(client, 0);
     retry_within(client, 1, FIRST_RETRY_MS);
 }
 
 static void read_connected(struct sim__client *client, struct sim__answer *answer)
 {
+    /* Before CONNECTED is reported, and even if it never is (port.h, 12). */
     uvzk__port_timeout_granted(&client->port, answer->timeout_ms);
     sim__session_told(client->sim, client, answer->session_id, answer->timeout_ms);
     if (client->connects_unreported && sim__client_is_lost(client)) {
@@ -317,6 +330,7 @@ static void read_reply(struct sim__client *client, struct sim__answer *answer)
         sim__event_set(client->sim, &client->ping, client->sent + client->timeout_ms / 3);
     }
     if (watch != NULL) {
+        /* exists on a missing znode: after a reconnect it waits for the create. */
         bool missing = answer->reply->status == UVZK_ENONODE;
         watch->armed = true;
         watch->kind = missing ? (uint32_t)SIM__WATCH_EXIST : watch->kind;
@@ -324,8 +338,9 @@ static void read_reply(struct sim__client *client, struct sim__answer *answer)
     sim__client_push(client, answer);
 }
 
-/* The worst moment: what the event tells is yet to come to the servers that are left to
- * go to, and no reply has said it. */
+/* The connection is lost at the worst moment: the other servers, to one of which the
+ * client now connects, have not applied the change that the event reports. And no reply
+ * has given the client a zxid by which such a server would refuse it. */
 static void lose_by_event(struct sim__client *client)
 {
     struct sim *sim = client->sim;
@@ -340,7 +355,7 @@ static void lose_by_event(struct sim__client *client)
 static void read_event(struct sim__client *client, struct sim__answer *answer)
 {
     struct sim__client_watch *watch = sim__client_watch_find(client, answer->watch_id);
-    if (watch == NULL) { /* unwatched meanwhile */
+    if (watch == NULL) { /* unwatch() was called meanwhile */
         sim__answer_free(answer);
         return;
     }
@@ -374,7 +389,7 @@ void sim__io_read(struct sim__client *client, struct sim__answer *answer)
         client->last_zxid = answer->zxid;
         sim__answer_free(answer);
         break;
-    default:
+    default: /* SIM__END */
         sim__answer_free(answer);
         sim__io_lost(client, 0);
         break;

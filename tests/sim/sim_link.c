@@ -1,11 +1,14 @@
-/* A connection: two queues, first in, first out, whatever the latency.
+/* A connection between a client and a server, and the messages on it. sim_io.c makes the
+ * link for each attempt to connect. A link has two queues, which are first in, first out,
+ * whatever the latency of each message.
  *
  *            client                                   server
  *     send ─► up   [request][request]... ──arrival──► sim__server_receive
  *     read ◄──arrival── ...[answer][answer]   down ◄─ send
  *
- * A queue has one event: the arrival of its first message. While the link is
- * cut nothing arrives; what was sent waits, as TCP would send it again. */
+ * A queue has one event: the arrival of its first message. While the link is cut, nothing
+ * arrives. Messages that were sent wait, because TCP would send them again. Each end of
+ * the link is closed by itself, and the link is freed when both are closed. */
 #include "sim_internal.h"
 
 #include <stdlib.h>
@@ -48,6 +51,7 @@ static struct sim__packet *first_packet(struct sim__queue *queue)
     return UVZK__CONTAINER_OF(queue->packets.next, struct sim__packet, link);
 }
 
+/* Appends a message with a random latency. */
 static void push(struct sim *sim, struct sim__link *link, struct sim__queue *queue,
                  struct sim__packet *packet)
 {
@@ -57,14 +61,15 @@ static void push(struct sim *sim, struct sim__link *link, struct sim__queue *que
         at += 1 + sim_random(sim, sim->faults.delay_max_ms);
     }
     queue->extra_ms = 0;
-    packet->at = at; /* at the earliest: not before those in front of it */
+    packet->at = at; /* or later, when the messages before it have arrived */
     uvzk__list_append(&queue->packets, &packet->link);
     if (queue->event.place == 0) {
         sim__event_set(sim, &queue->event, packet->at);
     }
 }
 
-/* The first message, if it arrives now; the event then stands for the next. */
+/* Takes the first message off the queue, and sets the event for the next one. Returns
+ * NULL if nothing arrives now because the link is cut. */
 static struct sim__packet *arrival(struct sim *sim, struct sim__link *link,
                                    struct sim__queue *queue)
 {
@@ -97,14 +102,14 @@ static void up_arrives(struct sim *sim, struct sim__event *event)
     sim__server_receive(sim, link,
                         UVZK__CONTAINER_OF(packet, struct sim__request, packet));
     if (link->client == NULL && uvzk__list_empty(&link->up.packets)) {
-        sim__link_close_server(sim, link); /* nothing more, but the client's end */
+        sim__link_close_server(sim, link); /* the last request that still arrived */
     }
 }
 
 static void down_arrives(struct sim *sim, struct sim__event *event)
 {
     struct sim__link *link = UVZK__CONTAINER_OF(event, struct sim__link, down.event);
-    struct sim__client *client = link->client;
+    struct sim__client *client = link->client; /* not NULL, or the queue would be empty */
     if (sim->now < client->paused_until) {
         sim__event_set(sim, event, client->paused_until);
         return;
@@ -152,7 +157,7 @@ struct sim__link *sim__link_new(struct sim *sim, struct sim__client *client,
 void sim__link_send_up(struct sim *sim, struct sim__link *link,
                        struct sim__request *request)
 {
-    if (!link->server_open) { /* END is on its way: nobody listens any more */
+    if (!link->server_open) { /* the server has closed its end; END is on its way */
         free(request);
         return;
     }
@@ -169,6 +174,7 @@ void sim__link_send_down(struct sim *sim, struct sim__link *link,
     push(sim, link, &link->down, &answer->packet);
 }
 
+/* Drops the last requests, so that the first `keep` of them are left. */
 static void drop_requests(struct sim *sim, struct sim__link *link, size_t keep)
 {
     size_t dropped = sim__queue_length(&link->up);
@@ -197,6 +203,7 @@ void sim__link_close_client(struct sim *sim, struct sim__link *link, size_t keep
     link->client = NULL;
     drop_answers(sim, link);
     drop_requests(sim, link, keep);
+    /* Otherwise up_arrives() closes the server's end after the last request. */
     if (uvzk__list_empty(&link->up.packets)) {
         sim__link_close_server(sim, link);
     }

@@ -1,11 +1,14 @@
-/* The servers. What is committed is done at the leader; each of the others applies it
- * later, in the same order, and answers out of what it has applied:
+/* The servers of the ensemble, and how far each of them is behind the leader. A
+ * transaction is done at the leader at once. Each other server applies it later, in the
+ * same order, and answers from what it has applied:
  *
- *   a write        is done at once, and its reply waits until this server has applied it
+ *   a write        is done at once; its reply waits until this server has applied it
  *   sync           is answered when this server has applied what was committed by then
  *   anything else  of the same connection waits behind these
  *
- * A connection is refused by a server that is behind what its client has been replied. */
+ * The list link->held keeps what waits on a connection, in order. sim_txn.c calls this
+ * file for each transaction, sim_server.c for each request and answer. A server refuses a
+ * connection if it is behind the last zxid that the client has read (sim_server.c). */
 #include "sim_internal.h"
 
 #include <stdlib.h>
@@ -15,6 +18,7 @@ bool sim__member_leads(const struct sim *sim, const struct sim__member *member)
     return member == sim->server.leader;
 }
 
+/* Servers that were cut off with the old leader do not take part in the election. */
 bool sim__member_up(const struct sim *sim, const struct sim__member *member)
 {
     return member->deposed || sim->now >= sim->server.up_at;
@@ -25,6 +29,7 @@ struct sim__member *sim__member_pick(struct sim *sim, struct sim__client *client
     struct sim__server *server = &sim->server;
     const struct sim__member *left = client->left;
     struct sim__member *member;
+    /* Only one attempt avoids the server that the client has left. */
     client->left = NULL;
     if (client->server >= 0) {
         return &server->members[client->server];
@@ -35,7 +40,7 @@ struct sim__member *sim__member_pick(struct sim *sim, struct sim__client *client
     return member;
 }
 
-/* Two ticks are what all servers allow. */
+/* From 2 to 6 ticks: every server allows 2 ticks, ZooKeeper's default minimum. */
 uint32_t sim__limit(struct sim *sim)
 {
     uint32_t tick = sim->options.tick_ms;
@@ -48,16 +53,18 @@ uint32_t sim__member_allows(const struct sim__member *member, uint32_t timeout_m
                                                                   : timeout_ms;
 }
 
+/* The number of the last transaction that the member has applied. */
 static uint64_t applied(const struct sim *sim, const struct sim__member *member)
 {
     return sim__member_leads(sim, member) ? sim->server.txn_count : member->applied;
 }
 
-/* -------------------------------------------------------------- what is held */
+/* ------------------------------------------------------- waiting for the lag */
 
 void sim__member_answer(struct sim *sim, struct sim__link *link,
                         struct sim__answer *answer, uint64_t until)
 {
+    /* While let_go() performs a held request, its answer comes before the rest. */
     bool first = link->sending_held || uvzk__list_empty(&link->held);
     if (first && applied(sim, link->member) >= until) {
         sim__link_send_down(sim, link, answer);
@@ -73,6 +80,7 @@ void sim__member_answer(struct sim *sim, struct sim__link *link,
 bool sim__member_holds(struct sim *sim, struct sim__link *link,
                        struct sim__request *request)
 {
+    /* The leader performs these at once; only their replies wait. */
     bool passes = request->kind == UVZK__RPC_CREATE ||
                   request->kind == UVZK__RPC_DELETE || request->kind == UVZK__RPC_SET ||
                   request->kind == UVZK__RPC_MULTI || request->kind == UVZK__RPC_SYNC ||
@@ -83,6 +91,8 @@ bool sim__member_holds(struct sim *sim, struct sim__link *link,
     struct sim__held *held = sim__alloc(sizeof(*held));
     uvzk__list_init(&held->link);
     request->held = true;
+    /* The session counts as heard of when the request arrives, not when it is
+     * performed. */
     if (link->session != NULL && link->follower == NULL) {
         sim__session_heard(sim, link->session);
     }
@@ -108,7 +118,8 @@ void sim__link_drop_held(struct sim__link *link)
     }
 }
 
-/* A request that is performed may end the connection, and with it what is held. */
+/* Sends the answers and performs the requests that need not wait any more. A request that
+ * is performed may close the connection, which empties the list. */
 static void let_go(struct sim *sim, struct sim__link *link)
 {
     while (!uvzk__list_empty(&link->held)) {
@@ -130,6 +141,7 @@ static void let_go(struct sim *sim, struct sim__link *link)
     }
 }
 
+/* A link whose follower has lost its leader learns of no transaction any more. */
 static void let_all_go(struct sim *sim, const struct sim__member *member)
 {
     for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
@@ -142,6 +154,7 @@ static void let_all_go(struct sim *sim, const struct sim__member *member)
 
 /* ------------------------------------------------------------------- the lag */
 
+/* Sets the event for the member's next transaction, if there is one. */
 static void apply_soon(struct sim *sim, struct sim__member *member)
 {
     if (member->next == NULL) {
@@ -162,8 +175,9 @@ void sim__member_apply_next(struct sim *sim, struct sim__member *member)
     let_all_go(sim, member);
 }
 
-/* All that it has applied, and answered, was said to it by the leader; but nothing of what
- * it says to the leader comes there any more. */
+/* Cuts the member off from the leader for a random time, at the worst moment: it has
+ * received all transactions from the leader and has answered its clients. But its answers
+ * to the leader's pings, which name its sessions, do not reach the leader any more. */
 static void cut_all_off(struct sim *sim, const struct sim__member *member)
 {
     for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
@@ -178,6 +192,7 @@ static void cut_all_off(struct sim *sim, const struct sim__member *member)
 static void apply_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__member *member = UVZK__CONTAINER_OF(event, struct sim__member, apply);
+    /* sim_lag() does not move the event. */
     if (sim->now < member->lags_until) {
         sim__event_set(sim, event, member->lags_until);
         return;
@@ -199,7 +214,7 @@ void sim__members_committed(struct sim *sim, struct sim__txn *txn)
         } else if (member->next == NULL) {
             member->next = txn;
             apply_soon(sim, member);
-        }
+        } /* otherwise the event for an earlier transaction is set already */
     }
 }
 
@@ -215,6 +230,7 @@ void sim__member_skip(struct sim *sim, struct sim__member *member)
 
 /* ------------------------------------------------------------ beginning, end */
 
+/* Server 0 leads at first. */
 void sim__members_init(struct sim *sim)
 {
     struct sim__server *server = &sim->server;

@@ -1,22 +1,24 @@
-/* The client's loop: port.h over a simulated connection.
+/* The client's loop: implements engine/port.h over a simulated connection. src/ calls the
+ * port's functions at the end of this file; the events of the loop call the user back.
  *
  *   the I/O thread (sim_io.c) ── inbox ──► one delivery an event: a reply, a
  *                                          watch, a session event; or, with
  *                                          options.batches, all of them
  *
- * The user's view (told_epoch) lags behind the I/O's (io, epoch). A request is
- * sent only when both mean the same connection; so what is outstanding when
- * SUSPENDED is told can be replied at once, before the next CONNECTED. What has
- * failed is at the head of the outstanding, and is delivered before the inbox. */
+ * The loop learns of a connection (told_epoch) later than the I/O (io, epoch). A request
+ * is sent only when both mean the same connection. So all rpcs that are outstanding when
+ * SUSPENDED is reported can get their replies at once, before the next CONNECTED. Failed
+ * rpcs are at the head of the outstanding ones, and are delivered before the inbox. */
 #include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* rpc->port.state: what becomes of it, and a fingerprint of what it points to. */
+/* rpc->port.state: one of these states, and in the other bits a fingerprint of the rpc's
+ * paths. */
 enum {
     RPC_SENT = 1,
-    RPC_UNSENT = 2, /* the connection was lost, which the user is yet to hear */
+    RPC_UNSENT = 2, /* the connection was lost, but SUSPENDED is not reported yet */
     RPC_FAILED = 3, /* rpc->port.status is its reply */
     RPC_MASK = 3
 };
@@ -47,6 +49,7 @@ bool sim__client_held(struct sim__client *client, struct sim__event *event, bool
 
 /* -------------------------------------------------------------------- inbox */
 
+/* Sets the event of the next delivery, unless it is set already. */
 static void deliver_soon(struct sim__client *client)
 {
     struct sim *sim = client->sim;
@@ -79,6 +82,7 @@ struct sim__client_watch *sim__client_watch_find(struct sim__client *client, uin
     return watch;
 }
 
+/* Registers the rpc's watch, and checks that the caller may set it. */
 static void watch_new(struct sim__client *client, struct uvzk__rpc *rpc)
 {
     static const uint8_t kinds[] = {[UVZK__RPC_GET] = SIM__WATCH_DATA + 1,
@@ -108,7 +112,7 @@ static void watch_new(struct sim__client *client, struct uvzk__rpc *rpc)
     rpc->port.answer = watch;
 }
 
-/* The user's watch is not touched afterwards. */
+/* Afterwards the port does not access the user's watch any more. */
 static void watch_free(struct sim__client *client, struct sim__client_watch *watch)
 {
     HASH_DELETE(hh_id, client->by_id, watch);
@@ -132,8 +136,9 @@ void sim__client_drop_watches(struct sim__client *client)
 
 /* --------------------------------------------------- the loop: outstanding */
 
-/* FNV-1a of the bytes the caller must keep; reading them lets the address
- * sanitizer see it if they were freed. The low bits are left for the state. */
+/* FNV-1a of the paths, which the caller must keep unchanged until the reply. If the
+ * caller has freed them, the address sanitizer reports that they are read here. The two
+ * low bits are left for the state. */
 static uint32_t fingerprint_text(uint32_t print, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -169,7 +174,8 @@ static void append(struct sim__client *client, struct uvzk__rpc *rpc)
     client->submitted++;
 }
 
-/* The first one, off the list, and what was being armed with it. */
+/* Takes the first rpc off the list. If its reply has armed its watch, the watch stays;
+ * otherwise the watch is dropped. */
 static struct uvzk__rpc *take_first(struct sim__client *client, bool armed)
 {
     struct uvzk__rpc *rpc = client->first;
@@ -199,7 +205,9 @@ static void fail(struct uvzk__rpc *rpc, int status)
     rpc->port.status = status;
 }
 
-/* What has failed already keeps its status. */
+/* Gives all outstanding rpcs this status. Those that have failed already keep theirs,
+ * except that ECLOSED replaces every status. An rpc that was certainly not sent may also
+ * get ENOTSENT. */
 static void fail_all(struct sim__client *client, int status)
 {
     struct sim *sim = client->sim;
@@ -215,6 +223,7 @@ static void fail_all(struct sim__client *client, int status)
 
 /* ----------------------------------------------------- the loop: deliveries */
 
+/* Replies to the first rpc, which has failed. */
 static void deliver_failure(struct sim__client *client)
 {
     int status = client->first->port.status;
@@ -228,6 +237,7 @@ static void deliver_failure(struct sim__client *client)
     sim__free(reply, sizeof(*reply));
 }
 
+/* Replies come in the order of the requests, so this one is the first rpc's. */
 static void deliver_reply(struct sim__client *client, struct sim__answer *answer)
 {
     struct uvzk__rpc *rpc = take_first(client, answer->watch_id != 0);
@@ -240,7 +250,7 @@ static void deliver_event(struct sim__client *client, const struct sim__answer *
 {
     static const char *const names[] = {"created", "deleted", "changed", "children"};
     struct sim__client_watch *watch = sim__client_watch_find(client, answer->watch_id);
-    if (watch == NULL) {
+    if (watch == NULL) { /* unwatch() was called after the I/O had read the event */
         return;
     }
     struct uvzk__watch *user = watch->watch;
@@ -250,6 +260,8 @@ static void deliver_event(struct sim__client *client, const struct sim__answer *
     user->watch_cb(user, (enum uvzk__watch_event)answer->watch_event);
 }
 
+/* The event and its address are freed directly afterwards, so that the address sanitizer
+ * reports a user that keeps them. */
 static void tell_session(struct sim__client *client, enum uvzk__session_event_kind kind,
                          const struct sim__answer *answer, int status)
 {
@@ -270,8 +282,8 @@ static void tell_session(struct sim__client *client, enum uvzk__session_event_ki
     sim__free(event, sizeof(*event));
 }
 
-/* The user is told nothing while he is stopped, and not before he has been told that the
- * connection is lost. */
+/* Reports why there is no connection. Reports nothing while the process is stopped or its
+ * loop is busy, nor before SUSPENDED has been reported (port.h, 8). */
 void sim__client_unreached(struct sim__client *client)
 {
     static const struct uvzk__connect_error trouble = {UV_ECONNREFUSED, "sim:2181",
@@ -283,6 +295,7 @@ void sim__client_unreached(struct sim__client *client)
     }
 }
 
+/* Reports that the client has left a diverged server (port.h, 10). */
 static void tell_left(struct sim__client *client)
 {
     static const struct uvzk__connect_error trouble = {
@@ -294,7 +307,7 @@ static void tell_left(struct sim__client *client)
     }
 }
 
-/* The request to end it leaves when the user has been told. */
+/* The port may end a session only after it has reported the session's end (port.h, 6). */
 static void end_told_session(struct sim__client *client, int64_t id)
 {
     struct sim__session *session = sim__session_find(client->sim, id);
@@ -304,6 +317,8 @@ static void end_told_session(struct sim__client *client, int64_t id)
     }
 }
 
+/* Reports that the handle has ended: EXPIRED, AUTH_FAILED or OPEN_FAILED. The state is
+ * reset first, because the user may call open() inside the event. */
 static void deliver_down(struct sim__client *client, const struct sim__answer *answer)
 {
     int status = client->fail_open;
@@ -368,7 +383,9 @@ static void deliver_next(struct sim__client *client)
 {
     struct sim__answer *answer =
         UVZK__CONTAINER_OF(client->inbox.next, struct sim__answer, packet.link);
-    if (client->first != NULL && ends_handle(answer)) { /* these are replied first */
+    /* All outstanding rpcs get their replies first. The answer stays in the inbox until
+     * none is left, including those that are submitted inside these replies. */
+    if (client->first != NULL && ends_handle(answer)) {
         client->told_epoch = 0;
         fail_all(client, answer->kind == SIM__AUTH_FAILED ? UVZK_EAUTH : UVZK_EEXPIRED);
         deliver_failure(client);
@@ -378,7 +395,8 @@ static void deliver_next(struct sim__client *client)
     deliver_answer(client, answer);
 }
 
-/* The last event of a port; the first time it only lets the close take time. */
+/* The last event of a port: frees it and calls closed(). If the handle is not down yet,
+ * the first call only waits for a random time, because a close takes time. */
 static void deliver_closed(struct sim__client *client)
 {
     struct sim *sim = client->sim;
@@ -402,7 +420,7 @@ static bool first_has_failed(const struct sim__client *client)
     return client->first != NULL && (client->first->port.state & RPC_MASK) == RPC_FAILED;
 }
 
-/* One reply, watch or session event; false: there is none. */
+/* Delivers one reply, watch event or session event. Returns false if there is none. */
 static bool deliver_one(struct sim__client *client)
 {
     if (first_has_failed(client)) {
@@ -415,8 +433,9 @@ static bool deliver_one(struct sim__client *client)
     return true;
 }
 
-/* As loop/ does: all that has arrived by now, then the turn that the replies have asked
- * for. What fails while it is delivered waits for the next time. */
+/* As loop/ does: delivers all that has arrived by now, then runs the turn for which the
+ * replies have asked. The budget ends the batch even if the callbacks go on submitting
+ * rpcs that fail at once. The rest waits for the next delivery. */
 static void deliver_batch(struct sim__client *client)
 {
     size_t budget = client->outstanding;
@@ -433,7 +452,7 @@ static void deliver_batch(struct sim__client *client)
     }
 }
 
-/* Before what has arrived, and what it makes of the world. */
+/* With the option late_loop, an alarm that is due comes before all that has arrived. */
 static void fire_late_alarm(struct sim__client *client)
 {
     if (client->sim->options.late_loop && !client->closing && client->alarm.place != 0 &&
@@ -451,7 +470,7 @@ static void deliver_fires(struct sim *sim, struct sim__event *event)
     }
     fire_late_alarm(client);
     if (client->closing && !first_has_failed(client)) {
-        deliver_closed(client); /* may have freed it */
+        deliver_closed(client); /* may have freed the client */
         return;
     }
     if (sim->options.batches) {
@@ -465,7 +484,7 @@ static void deliver_fires(struct sim *sim, struct sim__event *event)
     }
 }
 
-/* -------------------------------------------------------- what port.h offers */
+/* ------------------------------------------------------- functions of port.h */
 
 static void port_open(struct uvzk__port *port)
 {
@@ -476,7 +495,7 @@ static void port_open(struct uvzk__port *port)
     sim__io_open(client);
 }
 
-/* This loop lives as long as the simulation. */
+/* close_soon(): nothing to do, because this loop lives as long as the simulation. */
 static void port_ending(struct uvzk__port *port)
 {
     (void)port;
@@ -495,6 +514,7 @@ static void port_close(struct uvzk__port *port)
     if (client->io == SIM__IO_UP) {
         sim__io_send(client, sim__request_new(SIM__END_SESSION, NULL));
     }
+    /* Requests that were sent still arrive, and after them the end of the session. */
     sim__io_close_link(client, client->io == SIM__IO_UP ? SIZE_MAX : 0);
     drop_inbox(client);
     fail_all(client, UVZK_ECLOSED);
@@ -504,6 +524,7 @@ static void port_close(struct uvzk__port *port)
     sim__event_set(sim, &client->deliver, sim->now);
 }
 
+/* The C client takes no more in a multi than this. */
 static void check_multi(struct sim__client *client, const struct uvzk__rpc *rpc)
 {
     for (size_t i = 0; i < rpc->op_count; i++) {
@@ -521,6 +542,8 @@ static void check_multi(struct sim__client *client, const struct uvzk__rpc *rpc)
 static void port_submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
 {
     struct sim__client *client = sim__client_of(port);
+    /* down: the loop knows of no connection. Neither down nor reachable: the connection
+     * is lost, but the loop does not know that yet. */
     bool down = client->told_epoch == 0;
     bool reachable =
         !down && client->io == SIM__IO_UP && client->told_epoch == client->epoch;
@@ -573,7 +596,8 @@ static void alarm_fires(struct sim *sim, struct sim__event *event)
     }
 }
 
-/* In loop/ it is the same wake-up as that of the answers: those come first. */
+/* In loop/ one wake-up serves turns and answers, and the answers come first. So if
+ * answers are due, the event is set again, and deliver_batch() runs the turn. */
 static void wake_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, wake);
@@ -588,6 +612,7 @@ static void wake_fires(struct sim *sim, struct sim__event *event)
     }
 }
 
+/* There is one alarm; a new one replaces it. */
 static void port_alarm(struct uvzk__port *port, uint64_t at_ms)
 {
     struct sim__client *client = sim__client_of(port);
@@ -603,6 +628,7 @@ static void port_alarm(struct uvzk__port *port, uint64_t at_ms)
     sim__event_set(sim, &client->alarm, at_ms);
 }
 
+/* Has no effect if the session is connected by now (port.h, 6). */
 static void port_abandon(struct uvzk__port *port)
 {
     struct sim__client *client = sim__client_of(port);
@@ -612,7 +638,7 @@ static void port_abandon(struct uvzk__port *port)
     }
 }
 
-/* Its successor on the session is a new handle, which has no watches. */
+/* The session continues on a new handle, which has no watches. */
 static void port_leave(struct uvzk__port *port)
 {
     struct sim__client *client = sim__client_of(port);

@@ -1,4 +1,5 @@
-/* The one source of chance: xoshiro256**, seeded by splitmix64. */
+/* The only source of random numbers of a simulation: xoshiro256**, seeded by
+ * splitmix64. */
 #include "sim_internal.h"
 
 static uint64_t splitmix(uint64_t *state)
@@ -36,12 +37,14 @@ uint64_t sim__random_word(struct sim *sim)
     return result;
 }
 
-/* The remainder's bias is below n / 2^64: of no account here. */
+/* The bias of the remainder is below n / 2^64, which does not matter here. */
 uint64_t sim_random(struct sim *sim, uint64_t n)
 {
     return n <= 1 ? 0 : sim__random_word(sim) % n;
 }
 
+/* A fault that is switched off (0) takes no random number, so a new kind of fault does
+ * not change the histories of tests without it. */
 bool sim__random_hit(struct sim *sim, uint32_t ppm)
 {
     bool hit = ppm > 0 && sim_random(sim, 1000000) < ppm;

@@ -1,5 +1,13 @@
-/* Rights that are missing for a time: READ on one znode, DELETE in one directory, at
- * random; and READ at the instant in which a znode goes, with what came of it. */
+/* Permissions that are missing for a time. Called by sim_faults.c at random, by
+ * sim_inspect.c when a test takes READ, and by sim_txn.c for each delete.
+ *
+ *   unreadable   READ is missing on one random znode
+ *   forbidden    DELETE is missing in one random directory
+ *   unread       READ is missing at the moment at which a znode is deleted, so its
+ *                watches are used up without an event
+ *
+ * This file also records which paths have been unreadable and which znodes were removed
+ * unread. With these records a test decides whether a client could know of a removal. */
 #include "sim_internal.h"
 
 #include <stdlib.h>
@@ -14,6 +22,7 @@ static void set_right(struct sim *sim, const struct sim__missing *missing, bool 
     }
 }
 
+/* Fires when the time has passed; also called directly. */
 static void give_back(struct sim *sim, struct sim__event *end)
 {
     struct sim__missing *missing = UVZK__CONTAINER_OF(end, struct sim__missing, end);
@@ -34,7 +43,8 @@ static void take(struct sim *sim, struct sim__missing *missing,
     sim__event_set(sim, &missing->end, sim->now + ms);
 }
 
-/* One at random, but the root and those that must be read to come to any. */
+/* Chooses among all znodes. If it chooses the root or a znode that is unreadable already,
+ * nothing happens this time. */
 void sim__blind_one(struct sim *sim, uint64_t ms)
 {
     const struct sim__tree *tree = &sim->server.tree;
@@ -49,7 +59,7 @@ void sim__blind_one(struct sim *sim, uint64_t ms)
     }
 }
 
-/* Ephemerals have no children, and what the root has nobody of a lock's deletes. */
+/* Ephemerals have no children, and no lock deletes a child of the root. */
 static bool may_be_forbidden(const struct sim__tree *tree, const struct sim__node *node)
 {
     return node != tree->root && node->stat.ephemeral_owner == 0 && !node->undeletable;
@@ -63,6 +73,7 @@ void sim__forbid_one(struct sim *sim, uint64_t ms)
     if (sim->server.forbidden.path != NULL) {
         return;
     }
+    /* Reservoir sampling: each candidate is chosen with the same probability. */
     for (const struct sim__node *node = tree->nodes; node != NULL; node = node->hh.next) {
         if (may_be_forbidden(tree, node) && sim_random(sim, ++count) == 0) {
             chosen = node;
@@ -73,6 +84,7 @@ void sim__forbid_one(struct sim *sim, uint64_t ms)
     }
 }
 
+/* Whether path is top, or below it. */
 static bool is_below(const char *path, const char *top)
 {
     size_t length = strlen(top);
@@ -103,7 +115,7 @@ void sim__rights_are_back(struct sim *sim)
     give_back(sim, &sim->server.forbidden.end);
 }
 
-/* ------------------------------------------------------- what went and was not told */
+/* ------------------------------------------------------------------ unread removals */
 
 bool sim__goes_unread(struct sim *sim)
 {
@@ -111,6 +123,7 @@ bool sim__goes_unread(struct sim *sim)
            sim__random_hit(sim, sim->faults.blind_removal);
 }
 
+/* The unread removal of the znode with this czxid; NULL: none. */
 static struct sim__unread *find(const struct sim *sim, int64_t czxid)
 {
     for (size_t i = 0; i < sim->server.unread_count; i++) {
@@ -126,6 +139,8 @@ void sim__went_unread(struct sim *sim, const struct sim__member *member,
 {
     struct sim__server *server = &sim->server;
     struct sim__unread *unread = find(sim, node->stat.czxid);
+    /* The leader records the removal first. Each follower that applies it later moves
+     * last_ms. */
     if (unread == NULL && sim__member_leads(sim, member)) {
         size_t size = (server->unread_count + 1) * sizeof(*server->unread);
         server->unread = realloc(server->unread, size);
@@ -143,6 +158,7 @@ void sim__went_unread(struct sim *sim, const struct sim__member *member,
 void sim__moment_passes(struct sim *sim)
 {
     struct sim__server *server = &sim->server;
+    /* Only transactions after an unread removal are ever looked up. */
     if (server->unread_count == 0) {
         return;
     }
@@ -155,7 +171,8 @@ void sim__moment_passes(struct sim *sim)
         (struct sim__moment){server->tree.zxid, sim->now};
 }
 
-/* Of a transaction behind the first of those. */
+/* When the transaction was begun, which must have come after the first unread removal.
+ * The moments are ordered by zxid. */
 static uint64_t moment_of(const struct sim *sim, int64_t zxid)
 {
     size_t low = 0, high = sim->server.moment_count;

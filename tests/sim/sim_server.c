@@ -1,22 +1,25 @@
-/* The server: sessions, watches, and what it does with each request.
+/* What a server does with each request. sim_link.c calls sim__server_receive() when a
+ * request arrives, and sim_member.c calls it for a request that had to wait. A request
+ * passes through receive(), receive_rpc() and serve(); random faults are applied on the
+ * way.
  *
- * Requests of a link are received in order. A write takes the next zxid, fires
- * watches, and is answered, in this order: on the writer's own link too an
- * event comes before the reply of the write that caused it. */
+ * The requests of a link are received in order. A write takes the next zxid, then fires
+ * watches, then is answered. So on the writer's own link, too, an event comes before the
+ * reply of the write that caused it. */
 #include "sim_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HAND_ID INT64_C(0x7a00000000000001)
+#define HAND_ID INT64_C(0x7a00000000000001) /* the operator's session */
 
-#define REQUEST_BYTES_MAX 1048575U
-#define OP_BYTES 20U /* headers, lengths and a version, as in a set */
+#define REQUEST_BYTES_MAX 1048575U /* ZooKeeper's default for jute.maxbuffer */
+#define OP_BYTES 20U               /* headers, lengths and a version, as in a set */
 
 /* ------------------------------------------------------------------ changes */
 
-/* The op has been checked. A session may have gone: only the hand's stays. */
+/* The op has been checked. session: a client's that lives, or the operator's. */
 static struct sim__node *apply_create(struct sim *sim, const struct uvzk__op *op,
                                       struct sim__session *session)
 {
@@ -28,6 +31,7 @@ static struct sim__node *apply_create(struct sim *sim, const struct uvzk__op *op
     return node;
 }
 
+/* Performs an op that has been checked. Returns the znode; NULL after a delete. */
 static struct sim__node *apply(struct sim *sim, const struct uvzk__op *op,
                                struct sim__session *session)
 {
@@ -46,7 +50,7 @@ static struct sim__node *apply(struct sim *sim, const struct uvzk__op *op,
     return node;
 }
 
-/* A container goes when it has had children and has none. */
+/* A container is deleted if it has had children and has none now. */
 void sim_check_containers(struct sim *sim)
 {
     struct sim__tree *tree = &sim->server.tree;
@@ -70,6 +74,7 @@ static void container_check(struct sim *sim, struct sim__event *event)
         interval = sim__random_between(sim, 1, 2 * interval);
     }
     sim__event_set(sim, event, sim->now + interval);
+    /* Until then there is no leader that could delete them. */
     if (sim->now >= sim->server.up_at) {
         sim_check_containers(sim);
     }
@@ -91,6 +96,7 @@ void sim__server_hang_up(struct sim *sim, struct sim__link *link)
     if (!link->server_open) {
         return;
     }
+    /* Answers on their way stay, and END arrives after them. */
     sim__link_close_server(sim, link);
     sim__link_send_down(sim, link, sim__answer_new(SIM__END));
     link->told_end = true;
@@ -98,6 +104,8 @@ void sim__server_hang_up(struct sim *sim, struct sim__link *link)
 
 /* --------------------------------------------------------- session requests */
 
+/* A server grants what its own limit leaves of the timeout with which the session was
+ * created. */
 static void answer_connect(struct sim *sim, struct sim__link *link,
                            const struct sim__session *session, uint64_t until)
 {
@@ -108,7 +116,8 @@ static void answer_connect(struct sim *sim, struct sim__link *link,
     sim__member_answer(sim, link, answer, until);
 }
 
-/* A server that is behind what the client has been replied would show it the past. */
+/* A server refuses a client that has read a zxid which the server has not applied yet:
+ * that client would see an older state than before. */
 static bool refuses_connect(struct sim *sim, const struct sim__link *link,
                             const struct sim__request *request)
 {
@@ -145,18 +154,21 @@ static void receive_connect(struct sim *sim, struct sim__link *link,
         sim__server_hang_up(sim, link);
         return;
     }
-    if (session->link != NULL) { /* what still comes on the old one is refused */
+    /* Requests that still arrive on the session's old connection are not executed. */
+    if (session->link != NULL) {
         sim__server_hang_up(sim, session->link);
     }
     session->link = link;
     link->session = session;
     sim__session_connected(sim, session,
                            sim__member_allows(link->member, session->created_ms));
+    /* A new session is a transaction, which this server must have applied. */
     answer_connect(sim, link, session,
                    request->session_id == 0 ? sim->server.txn_count : 0);
 }
 
-/* Of the server this link leads to, or of a follower left alone. */
+/* The znodes that this link's client sees: its server's, or those of the moment at which
+ * its follower lost the leader. */
 static struct sim__tree *tree_seen(const struct sim__link *link)
 {
     return link->follower != NULL ? link->follower : link->member->tree;
@@ -169,14 +181,15 @@ static void receive_ping(struct sim *sim, struct sim__link *link)
     sim__member_answer(sim, link, answer, 0);
 }
 
-/* SetWatches: what the client has missed since seen_zxid is told at once. */
+/* One watch of a SetWatches. If the client has missed a change since seen_zxid, the event
+ * is sent at once. Otherwise the watch is set again. */
 static void receive_rewatch(struct sim *sim, struct sim__link *link,
                             const struct sim__request *request)
 {
     struct sim__node *node =
         sim__tree_find(link->member->tree, request->path, strlen(request->path));
     bool child = request->watch_kind == SIM__WATCH_CHILD;
-    if (link->follower != NULL) {
+    if (link->follower != NULL) { /* it sees no change any more */
         return;
     }
     if (request->watch_kind == SIM__WATCH_EXIST) {
@@ -197,7 +210,7 @@ static void receive_rewatch(struct sim *sim, struct sim__link *link,
 
 /* -------------------------------------------------------------------- reads */
 
-/* The names become the answer's own. */
+/* Copies the names into memory of the answer. A name that is NULL stays NULL. */
 static void keep_names(struct sim__answer *answer)
 {
     size_t bytes = 0;
@@ -226,7 +239,7 @@ static void put_names(struct sim *sim, struct sim__answer *answer,
         const struct sim__node *child = UVZK__CONTAINER_OF(at, struct sim__node, sibling);
         answer->names[i++] = child->name;
     }
-    for (i = count; i > 1; i--) { /* the server promises no order */
+    for (i = count; i > 1; i--) { /* ZooKeeper returns the names in no defined order */
         size_t other = (size_t)sim_random(sim, i);
         const char *name = answer->names[i - 1];
         answer->names[i - 1] = answer->names[other];
@@ -243,13 +256,14 @@ static int serve_read(struct sim *sim, struct sim__link *link,
     struct sim__node *node =
         sim__tree_find(tree_seen(link), request->path, strlen(request->path));
     bool exists = request->kind == UVZK__RPC_EXISTS;
+    /* Only exists sets a watch on a znode that does not exist. */
     bool arms = node != NULL || exists;
     if (node != NULL && node->unreadable && (!exists || sim->options.exists_needs_read)) {
         return UVZK_ENOAUTH;
     }
     if (arms && request->watch_id != 0) {
         answer->watch_id = request->watch_id;
-        if (link->follower == NULL) { /* a lonely follower sees no change */
+        if (link->follower == NULL) { /* without its leader a follower sees no change */
             sim__watch_add(link, request->watch_id, request->path, request->watch_kind);
         }
     }
@@ -262,7 +276,7 @@ static int serve_read(struct sim *sim, struct sim__link *link,
         answer->reply->data = answer->data;
         answer->reply->data_length = node->data_length;
     } else if (request->kind == UVZK__RPC_CHILDREN) {
-        answer->reply->stat = (struct uvzk__stat){0};
+        answer->reply->stat = (struct uvzk__stat){0}; /* port.h: names only */
         put_names(sim, answer, node);
     }
     return 0;
@@ -270,7 +284,8 @@ static int serve_read(struct sim *sim, struct sim__link *link,
 
 /* ------------------------------------------------------------------- writes */
 
-/* Before it looks whether there is such a znode. */
+/* Whether DELETE is missing on the parent. As in ZooKeeper, this is checked before the
+ * znode itself, so it is refused even if there is no such znode. */
 static bool may_not_delete(const struct sim__tree *tree, const char *path)
 {
     size_t length = sim__parent_length(path);
@@ -279,7 +294,8 @@ static bool may_not_delete(const struct sim__tree *tree, const char *path)
     return parent != NULL && parent->undeletable;
 }
 
-/* What the server says to op after the changes; *path: see sim__tree_number. */
+/* Returns 0 or the status with which the server refuses op after the changes (NULL: op
+ * stands alone). *path: see sim__tree_number. */
 static int check(struct sim *sim, struct uvzk__op *op, struct sim__session *session,
                  struct sim__change **changes, char **path)
 {
@@ -292,12 +308,11 @@ static int check(struct sim *sim, struct uvzk__op *op, struct sim__session *sess
     return sim__tree_check(&sim->server.tree, op, ephemeral ? session->id : 0, changes);
 }
 
-/* One op by itself; *made is the znode created or set. */
 int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *session,
                       struct sim__node **made)
 {
     char *path;
-    sim__txn_begin(sim); /* a failed write takes a zxid too */
+    sim__txn_begin(sim); /* a write that is refused takes a zxid, too */
     int status = check(sim, &op, session, NULL, &path);
     if (status == 0) {
         *made = apply(sim, &op, session);
@@ -326,6 +341,7 @@ static int serve_write(struct sim *sim, struct sim__session *session,
     return status;
 }
 
+/* Performs the ops of a multi, and keeps the names of the created znodes. */
 static void apply_all(struct sim *sim, struct sim__session *session,
                       const struct uvzk__op *ops, size_t count,
                       struct sim__answer *answer)
@@ -343,8 +359,9 @@ static void apply_all(struct sim *sim, struct sim__session *session,
     answer->reply->made = answer->names;
 }
 
-/* One transaction: one zxid, and the numbers of sequential creates are given
- * before anything is done, to be forgotten if one op fails. */
+/* All ops are one transaction with one zxid. All of them are checked, and sequential
+ * creates numbered, before the first op is performed. If one check fails, the counters of
+ * the directories stay as they are. */
 static int serve_multi(struct sim *sim, struct sim__session *session,
                        const struct sim__request *request, struct sim__answer *answer)
 {
@@ -353,7 +370,7 @@ static int serve_multi(struct sim *sim, struct sim__session *session,
     struct uvzk__op *ops = sim__copy(request->ops, count * sizeof(*ops));
     char **paths = sim__alloc(count * sizeof(*paths));
     int status = 0;
-    sim__txn_begin(sim); /* of checks alone too: they go through the quorum */
+    sim__txn_begin(sim); /* even without a write: a multi needs a quorum */
     for (i = 0; i < count && status == 0; i++) {
         status = check(sim, &ops[i], session, &changes, &paths[i]);
     }
@@ -374,6 +391,7 @@ static int serve_multi(struct sim *sim, struct sim__session *session,
 
 /* ----------------------------------------------------------------- requests */
 
+/* Executes the request, fills in the answer and returns its status. */
 static int serve(struct sim *sim, struct sim__link *link,
                  const struct sim__request *request, struct sim__answer *answer)
 {
@@ -407,7 +425,8 @@ static int serve(struct sim *sim, struct sim__link *link,
     }
 }
 
-/* Whether this fault happens now; once: a test asked for it; NULL: it cannot. */
+/* Returns whether this fault happens now: at random, or because a test has set *once,
+ * which is then reset. once is NULL if the client has closed its end. */
 static bool lost(struct sim *sim, bool *once, uint32_t ppm)
 {
     bool asked = once != NULL && *once;
@@ -423,9 +442,9 @@ static bool is_read(const struct sim__request *request)
            request->kind == UVZK__RPC_CHILDREN;
 }
 
-/* Whether this server refuses it by itself, as far as it knows; of a multi it does not look
- * at the ops. ZooKeeper does so with creates and sets, too: here everybody has CREATE and
- * WRITE everywhere. */
+/* Whether this server refuses the request itself, by the permissions that it has applied
+ * (the option eager_acl_checks). It does not check the ops of a multi. ZooKeeper checks
+ * creates and sets, too; in the simulator every client has CREATE and WRITE. */
 static bool refuses_alone(const struct sim *sim, const struct sim__link *link,
                           const struct sim__request *request)
 {
@@ -434,8 +453,9 @@ static bool refuses_alone(const struct sim *sim, const struct sim__link *link,
            may_not_delete(tree_seen(link), request->path);
 }
 
-/* A refusal by itself does not wait for what the connection waits for; and its client gives
- * up a connection on which replies come out of order. */
+/* Whether a refusal by the server itself would come before the replies of earlier
+ * requests. It does not wait for them, and a client closes a connection on which replies
+ * come out of order. */
 static bool overtakes(const struct sim__link *link)
 {
     return link->hangs || !uvzk__list_empty(&link->held);
@@ -446,9 +466,10 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
 {
     struct sim__client *client = link->client;
     bool refused = refuses_alone(sim, link, request);
+    /* The leader knows that the session has ended or is connected elsewhere. */
     if (link->session == NULL && !is_read(request) && !refused &&
         !link->member->deposed) {
-        sim__server_hang_up(sim, link); /* it has ended, says the leader */
+        sim__server_hang_up(sim, link);
         return;
     }
     if (refused && overtakes(link)) {
@@ -460,9 +481,11 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
     answer->reply = sim__alloc(sizeof(*answer->reply));
     answer->reply->failed_op = SIZE_MAX;
     int status = refused ? UVZK_ENOAUTH : serve(sim, link, request, answer);
+    /* The leader has deleted the znode. But the reply is the result of this server's own
+     * attempt to apply the delete. */
     if (status == 0 && request->kind == UVZK__RPC_DELETE &&
         sim__diverged_lacks(link->member, request->path)) {
-        status = UVZK_ENONODE; /* it says what it has found itself */
+        status = UVZK_ENONODE;
     }
     answer->reply->status = status;
     answer->zxid = tree_seen(link)->zxid;
@@ -479,19 +502,22 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
         sim__server_hang_up(sim, link);
         return;
     }
+    /* The request was executed, but the client does not learn the result. */
     if (lost(sim, client != NULL ? &client->reply_enomem : NULL,
              sim->faults.reply_enomem)) {
         *answer->reply = (struct uvzk__reply){.status = UV_ENOMEM, .failed_op = SIZE_MAX};
         sim__watch_remove(link, request->watch_id);
         answer->watch_id = 0;
     }
+    /* The server answers these without a transaction of its own. */
     bool alone = is_read(request) || refused || link->member->deposed;
     sim__member_answer(sim, link, answer, alone ? 0 : sim->server.txn_count);
 }
 
-/* Without its leader a follower answers what it can alone, and so does a leader without
- * followers, until a request of the session waits for the leader, or for a quorum: then
- * all that follow wait behind it. */
+/* Whether the request gets no answer on this connection. A follower without its leader
+ * answers what it can alone, and so does an old leader without a quorum, which also
+ * answers sync. As soon as one request needs the leader or a quorum, that request waits,
+ * and so do all requests behind it. */
 static bool hangs(const struct sim *sim, struct sim__link *link,
                   const struct sim__request *request)
 {
@@ -505,7 +531,7 @@ static bool hangs(const struct sim *sim, struct sim__link *link,
     return link->hangs && !refuses_alone(sim, link, request);
 }
 
-/* Pings and watches' messages are lost with the connection only. */
+/* Pings and messages about watches are lost only together with the connection. */
 static bool loses_request(struct sim *sim, struct sim__link *link,
                           const struct sim__request *request)
 {
@@ -515,7 +541,7 @@ static bool loses_request(struct sim *sim, struct sim__link *link,
                           sim->faults.lose_request);
 }
 
-/* What is held was heard when it came. */
+/* A request that had to wait was counted when it arrived (sim__member_holds). */
 static void heard(struct sim *sim, struct sim__link *link,
                   const struct sim__request *request)
 {
@@ -524,7 +550,8 @@ static void heard(struct sim *sim, struct sim__link *link,
     }
 }
 
-/* More than jute.maxbuffer, as it comes: the server does not read it. */
+/* Whether the request is longer than jute.maxbuffer. A server does not read such a
+ * request, and closes the connection. */
 static bool is_too_long(const struct sim__request *request)
 {
     size_t bytes = 0;
@@ -535,6 +562,7 @@ static bool is_too_long(const struct sim__request *request)
     return bytes > REQUEST_BYTES_MAX;
 }
 
+/* Performs a request that need not wait. */
 static void receive(struct sim *sim, struct sim__link *link,
                     const struct sim__request *request)
 {
@@ -551,7 +579,7 @@ static void receive(struct sim *sim, struct sim__link *link,
     if (hangs(sim, link, request)) {
         return;
     }
-    if (loses_request(sim, link, request)) { /* nor is the session heard of */
+    if (loses_request(sim, link, request)) { /* before the session is heard of */
         sim__trace(sim, link->who, "loses the request %s",
                    sim__request_name(request->kind));
         sim__server_hang_up(sim, link);
@@ -610,6 +638,7 @@ void sim__server_free(struct sim *sim)
     {
         sim__session_end(sim, session);
     }
+    /* The members come after all that may still append transactions to their log. */
     sim__event_clear(sim, &server->container_check);
     sim__rights_free(sim);
     sim__election_free(sim);

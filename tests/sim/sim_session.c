@@ -1,14 +1,16 @@
-/* Sessions: they live as long as they are heard of, and their ephemerals with
- * them.
+/* When sessions end: a session, and its ephemerals, live as long as the leader hears of
+ * the session.
  *
- *   request ─► follower ── every half tick ──► leader: touched
- *   request ─► observer ── every half tick ──► follower ── likewise ──► leader (two_hops)
+ *   request ─► follower ═► leader: touched      ═► at the next half tick
+ *   request ─► observer ═► follower ═► leader   with the option two_hops
  *
- * By way of a follower (options.followers) a request counts from the follower's
- * next report on, which it takes with it when it dies or is cut off before. A touch and a
- * report come with the timeout of the connection, and the session lasts so long from then
- * on, be it more or less than before. A timeout that is less than all before counts from when the
- * client has read of it, however late its loop is: that no such reply is lost is what the proof rests on. */
+ * With the option followers, a request counts only from the follower's next report to the
+ * leader. If the follower dies or is cut off before, that report is lost. A touch and a
+ * report carry the timeout of the connection, and the session lasts that long from then
+ * on, whether that is longer or shorter than before. A timeout that is smaller than all
+ * before counts from the moment at which the client's I/O thread has read of it, however
+ * late the loop is. The proof (src/proof/proof.h) rests on the assumption that no such
+ * reply is lost. */
 #include "sim_internal.h"
 
 #include <inttypes.h>
@@ -21,6 +23,8 @@ struct sim__session *sim__session_find(const struct sim *sim, int64_t id)
     return session;
 }
 
+/* When the session ends if nothing more is heard of it. A leader ends sessions at
+ * multiples of a tick, so the time is rounded up. */
 static uint64_t session_end_at(const struct sim *sim, const struct sim__session *session)
 {
     uint64_t tick = sim->options.tick_ms > 0 ? sim->options.tick_ms : 1;
@@ -42,7 +46,8 @@ void sim__session_end(struct sim *sim, struct sim__session *session)
     sim__txn_commit(sim);
     if (link != NULL) {
         link->session = NULL;
-        /* Else the follower does not know, or not yet. */
+        /* A follower learns of it when it applies the transaction (sim_txn.c). One that
+         * has lost its leader never learns of it. */
         if (link->follower == NULL && sim__member_leads(sim, link->member)) {
             sim__server_hang_up(sim, link);
         }
@@ -52,7 +57,7 @@ void sim__session_end(struct sim *sim, struct sim__session *session)
     sim__free(session, sizeof(*session));
 }
 
-/* The touches and reports that have come by now. */
+/* Counts the reports that have reached the leader by now. */
 static void settle(struct sim *sim, struct sim__session *session)
 {
     bool stale = session->stale_at != 0 && session->stale_at <= sim->now;
@@ -63,7 +68,7 @@ static void settle(struct sim *sim, struct sim__session *session)
     if (session->report_at <= sim->now && session->next_report_at != 0) {
         session->report_at = session->next_report_at;
         session->next_report_at = 0;
-        settle(sim, session);
+        settle(sim, session); /* at most once: there is no further report */
         return;
     }
     if (stale && session->stale_at > session->touched) {
@@ -75,7 +80,8 @@ static void settle(struct sim *sim, struct sim__session *session)
     }
 }
 
-/* The event is not moved at each touch: it looks how things stand. */
+/* A touch does not move this event to a later time. So when it fires, it computes the end
+ * again, and is set anew if that is later. */
 static void session_expiry(struct sim *sim, struct sim__event *event)
 {
     struct sim__session *session = UVZK__CONTAINER_OF(event, struct sim__session, expiry);
@@ -89,7 +95,8 @@ static void session_expiry(struct sim *sim, struct sim__event *event)
     sim__session_end(sim, session);
 }
 
-/* It is looked at when it may end, which may be earlier than it would have been. */
+/* The leader has heard of the session. The event is moved only to an earlier time, which
+ * a smaller timeout may require. */
 static void touch(struct sim *sim, struct sim__session *session, uint64_t at,
                   uint32_t timeout_ms)
 {
@@ -105,11 +112,14 @@ static void touch(struct sim *sim, struct sim__session *session, uint64_t at,
 
 void sim__session_inherited(struct sim *sim, struct sim__session *session, uint64_t at)
 {
+    /* Late reports to the old leader do not reach the new one. */
     session->stale_at = 0;
     touch(sim, session, at, session->created_ms);
 }
 
-/* What it has left may name it once more, whenever it comes to that. */
+/* The session connects to another server while a report of the old server is due. With
+ * late_pings the old server reports it once more, up to two ticks late and with the old
+ * timeout. */
 static void leave_behind(struct sim *sim, struct sim__session *session,
                          uint32_t timeout_ms)
 {
@@ -122,6 +132,8 @@ static void leave_behind(struct sim *sim, struct sim__session *session,
             sim__event_set(sim, &session->expiry, session->stale_at);
         }
     }
+    /* The report that was due is dropped. With late_pings the late one replaces it.
+     * Otherwise settle() would count it with the new timeout. */
     if (waits && (sim->options.late_pings || timeout_ms != session->timeout_ms)) {
         session->report_at = session->next_report_at = 0;
     }
@@ -132,6 +144,7 @@ void sim__session_connected(struct sim *sim, struct sim__session *session,
 {
     settle(sim, session);
     leave_behind(sim, session, timeout_ms);
+    /* Not less than what the client knows: it has not read of a smaller timeout yet. */
     session->timeout_ms = timeout_ms < session->told_ms ? session->told_ms : timeout_ms;
     touch(sim, session, sim->now, session->timeout_ms);
 }
@@ -153,20 +166,23 @@ void sim__session_told(struct sim *sim, const struct sim__client *client, int64_
     }
 }
 
-/* An answer to a ping takes a ms to the leader. */
+/* A server that applies nothing until then answers the leader's pings only afterwards.
+ * Its answer takes one ms to the leader. */
 static uint64_t not_before(const struct sim *sim, uint64_t report_at, uint64_t until)
 {
     return sim->options.late_pings && report_at <= until ? until + 1 : report_at;
 }
 
-/* Every half tick, each in its phase. */
+/* The next report after that moment. Reports come every half tick, in each session's own
+ * phase. */
 static uint64_t next_ping(uint64_t moment, uint64_t phase, uint64_t half)
 {
     return (moment + phase) / half * half + half - phase;
 }
 
-/* What an observer has heard it tells the follower that feeds it, and that one the
- * leader; the one before may still be on its way. */
+/* two_hops: an observer reports the session to its follower, and that follower reports it
+ * to the leader, each at its own time. An earlier report may still be on its way, so
+ * there may be two. */
 static void heard_far_away(struct sim *sim, struct sim__session *session, uint64_t half)
 {
     uint64_t at = next_ping(sim->now, session->report_phase / half % half, half);
@@ -191,14 +207,14 @@ void sim__session_heard(struct sim *sim, struct sim__session *session)
         heard_far_away(sim, session, half);
         return;
     }
-    if (session->report_at <= sim->now) { /* it got through */
+    if (session->report_at <= sim->now) { /* the last report has reached the leader */
         touch(sim, session, session->report_at, session->timeout_ms);
     }
     uint64_t at = next_ping(sim->now, session->report_phase % half, half);
     at = not_before(sim, at, session->link->member->lags_until);
+    /* A report that is still to come, and not after `at`, covers this request, too. */
     if (session->report_at <= sim->now || at < session->report_at) {
-        session->report_at =
-            at; /* else a late answer, still to come, tells of this, too */
+        session->report_at = at;
     }
 }
 
@@ -229,6 +245,7 @@ struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms)
     session->expiry.fire = session_expiry;
     uvzk__list_init(&session->ephemerals);
     HASH_ADD(hh, sim->server.sessions, id, sizeof(session->id), session);
+    /* The create of a session is a transaction, but no server keeps an effect of it. */
     sim__txn_begin(sim);
     sim__txn_commit(sim);
     touch(sim, session, sim->now, timeout_ms);

@@ -1,4 +1,11 @@
-/* Znodes: what a ZooKeeper server keeps, and what it says to a write. */
+/* The znodes of one server (struct sim__tree): finding and changing them, and the checks
+ * with which a server refuses a write. Each server has a tree. sim_server.c checks every
+ * write against the leader's tree, and sim_txn.c changes the trees. This file knows
+ * neither watches nor sessions.
+ *
+ * A multi is checked op by op before anything changes. Each check sees the effects of the
+ * ops before it as a hash table of changes (struct sim__change), so a multi that is
+ * refused leaves no trace. */
 #include "sim_internal.h"
 
 #include <inttypes.h>
@@ -17,6 +24,8 @@ size_t sim__parent_length(const char *path)
     return slash == path ? 1 : (size_t)(slash - path);
 }
 
+/* The rules of ZooKeeper's PathUtils, for ASCII: no empty name, no "." or "..", no
+ * control character. */
 static bool component_valid(const char *name, size_t length)
 {
     if (length == 0 || (length == 1 && name[0] == '.') ||
@@ -32,7 +41,7 @@ static bool component_valid(const char *name, size_t length)
     return true;
 }
 
-/* A sequential create may end in '/': the digits follow. */
+/* The path of a sequential create may end in '/', because the digits follow. */
 bool sim__path_valid(const char *path, bool sequential)
 {
     if (path == NULL || path[0] != '/') {
@@ -107,7 +116,8 @@ void sim__tree_free(struct sim__tree *tree)
 {
     struct sim__node *node, *next;
     for (node = tree->nodes; node != NULL; node = node->hh.next) {
-        uvzk__list_init(&node->sibling); /* the lists go as a whole */
+        /* All lists are freed as a whole; node_free() must not follow their links. */
+        uvzk__list_init(&node->sibling);
         uvzk__list_init(&node->group);
     }
     HASH_ITER(hh, tree->nodes, node, next)
@@ -116,13 +126,12 @@ void sim__tree_free(struct sim__tree *tree)
     }
 }
 
-/* What matters to a reader; the groups stay empty. */
 void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
 {
     memset(to, 0, sizeof(*to));
     uvzk__list_init(&to->containers);
     to->zxid = from->zxid;
-    /* The table keeps the order of creation: parents come first. */
+    /* The table keeps the order of creation, so parents come before their children. */
     for (const struct sim__node *node = from->nodes; node != NULL; node = node->hh.next) {
         struct sim__node *copy = node_new(to, node->path, node->data, node->data_length);
         copy->stat = node->stat;
@@ -138,7 +147,7 @@ void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
     }
 }
 
-/* To anybody: who it is, is no concern of the simulator's. */
+/* Whether the ACL gives READ to anybody. The simulator does not distinguish users. */
 bool sim__acl_grants_read(const struct uvzk__acl *acl)
 {
     uint32_t perms = 0;
@@ -166,12 +175,13 @@ struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op
     uvzk__list_append(&parent->children, &node->sibling);
     parent->stat.child_count++;
     parent->pzxid = tree->zxid;
-    if (parent->counter != INT32_MAX) { /* since 3.6 it never falls: it sticks */
+    if (parent->counter != INT32_MAX) { /* since 3.6 the counter never decreases */
         parent->counter++;
     }
     return node;
 }
 
+/* Unlike sim__tree_create, does not count the child: the counter is the leader's. */
 struct sim__node *sim__tree_put(struct sim__tree *tree, const struct sim__node *node)
 {
     struct sim__node *parent =
@@ -206,7 +216,8 @@ void sim__tree_set(struct sim__tree *tree, struct sim__node *node, const void *d
 
 /* ------------------------------------------------------------------- checks */
 
-/* The znode as it is after the changes: the tree's, or a change's. */
+/* The znode as it is after the changes: as the last change leaves it, else as in the
+ * tree. */
 static struct sim__change look(const struct sim__tree *tree, const char *path,
                                size_t length, struct sim__change *changes)
 {
@@ -225,6 +236,7 @@ static struct sim__change look(const struct sim__tree *tree, const char *path,
     return found;
 }
 
+/* Does nothing if the op stands alone (changes is NULL). */
 static void record(struct sim__change **changes, const struct sim__change *now,
                    const char *path, size_t length)
 {
@@ -279,7 +291,8 @@ char *sim__tree_number(const struct sim__tree *tree, struct uvzk__op *op,
     return path;
 }
 
-/* Among the changes of one multi it wraps; what the tree keeps sticks. */
+/* As in ZooKeeper, the counter wraps around among the ops of one multi, while the
+ * directory's own counter stays at INT32_MAX. */
 static int32_t counted(int32_t counter)
 {
     return counter == INT32_MAX ? INT32_MIN : counter + 1;
@@ -322,7 +335,7 @@ static int check_delete(const struct sim__tree *tree, const struct uvzk__op *op,
                         struct sim__change *node, struct sim__change **changes)
 {
     size_t parent_length = sim__parent_length(op->path);
-    if (parent_length == 0) {
+    if (parent_length == 0) { /* the root */
         return UVZK_EREJECTED;
     }
     if (node->stat.child_count > 0) {

@@ -1,9 +1,10 @@
-/* Transactions: done at the leader at once, and, where there are more servers, kept in a
- * log until each of them has applied it.
+/* Transactions. The server's files call them for every change of a znode, a permission
+ * or a session. A transaction is done at the leader at once. If there are several
+ * servers, it is also kept in a log until each of them has applied it, in its own time.
  *
- *   begin ─► create, delete, set... ─► commit ─► log ─► members, each in its own time
+ *   begin ─► create, delete, set... ─► commit ─► log ─► members
  *
- * There is one at a time, and it takes one zxid whatever it does, be it nothing. */
+ * There is one transaction at a time. Each takes one zxid, even if it changes nothing. */
 #include "sim_internal.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ void sim__txn_begin(struct sim *sim)
     server->tree.zxid++;
     server->txn_count++;
     sim__moment_passes(sim);
-    if (server->member_count == 1) {
+    if (server->member_count == 1) { /* no follower would read the log */
         return;
     }
     struct sim__txn *txn = sim__alloc(sizeof(*txn));
@@ -27,7 +28,8 @@ void sim__txn_begin(struct sim *sim)
     server->txn = txn;
 }
 
-/* For the log, if there is one: path and data become the effect's own. */
+/* Adds a copy of the effect to the transaction, with copies of its path and data. Does
+ * nothing if there is no log. */
 static void record(struct sim *sim, const struct sim__effect *effect)
 {
     const struct uvzk__op *op = &effect->op;
@@ -51,6 +53,8 @@ static void record(struct sim *sim, const struct sim__effect *effect)
 
 /* --------------------------------------------------------- at any one member */
 
+/* The next three functions change the znodes of one member and fire its watches. Watches
+ * on the znode fire before those on its parent's children, and all before the reply. */
 static struct sim__node *make(struct sim *sim, struct sim__member *member,
                               const struct sim__effect *effect)
 {
@@ -67,6 +71,7 @@ static void delete_node(struct sim *sim, struct sim__member *member,
     if (node->unreadable) {
         sim__went_unread(sim, member, node);
     }
+    /* The watches fire first, because they need the znode. */
     sim__watch_fire_node(sim, member, node, UVZK__WATCH_DELETED);
     sim__watch_fire_parent(sim, member, node);
     sim__tree_delete(member->tree, node);
@@ -79,7 +84,8 @@ static void set(struct sim *sim, struct sim__member *member, struct sim__node *n
     sim__watch_fire_node(sim, member, node, UVZK__WATCH_CHANGED);
 }
 
-/* The session's connections to this member, which did not know it until now. */
+/* Closes the session's connections to this member, which learns only now that the session
+ * has ended. */
 static void hang_up_all(struct sim *sim, const struct sim__member *member, int64_t id)
 {
     for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
@@ -90,6 +96,8 @@ static void hang_up_all(struct sim *sim, const struct sim__member *member, int64
     }
 }
 
+/* Does at a follower what the effect has done at the leader, unless the follower misses
+ * it (sim_diverged.c). */
 static void apply(struct sim *sim, struct sim__member *member,
                   const struct sim__effect *effect)
 {
@@ -100,6 +108,7 @@ static void apply(struct sim *sim, struct sim__member *member,
         return;
     }
     struct sim__node *node = sim__tree_find(member->tree, op->path, strlen(op->path));
+    /* The leader has deleted the old znode long ago, so the effect is about a new one. */
     if (node != NULL && node->missed_delete) {
         sim__diverged_remove_conflict(member->tree, node);
         node = NULL;
@@ -113,7 +122,7 @@ static void apply(struct sim *sim, struct sim__member *member,
             sim__diverged_remove_conflict(member->tree, node);
             delete_node(sim, member, node);
         }
-    } else if (node == NULL) {
+    } else if (node == NULL) { /* it has missed the create */
         return;
     } else if (op->kind == UVZK__OP_SET) {
         set(sim, member, node, op);
@@ -145,6 +154,7 @@ struct sim__node *sim__txn_create(struct sim *sim, const struct uvzk__op *op,
 
 void sim__txn_delete(struct sim *sim, struct sim__node *node)
 {
+    /* READ is taken in the transaction of the delete, so no request sees it missing. */
     if (sim__goes_unread(sim)) {
         sim__trace(sim, "server", "READ is missing as %s goes", node->path);
         sim__txn_permit(sim, node, false, !node->undeletable);
@@ -184,6 +194,7 @@ void sim__txn_commit(struct sim *sim)
 {
     struct sim__txn *txn = sim->server.txn;
     if (txn != NULL) {
+        /* From here on the log owns it. */
         sim->server.txn = NULL;
         uvzk__list_append(&sim->server.log, &txn->link);
         txn->awaited = sim->server.member_count;

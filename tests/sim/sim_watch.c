@@ -1,7 +1,8 @@
-/* A server's watches: one-shot, by path, of the znode or of its children.
+/* The watches of each server. A watch is on a path, either on the znode itself (data) or
+ * on its children (child), and fires once.
  *
- * They belong to a connection: when it goes they go, and the client, once back,
- * asks for them anew. */
+ * A watch belongs to a connection and is removed when that connection ends. After a
+ * reconnect the client requests its watches again (SIM__REWATCH). */
 #include "sim_internal.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ static struct sim__watched_path *point_at(struct sim__member *member, const char
     return point;
 }
 
+/* Frees a path that has no watches any more. */
 static void point_sweep(struct sim__member *member, struct sim__watched_path *point)
 {
     if (uvzk__list_empty(&point->data) && uvzk__list_empty(&point->child)) {
@@ -57,7 +59,7 @@ void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint3
     HASH_ADD(hh, member->watches, id, sizeof(watch->id), watch);
 }
 
-/* Leaves its point, which may be without watches now, to the caller. */
+/* The caller must sweep the watch's path, which may have no watches any more. */
 static void watch_free(struct sim__member *member, struct sim__server_watch *watch)
 {
     HASH_DELETE(hh, member->watches, watch);
@@ -101,8 +103,8 @@ void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
     sim__link_send_down(sim, link, answer);
 }
 
-/* Since the mend of CVE-2024-23944 who may not READ is told nothing, and the watch is
- * used up all the same. */
+/* Since the fix of CVE-2024-23944, a client that may not READ the znode gets no event,
+ * but its watch is used up all the same. */
 static void fire_all(struct sim *sim, struct sim__member *member,
                      struct uvzk__link *watches, enum uvzk__watch_event event,
                      bool unreadable)

@@ -1,4 +1,5 @@
-/* The simulation as a whole: any weather, one seed one history, misuse. */
+/* Tests of the simulation as a whole: the port's contract holds under all random faults,
+ * the same seed gives the same history, the trace, and misuse of the port. */
 #include "cmocka_test.h"
 
 #include "probe.h"
@@ -11,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --------------------------------------------------------------------- swarm */
+/* ----------------------------------------------------------- random requests */
 
 static const struct sim_faults weather = {.lose_request = 5000,
                                           .lose_reply = 5000,
@@ -34,7 +35,8 @@ static const struct sim_faults weather = {.lose_request = 5000,
                                           .pause_max_ms = 15000,
                                           .cut_max_ms = 15000};
 
-/* Asks something at random among few paths; the probe asserts the contract. */
+/* Submits a random request on one of a few paths, and at most one watch on each path, as
+ * the contract demands. The probe asserts the contract. */
 static void ask_anything(struct sim *sim, struct probe *probe)
 {
     static const char *const paths[] = {"/a", "/b", "/a/x", "/a/y", "/b/x"};
@@ -70,7 +72,8 @@ static void ask_anything(struct sim *sim, struct probe *probe)
     }
 }
 
-/* Clients that ask at random in bad weather. Returns the hash of the trace. */
+/* Three clients submit random requests while random faults happen. Returns the hash of
+ * the trace. */
 static uint64_t swarm(uint64_t seed, bool shuffle)
 {
     struct sim_options options;
@@ -96,7 +99,9 @@ static uint64_t swarm(uint64_t seed, bool shuffle)
         sim_run_for(sim, sim_random(sim, 200));
     }
     sim_set_faults(sim, NULL);
-    sim_run_for(sim, 60000); /* calm: everything is replied, watches agree */
+    /* After a minute without faults every rpc has its reply, and the servers and the
+     * clients know the same watches. */
+    sim_run_for(sim, 60000);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(sim_outstanding(probes[i]->port), 0);
         assert_int_equal(probes[i]->submitted, sim_submitted(probes[i]->port));
@@ -130,7 +135,7 @@ static void one_seed_makes_one_history(void **state)
         uint64_t hash = swarm(seed, false), shuffled = swarm(seed, true);
         assert_true(hash != shuffled);
         assert_true(hash != swarm(seed + 100, false));
-        char *shift = malloc(12345); /* addresses must not matter */
+        char *shift = malloc(12345); /* changes addresses, which must not matter */
         assert_true(hash == swarm(seed, false));
         assert_true(shuffled == swarm(seed, true));
         free(shift);
@@ -301,7 +306,7 @@ static void misuse_leak(struct sim *sim)
     sim_free(sim);
 }
 
-/* Whether it aborts: in a process of its own, its words unheard. */
+/* Runs the misuse in a child process without output, and returns whether it aborts. */
 static bool aborts(void (*misuse)(struct sim *))
 {
     int status = 0;

@@ -1,4 +1,5 @@
-/* The simulated client and its connection, rule by rule. */
+/* Tests of the simulated client and its connection: lost requests and replies, resets and
+ * silence, stopped processes, close() in every state, clocks, batches and handles. */
 #include "cmocka_test.h"
 
 #include <limits.h>
@@ -56,7 +57,7 @@ static void a_spoiled_reply_is_of_an_executed_request(void **state)
     assert_int_equal(sim_watch_count(sim), 0);
 }
 
-/* How many of the two directories' children there are: as many in each. */
+/* Asserts that both directories have the same number of children, and returns it. */
 static size_t pairs(const struct sim *sim)
 {
     size_t one = sim_children(sim, "/one", NULL, 0);
@@ -89,7 +90,8 @@ static void a_multi_is_lost_as_a_whole(void **state)
     assert_true(sim_exists(sim, "/one/n-0000000001"));
 }
 
-/* What was replied 0 was done; what was ENOTSENT was not. */
+/* A multi with the reply 0 or UV_ENOMEM was executed, one with UVZK_ECONNLOSS may have
+ * been, and one with UVZK_ENOTSENT was not. */
 static void multis_under_faults(uint64_t seed)
 {
     enum { COUNT = 40 };
@@ -200,7 +202,7 @@ static void what_is_submitted_before_suspended_is_told_is_replied_with_it(void *
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct sim *sim = sim_new(seed, &options);
         struct probe *a = probe_connected(sim, "a");
-        sim_disconnect(a->port, SIM_RESET, 0); /* the loop does not know yet */
+        sim_disconnect(a->port, SIM_RESET, 0); /* the loop learns of it later */
         for (uint64_t left = sim_random(sim, 40); left > 0 && a->said[0] == '\0';
              left--) {
             sim_run_for(sim, 1);
@@ -300,9 +302,9 @@ static void messages_take_the_time_that_was_set(void **state)
     struct ask *first = ask_read(a, UVZK__RPC_GET, "/", false);
     struct ask *second = ask_read(a, UVZK__RPC_GET, "/", false);
     assert_int_equal(ask_wait(first), 0);
-    assert_int_equal(sim_now(sim), start + 114); /* 50 each way */
+    assert_int_equal(sim_now(sim), start + 114); /* 50 ms longer each way */
     assert_true(second->replied || ask_wait(second) == 0);
-    assert_int_equal(sim_now(sim), start + 114); /* first in, first out */
+    assert_int_equal(sim_now(sim), start + 114); /* it cannot overtake the first */
 }
 
 /* ----------------------------------------------------------------- processes */
@@ -320,7 +322,7 @@ static void a_stopped_process_loses_its_session_and_hears_of_it_later(void **sta
     sim_run_until(sim, until - 1);
     assert_string_equal(probe_said(a), "");
     assert_int_equal(a->turns, 0);
-    assert_int_equal(a->port->now(a->port), until - 1); /* its clock went on */
+    assert_int_equal(a->port->now(a->port), until - 1); /* its clock continues */
     assert_false(sim_exists(sim, "/a"));
     sim_run_until(sim, until);
     assert_int_equal(a->turns, 2);
@@ -328,7 +330,8 @@ static void a_stopped_process_loses_its_session_and_hears_of_it_later(void **sta
     probe_hear(a, "EXPIRED");
 }
 
-/* Longer than 2T/3, shorter than T: what has come meanwhile is read first. */
+/* The pause is longer than 2T/3 and shorter than T. After it the client reads what has
+ * arrived before it looks for a timeout. */
 static void a_process_stopped_shortly_keeps_its_connection(void **state)
 {
     struct probe *a = *state;
@@ -402,12 +405,12 @@ static void alarms_and_wakes_come_once(void **state)
     sim_run_for(sim, 0);
     assert_int_equal(a->turns, 1);
     port->alarm(port, start + 100);
-    port->alarm(port, start + 50); /* there is one alarm */
+    port->alarm(port, start + 50); /* replaces the alarm before */
     sim_run_until(sim, start + 49);
     assert_int_equal(a->turns, 1);
     sim_run_until(sim, start + 200);
     assert_int_equal(a->turns, 2);
-    port->alarm(port, 0); /* past: now */
+    port->alarm(port, 0); /* a time in the past means now */
     sim_run_for(sim, 0);
     assert_int_equal(a->turns, 3);
     port->alarm(port, sim_now(sim) + 10);
@@ -416,7 +419,7 @@ static void alarms_and_wakes_come_once(void **state)
     assert_int_equal(a->turns, 3);
     port->alarm(port, sim_now(sim));
     port->wake(port);
-    probe_end(a); /* no turn comes after close(): the probe asserts that */
+    probe_end(a); /* the probe asserts that no turn comes after close() */
     sim_run_for(sim, 100);
     sim_free(sim);
 }
@@ -445,13 +448,13 @@ static void closing_ends_the_session_at_once(void **state)
     sim_run_for(sim, 100);
     assert_true(a->closed);
     assert_int_equal(late->status, UVZK_ECLOSED);
-    assert_true(sim_exists(sim, "/late")); /* sent before the close */
+    assert_true(sim_exists(sim, "/late")); /* it was sent before the close */
     assert_false(sim_exists(sim, "/a"));
     assert_int_equal(sim_session_count(sim), 1);
     assert_string_equal(probe_said(b), "exists /a: ok; watch /a: deleted");
 }
 
-/* A client in the middle of everything, closed after so many steps. */
+/* Closes a client after `steps` steps, with requests, watches and an expiry under way. */
 static void close_after(uint64_t seed, unsigned steps)
 {
     struct sim_options options;
@@ -508,7 +511,7 @@ static void close_is_legal_in_every_state(void **state)
 
 /* -------------------------------------------------------------------- clocks */
 
-/* A clock that is fast by 1 % comes to its alarm sooner, a slow one later. */
+/* By a clock that is 1 % fast an alarm comes sooner, by a slow one later. */
 static void a_clock_may_drift(void **state)
 {
     struct probe *a = *state;
@@ -547,7 +550,7 @@ static void a_clock_may_jump_forward(void **state)
     sim_run_for(sim, 1001);
     assert_int_equal(a->turns, 1);
     a->port->alarm(a->port, sim_clock(a->port) + 5000);
-    sim_jump_clock(a->port, 30000); /* past it */
+    sim_jump_clock(a->port, 30000); /* beyond the alarm */
     sim_run_for(sim, 1000);
     assert_int_equal(a->turns, 2);
 }
@@ -571,7 +574,8 @@ static void a_throttled_request_is_not_executed(void **state)
 
 /* ------------------------------------------------------------------- batches */
 
-/* What is held by the session stays, and its time has begun anew. */
+/* The session and its ephemerals survive a connection that is never reported, and the
+ * watches are lost. */
 static void who_comes_back_unheard_keeps_the_session(void **state)
 {
     struct probe *a = *state;
@@ -601,7 +605,7 @@ static void look_at_the_end(struct uvzk__port_user *user,
     session_of_the_probe(user, event);
 }
 
-/* But not a moment before its user knows. */
+/* The session must not end before EXPIRED is reported. */
 static void a_closed_handle_ends_its_session(void **state)
 {
     struct probe *a = *state;
@@ -609,7 +613,7 @@ static void a_closed_handle_ends_its_session(void **state)
     session_of_the_probe = a->port->user->session;
     a->port->user->session = look_at_the_end;
     assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), 0);
-    sim_close_handle(a->port); /* it is connected: nothing */
+    sim_close_handle(a->port); /* no effect, because it is connected */
     sim_disconnect(a->port, SIM_RESET, 100);
     probe_await_session(a, UVZK__SESSION_SUSPENDED, 1);
     sim_close_handle(a->port);
@@ -628,7 +632,7 @@ static struct sim *sim_late(void)
 
 static void (*turn_of_the_probe)(struct uvzk__port_user *);
 static const struct ask *asked;
-static unsigned replied_by_then; /* at the first turn; UINT_MAX: none yet */
+static unsigned replied_by_then; /* replies at the first turn; UINT_MAX: no turn yet */
 
 static void look_at_the_turn(struct uvzk__port_user *user)
 {
@@ -638,7 +642,7 @@ static void look_at_the_turn(struct uvzk__port_user *user)
     turn_of_the_probe(user);
 }
 
-/* As libuv's timers do. */
+/* libuv runs the timers that are due before it polls. */
 static void a_late_loop_has_its_alarm_first(void **state)
 {
     struct sim *sim = sim_late();
@@ -683,7 +687,8 @@ static void what_has_arrived_is_delivered_at_once(void **state)
     assert_string_equal(probe_said(a), "watch /a: created; create /a: ok; get /a: ok");
 }
 
-/* A turn that was asked for comes after what has arrived, however late the wake-up. */
+/* After wake(), all that has arrived is delivered before the turn, however late that
+ * delivery would have been otherwise. */
 static void a_turn_comes_after_what_has_arrived(void **state)
 {
     struct probe *a = *state;

@@ -1,4 +1,5 @@
-/* Several simulated servers: each behind the leader in its own way. */
+/* Tests of an ensemble of simulated servers: servers that lag behind the leader, clients
+ * that move between servers, and an old leader that is cut off. */
 #include "cmocka_test.h"
 
 #include "probe.h"
@@ -11,7 +12,8 @@
 #define OTHER 2
 #define LAG_MS 1000U
 
-/* One millisecond each way, none from the leader to the others. */
+/* A message takes 1 ms each way. A follower applies a transaction in the same
+ * millisecond, unless a test makes it lag. */
 static struct sim *sim_of_three(void)
 {
     struct sim_options options;
@@ -33,7 +35,7 @@ static struct probe *probe_at(struct sim *sim, const char *name, int server)
     return probe;
 }
 
-/* A, connected to the leader, B to a follower, and /a. */
+/* A is connected to the leader, B to a follower, and /a exists. */
 static int begin(void **state)
 {
     struct sim *sim = sim_of_three();
@@ -82,7 +84,7 @@ static void a_sync_is_answered_when_its_server_has_caught_up(void **state)
     assert_true(sync->replied);
 }
 
-/* It is committed long before that, and what is asked behind it waits, too. */
+/* The write is committed long before that. Requests behind it wait, too. */
 static void a_write_is_answered_when_its_server_has_applied_it(void **state)
 {
     static const char *const replies =
@@ -97,7 +99,7 @@ static void a_write_is_answered_when_its_server_has_applied_it(void **state)
     assert_true(sim_exists(sim, "/b"));
     assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/b"), 0);
     assert_int_equal(create(a, "/c", UVZK__PERSISTENT), 0);
-    ask_multi(b, NULL, 0); /* the empty one stands behind everything before it */
+    ask_multi(b, NULL, 0); /* an empty multi is a transaction, after all before it */
     ask_read(b, UVZK__RPC_EXISTS, "/c", false);
     ask_sync(b, "/");
     sim_run_for(sim, 10);
@@ -140,7 +142,8 @@ static void none_that_is_behind_what_was_replied_takes_a_connection(void **state
     assert_int_equal(sim_server_of(a->port), FOLLOWER);
 }
 
-/* Whoever has heard of something by an event only may be shown the past. */
+/* An event gives the client no zxid. So a server that has not applied that change accepts
+ * the client, and shows it the state before. */
 static void an_event_is_no_reply(void **state)
 {
     struct probe *a = *state, *b = a->data;
@@ -174,7 +177,8 @@ static void a_new_session_is_told_where_it_is_known(void **state)
     probe_end(c);
 }
 
-/* It goes on to answer reads, and commits nothing. */
+/* Until the session's server has applied the end of the session, it continues to answer
+ * the session's reads. */
 static void an_ended_session_is_told_where_that_is_applied(void **state)
 {
     struct probe *a = *state, *b = a->data;
@@ -202,7 +206,7 @@ static void a_restart_makes_all_agree(void **state)
     assert_true(sim_zxid(sim) > before);
     probe_hear(b, "CONNECTED");
     sim_run_for(sim, 10);
-    assert_int_equal(watched->fired, 1); /* it has missed that */
+    assert_int_equal(watched->fired, 1); /* for the change that it has missed */
     assert_int_equal(read_once(b, UVZK__RPC_GET, "/a"), 0);
     assert_int_equal(ask_wait(ask_set(b, "/a", "y", 1)), 0);
 }
@@ -236,16 +240,18 @@ static void what_comes_by_the_old_server_after_a_move_is_not_executed(void **sta
 #define ELECTION_MS 100U
 #define DEPOSED_MS 3000U
 
-/* A is left alone with the old leader, B has gone over to the new one. */
+/* A stays with the old leader, which is cut off. B has reconnected to another server. */
 static int begin_deposed(void **state)
 {
     (void)begin(state);
     struct probe *a = *state;
     struct sim *sim = a->sim;
     create(a, "/of-a", UVZK__EPHEMERAL);
-    assert_false(sim_depose(sim, 1, ELECTION_MS, DEPOSED_MS)); /* two of three */
+    /* One of three servers is no majority. */
+    assert_false(sim_depose(sim, 1, ELECTION_MS, DEPOSED_MS));
     assert_true(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS));
-    assert_false(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS)); /* there is one */
+    /* There is an old leader already. */
+    assert_false(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS));
     assert_int_not_equal(sim_leader(sim), LEADER);
     probe_hear(a->data, "CONNECTED");
     probe_said(a);
@@ -269,7 +275,7 @@ static void a_replaced_leader_answers_what_needs_no_quorum(void **state)
     probe_hear(a, "CONNECTED");
     sim_run_for(sim, 10);
     assert_int_equal(watched->fired, 1);
-    assert_int_equal(sim_server_of(a->port), LEADER); /* a follower now */
+    assert_int_equal(sim_server_of(a->port), LEADER); /* which is a follower now */
     assert_int_equal(ask_wait(ask_set(a, "/a", "newer", 1)), 0);
 }
 
@@ -281,7 +287,7 @@ static void a_replaced_leader_commits_nothing(void **state)
     struct ask *behind = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
     sim_run_for(sim, DEPOSED_MS / 2);
     assert_false(lost->replied);
-    assert_false(behind->replied); /* it waits behind */
+    assert_false(behind->replied); /* it waits behind the create */
     probe_hear(a, "SUSPENDED");
     assert_int_equal(ask_wait(lost), UVZK_ECONNLOSS);
     assert_false(sim_exists(sim, "/b"));
@@ -299,23 +305,25 @@ static void a_replaced_leader_takes_sessions_that_it_knows(void **state)
     probe_said(c);
     sim_connect_to(c->port, LEADER);
     sim_disconnect(c->port, SIM_RESET, 0);
-    probe_hear(c, "EXPIRED"); /* which it has not, in the new epoch */
+    /* The old leader does not know this session. But at the other servers it lives. */
+    probe_hear(c, "EXPIRED");
     assert_int_equal(sim_session_count(sim), 3);
-    /* B has been replied nothing in the new epoch: it may be shown the old one. */
+    /* B has read a zxid of the new epoch, so the old leader refuses it. */
     create(b, "/of-b", UVZK__EPHEMERAL);
     sim_lose_reply(b->port);
     sim_connect_to(b->port, LEADER);
     probe_said(b);
     ask_create(b, "/of-b/2", UVZK__EPHEMERAL);
     uint64_t refused = sim_now(sim);
-    probe_hear(b, "CONNECTED"); /* it was replied the first */
+    probe_hear(b, "CONNECTED"); /* after the old leader has given up */
     assert_true(sim_now(sim) >= refused + DEPOSED_MS / 2);
     probe_end(c);
     probe_end(d);
 }
 
-/* A write that was done elsewhere, and whose reply was lost, is not to be seen at the old
- * leader, sync or not. */
+/* B has written in the new epoch, and the reply was lost. So B knows no zxid of that
+ * epoch, and the old leader accepts it. There B does not see its write, not even after a
+ * sync. */
 static void a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other(void **state)
 {
     struct probe *a = *state, *b = a->data;
@@ -334,7 +342,8 @@ static void a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other(void **s
     assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/of-b"), 0);
 }
 
-/* Its clients are heard of nowhere else. */
+/* The other servers hear nothing of the old leader's clients, so they end their sessions
+ * after the timeout. */
 static void sessions_end_behind_a_replaced_leader(void **state)
 {
     struct probe *a = *state;
@@ -342,7 +351,7 @@ static void sessions_end_behind_a_replaced_leader(void **state)
     create(a, "/of-a", UVZK__EPHEMERAL);
     assert_true(sim_depose(sim, 0, ELECTION_MS, 20000));
     sim_run_for(sim, 9000);
-    assert_true(sim_exists(sim, "/of-a")); /* all the timeout again */
+    assert_true(sim_exists(sim, "/of-a")); /* it has had its whole timeout again */
     sim_run_for(sim, 5000);
     assert_false(sim_exists(sim, "/of-a"));
     assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/of-a"), 0);
@@ -363,7 +372,7 @@ static void a_minority_goes_with_its_leader(void **state)
         sim_step(sim);
     }
     assert_true(sim_depose(sim, 1, ELECTION_MS, DEPOSED_MS));
-    assert_int_equal(ask_wait(made), 0); /* committed before it was cut off */
+    assert_int_equal(ask_wait(made), 0); /* it was committed before the cut */
     sim_set_by_hand(sim, "/b", "x", 1);
     struct ask *old = ask_read(b, UVZK__RPC_GET, "/b", false);
     assert_int_equal(ask_wait(ask_sync(b, "/")), 0);
@@ -376,8 +385,9 @@ static void a_minority_goes_with_its_leader(void **state)
     sim_free(sim);
 }
 
-/* A follower that checks ACLs by itself goes by what it has applied; its refusal waits for
- * nothing, and costs the connection if something else was to be answered before. */
+/* A follower that checks ACLs itself (eager_acl_checks) uses the permissions that it has
+ * applied. Its refusal waits for nothing. If an earlier request has no reply yet, the
+ * connection is closed, because the refusal would come before that reply. */
 static void a_follower_refuses_by_itself(void **state)
 {
     struct sim_options options;
@@ -411,8 +421,8 @@ static void a_follower_refuses_by_itself(void **state)
     sim_free(sim);
 }
 
-/* An answer to a ping that is late tells of all that the follower had heard by then, also
- * of what came when the next ping was due. */
+/* A late answer to a ping reports all that the follower has heard until it answers, also
+ * requests that came after the next ping was due. */
 static void late_answer_tells_of_all(uint64_t seed)
 {
     struct sim_options options;

@@ -1,4 +1,5 @@
-/* The simulated server, rule by rule: znodes, watches, sessions. */
+/* Tests of the simulated server: znodes, multis, watches, permissions, sessions, and a
+ * follower that has lost its leader. */
 #include "cmocka_test.h"
 
 #include "probe.h"
@@ -114,7 +115,7 @@ static void a_sequence_sticks_at_its_end(void **state)
     assert_string_equal(last->name, "/l/n-2147483647");
     assert_int_equal(again->status, UVZK_ENODEEXISTS);
     assert_string_equal(reused->name, "/l/n-2147483647");
-    sim_set_counter(sim, "/l", INT32_MIN); /* servers before 3.6 */
+    sim_set_counter(sim, "/l", INT32_MIN); /* the counter of servers before 3.6 wraps */
     struct ask *negative = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
     ask_wait(negative);
     assert_string_equal(negative->name, "/l/n--2147483648");
@@ -187,7 +188,7 @@ static void a_multi_is_all_or_nothing(void **state)
     assert_true(sim_exists(sim, "/a") && sim_exists(sim, "/b"));
     assert_false(sim_exists(sim, "/d") || sim_exists(sim, "/b/c"));
     int64_t zxid = sim_zxid(sim);
-    assert_int_equal(ask_wait(ask_multi(a, &good[4], 1)), 0); /* a check alone */
+    assert_int_equal(ask_wait(ask_multi(a, &good[4], 1)), 0); /* only a check */
     assert_int_equal(sim_zxid(sim), zxid + 1);
     assert_int_equal(ask_wait(ask_multi(a, NULL, 0)), 0);
     struct uvzk__op own[] = {op_of(UVZK__OP_CREATE, "/e", 0),
@@ -201,7 +202,7 @@ static void a_multi_is_all_or_nothing(void **state)
     assert_int_equal(f.ephemeral_owner, 0);
 }
 
-/* As many checks of one path as a server reads in a request, and one more. */
+/* First as many checks of one path as fit into a request, then one more. */
 static void a_multi_that_is_too_long_costs_the_connection(void **state)
 {
     enum { FITTING = 1048575 / (2 + 20) };
@@ -250,9 +251,9 @@ static void a_multi_numbers_what_it_creates(void **state)
     assert_true(sim_exists(sim, "/l/p-0000000001"));
 }
 
-/* Among the ops of one multi the number goes over; what the directory keeps
- * sticks: PrepRequestProcessor counts in its own record, DataTree keeps the
- * greater one. */
+/* Among the ops of one multi the number wraps around, while the directory's own counter
+ * stays at 2147483647. The reason is that PrepRequestProcessor counts in a record of its
+ * own, and DataTree keeps the greater number. */
 static void a_multi_goes_over_the_end_of_a_sequence(void **state)
 {
     struct probe *a = *state;
@@ -299,7 +300,7 @@ static void each_kind_of_watch_hears_its_own(void **state)
     struct sim *sim = a->sim;
     sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
     watch_on(a, UVZK__RPC_GET, "/missing");
-    assert_int_equal(sim_watch_count(sim), 0); /* get on nothing arms nothing */
+    assert_int_equal(sim_watch_count(sim), 0); /* a get that fails arms no watch */
     watch_on(a, UVZK__RPC_CHILDREN, "/missing");
     assert_int_equal(sim_watch_count(sim), 0);
     watch_on(a, UVZK__RPC_EXISTS, "/missing");
@@ -311,7 +312,7 @@ static void each_kind_of_watch_hears_its_own(void **state)
     sim_set_by_hand(sim, "/missing", "x", 1);
     probe_hear(a, "watch /missing: changed");
     watch_on(a, UVZK__RPC_CHILDREN, "/a");
-    sim_set_by_hand(sim, "/a", "x", 1); /* not the children's affair */
+    sim_set_by_hand(sim, "/a", "x", 1); /* does not fire a watch on the children */
     sim_create_by_hand(sim, "/a/b", UVZK__PERSISTENT);
     probe_hear(a, "watch /a: children");
     watch_on(a, UVZK__RPC_CHILDREN, "/a");
@@ -352,7 +353,7 @@ static void what_may_not_be_read_is_neither_read_nor_heard_of(void **state)
     sim_set_by_hand(sim, "/a", "y", 1);
     sim_run_for(sim, 100);
     assert_int_equal(data->fired, 0);
-    sim_disconnect(a->port, SIM_RESET, 0); /* the client asks for it anew */
+    sim_disconnect(a->port, SIM_RESET, 0); /* then the client sets the watch again */
     probe_hear(a, "watch /a: changed");
     assert_int_equal(data->fired, 1);
 }
@@ -372,11 +373,12 @@ static void an_unreadable_end_is_not_told(void **state)
     sim_delete_by_hand(sim, "/d/n");
     sim_run_for(sim, 100);
     assert_int_equal(end->fired, 0);
-    assert_int_equal(listing->fired, 1); /* that is a matter of the parent's ACL */
+    assert_int_equal(listing->fired, 1); /* the parent's ACL decides about this one */
     assert_int_equal(sim_watch_count(sim), 0);
 }
 
-/* READ is missing at that instant alone: what is made at its place may be read. */
+/* READ is missing only at the moment of the delete. A new znode at the same path may be
+ * read. */
 static void a_removal_at_which_it_may_not_be_read_is_not_told(void **state)
 {
     const struct sim_faults unread = {.blind_removal = 1000000};
@@ -406,7 +408,8 @@ static void a_removal_at_which_it_may_not_be_read_is_not_told(void **state)
     assert_true(sim_was_unreadable(sim, "/d") && !sim_was_unreadable(sim, "/d/n/m"));
 }
 
-/* One directory at a time, for a time, or until there are no more faults. */
+/* DELETE is missing in one directory at a time. It is given back after a time, or when
+ * the random faults are switched off. */
 static void a_directory_may_be_without_delete_for_a_time(void **state)
 {
     const struct sim_faults forbidden = {.forbid = 10000000, .forbid_max_ms = 200};
@@ -459,7 +462,7 @@ static void an_event_comes_before_what_shows_the_change(void **state)
     probe_said(a);
     ask_wait(ask_delete(a, "/own", -1));
     assert_string_equal(probe_said(a), "watch /own: deleted; delete /own: ok");
-    for (int i = 0; i < 40; i++) { /* until one listing sees it gone */
+    for (int i = 0; i < 40; i++) { /* long enough for a get that finds it deleted */
         ask_read(a, UVZK__RPC_GET, "/other", false);
         if (i == 3) {
             ask_delete(b, "/other", -1);
@@ -480,7 +483,7 @@ static void an_unwatched_watch_is_silent_and_forgotten(void **state)
     sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
     struct ask *armed = watch_on(a, UVZK__RPC_GET, "/a");
     ask_unwatch(armed);
-    ask_unwatch(armed); /* nothing */
+    ask_unwatch(armed); /* no effect */
     struct ask *next = ask_read(a, UVZK__RPC_GET, "/a", true);
     ask_unwatch(next); /* while it is being armed */
     ask_wait(next);
@@ -534,7 +537,7 @@ static void missed_events_come_after_connected_and_before_replies(void **state)
 
 /* ------------------------------------------------------------------ sessions */
 
-/* Returns whether the events of /a and /b come in this order. */
+/* Returns whether the missed event of /a comes before that of /b. */
 static bool rewatched_in_order(uint64_t seed, bool shuffle)
 {
     struct sim_options options;
@@ -586,7 +589,7 @@ static void a_session_ends_a_tick_after_its_timeout_at_most(void **state)
     assert_int_equal(ended, (touched + 10000 + 1999) / 2000 * 2000);
     assert_false(sim_session_alive(sim, a->session_id));
     assert_non_null(strstr(probe_said(a), "SUSPENDED"));
-    sim_run_until(sim, touched + 30000); /* it hears that on reconnection only */
+    sim_run_until(sim, touched + 30000); /* it learns of the expiry when it reconnects */
     assert_string_equal(probe_said(a), "");
     probe_hear(a, "EXPIRED");
     assert_int_equal(sim_session_id(a->port), 0);
@@ -606,7 +609,7 @@ static void a_timeout_that_ends_on_a_tick_ends_there(void **state)
     struct probe *a = *state;
     struct sim *sim = a->sim;
     sim_run_until(sim, 1999);
-    assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0); /* heard at 2000 */
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0); /* arrives at 2000 */
     sim_disconnect(a->port, SIM_SILENT, 60000);
     sim_run_until(sim, 11999);
     assert_true(sim_session_alive(sim, a->session_id));
@@ -614,9 +617,9 @@ static void a_timeout_that_ends_on_a_tick_ends_there(void **state)
     assert_false(sim_session_alive(sim, a->session_id));
 }
 
-/* The last touches may die with a follower, but no more than the bound that
- * ownership is proved by allows: S + T - k/2 - g (S: sent, k: tick, g: the
- * longest gap between requests). */
+/* A follower that is cut off loses its last report. But the session does not end before
+ * S + T - k/2 - g, as the proof of ownership assumes (S: when the last request was sent,
+ * T: the session timeout, k: a tick, g: the longest gap between requests). */
 static void a_follower_takes_its_last_report_with_it(void **state)
 {
     struct sim_options options;
@@ -731,11 +734,11 @@ static void a_lonely_follower_reads_on_while_the_session_ends(void **state)
     probe_said(a);
     sim_follower_cut(a->port, 20000);
     uint64_t start = sim_now(sim);
-    probe_hear(b, "watch /a: deleted"); /* the leader has given it up */
+    probe_hear(b, "watch /a: deleted"); /* the leader has ended a's session */
     assert_true(sim_now(sim) < start + 12100);
     assert_false(sim_session_alive(sim, a->session_id));
     struct ask *still = ask_done(
-        ask_read(a, UVZK__RPC_EXISTS, "/a", false)); /* and it is still told: yours */
+        ask_read(a, UVZK__RPC_EXISTS, "/a", false)); /* a's follower still shows it */
     assert_int_equal(still->stat.ephemeral_owner, a->session_id);
     assert_int_equal(watched->fired, 0);
     assert_string_equal(probe_said(a), "exists /a: ok");

@@ -1,5 +1,5 @@
-/* The simulator as users have it, uvzk_sim.h, and it alone: each trouble does what it says
- * to a program that locks. */
+/* Tests of the simulator as users have it, through uvzk.h and uvzk_sim.h only: each fault
+ * has its documented effect on a program that uses locks. */
 #include "cmocka_test.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ struct contention_user {
     uvzk_mutex_t mutex;
     uvzk_hold_t hold;
     int answered, status, lost, reason, released, closed;
-    int states[UVZK_STATE_CLOSED + 1]; /* how often each was told */
+    int states[UVZK_STATE_CLOSED + 1]; /* how often each state was reported */
 };
 
 static struct contention_user a, b;
@@ -64,7 +64,7 @@ static void begin_world(uint32_t servers, uint64_t seed)
     assert_int_equal(uvzk_sim_begin(&options), 0);
 }
 
-static uint32_t sessions; /* of whoever begins */
+static uint32_t sessions; /* how many sessions the next client has; 0: the default */
 
 static void begin(struct contention_user *contention_user)
 {
@@ -113,7 +113,7 @@ static void end_world(void)
     assert_int_equal(uvzk_sim_end(), 0);
 }
 
-/* The usual opening: a holds, and b waits behind it. */
+/* How most tests begin: a holds the lock, and b waits behind it. */
 static void begin_two(uint32_t servers)
 {
     begin_world(servers, 1);
@@ -149,7 +149,7 @@ static void test_begins_and_ends(void **state)
     assert_false(uvzk_sim_exists("/"));
     assert_int_equal(uvzk_sim_await(&a.answered, 1), UV_ETIMEDOUT);
     uvzk_sim_run_for(1);
-    assert_int_equal(uvzk_sim_begin(&options), UV_EINVAL); /* no size */
+    assert_int_equal(uvzk_sim_begin(&options), UV_EINVAL); /* its size is 0 */
     assert_int_equal(uvzk_sim_begin(NULL), 0);
     assert_int_equal(uvzk_sim_begin(NULL), UV_EBUSY);
     begin(&a);
@@ -170,7 +170,8 @@ static void test_refuses_clients(void **state)
 
     uvzk_client_options_init(&options);
     options.hosts = "anything:1";
-    assert_int_equal(uvzk_client_init(NULL, &client, &options), UV_EINVAL); /* no world */
+    /* The simulation has not begun. */
+    assert_int_equal(uvzk_client_init(NULL, &client, &options), UV_EINVAL);
     assert_int_equal(uvzk_sim_begin(NULL), 0);
     options.ns = "no//namespace";
     assert_int_equal(uvzk_client_init(NULL, &client, &options), UVZK_EPATH);
@@ -180,7 +181,7 @@ static void test_refuses_clients(void **state)
     assert_int_equal(uvzk_sim_pause(&client, 1), UVZK_ESTATE);
     assert_int_equal(uvzk_sim_server_of(&client), -1);
     uvzk_sim_run_for(1000);
-    assert_int_equal(uvzk_sim_end(), 0); /* nothing is left of those */
+    assert_int_equal(uvzk_sim_end(), 0); /* the refused clients have left nothing */
 }
 
 static int tell_seed(uint64_t seed)
@@ -206,7 +207,7 @@ static void test_follows_its_seed(void **state)
     assert_true(others > 0);
 }
 
-/* --------------------------------------------------------------- a client's troubles */
+/* ---------------------------------------------------------------- faults of a client */
 
 static void test_expires(void **state)
 {
@@ -224,14 +225,16 @@ static void test_is_disconnected(void **state)
 {
     (void)state;
     for (int cut = UVZK_SIM_RESET; cut <= UVZK_SIM_SILENT; cut++) {
-        begin_two(1); /* for less than a session: nothing is lost, not even a place */
+        begin_two(1);
+        /* A disconnection shorter than the session timeout: no hold and no place in the
+         * queue is lost. */
         assert_int_equal(uvzk_sim_disconnect(&a.client, (uvzk_sim_cut_t)cut, 2000), 0);
         uvzk_sim_run_for(cut == UVZK_SIM_RESET ? 100 : 1000);
         assert_int_equal(a.states[UVZK_STATE_SUSPENDED], cut == UVZK_SIM_RESET);
         uvzk_sim_run_for(PATIENCE_MS);
         assert_int_equal(a.lost + b.answered, 0);
         assert_true(uvzk_hold_is_valid(&a.hold));
-        /* For more: the other one has it. */
+        /* A longer one: a loses the lock, and b is granted it. */
         assert_int_equal(uvzk_sim_disconnect(&a.client, (uvzk_sim_cut_t)cut, 60000), 0);
         assert_int_equal(uvzk_sim_await(&b.answered, PATIENCE_MS), 0);
         assert_int_equal(a.lost, 1);
@@ -245,7 +248,7 @@ static void test_is_stopped(void **state)
     begin_two(1);
     assert_int_equal(uvzk_sim_pause(&a.client, 60000), 0);
     assert_int_equal(uvzk_sim_await(&b.answered, PATIENCE_MS), 0);
-    assert_int_equal(a.lost, 0); /* it cannot know, but by its clock */
+    assert_int_equal(a.lost, 0); /* while it is stopped, no callback runs */
     assert_false(uvzk_hold_is_valid(&a.hold));
     assert_int_equal(uvzk_sim_await(&a.lost, PATIENCE_MS), 0);
     end_two();
@@ -257,8 +260,8 @@ static void test_is_busy(void **state)
     begin_two(1);
     assert_int_equal(uvzk_sim_stall(&a.client, 60000), 0);
     uvzk_sim_run_for(50000);
-    assert_int_equal(b.answered, 0);           /* its session goes on */
-    assert_false(uvzk_hold_is_valid(&a.hold)); /* and nothing has proved that to it */
+    assert_int_equal(b.answered, 0);           /* a's I/O thread sends the pings */
+    assert_false(uvzk_hold_is_valid(&a.hold)); /* but a's loop gets no proof of that */
     end_two();
 }
 
@@ -294,14 +297,14 @@ static void test_is_moved(void **state)
     end_world();
 }
 
-/* -------------------------------------------------------------- the servers' troubles */
+/* -------------------------------------------------------------- faults of the servers */
 
 static void test_servers_restart(void **state)
 {
     (void)state;
     begin_two(1);
     assert_int_equal(uvzk_sim_restart(30000),
-                     0); /* longer than a session, and it lives */
+                     0); /* longer than the session timeout; the sessions survive */
     uvzk_sim_run_for(29000);
     assert_int_equal(a.states[UVZK_STATE_SUSPENDED], 1);
     assert_false(uvzk_hold_is_valid(&a.hold));
@@ -326,7 +329,7 @@ static void test_server_lags(void **state)
     assert_int_equal(uvzk_hold_release(&a.hold, on_released), 0);
     uvzk_sim_run_for(2000);
     assert_int_equal(a.released, 1);
-    assert_int_equal(b.answered, 0); /* nobody has told it */
+    assert_int_equal(b.answered, 0); /* its server has not applied the delete */
     assert_int_equal(uvzk_sim_await(&b.answered, PATIENCE_MS), 0);
     end_two();
 }
@@ -348,7 +351,7 @@ static void test_leader_is_replaced(void **state)
     assert_int_equal(uvzk_sim_depose(0, 60000), 0);
     assert_int_not_equal(uvzk_sim_leader(), old);
     assert_int_equal(uvzk_sim_await(&b.answered, PATIENCE_MS), 0);
-    assert_false(uvzk_hold_is_valid(&a.hold)); /* though it is still connected */
+    assert_false(uvzk_hold_is_valid(&a.hold)); /* although a is still connected */
     end_two();
 }
 
@@ -366,7 +369,7 @@ static void test_somebody_meddles(void **state)
     end_two();
 }
 
-/* -------------------------------------------------------------------------- by chance */
+/* ---------------------------------------------------------------------- random faults */
 
 static int at_most_one_holds(void *context)
 {
@@ -395,7 +398,7 @@ static void test_survives_any_trouble(void **state)
     assert_true(lost > 0);
 }
 
-/* What befalls a client befalls all of its sessions. */
+/* A fault of a client affects all of its sessions. */
 static void test_several_sessions(void **state)
 {
     (void)state;
