@@ -1,6 +1,7 @@
 #include "descendants.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct process {
 struct processes {
     struct process *list;
     size_t count, room;
+    bool incomplete; /* there may be more: file descriptors or memory were short */
 };
 
 bool descendants_adopt(void)
@@ -67,6 +69,7 @@ static void add(struct processes *processes, const struct process *process)
         size_t room = processes->room * 2 + 64;
         struct process *more = realloc(processes->list, room * sizeof(*more));
         if (more == NULL) {
+            processes->incomplete = true;
             return; /* the processes that are listed already still get the signal */
         }
         processes->list = more;
@@ -75,21 +78,35 @@ static void add(struct processes *processes, const struct process *process)
     processes->list[processes->count++] = *process;
 }
 
+/* Any other error lasts, and says nothing of descendants: there is no /proc, or the
+ * process has ended or is another user's. */
+static void note_shortage(struct processes *processes, int error)
+{
+    if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+        processes->incomplete = true;
+    }
+}
+
 static void list_all(struct processes *processes)
 {
     struct process process;
     struct dirent *entry;
     DIR *proc = opendir("/proc");
 
-    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+    if (proc == NULL) {
+        note_shortage(processes, errno);
+        return;
+    }
+    while ((entry = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        errno = 0;
         if (pid > 0 && read_process(pid, &process)) {
             add(processes, &process);
+        } else {
+            note_shortage(processes, errno);
         }
     }
-    if (proc != NULL) {
-        closedir(proc);
-    }
+    closedir(proc);
 }
 
 static bool is_ours(const struct processes *processes, pid_t pid)
@@ -144,5 +161,6 @@ size_t descendants_signal(pid_t group, unsigned long long since, int signal_numb
         }
     }
     free(processes.list);
-    return alive;
+    /* Callers repeat until none is left: what is not known counts as one that is. */
+    return alive == 0 && processes.incomplete ? 1 : alive;
 }

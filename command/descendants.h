@@ -19,7 +19,8 @@ unsigned long long descendants_start_time(pid_t);
 /* Sends the signal to the process group `group` (0: none), and to each living descendant
  * outside that group that was started at `since` or later. Returns how many living
  * descendants were started at `since` or later, in the group or not. A descendant that
- * is started during the call may be missed. */
+ * is started during the call may be missed. If not all processes can be listed, because
+ * file descriptors or memory are short at the moment, the result is 1 at least. */
 size_t descendants_signal(pid_t group, unsigned long long since, int signal_number);
 
 #endif

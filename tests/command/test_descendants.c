@@ -1,0 +1,64 @@
+/* Who counts as a descendant that lives, also when the processes cannot be listed: whoever
+ * waits until none is left must not take "not known" for "none". */
+#include "descendants.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmocka_test.h"
+
+static pid_t start_child(void)
+{
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    return child;
+}
+
+static void end_child(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void a_child_counts_while_it_lives(void **state)
+{
+    (void)state;
+    assert_int_equal(descendants_signal(0, 0, 0), 0);
+    pid_t child = start_child();
+    assert_int_equal(descendants_signal(0, 0, 0), 1);
+    assert_int_equal(descendants_signal(0, descendants_start_time(child) + 1, 0), 0);
+    end_child(child);
+    assert_int_equal(descendants_signal(0, 0, 0), 0);
+}
+
+/* No file can be opened: whether there is a child is not known. */
+static void not_known_is_not_none(void **state)
+{
+    struct rlimit limit, none;
+    (void)state;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    size_t alive = descendants_signal(0, 0, 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(alive, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_counts_while_it_lives),
+        cmocka_unit_test(not_known_is_not_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
