@@ -652,10 +652,13 @@ static void port_leave(struct uvzk__port *port)
     }
 }
 
+/* A wake-up that is due stays where it is among the events of this moment, as in loop/. */
 static void port_wake(struct uvzk__port *port)
 {
     struct sim__client *client = sim__client_of(port);
-    if (!client->closing) {
+    bool is_due = client->wake.place != 0 && client->wake.at <= client->sim->now;
+
+    if (!client->closing && !is_due) {
         sim__event_set(client->sim, &client->wake, client->sim->now);
     }
 }
