@@ -86,7 +86,8 @@ class Judged:
                                                 for name, events in written.items()})
             lost = {name: set(self.contents(name, lost_sets(events, lives.by_most)).values())
                     for name, events in written.items()}
-            return [(one.text, self.explained(one, lost)) for one in wrong]
+            return [(one.text, self.explained(one, lost) or lives.is_cut_out(one.mzxid))
+                    for one in wrong]
 
     def explained(self, wrong, lost):
         """Whether the sets that the servers have lost explain it. `lost` has their contents by

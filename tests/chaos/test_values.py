@@ -8,7 +8,7 @@ from journal import CURATOR, OURS
 from judged import Judged
 from locks import Lock
 from test_watch import SilentWatch, World, client
-from txnlog import Event
+from txnlog import Event, Lives
 from values import SET, Set, Shown, Values, Wrong, lost_sets
 from watch import QUIET_S
 
@@ -116,11 +116,13 @@ class Blame(unittest.TestCase):
         self.assertEqual(self.lost((1, "create", 0), (5, "set", 1), (9, "set", 1),
                                    by_most=lambda zxid: zxid != 5), [])
 
-    def judged(self, events, content="1"):
+    def judged(self, events, content="1", mzxid=0):
         judged = Judged([COUNT], [])
-        judged.read_lives = lambda ahead: SimpleNamespace(written={"/count": events},
-                                                          by_most=lambda zxid: True)
-        judged.wrong_values = [Wrong("a set is lost", "count", content)]
+        lives = object.__new__(Lives)
+        lives.written, lives.servers = {"/count": events}, 1
+        lives.seen_by = {event.zxid: {0} for event in events}
+        judged.read_lives = lambda ahead: lives
+        judged.wrong_values = [Wrong("a set is lost", "count", content, mzxid)]
         return judged.judge_values(0, all_over=False)
 
     def test_the_servers_have_lost_it(self):
@@ -131,6 +133,15 @@ class Blame(unittest.TestCase):
 
     def test_they_have_lost_another(self):
         self.assertEqual(self.judged(written({5: 1, 9: 1}), "7"), [("a set is lost", False)])
+
+    def test_no_server_has_it_any_more(self):
+        self.assertEqual(self.judged(written({5: 1, 9: 2}), "7", 6), [("a set is lost", True)])
+
+    def test_a_server_still_has_it(self):
+        self.assertEqual(self.judged(written({5: 1, 9: 2}), "7", 5), [("a set is lost", False)])
+
+    def test_no_server_has_it_yet(self):
+        self.assertEqual(self.judged(written({5: 1, 9: 2}), "7", 10), [("a set is lost", False)])
 
     def test_what_any_loss_may_explain(self):
         self.assertEqual(self.judged(written({5: 1, 9: 1}), ""), [("a set is lost", True)])

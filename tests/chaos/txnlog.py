@@ -161,6 +161,11 @@ class Lives:
         """Whether most servers have written this transaction."""
         return 2 * len(self.seen_by[zxid]) > self.servers
 
+    def is_cut_out(self, zxid):
+        """Whether a transaction that a server has shown is in no log any more, though later ones
+        are: each server that had written it has cut it off to follow a leader that had not."""
+        return 0 < zxid < max(self.seen_by, default=0) and zxid not in self.seen_by
+
     def of(self, hold, directories):
         """Yields the znodes of a hold: those of its own paths or, if it has none, those of its
         session in these directories."""

@@ -56,6 +56,7 @@ class Wrong:
     text: str
     name: str
     content: str = ""  # of the set that the servers must have lost, if they are to blame
+    mzxid: int = 0  # of that set, if a server has shown it
 
 
 class Values:
@@ -103,7 +104,7 @@ class Values:
         for (mzxid, content), (later, next) in zip(shown, shown[1:]):
             if int(next) <= int(content):
                 yield Wrong("a set is lost: %s of %s by 0x%x, and %s by 0x%x" % (
-                    content, name, mzxid, next, later), name, content)
+                    content, name, mzxid, next, later), name, content, mzxid)
 
     def came_to_be_though_refused(self, name):
         attempts, shown = self.attempts.get(name, {}), set(self.contents.get(name, {}).values())
