@@ -277,6 +277,7 @@ static void one_that_does_not_show_ours_is_left(uint64_t seed, void *const *stat
     int follower = begin(seed, state);
 
     hold_take(&first, &b);
+    world_run_for(&world, 1000); /* until the follower has applied B's create */
     sim_miss_creates(world.sim, follower, 1);
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
     world_run_for(&world, 3000);

@@ -233,7 +233,9 @@ static int64_t czxid_of(const struct acquisition *acquisition, const struct shar
          i++) {
         if (strncmp(path, history_paths[share->path], length) == 0 &&
             path[length] == '/') {
-            return sim_stat(history->sim, path, &stat) ? stat.czxid : 0;
+            return sim_stat(history->sim, path, &stat)
+                       ? stat.czxid
+                       : sim_unread_removal(history->sim, path);
         }
     }
     history_fail(history, "a multi lock is held without %s", history_paths[share->path]);
@@ -241,8 +243,9 @@ static int64_t czxid_of(const struct acquisition *acquisition, const struct shar
 }
 
 /* A semaphore's token is not that of its lease. A znode may be gone by now, deleted by
- * hand and not heard of yet: then those made at once have its token in common, and what
- * was there before has been told its own. */
+ * hand and not heard of yet. Its czxid is known if no watch could tell of that. If not,
+ * the znodes made at once have its token in common, and what was there before has been
+ * told its own. */
 static int64_t token_of(const struct acquisition *acquisition, const struct share *share)
 {
     if (share->kind == LEASES) {

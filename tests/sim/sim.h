@@ -184,11 +184,14 @@ bool sim_was_unreadable(const struct sim *sim, const char *path);
  * to all. Returns 0 or UVZK_ENONODE. Without it, the delete of a child returns
  * UVZK_ENOAUTH, even if there is no such child. */
 int sim_set_deletable(struct sim *sim, const char *path, bool deletable);
-/* The next two functions are about unread removals: a znode was deleted while it could
+/* The next three functions are about unread removals: a znode was deleted while it could
  * not be read, so the watches on it were used up without an event (A8 of
  * docs/promise.md).
  *
- * Returns whether the znode with this czxid was removed unread, and the last server
+ * Returns the czxid of the last znode of this path that was removed unread; 0: there was
+ * none. */
+int64_t sim_unread_removal(const struct sim *sim, const char *path);
+/* Returns whether the znode with this czxid was removed unread, and the last server
  * applied the removal at most `ms` ago. */
 bool sim_went_unread(const struct sim *sim, int64_t czxid, uint64_t ms);
 /* Returns whether a directory at this path, or below it, was removed unread before the

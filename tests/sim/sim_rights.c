@@ -193,6 +193,15 @@ bool sim_went_unread(const struct sim *sim, int64_t czxid, uint64_t ms)
     return unread != NULL && sim->now <= unread->last_ms + ms;
 }
 
+int64_t sim_unread_removal(const struct sim *sim, const char *path)
+{
+    size_t i = sim->server.unread_count;
+    while (i > 0 && strcmp(sim->server.unread[i - 1].path, path) != 0) {
+        i--;
+    }
+    return i == 0 ? 0 : sim->server.unread[i - 1].czxid;
+}
+
 bool sim_made_behind_unread(const struct sim *sim, const char *path, int64_t first,
                             int64_t second, uint64_t ms)
 {
