@@ -14,6 +14,7 @@
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
 #include "proof/validity.h"

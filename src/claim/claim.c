@@ -242,7 +242,7 @@ void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *conte
     uvzk__contender_set_claim(contender, claim);
     uvzk__ring_append(&claim->contenders, &contender->in_claim);
     claim->contender_count++;
-    claim->held_count += contender->held;
+    claim->held_count += uvzk__contender_holds(contender);
 }
 
 void uvzk__claim_detach(struct uvzk__contender *contender)
@@ -252,7 +252,7 @@ void uvzk__claim_detach(struct uvzk__contender *contender)
     uvzk__contender_set_claim(contender, NULL);
     uvzk__ring_remove(&claim->contenders, &contender->in_claim);
     claim->contender_count--;
-    claim->held_count -= contender->held;
+    claim->held_count -= uvzk__contender_holds(contender);
     free_if_over(claim);
 }
 
@@ -444,7 +444,7 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
     for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
          link = uvzk__ring_next(&claim->contenders, link)) {
         const struct uvzk__contender *contender = contender_at(link);
-        if (contender->held && index-- == 0) {
+        if (uvzk__contender_holds(contender) && index-- == 0) {
             return contender->path;
         }
     }
@@ -599,7 +599,7 @@ static void undeletable(struct uvzk__contender *contender)
 static void over(struct uvzk__contender *contender)
 {
     /* It has left its claim already. */
-    if (contender->undeletable) {
+    if (uvzk__contender_is_undeletable(contender)) {
         uvzk__undeletable_gone(contender);
     } else {
         detach_claim(contender, release_status_of(&contender->node));
@@ -617,7 +617,7 @@ static void create(struct uvzk__contender *contender)
 
 static bool may_delete(struct uvzk__contender *contender)
 {
-    if (contender->undeletable) {
+    if (uvzk__contender_is_undeletable(contender)) {
         return uvzk__undeletable_may_delete(contender);
     }
     /* An orphan was identified by a listing (orphans.h). */

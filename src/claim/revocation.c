@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "claim/acquisition.h"
+#include "directory/contender_request.h"
 #include "directory/own_watch.h"
 
 int uvzk__revocation_enable(struct uvzk__claim *claim)

@@ -25,7 +25,7 @@ void uvzk__claim_plain_wait_reason(const struct uvzk__claim *claim, size_t most,
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
         struct uvzk__wait_reason one;
-        if (contender->held || contender->given_up) {
+        if (uvzk__contender_holds(contender) || uvzk__contender_is_given_up(contender)) {
             continue;
         }
         uvzk__contender_wait_reason(contender, most, &one);

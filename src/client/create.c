@@ -16,6 +16,7 @@
 #include "client/combined_state.h"
 #include "client/lifecycle.h"
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
 #include "engine/acl.h"
 #include "engine/log.h"
 #include "engine/session.h"

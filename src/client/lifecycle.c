@@ -240,7 +240,7 @@ static void reopen_due(struct uvzk__timer *timer)
 /* A hold by a persistent znode does not depend on the session. */
 static void end_pending(struct uvzk__contender *contender, int code)
 {
-    if (!contender->held) {
+    if (!uvzk__contender_holds(contender)) {
         uvzk__contender_end(contender, code);
     }
 }

@@ -5,6 +5,7 @@
 #include "claim/claim.h"
 #include "client/lifecycle.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/create_batch.h"
 #include "directory/delete_batch.h"
 #include "directory/directory.h"

@@ -1,8 +1,29 @@
 /* A contender: one znode of this client in a lock directory, from the request to acquire
- * until the znode is known to be gone. A contender drives the machine of its znode
- * (node.h), keeps its place in its directory (queue.h), and reports to its claim through
- * uvzk__contender_user. Contenders are created for claims by the rooms above, and for
- * orphans by orphans.c. */
+ * until the znode is known to be gone. Contenders are created for claims by the rooms
+ * above, and for orphans by orphans.c.
+ *
+ *                  its place is known            granted
+ *        UNPLACED -------------------> WAITING ------------> HOLDING
+ *           |  ^                        |  | ^                 |  ^
+ *           |  +-- another client ------+  | +-- the proof ----+  | a delete has checked
+ *           |      deleted its znode, and  |     has expired      | its znode
+ *           |      it gets a new one       |                      |
+ *           |                              +---------> GRANTED_EARLY, like HOLDING
+ *           |                           early
+ *     not wanted any more, from each of the four:
+ *           |
+ *           +-- no znode is known ------> GIVEN_UP --- none exists ---> ENDED
+ *           |                                |                           ^ ^
+ *           |                  its create has made one                   | |
+ *           |                                v                           | |
+ *           +-- its znode exists ------> DELETING --- gone --------------+ |
+ *                                            |                             |
+ *                                            +-- refused --> UNDELETABLE --+
+ *
+ * The machine of its znode (node.h) says which request is next; this machine says what
+ * the contender is for its directory, which has a list of contenders for these states
+ * (queue.h): UNPLACED and GIVEN_UP; WAITING; GRANTED_EARLY and HOLDING; DELETING and
+ * UNDELETABLE. A contender reports to its claim through uvzk__contender_user. */
 #ifndef UVZK_CONTENDER_H
 #define UVZK_CONTENDER_H
 
@@ -16,14 +37,16 @@
 struct uvzk__claim;
 struct uvzk__queue;
 
-/* On which list of its directory a contender is (queue.h). docs/machines.md draws the
- * machine. */
 enum uvzk__contender_state {
-    UVZK__CONTENDER_UNPLACED, /* the place of its znode is not known */
-    UVZK__CONTENDER_WAITING,  /* its znode exists, and it waits */
-    UVZK__CONTENDER_HOLDING,  /* it is granted */
-    UVZK__CONTENDER_DELETING, /* its znode is being deleted */
-    UVZK__CONTENDER_GONE      /* it is on no list */
+    UVZK__CONTENDER_UNPLACED,      /* next: WAITING DELETING GIVEN_UP */
+    UVZK__CONTENDER_WAITING,       /* next: UNPLACED GRANTED_EARLY HOLDING DELETING
+                                      GIVEN_UP */
+    UVZK__CONTENDER_GRANTED_EARLY, /* next: HOLDING WAITING DELETING GIVEN_UP */
+    UVZK__CONTENDER_HOLDING,       /* next: WAITING DELETING GIVEN_UP */
+    UVZK__CONTENDER_GIVEN_UP,      /* next: DELETING ENDED */
+    UVZK__CONTENDER_DELETING,      /* next: UNDELETABLE ENDED */
+    UVZK__CONTENDER_UNDELETABLE,   /* next: ENDED */
+    UVZK__CONTENDER_ENDED          /* final: freed when nothing points to it any more */
 };
 
 /* How many contenders of a directory are in certain conditions. contender.c keeps these
@@ -79,7 +102,7 @@ struct uvzk__contender {
         struct uvzk__link in_batch;
     };
     struct uvzk__own_watch own_watch; /* a watch on its own node */
-    /* Owned. NULL: it never paused and is not revocable (contender.c). */
+    /* Owned. NULL: it never paused and is not revocable (contender_request.c). */
     struct uvzk__contender_timer *timer;
     const char *name_prefix; /* of its name, for example "lock-"; not owned */
     union {
@@ -108,29 +131,61 @@ struct uvzk__contender {
     bool shared : 1;             /* a reader: it waits for writers only */
     bool has_held : 1;           /* this node was granted in order (next_holder.c) */
     bool predecessors_known : 1; /* every contender before it is in the queue's view */
-    bool held : 1;               /* it is granted now */
-    /* It was granted before the released znode of this client ahead of it, or the ticket
-     * of its leases, was deleted. No delete has checked its node since. */
-    bool granted_early : 1;
-    bool given_up : 1;       /* its claim knows that it is not wanted any more */
-    bool wants_position : 1; /* counted in queue->counts.positions_wanted */
-    bool counted_asking : 1; /* counted in queue->counts.asking */
-    bool create_alone : 1;   /* its create may not share a multi */
+    bool wants_position : 1;     /* counted in queue->counts.positions_wanted */
+    bool counted_asking : 1;     /* counted in queue->counts.asking */
+    bool create_alone : 1;       /* its create may not share a multi */
     /* Its create was in a multi that failed because another create's directory was
      * missing; its own directory may be missing too. */
     bool suspect_no_directory : 1;
     bool delete_alone : 1; /* its delete may not share a multi */
     bool unchecked : 1;    /* the ACL does not allow checks of its node */
     bool fixed_name : 1;   /* another client's node may have the same name */
-    bool undeletable : 1;  /* its delete was refused, and its claim has ended */
     bool orphan : 1;       /* it never had a claim (orphans.h) */
-    bool ended : 1;        /* it is freed when refs is 0 */
     bool not_shown : 1;    /* an orphan that its own server does not show (orphans.h) */
     /* The prefix that is sent in the create, then the node's full path. */
     char path[];
 };
 
 extern const struct uvzk__machine uvzk__contender_machine;
+
+static inline enum uvzk__contender_state
+uvzk__contender_state(const struct uvzk__contender *contender)
+{
+    return (enum uvzk__contender_state)contender->state;
+}
+
+/* Whether it is granted, early or not. */
+static inline bool uvzk__contender_holds(const struct uvzk__contender *contender)
+{
+    return contender->state == UVZK__CONTENDER_GRANTED_EARLY ||
+           contender->state == UVZK__CONTENDER_HOLDING;
+}
+
+/* Whether it was granted before the released znode of this client ahead of it, or the
+ * ticket of its leases, was deleted, and no delete has checked its node since. */
+static inline bool
+uvzk__contender_is_granted_early(const struct uvzk__contender *contender)
+{
+    return contender->state == UVZK__CONTENDER_GRANTED_EARLY;
+}
+
+/* Whether its claim knows that it is not wanted any more. */
+static inline bool uvzk__contender_is_given_up(const struct uvzk__contender *contender)
+{
+    return contender->state >= UVZK__CONTENDER_GIVEN_UP;
+}
+
+/* Whether its delete was refused, and its claim has ended. */
+static inline bool uvzk__contender_is_undeletable(const struct uvzk__contender *contender)
+{
+    return contender->state == UVZK__CONTENDER_UNDELETABLE;
+}
+
+/* Whether nothing is left of it but its memory. */
+static inline bool uvzk__contender_has_ended(const struct uvzk__contender *contender)
+{
+    return contender->state == UVZK__CONTENDER_ENDED;
+}
 
 /* The callbacks by which contenders report to their claims and ask them. claim/claim.c
  * implements them. A contender without a claim calls only those that say so. */
@@ -196,63 +251,6 @@ static inline bool uvzk__contender_is_orphan(const struct uvzk__contender *conte
 void uvzk__contender_want_position(struct uvzk__contender *);
 void uvzk__contender_want_no_position(struct uvzk__contender *);
 
-/* The data with which its node is created, borrowed from the claim or from the session. A
- * revocable contender's node has no data. */
-void uvzk__contender_data(const struct uvzk__contender *, const void **data,
-                          size_t *length);
-
-/* The ACL with which its node is created. The result is storage or the session's own ACL,
- * and storage must stay valid until the reply (uvzk__acl_of). */
-const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *,
-                                            struct uvzk__acl *storage);
-
-/* The UUID in its name: a pointer to the 36 characters in its path, which are not
- * terminated. Not for a contender with a fixed name. */
-const char *uvzk__contender_uuid(const struct uvzk__contender *);
-
-/* Writes a new name, without a number, into its path. Returns 0, or UV_EIO if there
- * are no random bytes. */
-int uvzk__contender_new_name(struct uvzk__contender *);
-/* Writes the sequence number behind the name in its path. */
-void uvzk__contender_set_sequence(struct uvzk__contender *, int32_t sequence);
-/* Submits the create of its node in a request of its own. If there is no memory, the
- * session pauses, and the contender is pumped again afterwards. */
-void uvzk__contender_create(struct uvzk__contender *);
-
-/* Fills in the create of its node as an op of a multi. storage: room for its ACL, which
- * must stay valid until the reply. */
-void uvzk__contender_create_op(struct uvzk__contender *, struct uvzk__op *,
-                               struct uvzk__acl *storage);
-
-/* Fills in an op that checks its node: the multi fails unless the node exists. The
- * path is borrowed from the contender. */
-void uvzk__contender_check_op(const struct uvzk__contender *, struct uvzk__op *);
-
-/* A request that creates its node has just been submitted: requests a listing behind
- * it, unless the create will probably need none. And: the reply has arrived. path: of
- * the new node; czxid: 0 if it is not known yet. Both are read at status 0 only. The
- * contender may be freed when the second function returns. */
-void uvzk__contender_create_sent(struct uvzk__contender *);
-void uvzk__contender_create_answered(struct uvzk__contender *, int status,
-                                     const char *path, int64_t czxid);
-
-/* Like uvzk__contender_create_sent, but no listing is requested before the reply has
- * arrived: the number in the reply shows whether a listing is needed. */
-void uvzk__contender_create_sent_unlisted(struct uvzk__contender *);
-
-/* A create batch has created its node; the batch asks for the czxid of one of its nodes.
- * And: the answer to that (uvzk__node_identified). shown: the stamp of a request that has
- * shown the node; 0: none has. The contender may be freed when these return. */
-void uvzk__contender_create_batch_answered(struct uvzk__contender *, const char *path);
-void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t czxid,
-                                bool ours, uint64_t shown);
-
-/* Like uvzk__contender_create_answered, for op i of a multi of `count` ops. czxid: of all
- * nodes that the multi created; 0 if it is not known yet. */
-void uvzk__contender_create_op_answered(struct uvzk__contender *,
-                                        const struct uvzk__reply *, size_t i,
-                                        size_t count, int64_t czxid);
-
 /* Whether it is a reader with the number of its own writer (downgrade.h). Such a reader
  * waits for nobody. */
 static inline bool uvzk__contender_downgraded(const struct uvzk__contender *contender)
@@ -316,10 +314,6 @@ static inline void uvzk__contender_allow_recreate(struct uvzk__contender *conten
     contender->no_recreate = false;
 }
 
-/* Makes it revocable: its own watch is always armed from now on. Returns 0 or
- * UV_ENOMEM. */
-int uvzk__contender_make_revocable(struct uvzk__contender *);
-
 /* -------------------------------------------------------------------------- events */
 
 /* The request that creates its node has this stamp. */
@@ -368,10 +362,6 @@ static inline void uvzk__contender_set_read_stamp(struct uvzk__contender *conten
     contender->read_stamp = stamp;
 }
 
-/* Only for a revocable contender: whether the revocation with this mzxid is a new one.
- * Remembers the mzxid, so the next call with it returns false. */
-bool uvzk__contender_is_new_revocation(struct uvzk__contender *, int64_t mzxid);
-
 /* It is granted, and no other client can have been granted past its node
  * (next_holder.c). */
 static inline void uvzk__contender_set_has_held(struct uvzk__contender *contender)
@@ -405,41 +395,24 @@ static inline void uvzk__contender_is_unchecked(struct uvzk__contender *contende
     contender->unchecked = true;
 }
 
-/* Its delete was refused because the ACL does not give this client DELETE, and is tried
- * again (undeletable.h). False: the node is gone. */
-static inline void uvzk__contender_set_undeletable(struct uvzk__contender *contender,
-                                                   bool undeletable)
-{
-    contender->undeletable = undeletable;
-}
-
-/* It moves to this list of its queue. Also updates counts.asking. */
-void uvzk__contender_set_state(struct uvzk__contender *, enum uvzk__contender_state);
-
-/* Sends the request that its node needs, or puts the contender on the list from which
- * that request is sent, unless nothing may be sent now. If the node needs no request,
- * arms the own watch of a revocable contender. The second function does this for all
- * contenders of the session. */
-void uvzk__contender_pump(struct uvzk__contender *);
-void uvzk__contenders_pump(struct uvzk__session *);
-
 /* Calls act for each contender of the session. act may free the contender that it gets,
  * but no other. */
 void uvzk__for_each_contender(struct uvzk__session *,
                               void (*act)(struct uvzk__contender *, int), int code);
 
 /* Grants it. The caller has checked that no contender before it blocks it and that the
- * session is proved. */
-void uvzk__contender_grant(struct uvzk__contender *);
+ * session is proved. early: a znode of this client that was not deleted yet keeps others
+ * out, and the delete of that znode checks this contender's node (delete_batch.h). The
+ * second function: that check has passed. */
+void uvzk__contender_grant(struct uvzk__contender *, bool early);
+void uvzk__contender_checked(struct uvzk__contender *);
 
 /* Takes back a grant of which the user was not told yet. The contender waits again. */
 void uvzk__contender_ungrant(struct uvzk__contender *);
 
-/* It is granted early: a znode of this client that was not deleted yet keeps others out.
- * The delete of that znode checks this contender's node (delete_batch.h). The second
- * function: that check has passed, or the hold has ended. */
-void uvzk__contender_set_granted_early(struct uvzk__contender *);
-void uvzk__contender_clear_granted_early(struct uvzk__contender *);
+/* Only in DELETING: the delete was refused because the ACL does not give this client
+ * DELETE, and is tried again (undeletable.h). */
+void uvzk__contender_set_undeletable(struct uvzk__contender *);
 
 /* Ends the claim with this code, and withdraws the node. The contender may be freed when
  * this returns. */
@@ -448,17 +421,6 @@ void uvzk__contender_end(struct uvzk__contender *, int code);
 /* The claim does not want the node any more: deletes it, or prevents its creation. The
  * contender may be freed when this returns. */
 void uvzk__contender_withdraw(struct uvzk__contender *);
-
-/* Its node, which is in BACKING_OFF or DELETING, sends no request for `ms` milliseconds.
- * Without memory for the timer the whole session pauses for 100 ms. */
-void uvzk__contender_back_off(struct uvzk__contender *, uint64_t ms);
-
-/* Sets its own watch anew in about a session timeout (watch_renewal.h). It must not be
- * backing off; if it backs off later, the renewal is dropped, because both share one
- * timer. False: out of memory, which cannot happen for a revocable contender. The
- * second function cancels the renewal. */
-bool uvzk__contender_renew_watch_later(struct uvzk__contender *);
-void uvzk__contender_cancel_watch_renewal(struct uvzk__contender *);
 
 /* Another client deleted its node, according to the quorum: a hold is lost. A waiter or a
  * ticket creates a new node if the retry policy allows it.
@@ -490,14 +452,6 @@ void uvzk__end_waiters(struct uvzk__queue *, int code);
 /* The session has ended, with this code. A persistent node outlives the session,
  * unless the code is UVZK_ECLOSED. */
 void uvzk__contender_session_ended(struct uvzk__contender *, int code);
-
-/* Requests a proof of its session and of its node (prover.h). False: no proof is
- * possible, because the session timeout is too short for the servers' tick. The
- * contender has then ended with UVZK_EPROOF, and may be freed. */
-bool uvzk__contender_request_proof(struct uvzk__contender *);
-
-/* The callbacks by which proof requests check contenders (proof_subject.h). */
-extern const struct uvzk__proof_subject_kind uvzk__contender_proof_subjects;
 
 /* Keeps the memory of an ended contender until the last reference is returned. */
 void uvzk__contender_ref(struct uvzk__contender *);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/create_order.h"
 #include "engine/acl.h"
 #include "engine/submission.h"
@@ -280,7 +281,7 @@ static void finish(struct create_batch *batch)
 /* Whether the contender's node exists and its czxid is not known. */
 static bool is_unidentified(const struct uvzk__contender *contender)
 {
-    return contender != NULL && !contender->ended &&
+    return contender != NULL && !uvzk__contender_has_ended(contender) &&
            uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
 }
 
@@ -307,7 +308,7 @@ static void identify(struct create_batch *batch, size_t i, int status, int64_t c
 {
     struct uvzk__contender *contender = batch->contenders[i];
 
-    if (!contender->ended) {
+    if (!uvzk__contender_has_ended(contender)) {
         uvzk__contender_identified(contender, status, czxid, ours, shown_at(batch, i));
     }
     drop(batch, i);

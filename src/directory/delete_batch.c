@@ -1,6 +1,6 @@
 /* Sends all deletes of contenders' znodes (delete_batch.h); no other file does.
- * contender.c adds contenders to directories->to_delete, and a turn sends the batches
- * after it has settled the directories (client/round.c).
+ * contender_request.c adds contenders to directories->to_delete, and a turn sends the
+ * batches after it has settled the directories (client/round.c).
  *
  * The idea: a delete gives the lock away, so it must not be carried out before the next
  * local holder's node is known to exist. The multi of a delete contains a check of the
@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/last_seen.h"
 #include "directory/next_holder.h"
 #include "directory/orphans.h"
@@ -151,10 +152,10 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
          link = uvzk__ring_next(&queue->holders, link)) {
         struct uvzk__contender *holder =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (holder->granted_early && !holder->unchecked) {
+        if (uvzk__contender_is_granted_early(holder) && !holder->unchecked) {
             add(batch, holder, UVZK__OP_CHECK);
         }
-        early_grants -= holder->granted_early;
+        early_grants -= uvzk__contender_is_granted_early(holder);
     }
     if (next_holder != NULL && !next_holder->unchecked) {
         add(batch, next_holder, UVZK__OP_CHECK);
@@ -258,7 +259,8 @@ static bool shares_refusal(const struct delete_batch *batch, size_t index, size_
         failed < batch->op_count ? batch->contenders[failed] : NULL;
 
     return culprit != NULL && batch->ops[failed].kind == UVZK__OP_DELETE &&
-           !culprit->ended && !one->ended && culprit->queue == one->queue;
+           !uvzk__contender_has_ended(culprit) && !uvzk__contender_has_ended(one) &&
+           culprit->queue == one->queue;
 }
 
 /* The result of one op of a request that the server refused. failed: index of the op that
@@ -271,10 +273,10 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
 
     if (batch->ops[index].kind == UVZK__OP_CHECK) {
         /* The node of a holder, or of the next one, does not exist. */
-        if (culprit && status == UVZK_ENONODE && !contender->ended) {
+        if (culprit && status == UVZK_ENONODE && !uvzk__contender_has_ended(contender)) {
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH && (culprit || failed >= batch->op_count) &&
-                   !contender->ended) {
+                   !uvzk__contender_has_ended(contender)) {
             uvzk__contender_is_unchecked(contender);
             uvzk__queue_set_unreadable(contender->queue);
         }
@@ -293,8 +295,8 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
  * grant is not an early one any more. */
 static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 {
-    if (!contender->ended) {
-        uvzk__contender_clear_granted_early(contender);
+    if (!uvzk__contender_has_ended(contender)) {
+        uvzk__contender_checked(contender);
         uvzk__last_seen_set(contender, stamp);
         uvzk__queue_settle_later(contender->queue);
     }

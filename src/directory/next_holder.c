@@ -11,6 +11,7 @@
 #include "directory/next_holder.h"
 
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
 #include "directory/last_seen.h"
 #include "directory/own_watch.h"
@@ -195,7 +196,7 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
 /* No other client can have held since the listing that first showed no foreign node
  * before this contender. leases.c reads that stamp, and only of the directory of the
  * tickets. */
-static void grant(struct uvzk__contender *front)
+static void grant(struct uvzk__contender *front, bool early)
 {
     if (front->ticket) {
         uvzk__queue_set_held_stamp(
@@ -204,7 +205,7 @@ static void grant(struct uvzk__contender *front)
                               : uvzk__stamp(&uvzk__session_of(front)->submissions));
     }
     uvzk__contender_set_has_held(front);
-    uvzk__contender_grant(front);
+    uvzk__contender_grant(front, early);
 }
 
 static bool grant_if_allowed(struct uvzk__queue *queue, struct uvzk__contender *front)
@@ -213,11 +214,10 @@ static bool grant_if_allowed(struct uvzk__queue *queue, struct uvzk__contender *
 
     switch (check_grant(queue, front, pending_deletes)) {
     case GRANT_NOW:
-        grant(front);
+        grant(front, false);
         return true;
     case GRANT_EARLY:
-        uvzk__contender_set_granted_early(front);
-        grant(front);
+        grant(front, true);
         return true;
     case NEED_OWN_WATCH:
         uvzk__own_watch_arm(front);

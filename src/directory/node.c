@@ -1,4 +1,4 @@
-/* The state machine of one znode (node.h draws it). contender.c owns a node, sends the
+/* The state machine of one znode (node.h draws it). contender_request.c sends the
  * requests that it needs and passes it their results.
  *
  * The idea: a create whose outcome is not known is not repeated, because its znode may

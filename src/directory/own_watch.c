@@ -1,5 +1,5 @@
 /* Keeps the watch on a contender's own znode (own_watch.h). next_holder.c arms it for the
- * next in line, contender.c and claim/revocation.c for revocable contenders.
+ * next in line, contender_request.c and claim/revocation.c for revocable contenders.
  *
  * The idea: a get arms the watch and reads the node in one request, and its stamp is the
  * contender's read_stamp. While the watch is silent, the node is known to exist without
@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
@@ -51,9 +52,9 @@ static bool invariant_holds(const struct uvzk__contender *contender)
     case ARMING:
         return contender->refs > 0;
     case ARMED:
-        return !contender->ended;
+        return !uvzk__contender_has_ended(contender);
     case REFUSED:
-        return contender->held;
+        return uvzk__contender_holds(contender);
     default:
         return true;
     }
@@ -138,7 +139,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
  * revocation reaches it, and tries again about once a session timeout. A waiter ends. */
 static void read_refused(struct uvzk__contender *contender)
 {
-    if (contender->held) {
+    if (uvzk__contender_holds(contender)) {
         if (uvzk__contender_renew_watch_later(contender)) {
             move(contender, REFUSED);
         }
@@ -156,10 +157,10 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__inflight_done(session, rpc, status, false);
     contender->own_watch.data->requests--;
     /* The watch was armed after the contender had ended. */
-    if (status == 0 && contender->ended) {
+    if (status == 0 && uvzk__contender_has_ended(contender)) {
         uvzk__unwatch(session, &contender->own_watch.data->watch);
     }
-    if (!contender->ended) {
+    if (!uvzk__contender_has_ended(contender)) {
         if (status == 0) {
             stands(contender, reply);
         } else {
@@ -173,7 +174,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         free_if_over(contender);
     }
     /* The calls above may have ended the contender. */
-    if (!contender->ended) {
+    if (!uvzk__contender_has_ended(contender)) {
         uvzk__queue_settle_later(contender->queue);
         uvzk__contender_pump(contender);
     }

@@ -2,11 +2,10 @@
  * its request, and the flags that other files set (queue.h). Recipes find and create
  * directories here; directory.c settles and frees them.
  *
- * The idea: the state of a contender's node, and whether it holds, decide on which list
- * it is. uvzk__queue_place is called after each change, so no other file moves a
- * contender. Anything that may change who is granted, or which request is needed, only
- * marks the directory (uvzk__queue_settle_later); the turn then decides once for all
- * changes. */
+ * The idea: the state of a contender decides on which list it is (ring_of), and
+ * contender.c moves it from list to list with each change of the state. Anything that may
+ * change who is granted, or which request is needed, only marks the directory
+ * (uvzk__queue_settle_later); the turn then decides once for all changes. */
 #include "directory/queue.h"
 
 #include <assert.h>
@@ -205,7 +204,7 @@ static bool has_smaller_sequence(struct uvzk__link *link, const void *sequence)
 }
 
 /* Only the next waiter behind the node learns the stamp now. The waiters behind that one
- * inherit it when it leaves (leave_ring). */
+ * inherit it when it leaves (uvzk__queue_leave). */
 void uvzk__queue_delete_sent(struct uvzk__contender *deleting, uint64_t stamp)
 {
     struct uvzk__queue *queue = deleting->queue;
@@ -220,11 +219,13 @@ static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    switch (contender->state) {
+    switch (uvzk__contender_state(contender)) {
     case UVZK__CONTENDER_UNPLACED:
+    case UVZK__CONTENDER_GIVEN_UP:
         return &queue->unplaced;
     case UVZK__CONTENDER_WAITING:
         return &queue->waiters;
+    case UVZK__CONTENDER_GRANTED_EARLY:
     case UVZK__CONTENDER_HOLDING:
         return &queue->holders;
     default:
@@ -232,22 +233,15 @@ static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
     }
 }
 
-/* Removes the contender from the ring that its state names. */
-static void leave_ring(struct uvzk__contender *contender)
+void uvzk__queue_leave(struct uvzk__contender *contender)
 {
     struct uvzk__ring *ring = ring_of(contender);
     struct uvzk__link *behind = uvzk__ring_next(ring, &contender->in_queue);
 
-    if (contender->state == UVZK__CONTENDER_WAITING && behind != NULL) {
+    if (ring == &contender->queue->waiters && behind != NULL) {
         uvzk__deletes_inherited(contender_at(behind), contender);
     }
     uvzk__ring_remove(ring, &contender->in_queue);
-}
-
-void uvzk__queue_remove(struct uvzk__contender *contender)
-{
-    leave_ring(contender);
-    uvzk__contender_set_state(contender, UVZK__CONTENDER_GONE);
 }
 
 /* The search starts at the tail: creates are answered in order, so a new contender nearly
@@ -265,62 +259,15 @@ static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
     uvzk__ring_insert_before(ring, at, &contender->in_queue);
 }
 
-static enum uvzk__contender_state state_of(const struct uvzk__contender *contender)
+void uvzk__queue_join(struct uvzk__contender *contender)
 {
-    if (!uvzk__node_has_place(&contender->node)) {
-        return UVZK__CONTENDER_UNPLACED;
-    }
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
-        return UVZK__CONTENDER_DELETING;
-    }
-    return contender->held ? UVZK__CONTENDER_HOLDING : UVZK__CONTENDER_WAITING;
-}
+    struct uvzk__queue *queue = contender->queue;
+    struct uvzk__ring *ring = ring_of(contender);
 
-/* Whether all predecessors of the contender were known when it was created: by the
- * watermark, or because its number is 0. No contender was ever before number 0. */
-static bool needs_no_listing(struct uvzk__contender *contender)
-{
-    return uvzk__watermark_knows_predecessors(contender) ||
-           (uvzk__session_of(contender)->tuning & UVZK__TUNE_FIRST_SUFFIX &&
-            uvzk__node_place(&contender->node).sequence == 0);
-}
-
-static void join_waiters(struct uvzk__queue *queue, struct uvzk__contender *contender)
-{
-    insert(&queue->waiters, contender);
-    /* Deletes that were sent before its place was known may be of nodes before it. */
-    uvzk__deletes_so_far(contender);
-    if (!contender->predecessors_known && needs_no_listing(contender)) {
-        uvzk__contender_set_predecessors_known(contender);
-        if (uvzk__blocker(queue, contender) == NULL) {
-            uvzk__contender_set_unblocked(contender, contender->create_stamp);
-        }
-        uvzk__last_seen_set(contender, contender->create_stamp);
-    }
-    if (!contender->predecessors_known &&
-        contender->create_stamp > uvzk__newest_create_stamp(&queue->freshness)) {
-        uvzk__freshness_want_listing(queue, contender->create_stamp);
-    }
-}
-
-/* The contender leaves its ring first, because ring_of looks at the old state. */
-void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
-{
-    leave_ring(contender);
-    uvzk__contender_set_state(contender, state_of(contender));
-    switch (contender->state) {
-    case UVZK__CONTENDER_UNPLACED:
-        uvzk__ring_append(&queue->unplaced, &contender->in_queue);
-        break;
-    case UVZK__CONTENDER_WAITING:
-        join_waiters(queue, contender);
-        break;
-    case UVZK__CONTENDER_HOLDING:
-        uvzk__ring_append(&queue->holders, &contender->in_queue);
-        break;
-    default:
-        insert(&queue->deleting, contender);
-        break;
+    if (ring == &queue->waiters || ring == &queue->deleting) {
+        insert(ring, contender);
+    } else {
+        uvzk__ring_append(ring, &contender->in_queue);
     }
 }
 

@@ -51,7 +51,7 @@ struct uvzk__queue {
     const struct uvzk__directory_kind *kind;
     struct uvzk__ring holders;             /* contenders that hold */
     struct uvzk__ring waiters;             /* contenders that wait, by number */
-    struct uvzk__ring deleting;            /* contenders in DELETING, by number */
+    struct uvzk__ring deleting;            /* those that are being deleted, by number */
     struct uvzk__ring unplaced;            /* contenders whose place is not known */
     struct uvzk__link in_to_settle;        /* on directories->to_settle, after a change */
     struct uvzk__queue_optional *optional; /* owned; NULL: all of it is empty */
@@ -98,7 +98,8 @@ static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
 static inline struct uvzk__session *
 uvzk__session_of(const struct uvzk__contender *contender)
 {
-    return contender->ended ? contender->session : contender->queue->session;
+    return uvzk__contender_has_ended(contender) ? contender->session
+                                                : contender->queue->session;
 }
 
 /* A local contender releases, or a foreign node is seen to have gone. 0 means that
@@ -236,13 +237,12 @@ bool uvzk__queue_occupied(struct uvzk__session *, enum uvzk__directory_order,
 void uvzk__queue_settle_later(struct uvzk__queue *);
 void uvzk__queues_settle_later(struct uvzk__session *);
 
-/* Moves a contender to the list that fits the state of its node: unplaced, waiters,
- * holders or deleting. Waiters and deleting are in the order of their places. */
-void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
-
-/* Removes the contender from its list; its state is GONE then. The next waiter behind it
- * inherits its delete stamps (last_seen.h). */
-void uvzk__queue_remove(struct uvzk__contender *);
+/* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
+ * holders or deleting. Waiters and deleting are in the order of their places; the others
+ * are appended. The next waiter behind one that leaves inherits its delete stamps
+ * (last_seen.h). Called by contender.c before and after it changes the state. */
+void uvzk__queue_leave(struct uvzk__contender *);
+void uvzk__queue_join(struct uvzk__contender *);
 
 /* The request with this stamp, which is submitted next, deletes the contender's node. */
 void uvzk__queue_delete_sent(struct uvzk__contender *, uint64_t stamp);

@@ -1,6 +1,6 @@
 /* Repeats deletes that an ACL refused (undeletable.h). delete_batch.c adds a contender
- * when its delete is refused, and reports each delete that succeeds. Before contender.c
- * sends the delete of an undeletable contender, the claim asks
+ * when its delete is refused, and reports each delete that succeeds. Before
+ * contender_request.c sends the delete of an undeletable contender, the claim asks
  * uvzk__undeletable_may_delete.
  *
  * The idea: the contenders of one directory take turns, in the order of their numbers. A
@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "directory/slow_retry.h"
@@ -62,7 +63,7 @@ static struct uvzk__contender *next_to_try(const struct uvzk__undeletable_data *
     for (struct uvzk__link *link = uvzk__ring_first(deleting); link != NULL;
          link = uvzk__ring_next(deleting, link)) {
         struct uvzk__contender *contender = deleting_at(link);
-        if (!contender->undeletable) {
+        if (!uvzk__contender_is_undeletable(contender)) {
             continue;
         }
         if (uvzk__node_place(&contender->node).sequence > data->last) {
@@ -138,7 +139,8 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, reply->status, false);
-    if (!contender->ended && data_of(contender->queue)->current == contender) {
+    if (!uvzk__contender_has_ended(contender) &&
+        data_of(contender->queue)->current == contender) {
         data_of(contender->queue)->reading = false;
         if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_DELETE) {
             read_done(contender, reply);
@@ -214,7 +216,7 @@ static void add(struct uvzk__undeletable_data *data, struct uvzk__contender *con
 
     data->count++;
     uvzk__directories_count_undeletable(directories, false, true);
-    uvzk__contender_set_undeletable(contender, true);
+    uvzk__contender_set_undeletable(contender);
     uvzk__own_watch_node_gone(contender);
     directories->contender_user->undeletable(contender);
 }
@@ -230,7 +232,7 @@ void uvzk__undeletable_add(struct uvzk__contender *contender)
         return;
     }
     data->permitted = false;
-    if (!contender->undeletable) {
+    if (!uvzk__contender_is_undeletable(contender)) {
         add(data, contender);
     }
     if (its_turn) {
@@ -265,7 +267,7 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
     for (struct uvzk__link *link = uvzk__ring_first(&queue->deleting), *next;
          link != NULL; link = next) {
         next = uvzk__ring_next(&queue->deleting, link);
-        if (deleting_at(link)->undeletable) {
+        if (uvzk__contender_is_undeletable(deleting_at(link))) {
             uvzk__contender_pump(deleting_at(link));
         }
     }
@@ -276,7 +278,6 @@ void uvzk__undeletable_gone(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__undeletable_data *data = data_of(queue);
 
-    uvzk__contender_set_undeletable(contender, false);
     uvzk__directories_count_undeletable(queue->session->directories, true, false);
     data->count--;
     if (data->count == 0) {

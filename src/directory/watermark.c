@@ -1,7 +1,7 @@
 /* Keeps the mark of a directory: begins and ends it, and decides whether a new
  * contender's predecessors are known without a listing (watermark.h). queue.c asks for
- * each contender that gets a place, view.c reports each listing, contender.c each create,
- * and watermark_watch.c sends the request for the watch.
+ * each contender that gets a place, view.c reports each listing, contender_request.c each
+ * create, and watermark_watch.c sends the request for the watch.
  *
  * The idea: an acquire that is repeated without competition costs a create and a delete,
  * and no listing. Every doubt ends the mark or leaves the decision to a listing; the mark

@@ -23,7 +23,7 @@ struct verify_request {
 static bool all_held(const struct uvzk__node_checks *node_checks)
 {
     for (size_t i = 0; i < node_checks->count; i++) {
-        if (!node_checks->contenders[i]->held) {
+        if (!uvzk__contender_holds(node_checks->contenders[i])) {
             return false;
         }
     }

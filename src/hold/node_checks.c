@@ -4,6 +4,7 @@
 #include "hold/node_checks.h"
 
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/last_seen.h"
 #include "engine/submission.h"
 
@@ -135,13 +136,14 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(node_checks->session, rpc, reply->status, true);
     /* The quorum says that this znode does not exist. */
-    if (absent && !called[reply->failed_op]->ended) {
+    if (absent && !uvzk__contender_has_ended(called[reply->failed_op])) {
         uvzk__contender_missing(called[reply->failed_op]);
     }
     for (size_t i = 0; reply->status == 0 && i < count; i++) {
         /* Stamps are numbers of this session's requests, so they mean nothing to a
          * contender of another session. */
-        if (!called[i]->ended && uvzk__session_of(called[i]) == node_checks->session) {
+        if (!uvzk__contender_has_ended(called[i]) &&
+            uvzk__session_of(called[i]) == node_checks->session) {
             uvzk__last_seen_set(called[i], node_checks->stamp);
         }
     }

@@ -91,7 +91,7 @@ static bool can_hand_on(const struct uvzk__claim *claim)
         return false;
     }
     contender = uvzk__claim_first_contender(claim);
-    return contender->held && !contender->revocable &&
+    return uvzk__contender_holds(contender) && !contender->revocable &&
            uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
            uvzk__node_is_wanted(&contender->node) &&
            cohort_of(claim)->fencing_token == uvzk__node_place(&contender->node).czxid &&

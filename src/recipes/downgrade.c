@@ -2,6 +2,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/create_batch.h"
 #include "directory/last_seen.h"
 #include "directory/queue.h"
@@ -44,7 +45,7 @@ int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *wri
  * because from now on its node is sequential. */
 static int become_ordinary(struct uvzk__contender *reader, struct downgrade *downgrade)
 {
-    if (!downgrade->writer->ended) {
+    if (!uvzk__contender_has_ended(downgrade->writer)) {
         uvzk__contender_missing(downgrade->writer);
     }
     uvzk__contender_set_reader(reader, 0);

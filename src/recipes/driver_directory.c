@@ -13,6 +13,8 @@
 #include "base/path.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
+#include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
 #include "directory/in_order.h"
@@ -383,7 +385,7 @@ static void grant_if_shown(struct uvzk__contender *contender)
     if (!contender->claim->persistent && !uvzk__may_be_granted(session)) {
         uvzk__contender_request_proof(contender);
     } else if (shown) {
-        uvzk__contender_grant(contender);
+        uvzk__contender_grant(contender, false);
     } else if (uvzk__has_fixed_name(contender)) {
         uvzk__prover_request(session, &contender->proof_subject);
     } else {

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "engine/acl.h"
 #include "engine/inflight.h"
@@ -62,7 +63,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
      * deleted. */
     uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);
     uvzk__contender_update(contender);
-    if (taken && !contender->ended) {
+    if (taken && !uvzk__contender_has_ended(contender)) {
         uvzk__driver_claim_set_waits(contender, name_of(contender), 1);
     }
     uvzk__contender_unref(contender);
@@ -161,7 +162,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool ours = status == 0 && reply->stat.ephemeral_owner == session_of(contender);
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, status, false);
-    if (!contender->ended) {
+    if (!uvzk__contender_has_ended(contender)) {
         uvzk__driver_claim_set_reading(uvzk__driver_claim_of(contender), false);
         if (status == 0 || status == UVZK_ENONODE) {
             ours = ours && has_its_czxid(contender, reply->stat.czxid);

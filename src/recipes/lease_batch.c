@@ -8,6 +8,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
 
@@ -31,7 +32,7 @@ struct uvzk__lease_batch {
  * multi with this ticket, so the ticket ends. */
 static void ticket_refused(struct uvzk__contender *ticket, int status)
 {
-    if (ticket->ended || uvzk__is_transient(status)) {
+    if (uvzk__contender_has_ended(ticket) || uvzk__is_transient(status)) {
         return;
     }
     if (status == UVZK_ENONODE) {

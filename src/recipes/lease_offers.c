@@ -76,7 +76,7 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     }
     for (struct uvzk__contender *lease = uvzk__first_lease(claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (lease->held) {
+        if (uvzk__contender_holds(lease)) {
             uvzk__contender_ungrant(lease);
         }
     }

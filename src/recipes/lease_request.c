@@ -270,7 +270,7 @@ static bool all_in_state(const struct uvzk__lease_request *request, unsigned sta
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
         if (!(states & UVZK__BIT(uvzk__node_state(&lease->node))) ||
-            uvzk__node_is_in_flight(&lease->node) || lease->given_up) {
+            uvzk__node_is_in_flight(&lease->node) || uvzk__contender_is_given_up(lease)) {
             return false;
         }
     }
@@ -288,7 +288,8 @@ bool uvzk__lease_request_complete(const struct uvzk__lease_request *request)
 
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (uvzk__node_state(&lease->node) != UVZK__NODE_STANDING || lease->given_up) {
+        if (uvzk__node_state(&lease->node) != UVZK__NODE_STANDING ||
+            uvzk__contender_is_given_up(lease)) {
             return false;
         }
         standing++;

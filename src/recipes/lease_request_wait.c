@@ -97,7 +97,7 @@ void uvzk__lease_request_wait_reason(const struct uvzk__claim *claim, size_t mos
         wait_directly(request, reason);
         return;
     }
-    if (!request->ticket->held) {
+    if (!uvzk__contender_holds(request->ticket)) {
         uvzk__contender_wait_reason(request->ticket, most, reason);
     } else if (!uvzk__contender_place_wait_reason(request->ticket, reason)) {
         wait_for_leases(request, reason);

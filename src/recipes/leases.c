@@ -10,6 +10,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
 #include "directory/listing.h"
 #include "directory/parents.h"
@@ -139,10 +140,7 @@ static void grant(struct uvzk__lease_request *request, bool early)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (early) {
-            uvzk__contender_set_granted_early(lease);
-        }
-        uvzk__contender_grant(lease);
+        uvzk__contender_grant(lease, early);
     }
     uvzk__lease_request_granted(request);
     uvzk__claim_grant(request->claim, request->fencing_token);
@@ -298,7 +296,7 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
     }
 
     if (!(queue->session->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
-        uvzk__contender_leases(ticket) != queue || ticket->given_up ||
+        uvzk__contender_leases(ticket) != queue || uvzk__contender_is_given_up(ticket) ||
         uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
         !ticket->predecessors_known || uvzk__blocker(locks, ticket) != NULL) {
         return NULL;

@@ -14,6 +14,7 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "recipes/mutex.h"

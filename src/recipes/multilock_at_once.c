@@ -15,6 +15,7 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
 #include "engine/submission.h"

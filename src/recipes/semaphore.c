@@ -12,6 +12,7 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/create_batch.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"

@@ -10,6 +10,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
@@ -82,7 +83,8 @@ static bool came_first(const struct uvzk__contender *ticket,
     }
     const struct uvzk__contender *next =
         UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-    return (uvzk__contender_leases(next) != sharer->leases || next->given_up ||
+    return (uvzk__contender_leases(next) != sharer->leases ||
+            uvzk__contender_is_given_up(next) ||
             uvzk__lease_request_of(next->claim)->arrival < sharer->arrival);
 }
 

@@ -207,7 +207,7 @@ end;
 -- src/proof/prover.c: uvzk__prover_check
 rule "lose by time" told = HOLDS & valid = 0 ==> begin unwanted(); end;
 
--- src/directory/contender.c: uvzk__contender_create
+-- src/directory/contender_request.c: uvzk__contender_create
 rule "send create" may_send() & contender = CREATING & unmade() != 0 ==> begin send(CREATE); end;
 -- src/directory/listing.c: uvzk__listing_start
 rule "send search" may_send() & contender = UNKNOWN ==> begin send(LIST); end;

@@ -128,7 +128,7 @@ static enum state standing(const struct uvzk__contender *contender)
 {
     const struct uvzk__driver_claim *driver_claim = contender->claim->extra;
 
-    return contender->held                                    ? HOLDING
+    return uvzk__contender_holds(contender)                   ? HOLDING
            : driver_claim->decision == UVZK__DRIVER_GETS_LOCK ? GETTING
            : driver_claim->decision == UVZK__DRIVER_WAITS     ? WAITING
                                                               : ASKING;

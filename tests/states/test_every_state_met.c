@@ -135,7 +135,7 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
     met(ROW_OWN_WATCH_NONE + uvzk__own_watch_state(contender), ending);
     met_if(is_on(&session->prover->candidates, &contender->proof_subject.link),
            ROW_NOT_PROVED, ending);
-    met_if(contender->granted_early, ROW_GRANTED_EARLY, ending);
+    met_if(uvzk__contender_is_granted_early(contender), ROW_GRANTED_EARLY, ending);
 }
 
 static const struct uvzk__lease_request *

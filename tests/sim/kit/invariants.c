@@ -42,32 +42,40 @@ static struct uvzk__contender *in_queue(struct uvzk__link *link)
 /* -------------------------------------------------------------------- directory */
 
 /* state: that of the list which contains the contender. */
+/* The lists of a directory, by the states of their contenders. */
+#define ON_UNPLACED \
+    (UVZK__BIT(UVZK__CONTENDER_UNPLACED) | UVZK__BIT(UVZK__CONTENDER_GIVEN_UP))
+#define ON_WAITERS UVZK__BIT(UVZK__CONTENDER_WAITING)
+#define ON_HOLDERS \
+    (UVZK__BIT(UVZK__CONTENDER_GRANTED_EARLY) | UVZK__BIT(UVZK__CONTENDER_HOLDING))
+#define ON_DELETING \
+    (UVZK__BIT(UVZK__CONTENDER_DELETING) | UVZK__BIT(UVZK__CONTENDER_UNDELETABLE))
+
 static const char *contender_broken(const struct uvzk__contender *contender,
-                                    enum uvzk__contender_state state)
+                                    unsigned states)
 {
     bool has_place = uvzk__node_has_place(&contender->node);
 
-    if (contender->state != state) {
+    if (!(UVZK__BIT(contender->state) & states)) {
         return "a contender is on another list than it should";
     }
-    if (has_place != (state != UVZK__CONTENDER_UNPLACED)) {
+    if (has_place != (states != ON_UNPLACED)) {
         return "a contender's place is not what its list says";
     }
-    if (contender->held != (state == UVZK__CONTENDER_HOLDING) || contender->ended) {
-        return "a contender holds, or is over, and its list does not say so";
+    if (uvzk__node_is_wanted(&contender->node) ==
+        uvzk__contender_is_given_up(contender)) {
+        return "a contender is given up and wanted, or neither";
     }
-    if (!contender->persistent && contender->proof_subject.held != contender->held) {
+    if (!contender->persistent &&
+        contender->proof_subject.held != uvzk__contender_holds(contender)) {
         return "what is held is not proved, or what is not is";
-    }
-    if (contender->granted_early && !contender->held) {
-        return "a contender has credit and does not hold";
     }
     return NULL;
 }
 
 static const char *list_broken(const struct uvzk__queue *queue,
-                               const struct uvzk__ring *ring,
-                               enum uvzk__contender_state state, struct counts *counts)
+                               const struct uvzk__ring *ring, unsigned states,
+                               struct counts *counts)
 {
     const char *broken = NULL;
 
@@ -77,16 +85,16 @@ static const char *list_broken(const struct uvzk__queue *queue,
         if (contender->queue != queue || link->next->prev != link) {
             return "a list of contenders is torn";
         }
-        if (state == UVZK__CONTENDER_WAITING && uvzk__ring_prev(ring, link) != NULL &&
+        if (states == ON_WAITERS && uvzk__ring_prev(ring, link) != NULL &&
             uvzk__place_compare(in_queue(link->prev)->node.place, contender->node.place) >
                 0) {
             return "members are out of order";
         }
-        broken = broken != NULL ? broken : contender_broken(contender, state);
+        broken = broken != NULL ? broken : contender_broken(contender, states);
         counts->contenders++;
         counts->positions += contender->wants_position;
-        counts->early_grants += contender->granted_early;
-        counts->writers += contender->held && !contender->shared;
+        counts->early_grants += uvzk__contender_is_granted_early(contender);
+        counts->writers += uvzk__contender_holds(contender) && !contender->shared;
         counts->proved += contender->proof_subject.held;
         counts->asked += uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
                          !contender->proof_subject.held &&
@@ -102,18 +110,14 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     const struct uvzk__contender_counts *counts = &queue->counts;
     const struct uvzk__freshness *freshness = &queue->freshness;
     struct counts found = {0};
-    const char *broken =
-        list_broken(queue, &queue->holders, UVZK__CONTENDER_HOLDING, &found);
+    const char *broken = list_broken(queue, &queue->holders, ON_HOLDERS, &found);
 
-    broken = broken != NULL
-                 ? broken
-                 : list_broken(queue, &queue->waiters, UVZK__CONTENDER_WAITING, &found);
-    broken = broken != NULL
-                 ? broken
-                 : list_broken(queue, &queue->deleting, UVZK__CONTENDER_DELETING, &found);
-    broken = broken != NULL
-                 ? broken
-                 : list_broken(queue, &queue->unplaced, UVZK__CONTENDER_UNPLACED, &found);
+    broken =
+        broken != NULL ? broken : list_broken(queue, &queue->waiters, ON_WAITERS, &found);
+    broken = broken != NULL ? broken
+                            : list_broken(queue, &queue->deleting, ON_DELETING, &found);
+    broken = broken != NULL ? broken
+                            : list_broken(queue, &queue->unplaced, ON_UNPLACED, &found);
     if (broken != NULL) {
         return broken;
     }
@@ -156,7 +160,7 @@ static const char *claim_broken(const struct uvzk__claim *claim)
             return "a contender is on the list of another claim";
         }
         contenders++;
-        held += contender->held;
+        held += uvzk__contender_holds(contender);
     }
     if (claim->contender_count != contenders || claim->held_count != held) {
         return "a claim has counted its contenders wrongly";

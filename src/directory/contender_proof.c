@@ -1,0 +1,101 @@
+/* The part of a contender in proofs: the prover (prover.h) checks the znodes of
+ * contenders that hold, and of candidates, and reports each result here. A missing znode
+ * is passed to the contender's machine, and so is the end of the validity.
+ *
+ * A proof request keeps a reference to each contender that it checks. So a contender may
+ * have ended when these functions are called, and then nothing happens. */
+#include "directory/contender_proof.h"
+
+#include "directory/contender_request.h"
+#include "directory/last_seen.h"
+#include "directory/queue.h"
+#include "proof/prover.h"
+#include "proof/validity.h"
+
+static struct uvzk__contender *of_subject(struct uvzk__proof_subject *proof_subject)
+{
+    return UVZK__CONTAINER_OF(proof_subject, struct uvzk__contender, proof_subject);
+}
+
+static const char *path_of(struct uvzk__proof_subject *proof_subject)
+{
+    return of_subject(proof_subject)->path;
+}
+
+static void add_check(struct uvzk__proof_subject *proof_subject, struct uvzk__op *op)
+{
+    uvzk__contender_check_op(of_subject(proof_subject), op);
+    uvzk__contender_ref(of_subject(proof_subject));
+}
+
+static void release(struct uvzk__proof_subject *proof_subject)
+{
+    uvzk__contender_unref(of_subject(proof_subject));
+}
+
+static void stands(struct uvzk__proof_subject *proof_subject, uint64_t stamp)
+{
+    if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
+        uvzk__last_seen_set(of_subject(proof_subject), stamp);
+    }
+}
+
+static void missing(struct uvzk__proof_subject *proof_subject)
+{
+    if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
+        uvzk__contender_missing(of_subject(proof_subject));
+    }
+}
+
+static void refused(struct uvzk__proof_subject *proof_subject, int status)
+{
+    if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
+        uvzk__contender_end(of_subject(proof_subject), status);
+    }
+}
+
+static void answered(struct uvzk__proof_subject *proof_subject)
+{
+    uvzk__queue_settle_later(of_subject(proof_subject)->queue);
+}
+
+/* The proof has expired. A hold of which the user was told is lost. A grant of which the
+ * user was not told yet is taken back, and the contender waits again. */
+static void expired(struct uvzk__proof_subject *proof_subject)
+{
+    struct uvzk__contender *contender = of_subject(proof_subject);
+
+    if (uvzk__session_of(contender)->directories->contender_user->grant_notified(
+            contender)) {
+        uvzk__contender_end(contender, UVZK_EPROOF);
+    } else {
+        uvzk__contender_ungrant(contender);
+    }
+}
+
+const struct uvzk__proof_subject_kind uvzk__contender_proof_subjects = {
+    .path = path_of,
+    .add_check = add_check,
+    .stands = stands,
+    .missing = missing,
+    .refused = refused,
+    .release = release,
+    .answered = answered,
+    .expired = expired,
+};
+
+bool uvzk__contender_request_proof(struct uvzk__contender *contender)
+{
+    const struct uvzk__session *session = uvzk__session_of(contender);
+    /* Without a connection it is not known which session timeout the servers will
+     * grant. */
+    bool possible = !uvzk__connection_is_connected(&session->connection) ||
+                    uvzk__can_ever_be_granted(session);
+
+    if (possible) {
+        uvzk__prover_request(uvzk__session_of(contender), &contender->proof_subject);
+    } else {
+        uvzk__contender_end(contender, UVZK_EPROOF);
+    }
+    return possible;
+}
