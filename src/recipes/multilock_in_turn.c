@@ -20,7 +20,7 @@
 #include "directory/contender.h"
 #include "directory/create_batch.h"
 #include "recipes/multilock.h"
-#include "recipes/shared_ticket.h"
+#include "recipes/semaphore/shared_ticket.h"
 
 #define IDLE UVZK__MEMBER_IDLE
 #define ASKED UVZK__MEMBER_ASKED

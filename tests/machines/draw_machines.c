@@ -18,9 +18,9 @@
 #include "handle.h"
 #include "lock_job.h"
 #include "proof/prover.h"
-#include "recipes/lease_request.h"
 #include "recipes/multilock.h"
 #include "recipes/node_watch.h"
+#include "recipes/semaphore/lease_request.h"
 #include "search.h"
 #include "termination.h"
 #include "value/node_cache.h"
@@ -48,7 +48,7 @@ static const struct {
     {&uvzk__divergence_machine, "src/directory/divergence.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
-    {&uvzk__lease_request_machine, "src/recipes/lease_request.h"},
+    {&uvzk__lease_request_machine, "src/recipes/semaphore/lease_request.h"},
     {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
     {&uvzk__future_machine, "src/future/future.h"},

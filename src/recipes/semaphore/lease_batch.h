@@ -6,7 +6,7 @@
 #ifndef UVZK_LEASE_BATCH_H
 #define UVZK_LEASE_BATCH_H
 
-#include "recipes/lease_request.h"
+#include "recipes/semaphore/lease_request.h"
 
 /* Adds the creates of the leases that the lease request lacks. *batch is NULL before the
  * first call, which makes the batch. Returns true if the leases are in the batch. False:

@@ -6,7 +6,7 @@
  * Two rules limit the sharing. Lease requests that exclude one another never get the same
  * token. Once another client's contender is known to be behind the ticket, that contender
  * waits only for the requests in progress. */
-#include "recipes/shared_ticket.h"
+#include "recipes/semaphore/shared_ticket.h"
 
 #include "claim/claim.h"
 #include "directory/contender.h"
@@ -15,7 +15,7 @@
 #include "directory/in_order.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
-#include "recipes/leases.h"
+#include "recipes/semaphore/leases.h"
 
 /* ------------------------------------------------------------- whom it may serve */
 

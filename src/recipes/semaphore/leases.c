@@ -6,7 +6,7 @@
  * sent after the create. Any client that creates a lease later sees this one when it
  * counts. So no more leases are held than the maximum, even if two clients create leases
  * at the same time; the surplus is withdrawn before it is held. */
-#include "recipes/leases.h"
+#include "recipes/semaphore/leases.h"
 
 #include "claim/claim.h"
 #include "directory/contender.h"
@@ -21,10 +21,10 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/validity.h"
-#include "recipes/direct_lease.h"
-#include "recipes/lease_batch.h"
-#include "recipes/lease_offers.h"
-#include "recipes/shared_ticket.h"
+#include "recipes/semaphore/direct_lease.h"
+#include "recipes/semaphore/lease_batch.h"
+#include "recipes/semaphore/lease_offers.h"
+#include "recipes/semaphore/shared_ticket.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {

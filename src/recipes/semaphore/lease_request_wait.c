@@ -5,7 +5,7 @@
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
-#include "recipes/lease_request.h"
+#include "recipes/semaphore/lease_request.h"
 
 /* Whether a listing has shown how many leases there are since the ticket holds
  * `locks`. */

@@ -25,7 +25,7 @@
 #ifndef UVZK_LEASES_H
 #define UVZK_LEASES_H
 
-#include "recipes/lease_request.h"
+#include "recipes/semaphore/lease_request.h"
 
 /* The ticket of this lease request has begun to hold `locks`; it does not hold it any
  * more, because it was deleted, passed on or released. */

@@ -22,7 +22,7 @@
 #ifndef UVZK_DIRECT_LEASE_H
 #define UVZK_DIRECT_LEASE_H
 
-#include "recipes/lease_request.h"
+#include "recipes/semaphore/lease_request.h"
 
 /* Whether this new lease request may create its lease without a ticket. */
 bool uvzk__direct_lease_may(const struct uvzk__lease_request *);

@@ -16,10 +16,10 @@
 #include "directory/create_batch.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
-#include "recipes/direct_lease.h"
-#include "recipes/lease_offers.h"
-#include "recipes/leases.h"
-#include "recipes/shared_ticket.h"
+#include "recipes/semaphore/direct_lease.h"
+#include "recipes/semaphore/lease_offers.h"
+#include "recipes/semaphore/leases.h"
+#include "recipes/semaphore/shared_ticket.h"
 #include "value/shared_value.h"
 
 /* The most leases of one acquire: one multi must create all of them, and one must check

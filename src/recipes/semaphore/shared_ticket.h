@@ -21,7 +21,7 @@
 #ifndef UVZK_SHARED_TICKET_H
 #define UVZK_SHARED_TICKET_H
 
-#include "recipes/lease_request.h"
+#include "recipes/semaphore/lease_request.h"
 
 /* After this many grants, or this many ms after it began to hold `locks`, a ticket serves
  * no more ticket sharers. */

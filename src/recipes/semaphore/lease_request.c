@@ -6,7 +6,7 @@
  * A lease request has three places: ticket_sharers while it has no ticket and waits,
  * with_leases from its first lease until it holds, and `direct` while it tries without a
  * ticket. The leases themselves are found in the claim's ring of contenders. */
-#include "recipes/lease_request.h"
+#include "recipes/semaphore/lease_request.h"
 
 #include <assert.h>
 

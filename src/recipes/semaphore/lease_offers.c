@@ -2,13 +2,13 @@
  * has been given up and still has its leases; its link is in the directory's list
  * `offers`. semaphore.c makes offers; leases.c takes them and withdraws the rest each
  * time the lease directory is settled. */
-#include "recipes/lease_offers.h"
+#include "recipes/semaphore/lease_offers.h"
 
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/next_holder.h"
 #include "directory/queue.h"
-#include "recipes/shared_ticket.h"
+#include "recipes/semaphore/shared_ticket.h"
 
 static struct uvzk__claim *offer_at(struct uvzk__link *link)
 {

@@ -6,7 +6,7 @@
 #ifndef UVZK_LEASE_OFFERS_H
 #define UVZK_LEASE_OFFERS_H
 
-#include "recipes/lease_request.h"
+#include "recipes/semaphore/lease_request.h"
 
 /* The claim has ended. Returns true if its contenders are leases that exist, and they are
  * offered now. False: the claim must withdraw them. */

@@ -7,7 +7,7 @@
  * create's own reply does not), and the listing of `locks` last. Requests of one
  * connection are carried out in order, so the listing of `locks` shows every ticket that
  * was created before the lease. */
-#include "recipes/direct_lease.h"
+#include "recipes/semaphore/direct_lease.h"
 
 #include "claim/claim.h"
 #include "directory/contender.h"

@@ -2,7 +2,7 @@
  * the lease directory; at most one batch of a directory is in flight. The check of the
  * ticket makes sure that the leases are created only while the ticket holder holds
  * `locks`. */
-#include "recipes/lease_batch.h"
+#include "recipes/semaphore/lease_batch.h"
 
 #include <string.h>
 
