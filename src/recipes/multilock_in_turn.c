@@ -20,7 +20,7 @@
 #include "directory/contender.h"
 #include "directory/create_batch.h"
 #include "recipes/multilock.h"
-#include "recipes/semaphore/shared_ticket.h"
+#include "recipes/semaphore/semaphore.h"
 
 #define IDLE UVZK__MEMBER_IDLE
 #define ASKED UVZK__MEMBER_ASKED
@@ -165,9 +165,7 @@ static void create_alone(const struct member *member)
     if (claim == NULL) { /* the acquire was refused without a request */
         return;
     }
-    if (claim->kind == &uvzk__claim_lease_requests) {
-        uvzk__ticket_make_own(uvzk__lease_request_of(claim));
-    }
+    uvzk__semaphore_own_ticket(claim);
     for (link = uvzk__ring_first(&claim->contenders); link != NULL;
          link = uvzk__ring_next(&claim->contenders, link)) {
         uvzk__create_alone(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim));

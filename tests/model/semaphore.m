@@ -165,7 +165,7 @@ begin
   return exists n: ours_t do lease[n] != NONE endexists;
 end;
 
--- src/recipes/semaphore/lease_request.c: uvzk__leases_out
+-- src/recipes/semaphore/leases.c: uvzk__leases_out
 function leases_out(): count_t;
 var count: count_t;
 begin
@@ -245,7 +245,7 @@ rule "hand on" lease[n] = HELD ==> begin lease[n] := COUNTED; end;
 rule "grant" lease[n] = COUNTED & valid > 0 ==> begin lease[n] := HELD; end;
 -- src/proof/prover.c: uvzk__prover_check
 rule "lose by time" lease[n] = HELD & valid = 0 ==> begin given_up(n); end;
--- src/recipes/semaphore/lease_batch.c: uvzk__lease_batch_send
+-- src/recipes/semaphore/lease_batch.c: send_batch
 rule "send create" may_send() & lease[n] = CREATING & !stands[n] & !shown[n] & !in_log(entry_of(n))
 ==> begin send(CREATE); which := n; end;
 -- src/directory/delete_batch.c: uvzk__delete_batches_send

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "foreign_client.h"
-#include "recipes/semaphore/shared_ticket.h"
+#include "recipes/semaphore/leases.h"
 #include "world.h"
 
 #define PATH "/s"

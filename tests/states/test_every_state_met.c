@@ -153,7 +153,7 @@ lease_request_of_semaphore(const struct uvzk__claim *claim)
 
 static void count_lease_request(const struct uvzk__lease_request *request, size_t ending)
 {
-    bool is_ticket_holder = uvzk__leases(request->leases)->ticket_holder == request;
+    bool is_ticket_holder = uvzk__leases(request->leases)->ticket.holder == request;
     bool complete = uvzk__lease_request_complete(request);
 
     met_if(request->ticket != NULL && !is_ticket_holder, ROW_LEASE_REQUEST_QUEUED,
@@ -162,7 +162,7 @@ static void count_lease_request(const struct uvzk__lease_request *request, size_
            ROW_LEASE_REQUEST_TICKET_HOLDER, ending);
     met_if(!uvzk__lease_request_none_in_flight(request), ROW_LEASE_REQUEST_CREATING,
            ending);
-    met_if(complete && !uvzk__lease_request_is_counted(request),
+    met_if(complete && request->state == UVZK__LEASE_REQUEST_UNCOUNTED,
            ROW_LEASE_REQUEST_COUNTING, ending);
     met_if(request->handed_over, ROW_LEASE_REQUEST_HANDED_OVER, ending);
     met_if(complete, ROW_LEASE_REQUEST_COMPLETE, ending);

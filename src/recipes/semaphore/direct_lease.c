@@ -1,7 +1,7 @@
 /* Creating a lease without a ticket (direct_lease.h). semaphore.c starts it for a new
  * lease request; leases.c calls the rest each time the lease directory is settled, and
- * grants the lease. The state is in the lease directory: `direct` is the lease request
- * that tries this, and the stamps of the listings of `locks` are beside it.
+ * grants the lease. At most one lease request of a directory is DIRECT, or UNCOUNTED
+ * after that: requests.direct.
  *
  * The one idea: the create is sent first, then the request that counts the leases (if the
  * create's own reply does not), and the listing of `locks` last. Requests of one
@@ -18,24 +18,18 @@
 #include "directory/watermark.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
-
-/* The directory of the tickets; NULL: no local contender is in it. */
-static struct uvzk__queue *locks_of(const struct uvzk__queue *leases)
-{
-    return uvzk__queue_find(leases->session, UVZK__EXCLUSIVE,
-                            uvzk__leases(leases)->locks_path->text);
-}
+#include "recipes/semaphore/leases.h"
 
 /* Whether no local lease request has a ticket, wants one, or is being given leases, and
  * no ticket is still being deleted. Among local claims a handover is cheaper. */
 static bool none_of_ours_waits(const struct uvzk__queue *leases)
 {
     const struct uvzk__lease_directory *directory = uvzk__leases(leases);
-    const struct uvzk__queue *locks = locks_of(leases);
+    const struct uvzk__queue *locks = uvzk__leases_locks(leases);
 
-    return directory->tickets == 0 && directory->ticket_holder == NULL &&
+    return directory->requests.tickets == 0 && directory->ticket.holder == NULL &&
            uvzk__first_sharer(leases) == NULL &&
-           uvzk__list_empty(&directory->with_leases) &&
+           uvzk__list_empty(&directory->requests.with_leases) &&
            (locks == NULL || uvzk__contenders_in(&locks->counts) == 0);
 }
 
@@ -54,18 +48,27 @@ static bool may_send(const struct uvzk__lease_request *request)
 bool uvzk__direct_lease_may(const struct uvzk__lease_request *request)
 {
     return (request->claim->session->tuning & UVZK__TUNE_DIRECT_LEASE) &&
-           request->wanted == 1 && uvzk__leases(request->leases)->direct == NULL &&
+           request->wanted == 1 &&
+           uvzk__leases(request->leases)->requests.direct == NULL &&
            uvzk__watermark_is_alone(request->leases) && may_send(request);
 }
 
-int uvzk__direct_lease_begin(struct uvzk__lease_request *request, bool position)
+int uvzk__direct_lease_begin(struct uvzk__lease_request *request)
 {
     int status = uvzk__lease_request_fill(request);
 
     if (status == 0) {
-        uvzk__lease_request_set_direct(request, position);
+        uvzk__lease_request_go_direct(request);
     }
     return status;
+}
+
+/* The lease request that creates its lease directly and is not counted yet, or NULL. */
+static struct uvzk__lease_request *direct_of(const struct uvzk__queue *leases)
+{
+    struct uvzk__lease_request *request = uvzk__leases(leases)->requests.direct;
+
+    return request != NULL && !uvzk__lease_request_ended(request) ? request : NULL;
 }
 
 /* ------------------------------------------------------------------ a ticket instead */
@@ -75,9 +78,8 @@ int uvzk__direct_lease_begin(struct uvzk__lease_request *request, bool position)
  * stays with the lease request, and the ticket holder's multi creates it. */
 static void use_ticket_instead(struct uvzk__lease_request *request)
 {
-    uvzk__lease_request_clear_direct(request);
-    uvzk__lease_request_share_first(request);
-    uvzk__leases_want_new_ticket(request->leases, true);
+    uvzk__lease_request_leave_direct(request);
+    uvzk__ticket_want_new(request->leases);
     uvzk__queue_settle_later(request->leases);
 }
 
@@ -86,25 +88,21 @@ void uvzk__direct_lease_withdraw(struct uvzk__lease_request *request)
     /* The next acquires use tickets until a sequence number is the next one again. */
     uvzk__watermark_others_seen(request->leases);
     use_ticket_instead(request);
-    int status = uvzk__lease_request_return(
-        request, uvzk__lease_request_lease_count(request), true);
+    int status = uvzk__lease_request_delete_all(request);
     if (status != 0) { /* no memory to delete the lease alone: the claim ends with it */
-        uvzk__lease_request_forbid_handover(request);
         uvzk__claim_end(request->claim, status);
     }
 }
 
-bool uvzk__direct_lease_yield(struct uvzk__queue *leases)
+void uvzk__direct_lease_yield(struct uvzk__queue *leases)
 {
-    struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
-    bool waits = request != NULL && !uvzk__claim_is_given_up(request->claim) &&
-                 !uvzk__lease_request_begun(request) &&
-                 uvzk__list_empty(&uvzk__first_lease(request->claim)->in_batch);
+    struct uvzk__lease_request *request = direct_of(leases);
 
-    if (waits) {
+    if (request != NULL && !uvzk__lease_request_begun(request) &&
+        uvzk__list_empty(&uvzk__first_lease(request->claim)->in_batch)) {
         use_ticket_instead(request);
+        uvzk__ticket_create_new(leases);
     }
-    return waits;
 }
 
 /* ------------------------------------------------------------------------ its lease */
@@ -115,7 +113,7 @@ static void send_create(struct uvzk__lease_request *request,
                         struct uvzk__contender *lease)
 {
     if (may_send(request)) {
-        uvzk__lease_request_direct_sent(request);
+        uvzk__lease_request_create_leases(request, 0);
         uvzk__create_batch_add(lease);
         uvzk__queue_settle_later(request->leases); /* sends the listing of `locks` */
     } else {
@@ -139,18 +137,19 @@ bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
 {
     uint64_t counted = counted_at(uvzk__first_lease(request->claim));
 
-    return counted != 0 && uvzk__leases(request->leases)->locks_empty_stamp > counted;
+    return counted != 0 &&
+           uvzk__leases(request->leases)->locks_listing.empty_stamp > counted;
 }
 
 /* Whether a listing of `locks` after the create did not show an empty directory: it
  * showed a contender, or it failed. */
-static bool others_seen(const struct uvzk__lease_request *request)
+static bool others_seen(const struct uvzk__contender *lease)
 {
-    const struct uvzk__lease_directory *directory = uvzk__leases(request->leases);
+    const struct uvzk__locks_listing *listing =
+        &uvzk__leases(lease->queue)->locks_listing;
 
-    return !directory->locks_read_pending &&
-           directory->locks_read_stamp > request->made_stamp &&
-           directory->locks_empty_stamp < directory->locks_read_stamp;
+    return !listing->pending && listing->stamp > lease->create_stamp &&
+           listing->empty_stamp < listing->stamp;
 }
 
 /* The lease exists. It is withdrawn if a contender may be in `locks`, or if its create
@@ -159,19 +158,18 @@ static bool others_seen(const struct uvzk__lease_request *request)
 static void decide(struct uvzk__lease_request *request,
                    const struct uvzk__contender *lease)
 {
-    uvzk__lease_request_direct_stands(request, uvzk__node_place(&lease->node).czxid,
-                                      lease->create_stamp);
+    uvzk__lease_request_create_leases(request, uvzk__node_place(&lease->node).czxid);
     if (lease->create_stamp < request->claim->session->connected_stamp ||
-        others_seen(request)) {
+        others_seen(lease)) {
         uvzk__direct_lease_withdraw(request);
     }
 }
 
 void uvzk__direct_lease_settle(struct uvzk__queue *leases)
 {
-    struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
+    struct uvzk__lease_request *request = direct_of(leases);
 
-    if (request == NULL || uvzk__claim_is_given_up(request->claim)) {
+    if (request == NULL) {
         return;
     }
     struct uvzk__contender *lease = uvzk__first_lease(request->claim);
@@ -181,8 +179,8 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
                uvzk__node_state(&lease->node) == UVZK__NODE_PARENTS ||
                !uvzk__list_empty(&lease->in_batch)) {
         return; /* the create, or that of its directory, is under way */
-    } else if (uvzk__lease_request_is_counted(request)) {
-        send_create(request, lease); /* it is not MADE: no create has been sent */
+    } else if (request->state == UVZK__LEASE_REQUEST_DIRECT) {
+        send_create(request, lease);
     } else {
         use_ticket_instead(request); /* the create was sent and has failed */
     }
@@ -194,10 +192,9 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
  * that is as soon as the create has been sent, otherwise when the lease exists. */
 static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases)
 {
-    const struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
+    const struct uvzk__lease_request *request = direct_of(leases);
 
-    if (request == NULL || uvzk__claim_is_given_up(request->claim) ||
-        !uvzk__lease_request_begun(request)) {
+    if (request == NULL || !uvzk__lease_request_begun(request)) {
         return NULL;
     }
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
@@ -227,10 +224,9 @@ bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
  * listing has counted needs a proof. */
 static void mark_seen(const struct uvzk__queue *leases)
 {
-    struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
+    const struct uvzk__lease_request *request = direct_of(leases);
 
-    if (request == NULL || uvzk__claim_is_given_up(request->claim) ||
-        !uvzk__lease_request_complete(request)) {
+    if (request == NULL || !uvzk__lease_request_complete(request)) {
         return;
     }
     struct uvzk__contender *lease = uvzk__first_lease(request->claim);
@@ -242,15 +238,17 @@ static void mark_seen(const struct uvzk__queue *leases)
 static void locks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *leases = uvzk__inflight_requester(rpc);
-    bool vacant = reply->status == 0 && reply->name_count == 0;
-
+    struct uvzk__locks_listing *listing = &uvzk__leases(leases)->locks_listing;
     /* UVZK_ENONODE does not count as empty: the lease is then withdrawn, and the claim
      * gets a ticket, whose create has the directory created. */
+    bool empty = reply->status == 0 && reply->name_count == 0;
+
     uvzk__inflight_done(leases->session, rpc, reply->status, false);
+    listing->pending = false;
     if (uvzk__is_transient(reply->status)) {
-        uvzk__leases_locks_read_failed(leases);
+        listing->stamp = 0;
     } else {
-        uvzk__leases_locks_read_answered(leases, vacant);
+        listing->empty_stamp = empty ? listing->stamp : listing->empty_stamp;
         mark_seen(leases);
     }
     uvzk__queue_settle_later(leases);
@@ -258,13 +256,12 @@ static void locks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
 
 /* The listing of `locks` must be sent after the request that counts the leases. While
  * that request is not known, the one that is expected to count them is used. */
-void uvzk__direct_lease_read_locks(struct uvzk__queue *leases)
+void uvzk__direct_lease_list_locks(struct uvzk__queue *leases)
 {
-    const struct uvzk__lease_directory *directory = uvzk__leases(leases);
+    struct uvzk__locks_listing *listing = &uvzk__leases(leases)->locks_listing;
     const struct uvzk__contender *lease = lease_sent(leases);
 
-    if (lease == NULL || directory->locks_read_pending ||
-        !uvzk__may_send(leases->session)) {
+    if (lease == NULL || listing->pending || !uvzk__may_send(leases->session)) {
         return;
     }
     uint64_t counts = counted_at(lease);
@@ -272,14 +269,15 @@ void uvzk__direct_lease_read_locks(struct uvzk__queue *leases)
         counts = counts_by_number(lease) ? lease->create_stamp
                                          : uvzk__listing_stamp(&leases->freshness);
     }
-    if (counts < lease->create_stamp || directory->locks_read_stamp > counts) {
+    if (counts < lease->create_stamp || listing->stamp > counts) {
         return; /* the counting listing is not sent yet, or `locks` was listed since */
     }
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(leases->session, leases, UVZK__RPC_CHILDREN,
-                           directory->locks_path->text, locks_replied);
+                           uvzk__leases(leases)->locks_path->text, locks_replied);
     if (rpc != NULL) {
         uvzk__submit(leases->session, rpc);
-        uvzk__leases_locks_read_sent(leases, uvzk__stamp(&leases->session->submissions));
+        listing->stamp = uvzk__stamp(&leases->session->submissions);
+        listing->pending = true;
     }
 }

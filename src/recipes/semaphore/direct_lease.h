@@ -1,14 +1,9 @@
 /* A lease that is created without a ticket, where no other client is. An acquire and its
  * release then need three requests: the create, a listing of `locks`, and the delete.
  *
- *   acquire --- other clients are not known ---> the lease is created, then `locks` is
- *     |                                          listed
- *     |                                            |
- *     |                           the leases were counted, then no contender was in
- *     |                           `locks`, and there is room: granted
- *     |                                            |
- *     v                                            v otherwise
- *   the claim gets a ticket <--------------- the lease is deleted at once
+ * The lease is created, and then `locks` is listed. If the leases have been counted and
+ * no contender was in `locks` after that, the lease is granted. Otherwise it is deleted
+ * at once, and the claim gets a ticket.
  *
  * A ticket provides three things: no other client creates leases while the ticket holder
  * counts them, requests are granted in the order of arrival, and the tokens grow in that
@@ -22,19 +17,29 @@
 #ifndef UVZK_DIRECT_LEASE_H
 #define UVZK_DIRECT_LEASE_H
 
-#include "recipes/semaphore/lease_request.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uvzk__lease_request;
+struct uvzk__queue;
+
+/* The listings of `locks` that one lease directory has sent. */
+struct uvzk__locks_listing {
+    uint64_t stamp;       /* of the last one; 0: it failed and is to be repeated */
+    uint64_t empty_stamp; /* of the last one that showed no child */
+    bool pending;         /* one is in flight */
+};
 
 /* Whether this new lease request may create its lease without a ticket. */
 bool uvzk__direct_lease_may(const struct uvzk__lease_request *);
-/* The lease request does so: adds its lease, which settling creates. position: if it
- * needs a ticket after all, the ticket reports how many contenders are ahead of it.
- * Returns 0 or the codes of uvzk__lease_request_fill. */
-int uvzk__direct_lease_begin(struct uvzk__lease_request *, bool position);
+/* The lease request does so: adds its lease, which settling creates. Returns 0 or the
+ * codes of uvzk__lease_request_fill. */
+int uvzk__direct_lease_begin(struct uvzk__lease_request *);
 
-/* A new lease request arrives. If a local lease request tries without a ticket and
- * nothing has been sent for it yet, that one becomes a ticket sharer and the result is
- * true: the caller creates its ticket first (uvzk__ticket_create_new). */
-bool uvzk__direct_lease_yield(struct uvzk__queue *leases);
+/* A new lease request is about to get a ticket. If a local lease request tries without a
+ * ticket and nothing has been sent for it yet, that one gets a ticket now, because it
+ * came first. */
+void uvzk__direct_lease_yield(struct uvzk__queue *leases);
 
 /* Called when the lease directory is settled. Sends the create of the lease if it is due.
  * Withdraws the lease if it must not be granted, whatever the count shows. */
@@ -44,7 +49,7 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases);
 bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases);
 /* Lists `locks`, if the request that counts the lease has been sent and no listing of
  * `locks` has been sent since. */
-void uvzk__direct_lease_read_locks(struct uvzk__queue *leases);
+void uvzk__direct_lease_list_locks(struct uvzk__queue *leases);
 
 /* Whether the lease is counted, and a later listing showed that `locks` was empty. */
 bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *);

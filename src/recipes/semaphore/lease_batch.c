@@ -1,7 +1,8 @@
-/* Creates leases (lease_batch.h). leases.c plans a batch and sends it while it settles
- * the lease directory; at most one batch of a directory is in flight. The check of the
- * ticket makes sure that the leases are created only while the ticket holder holds
- * `locks`. */
+/* Gives leases to lease requests (lease_batch.h). leases.c calls it while it settles the
+ * lease directory; at most one batch of a directory is in flight. The check of the ticket
+ * makes sure that the leases are created only while the ticket holder holds `locks`.
+ * Whether there is room is an estimate: leases.c counts the leases after they have been
+ * created. */
 #include "recipes/semaphore/lease_batch.h"
 
 #include <string.h>
@@ -9,8 +10,12 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
+#include "directory/foreign_nodes.h"
+#include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
+#include "recipes/semaphore/lease_offers.h"
+#include "recipes/semaphore/leases.h"
 
 /* How much one multi may contain for several lease requests. The first lease request of a
  * batch is not limited by them: it wants at most 100 leases (semaphore.c). */
@@ -49,7 +54,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__queue *queue = batch->queue;
     size_t count = rpc->op_count;
 
-    uvzk__leases_batch_answered(queue);
+    uvzk__leases(queue)->batches.in_flight = NULL;
     uvzk__answered(queue->session, rpc, reply->status, true);
     uvzk__queue_settle_later(queue);
     if (reply->status != 0 && reply->failed_op == 0) {
@@ -70,6 +75,8 @@ static size_t bytes_of(const struct uvzk__op *op)
 {
     return strlen(op->path) + op->data_length;
 }
+
+/* ----------------------------------------------------------------------- the multi */
 
 static bool has_room(const struct uvzk__lease_batch *batch,
                      const struct uvzk__lease_request *request)
@@ -92,7 +99,7 @@ static struct uvzk__lease_batch *new_batch(struct uvzk__lease_request *ticket_ho
     }
     uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
     batch->queue = ticket_holder->leases;
-    batch->ticket = uvzk__leases(ticket_holder->leases)->ticket_holder->ticket;
+    batch->ticket = ticket_holder->ticket;
     uvzk__contender_check_op(batch->ticket, &batch->ops[0]);
     batch->rpc.ops = batch->ops;
     batch->rpc.op_count = 1;
@@ -100,11 +107,14 @@ static struct uvzk__lease_batch *new_batch(struct uvzk__lease_request *ticket_ho
     return batch;
 }
 
-bool uvzk__lease_batch_plan(struct uvzk__lease_batch **batch,
-                            struct uvzk__lease_request *request)
+/* Adds the creates of the leases that the lease request lacks. *batch is NULL before the
+ * first call, which makes the batch. False: the batch has no room for them; out of memory
+ * for the batch, and the directory pauses; or the claim has ended because its leases
+ * could not be added to it. */
+static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *request)
 {
     if (*batch == NULL) {
-        *batch = new_batch(request);
+        *batch = new_batch(uvzk__leases(request->leases)->ticket.holder);
     }
     if (*batch == NULL || !has_room(*batch, request)) {
         return false;
@@ -123,29 +133,169 @@ bool uvzk__lease_batch_plan(struct uvzk__lease_batch **batch,
             (*batch)->leases[i] = lease;
         }
     }
-    uvzk__lease_request_made(request);
+    uvzk__lease_request_create_leases(request, uvzk__ticket_begin_use(request));
     return true;
 }
 
-void uvzk__lease_batch_send(struct uvzk__lease_batch *batch)
+static void send_batch(struct uvzk__lease_batch *batch)
 {
-    struct uvzk__session *session;
+    struct uvzk__session *session = batch->queue->session;
+    struct uvzk__lease_batches *batches = &uvzk__leases(batch->queue)->batches;
 
-    if (batch == NULL) {
-        return;
-    }
     if (batch->rpc.op_count == 1) { /* only the check: nothing could be added */
         uvzk__contender_unref(batch->ticket);
         uvzk__free(batch);
         return;
     }
-    session = batch->queue->session;
     uvzk__submit(session, &batch->rpc);
-    uvzk__leases_batch_sent(batch->queue, batch, uvzk__stamp(&session->submissions));
+    batches->in_flight = batch;
+    batches->stamp = uvzk__stamp(&session->submissions);
     for (size_t i = 1; i < batch->rpc.op_count; i++) {
         uvzk__contender_create_sent(batch->leases[i]);
-        uvzk__lease_request_set_made_stamp(
-            uvzk__lease_request_of(batch->leases[i]->claim),
-            uvzk__stamp(&session->submissions));
+    }
+}
+
+/* ------------------------------------------------------------------ who gets leases */
+
+/* The local lease request that gets leases next, or NULL. It is the next ticket sharer of
+ * the ticket holder. If there is none, it is the lease request whose ticket is next in
+ * `locks`, with no other client's contender before it, unless the waiting ticket sharer
+ * arrived earlier: that one must not be overtaken. */
+static struct uvzk__lease_request *
+next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
+              const struct uvzk__lease_request *waiting)
+{
+    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+    const struct uvzk__contender *own = request == holder ? NULL : request->ticket;
+    struct uvzk__queue *locks = holder->ticket->queue;
+    struct uvzk__link *link = own == NULL
+                                  ? uvzk__ring_first(&locks->waiters)
+                                  : uvzk__ring_next(&locks->waiters, &own->in_queue);
+    const struct uvzk__contender *ticket =
+        link == NULL ? NULL : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    struct uvzk__lease_request *sharer = uvzk__ticket_next_sharer(request);
+
+    if (sharer != NULL) {
+        return sharer;
+    }
+    if (!(queue->session->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
+        uvzk__contender_leases(ticket) != queue || uvzk__contender_is_given_up(ticket) ||
+        uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
+        !ticket->predecessors_known || uvzk__blocker(locks, ticket) != NULL) {
+        return NULL;
+    }
+    struct uvzk__lease_request *next = uvzk__lease_request_of(ticket->claim);
+    return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
+}
+
+/* Whether the leases of other clients are counted, and no event since then has reported a
+ * change of the children. */
+static bool counted(const struct uvzk__queue *queue)
+{
+    return uvzk__ticket_others_counted(queue) && !uvzk__is_stale(&queue->freshness);
+}
+
+/* Whether the ticket holder lacks leases, and nothing is under way to get them. */
+static bool holder_waits(const struct uvzk__queue *queue)
+{
+    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+
+    return holder != NULL && uvzk__leases(queue)->batches.in_flight == NULL &&
+           uvzk__lease_request_none_in_flight(holder) &&
+           !uvzk__lease_request_complete(holder);
+}
+
+bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
+{
+    return holder_waits(queue) &&
+           (!counted(queue) || (queue->wants_children_watch &&
+                                uvzk__predecessor_watched(
+                                    &uvzk__queue_optional(queue)->predecessor) == NULL));
+}
+
+/* There is no room for the ticket holder's leases. If other clients have leases, a watch
+ * on the children reports when one is deleted. UVZK_TRY_ONCE ends only when the count is
+ * certain. */
+static void wait_for_room(struct uvzk__queue *queue)
+{
+    uvzk__queue_want_children_watch(
+        queue, uvzk__queue_optional(queue)->foreign_nodes.leases > 0);
+    if (counted(queue)) {
+        uvzk__claim_end_try_once(uvzk__leases(queue)->ticket.holder->claim);
+    }
+}
+
+/* Whether offered leases may be handed over. If the maximum has been lowered below the
+ * number of leases, leases that are released are deleted instead. */
+static bool may_hand_on(const struct uvzk__queue *queue,
+                        const struct uvzk__lease_request *request, uint64_t out)
+{
+    return uvzk__ticket_others_counted(queue) && out <= request->max(request->claim) &&
+           !queue->unreadable;
+}
+
+/* Gives the lease request the leases that it lacks: offered ones first, and new ones by
+ * the batch. Returns whether it has all of them, or will have them, and the next lease
+ * request may get leases. The claim may have ended, and may be freed, if not. */
+static bool give_leases(struct uvzk__lease_request *request,
+                        struct uvzk__lease_batch **batch, uint64_t *out)
+{
+    struct uvzk__queue *queue = request->leases;
+
+    if (may_hand_on(queue, request, *out)) {
+        uvzk__leases_take_offers(request);
+    }
+    if (uvzk__lease_request_complete(request)) {
+        /* If they are not counted, the listing that counts them is under way. */
+        return uvzk__lease_request_is_counted(request);
+    }
+    uint32_t lacking = request->wanted - uvzk__lease_request_leases_out(request);
+    if (*out + lacking > request->max(request->claim) ||
+        !uvzk__may_send(queue->session) || uvzk__queue_is_backing_off(queue) ||
+        !plan(batch, request)) {
+        return false;
+    }
+    *out += lacking;
+    return true;
+}
+
+/* The loop ends at the first lease request that cannot get all of its leases, because a
+ * later one must not be served before it. */
+static void serve_in_order(struct uvzk__queue *queue)
+{
+    struct uvzk__lease_batch *batch = NULL;
+    uint64_t out = uvzk__leases_out(queue);
+    struct uvzk__lease_request *request = uvzk__leases(queue)->ticket.holder;
+    /* The first ticket sharer that this loop has not served. */
+    const struct uvzk__lease_request *waiting = uvzk__first_sharer(queue);
+
+    while (request != NULL && !uvzk__lease_request_ended(request) &&
+           uvzk__lease_request_none_in_flight(request) &&
+           give_leases(request, &batch, &out)) {
+        if (uvzk__lease_request_is_sharer(request)) {
+            waiting = uvzk__next_sharer(request);
+        }
+        request = next_to_serve(queue, request, waiting);
+    }
+    if (batch != NULL) {
+        send_batch(batch);
+    } else if (request != NULL && request == uvzk__leases(queue)->ticket.holder &&
+               !uvzk__lease_request_ended(request) && holder_waits(queue)) {
+        wait_for_room(queue);
+    }
+}
+
+void uvzk__lease_batch_settle(struct uvzk__queue *queue)
+{
+    struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+
+    if (holder == NULL || uvzk__leases(queue)->batches.in_flight != NULL) {
+        return;
+    }
+    if (!uvzk__lease_request_ended(holder) && !uvzk__lease_request_begun(holder) &&
+        uvzk__ticket_is_used_up(holder)) {
+        uvzk__ticket_release(holder);
+    } else {
+        serve_in_order(queue);
     }
 }

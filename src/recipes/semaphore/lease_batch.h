@@ -1,22 +1,28 @@
-/* The multi that creates leases: a check of the ticket holder's ticket, then the creates
- * for one or more lease requests. A multi is carried out as a whole or not at all, and
- * the creates of one lease request are always in one multi.
- *
- *   planned --- sent ---> in flight --- replied ---> freed */
+/* Gives leases to the ticket holder and to the local lease requests that follow it, in
+ * the order in which they are to be granted: leases that local claims have released, and
+ * new ones by one multi. The multi is a check of the ticket holder's ticket, then the
+ * creates for one or more lease requests. It is carried out as a whole or not at all, and
+ * the creates of one lease request are always in one multi. */
 #ifndef UVZK_LEASE_BATCH_H
 #define UVZK_LEASE_BATCH_H
 
-#include "recipes/semaphore/lease_request.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Adds the creates of the leases that the lease request lacks. *batch is NULL before the
- * first call, which makes the batch. Returns true if the leases are in the batch. False:
- * the batch has no room for them; out of memory for the batch, and the directory pauses;
- * or the claim has ended because its leases could not be added to it. */
-bool uvzk__lease_batch_plan(struct uvzk__lease_batch **batch,
-                            struct uvzk__lease_request *);
+struct uvzk__queue;
 
-/* Sends the batch, which is the directory's `batch` until it is answered. A batch without
- * creates is freed. Does nothing for NULL. */
-void uvzk__lease_batch_send(struct uvzk__lease_batch *);
+/* The multis of one lease directory. */
+struct uvzk__lease_batches {
+    struct uvzk__lease_batch *in_flight; /* or NULL */
+    uint64_t stamp;                      /* of the last one that was sent */
+};
+
+/* Called when the lease directory is settled. Gives leases if there is a ticket holder
+ * and no multi is in flight. */
+void uvzk__lease_batch_settle(struct uvzk__queue *leases);
+
+/* Whether the ticket holder waits for the leases that it lacks, and a listing is needed
+ * to find room for them. */
+bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *leases);
 
 #endif

@@ -8,7 +8,7 @@
 #include "directory/contender.h"
 #include "directory/next_holder.h"
 #include "directory/queue.h"
-#include "recipes/semaphore/shared_ticket.h"
+#include "recipes/semaphore/leases.h"
 
 static struct uvzk__claim *offer_at(struct uvzk__link *link)
 {
@@ -51,13 +51,13 @@ void uvzk__leases_take_offers(struct uvzk__lease_request *request)
         if (request->ticket != NULL) {
             uvzk__contender_forbid_recreate(request->ticket);
         }
-        uvzk__lease_request_handed_over(request);
+        uvzk__lease_request_take_over(request, uvzk__ticket_begin_use(request));
         have++;
     }
 }
 
-/* Leases are offered only if all of these apply: they were counted, all of them exist,
- * and a local claim has the ticket or is next for it. An unreadable directory (a check
+/* Leases are offered only if all of them exist, and a local claim has the ticket or is
+ * next for it. An unreadable directory (a check
  * got UVZK_ENOAUTH) makes no offers, because the ticket's delete could not check the
  * leases. */
 bool uvzk__leases_offer(struct uvzk__claim *claim)
@@ -66,12 +66,10 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     struct uvzk__queue *queue = request->leases;
 
     if (!(claim->session->tuning & UVZK__TUNE_LEASE_HANDOVER) ||
-        request->ticket != NULL || request->no_handover ||
-        !uvzk__lease_request_is_counted(request) || queue->unreadable ||
-        claim->contender_count == 0 ||
+        request->ticket != NULL || queue->unreadable || claim->contender_count == 0 ||
         claim->contender_count != uvzk__lease_request_lease_count(request) ||
         !uvzk__lease_request_all_stand(request) ||
-        (uvzk__leases(queue)->ticket_holder == NULL && !next_is_ours(queue))) {
+        (uvzk__leases(queue)->ticket.holder == NULL && !next_is_ours(queue))) {
         return false;
     }
     for (struct uvzk__contender *lease = uvzk__first_lease(claim); lease != NULL;
@@ -85,20 +83,27 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     return true;
 }
 
-void uvzk__leases_withdraw_offers(struct uvzk__queue *queue, bool asking)
+/* A ticket holder that still lacks leases has just taken the offers that it can use,
+ * unless a batch is in flight. */
+static bool offers_are_awaited(const struct uvzk__queue *queue)
+{
+    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+    bool served = holder == NULL || uvzk__lease_request_complete(holder);
+    bool batch_pending = uvzk__leases(queue)->batches.in_flight != NULL;
+
+    return (holder != NULL && !uvzk__ticket_others_counted(queue)) ||
+           (served && next_is_ours(queue)) ||
+           ((served || batch_pending) && uvzk__ticket_has_next_sharer(queue));
+}
+
+void uvzk__leases_withdraw_offers(struct uvzk__queue *queue)
 {
     struct uvzk__link offers, *link;
 
     if (uvzk__list_empty(&uvzk__leases(queue)->offers)) {
         return;
     }
-    /* A ticket holder that still lacks leases has just taken the offers that it can use,
-     * unless a batch is in flight. */
-    bool served = uvzk__leases(queue)->ticket_holder == NULL ||
-                  uvzk__lease_request_complete(uvzk__leases(queue)->ticket_holder);
-    bool batch_pending = uvzk__leases(queue)->batch != NULL;
-    bool awaited = asking || (served && next_is_ours(queue)) ||
-                   ((served || batch_pending) && uvzk__ticket_has_next_sharer(queue));
+    bool awaited = offers_are_awaited(queue);
     uvzk__list_move(&uvzk__leases(queue)->offers, &offers);
     while ((link = uvzk__list_take(&offers)) != NULL) {
         if (awaited &&

@@ -8,17 +8,17 @@
 
 #include "recipes/semaphore/lease_request.h"
 
-/* The claim has ended. Returns true if its contenders are leases that exist, and they are
- * offered now. False: the claim must withdraw them. */
+/* The claim has ended, and its leases were counted. Returns true if its contenders are
+ * leases that exist, and they are offered now. False: the claim must withdraw them. */
 bool uvzk__leases_offer(struct uvzk__claim *);
 
 /* Moves offered leases to the lease request, as many as it lacks and there are. Only
  * leases with the node data that its claim wants are moved. */
 void uvzk__leases_take_offers(struct uvzk__lease_request *);
 
-/* Deletes the offered leases that no local claim is going to take. asking: this is not
- * known yet, because the leases of other clients have not been counted; then all leases
- * that exist stay offered. */
-void uvzk__leases_withdraw_offers(struct uvzk__queue *, bool asking);
+/* Deletes the offered leases that no local claim is going to take. While this is not
+ * known, because the leases of other clients have not been counted, all leases that exist
+ * stay offered. */
+void uvzk__leases_withdraw_offers(struct uvzk__queue *);
 
 #endif

@@ -1,11 +1,11 @@
-/* The state of one lease request, its ticket, its leases, and its place in the lists of
- * its lease directory (lease_request.h). This file sends nothing and decides nothing:
- * leases.c, shared_ticket.c and direct_lease.c decide and call these functions, which
- * keep the fields of the lease request and of the lease directory consistent.
+/* The machine of one lease request, and its places in the lists of its lease directory
+ * (lease_request.h). This file sends nothing and decides nothing: the other files of this
+ * folder decide and call these functions, which move the machine.
  *
- * A lease request has three places: ticket_sharers while it has no ticket and waits,
- * with_leases from its first lease until it holds, and `direct` while it tries without a
- * ticket. The leases themselves are found in the claim's ring of contenders. */
+ * A lease request has at most one of three rights to get leases: a ticket, a place among
+ * the ticket sharers, or that it is the DIRECT one. It keeps this right while it is
+ * UNCOUNTED or COUNTED, because its leases may be withdrawn. Its leases are found in the
+ * claim's ring of contenders. */
 #include "recipes/semaphore/lease_request.h"
 
 #include <assert.h>
@@ -13,29 +13,71 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
+#include "recipes/semaphore/leases.h"
 
-#define WAITING UVZK__LEASE_REQUEST_WAITING
-#define MADE UVZK__LEASE_REQUEST_MADE
+#define NEW UVZK__LEASE_REQUEST_NEW
+#define SHARING UVZK__LEASE_REQUEST_SHARING
+#define TICKETED UVZK__LEASE_REQUEST_TICKETED
+#define DIRECT UVZK__LEASE_REQUEST_DIRECT
+#define UNCOUNTED UVZK__LEASE_REQUEST_UNCOUNTED
 #define COUNTED UVZK__LEASE_REQUEST_COUNTED
 #define HELD UVZK__LEASE_REQUEST_HELD
+#define ENDED UVZK__LEASE_REQUEST_ENDED
+
+#define BIT UVZK__BIT
 
 static const struct uvzk__state table[] = {
-    [WAITING] = {"WAITING", UVZK__BIT(MADE) | UVZK__BIT(COUNTED) | UVZK__BIT(HELD)},
-    [MADE] = {"MADE", UVZK__BIT(WAITING) | UVZK__BIT(COUNTED)},
-    [COUNTED] = {"COUNTED", UVZK__BIT(WAITING) | UVZK__BIT(MADE) | UVZK__BIT(HELD)},
-    [HELD] = {"HELD", UVZK__BIT(COUNTED)},
+    [NEW] = {"NEW", BIT(SHARING) | BIT(TICKETED) | BIT(DIRECT) | BIT(HELD) | BIT(ENDED)},
+    [SHARING] = {"SHARING", BIT(TICKETED) | BIT(UNCOUNTED) | BIT(COUNTED) | BIT(ENDED)},
+    [TICKETED] = {"TICKETED", BIT(SHARING) | BIT(UNCOUNTED) | BIT(COUNTED) | BIT(ENDED)},
+    [DIRECT] = {"DIRECT", BIT(SHARING) | BIT(UNCOUNTED) | BIT(ENDED)},
+    [UNCOUNTED] = {"UNCOUNTED", BIT(SHARING) | BIT(TICKETED) | BIT(COUNTED) | BIT(ENDED)},
+    [COUNTED] = {"COUNTED",
+                 BIT(SHARING) | BIT(TICKETED) | BIT(UNCOUNTED) | BIT(HELD) | BIT(ENDED)},
+    [HELD] = {"HELD", BIT(COUNTED) | BIT(ENDED)},
+    [ENDED] = {"ENDED", 0},
 };
 
 const struct uvzk__machine uvzk__lease_request_machine =
     UVZK__MACHINE("lease request", table);
 
-/* A lease request with leases that does not hold is in with_leases. A WAITING one may be
- * in it too, with leases that were handed over. */
+static struct uvzk__lease_requests *siblings(const struct uvzk__lease_request *request)
+{
+    return &uvzk__leases(request->leases)->requests;
+}
+
+static bool is_with_leases(const struct uvzk__lease_request *request)
+{
+    return !uvzk__list_empty(&request->in_with_leases);
+}
+
+/* The states with exactly one right are those in which leases are to be created. HELD and
+ * COUNTED: the ticket has been passed on or released, or is about to be. */
 static bool invariant_holds(const struct uvzk__lease_request *request)
 {
-    bool is_in_line = !uvzk__list_empty(&request->in_with_leases);
+    bool has_ticket = request->ticket != NULL;
+    bool shares = uvzk__lease_request_is_sharer(request);
+    bool direct = siblings(request)->direct == request;
+    bool only_one = has_ticket + shares + direct == 1;
 
-    return request->state == WAITING || is_in_line == (request->state != HELD);
+    switch ((enum uvzk__lease_request_state)request->state) {
+    case SHARING:
+        return only_one && shares && !is_with_leases(request);
+    case TICKETED:
+        return only_one && has_ticket && !is_with_leases(request);
+    case DIRECT:
+        return only_one && direct && !is_with_leases(request);
+    case UNCOUNTED:
+        return only_one && is_with_leases(request);
+    case COUNTED:
+        return !direct && !(has_ticket && shares) && is_with_leases(request);
+    case HELD:
+        return !direct && !shares && !is_with_leases(request);
+    case NEW:
+    case ENDED:
+        break;
+    }
+    return !shares;
 }
 
 /* The only writer of `state`. Does nothing if the state is the same. */
@@ -47,6 +89,12 @@ static void move(struct uvzk__lease_request *request,
                                                      request->state, state);
     }
     assert(invariant_holds(request));
+}
+
+void uvzk__lease_requests_init(struct uvzk__lease_requests *requests)
+{
+    uvzk__list_init(&requests->with_leases);
+    uvzk__list_init(&requests->ticket_sharers);
 }
 
 int uvzk__lease_request_new(struct uvzk__claim *claim, struct uvzk__queue *leases,
@@ -64,16 +112,20 @@ int uvzk__lease_request_new(struct uvzk__claim *claim, struct uvzk__queue *lease
     uvzk__list_init(&request->in_with_leases);
     uvzk__list_init(&request->in_ticket_sharers);
     claim->extra = request;
-    uvzk__leases(leases)->lease_requests++;
-    request->arrival = ++uvzk__leases(leases)->arrivals;
+    siblings(request)->count++;
+    request->arrival = ++siblings(request)->arrivals;
     return 0;
 }
 
-/* The lease request is counted, gets a ticket, or is freed. */
+void uvzk__lease_request_want_position(struct uvzk__lease_request *request)
+{
+    request->wants_position = true;
+}
+
 static void clear_direct(struct uvzk__lease_request *request)
 {
-    if (uvzk__leases(request->leases)->direct == request) {
-        uvzk__leases(request->leases)->direct = NULL;
+    if (siblings(request)->direct == request) {
+        siblings(request)->direct = NULL;
     }
 }
 
@@ -82,7 +134,7 @@ void uvzk__lease_request_free(struct uvzk__claim *claim)
     struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
 
     if (request != NULL) {
-        uvzk__leases(request->leases)->lease_requests--;
+        siblings(request)->count--;
         clear_direct(request);
         uvzk__list_remove(&request->in_with_leases);
         uvzk__list_remove(&request->in_ticket_sharers);
@@ -91,63 +143,19 @@ void uvzk__lease_request_free(struct uvzk__claim *claim)
     }
 }
 
-void uvzk__leases_set_locks_path(struct uvzk__queue *queue,
-                                 struct uvzk__shared_path *locks_path)
-{
-    struct uvzk__lease_directory *directory = uvzk__leases(queue);
-
-    if (directory->locks_path == NULL) {
-        directory->locks_path = uvzk__shared_path_ref(locks_path);
-    }
-}
-
-/* ---------------------------------------------------------------- its ticket */
+/* ------------------------------------------------- ticket sharers, and its ticket */
 
 static struct uvzk__lease_request *sharer_at(const struct uvzk__queue *queue,
                                              struct uvzk__link *link)
 {
-    return link == &uvzk__leases(queue)->ticket_sharers
+    return link == &uvzk__leases(queue)->requests.ticket_sharers
                ? NULL
                : UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_ticket_sharers);
 }
 
-void uvzk__lease_request_set_ticket(struct uvzk__lease_request *request,
-                                    struct uvzk__contender *ticket)
-{
-    struct uvzk__lease_directory *directory = uvzk__leases(request->leases);
-
-    /* The request may have had a ticket before, which this one replaces. */
-    directory->tickets -= request->ticket != NULL;
-    directory->tickets += ticket != NULL;
-    if (ticket != NULL) {
-        directory->last_ticket = request;
-    } else if (directory->last_ticket == request) {
-        directory->last_ticket = NULL;
-    }
-    request->ticket = ticket;
-    uvzk__list_remove(&request->in_ticket_sharers);
-}
-
-void uvzk__lease_request_share_ticket(struct uvzk__lease_request *request)
-{
-    uvzk__list_append(&uvzk__leases(request->leases)->ticket_sharers,
-                      &request->in_ticket_sharers);
-}
-
-void uvzk__lease_request_share_first(struct uvzk__lease_request *request)
-{
-    uvzk__list_prepend(&uvzk__leases(request->leases)->ticket_sharers,
-                       &request->in_ticket_sharers);
-}
-
-void uvzk__lease_request_stop_sharing(struct uvzk__lease_request *request)
-{
-    uvzk__list_remove(&request->in_ticket_sharers);
-}
-
 struct uvzk__lease_request *uvzk__first_sharer(const struct uvzk__queue *queue)
 {
-    return sharer_at(queue, uvzk__leases(queue)->ticket_sharers.next);
+    return sharer_at(queue, uvzk__leases(queue)->requests.ticket_sharers.next);
 }
 
 struct uvzk__lease_request *uvzk__next_sharer(const struct uvzk__lease_request *request)
@@ -155,48 +163,147 @@ struct uvzk__lease_request *uvzk__next_sharer(const struct uvzk__lease_request *
     return sharer_at(request->leases, request->in_ticket_sharers.next);
 }
 
-struct uvzk__lease_request *
-uvzk__lease_request_ticket_holder(struct uvzk__lease_request *request)
+void uvzk__lease_request_share(struct uvzk__lease_request *request)
 {
-    return uvzk__lease_request_is_sharer(request)
-               ? uvzk__leases(request->leases)->ticket_holder
-           : request->ticket != NULL ? request
-                                     : NULL;
+    uvzk__list_append(&siblings(request)->ticket_sharers, &request->in_ticket_sharers);
+    move(request, SHARING);
 }
 
-const struct uvzk__contender *
-uvzk__lease_request_ticket(const struct uvzk__lease_request *request)
+void uvzk__lease_request_share_first(struct uvzk__lease_request *request)
 {
-    const struct uvzk__lease_request *ticket_holder = uvzk__lease_request_ticket_holder(
-        (struct uvzk__lease_request *)(uintptr_t)request);
-
-    return ticket_holder == NULL ? NULL : ticket_holder->ticket;
+    uvzk__list_remove(&request->in_with_leases);
+    uvzk__list_prepend(&siblings(request)->ticket_sharers, &request->in_ticket_sharers);
+    move(request, SHARING);
 }
 
-struct uvzk__ticket_use
-uvzk__lease_request_ticket_use(const struct uvzk__lease_request *request)
+void uvzk__lease_request_get_ticket(struct uvzk__lease_request *request,
+                                    struct uvzk__contender *ticket)
 {
-    /* A ticket that was deleted and created again has another czxid: it is not used
-     * yet. */
-    const struct uvzk__lease_request *ticket_holder = uvzk__lease_request_ticket_holder(
-        (struct uvzk__lease_request *)(uintptr_t)request);
-    int64_t token =
-        ticket_holder == NULL ? 0 : uvzk__node_place(&ticket_holder->ticket->node).czxid;
-
-    return ticket_holder != NULL && ticket_holder->ticket_use.fencing_token == token
-               ? ticket_holder->ticket_use
-               : (struct uvzk__ticket_use){0};
+    siblings(request)->tickets++;
+    siblings(request)->last_ticket = request;
+    request->ticket = ticket;
+    request->wants_position = false;
+    uvzk__list_remove(&request->in_ticket_sharers);
+    /* A ticket sharer that has leases keeps them. */
+    move(request, is_with_leases(request) ? request->state : TICKETED);
 }
 
-void uvzk__lease_request_count_grant(struct uvzk__lease_request *ticket_holder)
+void uvzk__lease_request_lose_ticket(struct uvzk__lease_request *request)
 {
-    ticket_holder->ticket_use.grants++;
+    siblings(request)->tickets--;
+    if (siblings(request)->last_ticket == request) {
+        siblings(request)->last_ticket = NULL;
+    }
+    request->ticket = NULL;
 }
 
-void uvzk__lease_request_set_ticket_use(struct uvzk__lease_request *request,
-                                        struct uvzk__ticket_use ticket_use)
+void uvzk__lease_request_pass_ticket(struct uvzk__lease_request *from,
+                                     struct uvzk__lease_request *to)
 {
-    request->ticket_use = ticket_use;
+    struct uvzk__lease_request *last = siblings(from)->last_ticket;
+    struct uvzk__contender *ticket = from->ticket;
+
+    uvzk__lease_request_lose_ticket(from);
+    uvzk__lease_request_get_ticket(to, ticket);
+    siblings(from)->last_ticket = last == from ? to : last; /* `to` is where `from` was */
+}
+
+/* ---------------------------------------------------------------- without a ticket */
+
+void uvzk__lease_request_go_direct(struct uvzk__lease_request *request)
+{
+    request->direct = true;
+    siblings(request)->direct = request;
+    move(request, DIRECT);
+}
+
+void uvzk__lease_request_leave_direct(struct uvzk__lease_request *request)
+{
+    const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
+
+    /* If the lease had to be created alone, so has the ticket (uvzk__create_alone). */
+    request->create_alone = lease != NULL && lease->create_alone;
+    request->direct = false;
+    clear_direct(request);
+    uvzk__lease_request_share_first(request);
+}
+
+/* ------------------------------------------------------------- its way to the grant */
+
+static struct uvzk__lease_request *request_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
+}
+
+/* By token, and by arrival among those that one ticket serves, which have one token. */
+static bool comes_before(const struct uvzk__lease_request *request,
+                         const struct uvzk__lease_request *other)
+{
+    return request->fencing_token == other->fencing_token
+               ? request->arrival < other->arrival
+               : request->fencing_token < other->fencing_token;
+}
+
+/* Lease requests get their leases in order, so the place is nearly always the last one,
+ * and the search begins there. */
+static void insert_by_token(struct uvzk__lease_request *request, int64_t token)
+{
+    struct uvzk__link *head = &siblings(request)->with_leases, *at = head;
+
+    request->fencing_token = token;
+    uvzk__list_remove(&request->in_with_leases);
+    while (at->prev != head && comes_before(request, request_at(at->prev))) {
+        at = at->prev;
+    }
+    uvzk__list_insert_before(at, &request->in_with_leases);
+}
+
+void uvzk__lease_request_create_leases(struct uvzk__lease_request *request, int64_t token)
+{
+    insert_by_token(request, token);
+    move(request, UNCOUNTED);
+}
+
+void uvzk__lease_request_take_over(struct uvzk__lease_request *request, int64_t token)
+{
+    assert(request->state != UNCOUNTED); /* it would have all that it wants */
+    insert_by_token(request, token);
+    request->handed_over = true;
+    uvzk__lease_request_counted(request);
+}
+
+void uvzk__lease_request_counted(struct uvzk__lease_request *request)
+{
+    clear_direct(request);
+    request->max_when_counted = request->max(request->claim);
+    move(request, COUNTED);
+}
+
+void uvzk__lease_request_withdrawn(struct uvzk__lease_request *request)
+{
+    uvzk__list_remove(&request->in_with_leases);
+    request->handed_over = false;
+    move(request, request->ticket != NULL ? TICKETED : SHARING);
+}
+
+void uvzk__lease_request_granted(struct uvzk__lease_request *request)
+{
+    uvzk__list_remove(&request->in_ticket_sharers);
+    uvzk__list_remove(&request->in_with_leases);
+    move(request, HELD);
+}
+
+void uvzk__lease_request_ungranted(struct uvzk__lease_request *request)
+{
+    insert_by_token(request, request->fencing_token);
+    move(request, COUNTED);
+}
+
+/* In with_leases it stays until it is freed, because its leases may still exist. */
+void uvzk__lease_request_end(struct uvzk__lease_request *request)
+{
+    uvzk__list_remove(&request->in_ticket_sharers);
+    move(request, ENDED);
 }
 
 /* ---------------------------------------------------------------- its leases */
@@ -226,214 +333,82 @@ struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *lease)
                       uvzk__ring_next(&lease->claim->contenders, &lease->in_claim));
 }
 
-uint32_t uvzk__lease_request_lease_count(const struct uvzk__lease_request *request)
+/* How many leases a lease request has, and how many of them are in a certain state. */
+struct tally {
+    uint32_t leases;
+    uint32_t placed;    /* have a known place */
+    uint32_t untouched; /* nothing has been sent for them */
+    uint32_t standing;  /* exist, and are not given up */
+    uint32_t idle;      /* of those, without a request in flight */
+    uint32_t creatable; /* not given up, and to be created now */
+    uint64_t create_stamp;
+};
+
+static struct tally tally_of(const struct uvzk__lease_request *request)
 {
-    uint32_t count = 0;
+    struct tally tally = {0};
 
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        count++;
+        enum uvzk__node_state state = uvzk__node_state(&lease->node);
+        bool in_flight = uvzk__node_is_in_flight(&lease->node);
+        bool stands = state == UVZK__NODE_STANDING && !uvzk__contender_is_given_up(lease);
+        bool creating = state == UVZK__NODE_CREATING && !in_flight;
+        tally.leases++;
+        tally.placed += uvzk__node_has_place(&lease->node);
+        tally.untouched += creating || (state == UVZK__NODE_PARENTS && !in_flight);
+        tally.standing += stands;
+        tally.idle += stands && !in_flight;
+        tally.creatable += creating && !uvzk__contender_is_given_up(lease);
+        tally.create_stamp = lease->create_stamp > tally.create_stamp
+                                 ? lease->create_stamp
+                                 : tally.create_stamp;
     }
-    return count;
+    return tally;
+}
+
+uint32_t uvzk__lease_request_lease_count(const struct uvzk__lease_request *request)
+{
+    return tally_of(request).leases;
 }
 
 uint32_t uvzk__lease_request_leases_out(const struct uvzk__lease_request *request)
 {
-    uint32_t count = 0;
+    return tally_of(request).placed;
+}
 
-    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
-         lease = uvzk__next_lease(lease)) {
-        count += uvzk__node_has_place(&lease->node);
-    }
-    return count;
+uint64_t uvzk__lease_request_create_stamp(const struct uvzk__lease_request *request)
+{
+    return tally_of(request).create_stamp;
 }
 
 bool uvzk__lease_request_begun(const struct uvzk__lease_request *request)
 {
-    const unsigned nothing_sent =
-        UVZK__BIT(UVZK__NODE_CREATING) | UVZK__BIT(UVZK__NODE_PARENTS);
+    struct tally tally = tally_of(request);
 
-    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
-         lease = uvzk__next_lease(lease)) {
-        if (!(nothing_sent & UVZK__BIT(uvzk__node_state(&lease->node))) ||
-            uvzk__node_is_in_flight(&lease->node)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether all leases are in one of these states, with no request in flight, and none is
- * given up. states: a bit for each. */
-static bool all_in_state(const struct uvzk__lease_request *request, unsigned states)
-{
-    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
-         lease = uvzk__next_lease(lease)) {
-        if (!(states & UVZK__BIT(uvzk__node_state(&lease->node))) ||
-            uvzk__node_is_in_flight(&lease->node) || uvzk__contender_is_given_up(lease)) {
-            return false;
-        }
-    }
-    return true;
+    return tally.untouched < tally.leases;
 }
 
 bool uvzk__lease_request_all_stand(const struct uvzk__lease_request *request)
 {
-    return all_in_state(request, UVZK__BIT(UVZK__NODE_STANDING));
+    struct tally tally = tally_of(request);
+
+    return tally.idle == tally.leases;
 }
 
 bool uvzk__lease_request_complete(const struct uvzk__lease_request *request)
 {
-    uint32_t standing = 0;
+    struct tally tally = tally_of(request);
 
-    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
-         lease = uvzk__next_lease(lease)) {
-        if (uvzk__node_state(&lease->node) != UVZK__NODE_STANDING ||
-            uvzk__contender_is_given_up(lease)) {
-            return false;
-        }
-        standing++;
-    }
-    return standing == request->wanted;
+    return tally.standing == tally.leases && tally.leases == request->wanted;
 }
 
 bool uvzk__lease_request_none_in_flight(const struct uvzk__lease_request *request)
 {
-    return all_in_state(request,
-                        UVZK__BIT(UVZK__NODE_STANDING) | UVZK__BIT(UVZK__NODE_CREATING));
+    struct tally tally = tally_of(request);
+
+    return tally.idle + tally.creatable == tally.leases;
 }
-
-uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
-{
-    uint64_t count = uvzk__queue_optional(queue)->foreign_nodes.leases +
-                     uvzk__contenders_in(&queue->counts);
-
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced); link != NULL;
-         link = uvzk__ring_next(&queue->unplaced, link)) {
-        enum uvzk__node_needs needs = uvzk__node_needs(
-            &UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node);
-        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
-    }
-    return count;
-}
-
-/* ------------------------------------------------------------- its way to the grant */
-
-static struct uvzk__lease_request *request_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
-}
-
-/* By token, and by arrival among those that one ticket serves, which have one token. */
-static bool comes_before(const struct uvzk__lease_request *request,
-                         const struct uvzk__lease_request *other)
-{
-    return request->fencing_token == other->fencing_token
-               ? request->arrival < other->arrival
-               : request->fencing_token < other->fencing_token;
-}
-
-/* Lease requests get their leases in order, so the place is nearly always the last one,
- * and the search begins there. */
-static void insert_by_token(struct uvzk__lease_request *request)
-{
-    struct uvzk__link *head = &uvzk__leases(request->leases)->with_leases, *at = head;
-
-    uvzk__list_remove(&request->in_with_leases);
-    while (at->prev != head && comes_before(request, request_at(at->prev))) {
-        at = at->prev;
-    }
-    uvzk__list_insert_before(at, &request->in_with_leases);
-}
-
-/* The lease request gets its first leases under a ticket, or more of them: takes over the
- * ticket's token and records the use of the ticket. */
-static void begin_granting(struct uvzk__lease_request *request)
-{
-    struct uvzk__lease_request *ticket_holder =
-        uvzk__lease_request_ticket_holder(request);
-
-    request->fencing_token = uvzk__node_place(&ticket_holder->ticket->node).czxid;
-    ticket_holder->ticket_use = uvzk__lease_request_ticket_use(ticket_holder);
-    ticket_holder->ticket_use.fencing_token = request->fencing_token;
-    if (request->wanted > ticket_holder->ticket_use.most_wanted) {
-        ticket_holder->ticket_use.most_wanted = request->wanted;
-    }
-    insert_by_token(request);
-}
-
-void uvzk__lease_request_made(struct uvzk__lease_request *request)
-{
-    begin_granting(request);
-    move(request, MADE);
-}
-
-void uvzk__lease_request_set_direct(struct uvzk__lease_request *request, bool position)
-{
-    request->direct = true;
-    request->wants_position = position;
-    uvzk__leases(request->leases)->direct = request;
-}
-
-void uvzk__lease_request_direct_sent(struct uvzk__lease_request *request)
-{
-    request->fencing_token = 0; /* less than any czxid: it comes first */
-    insert_by_token(request);
-    move(request, MADE);
-}
-
-void uvzk__lease_request_direct_stands(struct uvzk__lease_request *request, int64_t token,
-                                       uint64_t stamp)
-{
-    request->fencing_token = token;
-    uvzk__lease_request_set_made_stamp(request, stamp);
-    insert_by_token(request);
-}
-
-void uvzk__lease_request_clear_direct(struct uvzk__lease_request *request)
-{
-    const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
-
-    /* If the lease had to be created alone, so has the ticket (uvzk__create_alone). */
-    request->create_alone = lease != NULL && lease->create_alone;
-    request->direct = false;
-    clear_direct(request);
-    move(request, WAITING);
-}
-
-void uvzk__lease_request_handed_over(struct uvzk__lease_request *request)
-{
-    begin_granting(request);
-    request->handed_over = true;
-    request->max_when_counted = request->max(request->claim);
-}
-
-void uvzk__lease_request_counted(struct uvzk__lease_request *request)
-{
-    move(request, COUNTED);
-    clear_direct(request);
-    request->max_when_counted = request->max(request->claim);
-}
-
-void uvzk__lease_request_emptied(struct uvzk__lease_request *request)
-{
-    move(request, WAITING);
-    request->handed_over = false;
-}
-
-void uvzk__lease_request_granted(struct uvzk__lease_request *request)
-{
-    uvzk__list_remove(&request->in_with_leases);
-    move(request, HELD);
-}
-
-void uvzk__lease_request_ungranted(struct uvzk__lease_request *request)
-{
-    insert_by_token(request);
-    move(request, COUNTED);
-}
-
-/* -------------------------------------------------------------------- filling */
 
 int uvzk__lease_request_fill(struct uvzk__lease_request *request)
 {
@@ -456,8 +431,7 @@ int uvzk__lease_request_fill(struct uvzk__lease_request *request)
 /* The leases move to a new claim, which is ended at once: so they are offered or deleted
  * like those of any claim that ends. The new claim gets the same node data, because an
  * offer is compared by the data (uvzk__claim_same_data). */
-int uvzk__lease_request_return(struct uvzk__lease_request *request, uint32_t leases,
-                               bool no_handover)
+static int give_up_leases(struct uvzk__lease_request *request, uint32_t leases, bool held)
 {
     struct uvzk__claim *claim = request->claim, *returned;
     const uvzk_acquire_options_t options = {.node_data = uvzk__claim_data(claim),
@@ -472,7 +446,9 @@ int uvzk__lease_request_return(struct uvzk__lease_request *request, uint32_t lea
         uvzk__claim_free(returned);
         return UV_ENOMEM;
     }
-    uvzk__lease_request_of(returned)->no_handover = no_handover;
+    if (held) { /* a request that stays NEW offers nothing when it ends */
+        move(uvzk__lease_request_of(returned), HELD);
+    }
     while (leases-- > 0) {
         struct uvzk__contender *lease = uvzk__first_lease(claim);
         uvzk__claim_detach(lease);
@@ -480,4 +456,17 @@ int uvzk__lease_request_return(struct uvzk__lease_request *request, uint32_t lea
     }
     uvzk__claim_end(returned, 0);
     return 0;
+}
+
+int uvzk__lease_request_return(struct uvzk__lease_request *request, uint32_t leases)
+{
+    int status = give_up_leases(request, leases, true);
+
+    request->wanted -= status == 0 ? leases : 0;
+    return status;
+}
+
+int uvzk__lease_request_delete_all(struct uvzk__lease_request *request)
+{
+    return give_up_leases(request, uvzk__lease_request_lease_count(request), false);
 }

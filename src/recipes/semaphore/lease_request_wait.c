@@ -5,15 +5,7 @@
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
-#include "recipes/semaphore/lease_request.h"
-
-/* Whether a listing has shown how many leases there are since the ticket holds
- * `locks`. */
-static bool is_counted(const struct uvzk__lease_request *request)
-{
-    return uvzk__view_stamp(&request->leases->freshness) >
-           request->ticket->queue->held_stamp;
-}
+#include "recipes/semaphore/leases.h"
 
 /* How many leases exist: those of other clients in the last listing, and the local ones
  * that hold. */
@@ -41,7 +33,7 @@ static void wait_for_leases(const struct uvzk__lease_request *request,
         reason->kind = UVZK_WAITS_FOR_ZNODE;
     } else if (lease != NULL && uvzk__node_state(&lease->node) == UVZK__NODE_PARENTS) {
         reason->kind = UVZK_WAITS_FOR_DIRECTORY;
-    } else if (!is_counted(request)) {
+    } else if (!uvzk__ticket_others_counted(request->leases)) {
         reason->kind = UVZK_WAITS_FOR_PLACE;
     } else if (leases_out(request->leases) + request->wanted >
                request->max(request->claim)) {
@@ -64,7 +56,7 @@ static void wait_as_sharer(const struct uvzk__lease_request *request, size_t mos
         return;
     }
     reason->kind = UVZK_WAITS_FOR_OURS;
-    reason->ahead = uvzk__leases(request->leases)->tickets;
+    reason->ahead = uvzk__leases(request->leases)->requests.tickets;
     while (before != request && reason->ahead < most) {
         reason->ahead++;
         before = uvzk__next_sharer(before);

@@ -18,54 +18,70 @@
 #include "directory/queue.h"
 #include "directory/view.h"
 #include "directory/watermark_watch.h"
-#include "engine/submission.h"
-#include "engine/turn.h"
 #include "proof/validity.h"
-#include "recipes/semaphore/direct_lease.h"
-#include "recipes/semaphore/lease_batch.h"
 #include "recipes/semaphore/lease_offers.h"
-#include "recipes/semaphore/shared_ticket.h"
-
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
 
 static struct uvzk__lease_request *request_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
 }
 
+struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_find(queue->session, UVZK__EXCLUSIVE,
+                            uvzk__leases(queue)->locks_path->text);
+}
+
 /* ------------------------------------------------------------------- counting */
 
+uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
+{
+    uint64_t count = uvzk__queue_optional(queue)->foreign_nodes.leases +
+                     uvzk__contenders_in(&queue->counts);
+
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced); link != NULL;
+         link = uvzk__ring_next(&queue->unplaced, link)) {
+        enum uvzk__node_needs needs = uvzk__node_needs(
+            &UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node);
+        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
+    }
+    return count;
+}
+
 /* [P1] A lease counts only by a listing that was sent after its create, so two clients
- * that create at once see each other. Whether all of its leases exist, they can be
- * counted now, and they have not been counted yet, or only with a greater maximum than
- * the current one. They can be counted if the view is from a listing that was sent after
- * their creates. */
+ * that create at once see each other. Whether all leases of the lease request exist and
+ * can be counted now: the view is from a listing that was sent after their creates. */
+static bool can_count(const struct uvzk__lease_request *request)
+{
+    return (request->direct ? uvzk__direct_lease_is_counted(request)
+                            : uvzk__view_stamp(&request->leases->freshness) >
+                                  uvzk__lease_request_create_stamp(request)) &&
+           uvzk__lease_request_complete(request);
+}
+
+/* Whether they have not been counted yet, or only with a greater maximum than the current
+ * one, and can be counted now. */
 static bool needs_count(const struct uvzk__lease_request *request)
 {
-    return !uvzk__claim_is_given_up(request->claim) &&
-           (request->direct
-                ? uvzk__direct_lease_is_counted(request)
-                : uvzk__view_stamp(&request->leases->freshness) > request->made_stamp) &&
-           (!uvzk__lease_request_is_counted(request) ||
-            request->max(request->claim) < request->max_when_counted) &&
-           uvzk__lease_request_complete(request);
+    return (request->state == UVZK__LEASE_REQUEST_UNCOUNTED ||
+            (request->state == UVZK__LEASE_REQUEST_COUNTED &&
+             request->max(request->claim) < request->max_when_counted)) &&
+           can_count(request);
 }
 
 /* Whether the lease request waits and has, or may have, leases. */
 static bool has_begun(const struct uvzk__lease_request *request)
 {
-    return !uvzk__claim_is_given_up(request->claim) && uvzk__lease_request_begun(request);
+    return !uvzk__lease_request_ended(request) && uvzk__lease_request_begun(request);
 }
 
 /* The last lease request in line for which the function returns true, or NULL. */
 static struct uvzk__lease_request *
 last_that(struct uvzk__queue *queue, bool (*is_it)(const struct uvzk__lease_request *))
 {
-    for (struct uvzk__link *link = uvzk__leases(queue)->with_leases.prev;
-         link != &uvzk__leases(queue)->with_leases; link = link->prev) {
+    const struct uvzk__link *head = &uvzk__leases(queue)->requests.with_leases;
+
+    for (struct uvzk__link *link = head->prev; link != head; link = link->prev) {
         if (is_it(request_at(link))) {
             return request_at(link);
         }
@@ -85,12 +101,12 @@ static void withdraw(struct uvzk__lease_request *request)
     }
     int status = request->ticket == NULL && !uvzk__lease_request_is_sharer(request)
                      ? UVZK_EDELETED
-                     : uvzk__lease_request_return(
-                           request, uvzk__lease_request_lease_count(request), true);
+                     : uvzk__lease_request_delete_all(request);
 
-    uvzk__lease_request_emptied(request);
-    if (status != 0) {
-        uvzk__lease_request_forbid_handover(request);
+    if (status == 0) {
+        uvzk__lease_request_withdrawn(request);
+    } else {
+        uvzk__lease_request_end(request); /* there are too many leases to offer them */
         uvzk__claim_end(request->claim, status);
     }
 }
@@ -124,8 +140,9 @@ static void count_made(struct uvzk__queue *queue)
     uint64_t out = request == NULL ? 0 : uvzk__leases_out(queue);
 
     while (request != NULL && withdraw_surplus(request, &out)) {
-        /* withdraw() may have ended the claim. */
-        if (!uvzk__claim_is_given_up(request->claim)) {
+        /* withdraw() may have taken its leases, and may have ended the claim. */
+        if (request->state == UVZK__LEASE_REQUEST_UNCOUNTED ||
+            request->state == UVZK__LEASE_REQUEST_COUNTED) {
             uvzk__lease_request_counted(request);
         }
         request = last_that(queue, needs_count);
@@ -142,6 +159,7 @@ static void grant(struct uvzk__lease_request *request, bool early)
          lease = uvzk__next_lease(lease)) {
         uvzk__contender_grant(lease, early);
     }
+    uvzk__ticket_count_grant(request);
     uvzk__lease_request_granted(request);
     uvzk__claim_grant(request->claim, request->fencing_token);
     uvzk__ticket_granted(request);
@@ -181,9 +199,7 @@ static bool may_grant_early(const struct uvzk__lease_request *request)
  * lease request waits for the reply instead of requesting a proof. */
 static bool early_check_pending(const struct uvzk__lease_request *request)
 {
-    const struct uvzk__queue *locks =
-        uvzk__queue_find(request->claim->session, UVZK__EXCLUSIVE,
-                         uvzk__leases(request->leases)->locks_path->text);
+    const struct uvzk__queue *locks = uvzk__leases_locks(request->leases);
 
     return request->handed_over && request->wanted <= UVZK__EARLY_GRANTS_MAX &&
            locks != NULL && !uvzk__ring_empty(&locks->deleting);
@@ -217,7 +233,7 @@ static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
  * (shared_ticket.h). */
 static bool lost_its_place(const struct uvzk__lease_request *request)
 {
-    const struct uvzk__contender *ticket = uvzk__lease_request_ticket(request);
+    const struct uvzk__contender *ticket = uvzk__ticket_of(request);
 
     if (ticket == NULL) {
         return uvzk__lease_request_is_sharer(request);
@@ -232,13 +248,14 @@ static bool lost_its_place(const struct uvzk__lease_request *request)
  * has begun to get leases, even if that one has to create them once more. */
 static void grant_complete(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__leases(queue)->with_leases.next;
+    const struct uvzk__link *head = &uvzk__leases(queue)->requests.with_leases;
+    struct uvzk__link *link = head->next;
     bool first = true;
 
-    while (link != &uvzk__leases(queue)->with_leases) {
+    while (link != head) {
         struct uvzk__lease_request *request = request_at(link);
         link = link->next;
-        if (uvzk__claim_is_given_up(request->claim)) {
+        if (uvzk__lease_request_ended(request)) {
             continue;
         }
         /* A lease request whose creates have failed keeps its turn while its ticket is
@@ -257,156 +274,29 @@ static void grant_complete(struct uvzk__queue *queue)
     }
 }
 
-/* ----------------------------------------------------------------- the ticket holder */
-
-/* Whether a listing that was sent after `locks` became this client's has shown the leases
- * of other clients. Since then no other client can have held `locks` and created
- * leases. */
-static bool others_counted(const struct uvzk__queue *queue)
-{
-    return uvzk__view_stamp(&queue->freshness) >
-           uvzk__leases(queue)->ticket_holder->ticket->queue->held_stamp;
-}
-
-/* Whether that is so, and no event since then has reported a change of the children. */
-static bool counted(const struct uvzk__queue *queue)
-{
-    return others_counted(queue) && !uvzk__is_stale(&queue->freshness);
-}
-
-/* The local lease request that gets leases next, or NULL. It is the next ticket sharer of
- * the ticket holder. If there is none, it is the lease request whose ticket is next in
- * `locks`, with no other client's contender before it, unless the waiting ticket sharer
- * arrived earlier: that one must not be overtaken. */
-static struct uvzk__lease_request *
-next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
-              const struct uvzk__lease_request *waiting)
-{
-    const struct uvzk__contender *own =
-        request == uvzk__leases(queue)->ticket_holder ? NULL : request->ticket;
-    struct uvzk__queue *locks = uvzk__leases(queue)->ticket_holder->ticket->queue;
-    struct uvzk__link *link = own == NULL
-                                  ? uvzk__ring_first(&locks->waiters)
-                                  : uvzk__ring_next(&locks->waiters, &own->in_queue);
-    const struct uvzk__contender *ticket = link == NULL ? NULL : contender_at(link);
-    struct uvzk__lease_request *sharer = uvzk__ticket_next_sharer(request);
-
-    if (sharer != NULL) {
-        return sharer;
-    }
-
-    if (!(queue->session->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
-        uvzk__contender_leases(ticket) != queue || uvzk__contender_is_given_up(ticket) ||
-        uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
-        !ticket->predecessors_known || uvzk__blocker(locks, ticket) != NULL) {
-        return NULL;
-    }
-    struct uvzk__lease_request *next = uvzk__lease_request_of(ticket->claim);
-    return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
-}
-
-/* There is no room for the ticket holder's leases. If other clients have leases, a watch
- * on the children reports when one is deleted. UVZK_TRY_ONCE ends only when the count is
- * certain. */
-static void wait_for_room(struct uvzk__queue *queue)
-{
-    uvzk__queue_want_children_watch(
-        queue, uvzk__queue_optional(queue)->foreign_nodes.leases > 0);
-    if (counted(queue)) {
-        uvzk__claim_end_try_once(uvzk__leases(queue)->ticket_holder->claim);
-    }
-}
-
-/* Whether offered leases may be handed over. If the maximum has been lowered below the
- * number of leases, leases that are released are deleted instead. */
-static bool may_hand_on(const struct uvzk__queue *queue,
-                        const struct uvzk__lease_request *request, uint64_t out)
-{
-    return others_counted(queue) && out <= request->max(request->claim) &&
-           !queue->unreadable;
-}
-
-/* Gives leases to the ticket holder and to the lease requests that follow it, in order,
- * for as long as there seems to be room: offered leases first, and new ones by one batch.
- * The loop ends at the first lease request that cannot get all of its leases, because a
- * later one must not be served before it. */
-static void create_leases(struct uvzk__queue *queue)
-{
-    struct uvzk__lease_batch *batch = NULL;
-    uint64_t out = uvzk__leases_out(queue);
-    struct uvzk__lease_request *request = uvzk__leases(queue)->ticket_holder;
-    const struct uvzk__lease_request *waiting = uvzk__first_sharer(queue);
-
-    if (!uvzk__claim_is_given_up(request->claim) && !uvzk__lease_request_begun(request) &&
-        uvzk__ticket_is_used_up(request)) {
-        uvzk__ticket_release(request);
-        return;
-    }
-    while (request != NULL && !uvzk__claim_is_given_up(request->claim) &&
-           uvzk__lease_request_none_in_flight(request)) {
-        if (may_hand_on(queue, request, out)) {
-            uvzk__leases_take_offers(request);
-        }
-        if (!uvzk__lease_request_complete(request)) {
-            uint32_t lacking = request->wanted - uvzk__lease_request_leases_out(request);
-            if (out + lacking > request->max(request->claim)) {
-                break;
-            }
-            if (!uvzk__may_send(queue->session) || uvzk__queue_is_backing_off(queue) ||
-                !uvzk__lease_batch_plan(&batch, request)) {
-                break;
-            }
-            out += lacking;
-        } else if (!uvzk__lease_request_is_counted(request)) {
-            break; /* the listing that counts them is under way */
-        }
-        /* `waiting`: the first ticket sharer that this loop has not served. */
-        if (uvzk__lease_request_is_sharer(request)) {
-            waiting = uvzk__next_sharer(request);
-        }
-        request = next_to_serve(queue, request, waiting);
-    }
-    if (batch == NULL && request == uvzk__leases(queue)->ticket_holder &&
-        request != NULL && !uvzk__claim_is_given_up(request->claim) &&
-        uvzk__lease_request_none_in_flight(request) &&
-        !uvzk__lease_request_complete(request)) {
-        wait_for_room(queue);
-    }
-    uvzk__lease_batch_send(batch);
-}
-
-void uvzk__leases_ticket_held(struct uvzk__lease_request *request)
-{
-    uvzk__leases_set_ticket_holder(request->leases, request);
-    uvzk__leases_set_ticket_held(request->leases, uvzk__now(request->claim->session));
-    uvzk__queue_settle_later(request->leases);
-}
-
-void uvzk__leases_ticket_lost(struct uvzk__lease_request *request)
-{
-    if (uvzk__leases(request->leases)->ticket_holder == request) {
-        uvzk__leases_set_ticket_holder(request->leases, NULL);
-        uvzk__queue_want_children_watch(request->ticket->queue, false);
-        uvzk__queue_settle_later(request->ticket->queue);
-    }
-    uvzk__queue_settle_later(request->leases);
-}
-
 /* ------------------------------------------------------------------ requests */
 
 static void init(struct uvzk__queue *queue)
 {
     uvzk__list_init(&uvzk__leases(queue)->offers);
-    uvzk__list_init(&uvzk__leases(queue)->with_leases);
-    uvzk__list_init(&uvzk__leases(queue)->ticket_sharers);
+    uvzk__lease_requests_init(&uvzk__leases(queue)->requests);
+}
+
+void uvzk__leases_set_locks_path(struct uvzk__queue *queue,
+                                 struct uvzk__shared_path *locks_path)
+{
+    struct uvzk__lease_directory *directory = uvzk__leases(queue);
+
+    if (directory->locks_path == NULL) {
+        directory->locks_path = uvzk__shared_path_ref(locks_path);
+    }
 }
 
 /* A ticket whose delete the ACL refuses may outlive the lease directory. It must not
  * refer to the directory any more. */
 static void detach_tickets(struct uvzk__queue *queue)
 {
-    const struct uvzk__queue *locks = uvzk__queue_find(
-        queue->session, UVZK__EXCLUSIVE, uvzk__leases(queue)->locks_path->text);
+    const struct uvzk__queue *locks = uvzk__leases_locks(queue);
 
     for (struct uvzk__link *link = locks == NULL ? NULL
                                                  : uvzk__ring_first(&locks->deleting);
@@ -427,8 +317,8 @@ static void freed(struct uvzk__queue *queue)
 
 static bool in_use(const struct uvzk__queue *queue)
 {
-    return uvzk__leases(queue)->lease_requests > 0 ||
-           uvzk__leases(queue)->locks_read_pending;
+    return uvzk__leases(queue)->requests.count > 0 ||
+           uvzk__leases(queue)->locks_listing.pending;
 }
 
 static void watches_lost(struct uvzk__queue *queue)
@@ -441,8 +331,10 @@ static void watches_lost(struct uvzk__queue *queue)
 /* The leases cannot be listed or watched, so the ticket holder would wait without end. */
 static void refused(struct uvzk__queue *queue, int status)
 {
-    if (uvzk__leases(queue)->ticket_holder != NULL) {
-        uvzk__claim_end(uvzk__leases(queue)->ticket_holder->claim, status);
+    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+
+    if (holder != NULL) {
+        uvzk__claim_end(holder->claim, status);
     }
 }
 
@@ -451,22 +343,14 @@ static void refused(struct uvzk__queue *queue, int status)
  * too, if the view is old or a watch on the children is to be armed by it. */
 static bool wants_listing(const struct uvzk__queue *queue)
 {
+    const struct uvzk__lease_batches *batches = &uvzk__leases(queue)->batches;
     bool pipeline = queue->session->tuning & UVZK__TUNE_PIPELINE;
-    bool waits = uvzk__leases(queue)->ticket_holder != NULL &&
-                 uvzk__leases(queue)->batch == NULL &&
-                 uvzk__lease_request_none_in_flight(uvzk__leases(queue)->ticket_holder) &&
-                 !uvzk__lease_request_complete(uvzk__leases(queue)->ticket_holder);
-
-    bool made = uvzk__leases(queue)->made_stamp > uvzk__view_stamp(&queue->freshness) &&
-                (uvzk__leases(queue)->batch == NULL || pipeline);
+    bool made = batches->stamp > uvzk__view_stamp(&queue->freshness) &&
+                (batches->in_flight == NULL || pipeline);
 
     return ((made || uvzk__direct_lease_wants_listing(queue)) &&
             (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(&queue->waiters))) ||
-           queue->blocked_long ||
-           (waits && (!counted(queue) ||
-                      (queue->wants_children_watch &&
-                       uvzk__predecessor_watched(
-                           &uvzk__queue_optional(queue)->predecessor) == NULL)));
+           queue->blocked_long || uvzk__lease_batch_wants_listing(queue);
 }
 
 static void send_request(struct uvzk__queue *queue)
@@ -490,16 +374,12 @@ static void settle(struct uvzk__queue *queue)
     uvzk__direct_lease_settle(queue);
     uvzk__ticket_create_new(queue);
     count_made(queue);
-    if (uvzk__leases(queue)->ticket_holder != NULL &&
-        uvzk__leases(queue)->batch == NULL) {
-        create_leases(queue);
-    }
+    uvzk__lease_batch_settle(queue);
     grant_complete(queue);
-    uvzk__leases_withdraw_offers(queue, uvzk__leases(queue)->ticket_holder != NULL &&
-                                            !others_counted(queue));
+    uvzk__leases_withdraw_offers(queue);
     uvzk__watermark_send_watch(queue);
     send_request(queue);
-    uvzk__direct_lease_read_locks(queue);
+    uvzk__direct_lease_list_locks(queue);
 }
 
 const struct uvzk__directory_kind uvzk__lease_directory = {

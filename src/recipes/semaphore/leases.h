@@ -1,8 +1,7 @@
-/* The `leases` directory of a semaphore, shared by all its local claims
- * (lease_request.h). The lease request whose ticket holds `locks` is the ticket holder.
- * One multi creates its leases and those of the local lease requests that follow it in
- * line, as long as no other client's contender is between them and there seems to be
- * room.
+/* The `leases` directory of a semaphore, shared by all its local claims. Each claim has a
+ * lease request, whose machine lease_request.h draws. The lease request whose ticket
+ * holds `locks` is the ticket holder: one multi creates its leases and those of the local
+ * lease requests that follow it in line (lease_batch.h).
  *
  * A listing is sent after the multi, and the grant depends on both. Of two clients that
  * create leases at the same time, the one that lists later sees the leases of both. So
@@ -11,13 +10,6 @@
  * also creates first and lists afterwards. Curator may even create a lease without its
  * ticket, after its session has expired.)
  *
- *   ticket holder --> room for the next in line? --> multi --> listing --> granted, while
- *     ^                 | no                                               there is room
- *     |                 v                                                     |
- *     |        listed again if the view is old; children watched              |
- *     |        if other clients have leases                                   v
- *     `------------------------- the ticket is released ----------------------'
- *
  * How many leases other clients have (foreign_nodes.leases) is known from the last
  * listing only, so it is an estimate. It decides only whether to try. While `locks` is
  * held by local tickets without a break (since queue->held_stamp), it seldom becomes too
@@ -25,14 +17,42 @@
 #ifndef UVZK_LEASES_H
 #define UVZK_LEASES_H
 
+#include "directory/queue.h"
+#include "recipes/semaphore/direct_lease.h"
+#include "recipes/semaphore/lease_batch.h"
 #include "recipes/semaphore/lease_request.h"
+#include "recipes/semaphore/shared_ticket.h"
 
-/* The ticket of this lease request has begun to hold `locks`; it does not hold it any
- * more, because it was deleted, passed on or released. */
-void uvzk__leases_ticket_held(struct uvzk__lease_request *);
-void uvzk__leases_ticket_lost(struct uvzk__lease_request *);
+/* The memory of a lease directory for its kind (uvzk__queue_extra). */
+struct uvzk__lease_directory {
+    /* Of the directory of the tickets; owned by reference. NULL: not set yet. */
+    struct uvzk__shared_path *locks_path;
+    struct uvzk__lease_requests requests;
+    struct uvzk__shared_ticket ticket;
+    struct uvzk__link offers; /* claims that have ended (lease_offers.h) */
+    struct uvzk__lease_batches batches;
+    struct uvzk__locks_listing locks_listing;
+};
 
 /* The kind of a lease directory. */
 extern const struct uvzk__directory_kind uvzk__lease_directory;
+
+/* That memory. The directory must be a lease directory. */
+static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_extra(queue);
+}
+
+/* Sets the path of the directory of the tickets, with a reference. Only the first call
+ * has an effect; all semaphores of one path pass the same path. */
+void uvzk__leases_set_locks_path(struct uvzk__queue *,
+                                 struct uvzk__shared_path *locks_path);
+/* The directory of the tickets; NULL: no local contender is in it. */
+struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *);
+
+/* How many leases exist or may exist, those of all clients together. Leases that are
+ * being deleted, and those whose create is in flight or has an unknown outcome, are
+ * included. Leases for which nothing has been sent are not. */
+uint64_t uvzk__leases_out(const struct uvzk__queue *);
 
 #endif

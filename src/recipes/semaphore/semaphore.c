@@ -6,6 +6,8 @@
  * (with a ticket of its own, as a ticket sharer, or without a ticket), and the claim_kind
  * passes the events of tickets and leases to the files that grant leases. The maximum is
  * fixed, or is the value of a shared count, to which the lock listens. */
+#include "recipes/semaphore/semaphore.h"
+
 #include "base/path.h"
 #include "base/refusal.h"
 #include "claim/acquisition.h"
@@ -16,10 +18,8 @@
 #include "directory/create_batch.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
-#include "recipes/semaphore/direct_lease.h"
 #include "recipes/semaphore/lease_offers.h"
 #include "recipes/semaphore/leases.h"
-#include "recipes/semaphore/shared_ticket.h"
 #include "value/shared_value.h"
 
 /* The most leases of one acquire: one multi must create all of them, and one must check
@@ -66,7 +66,7 @@ static uint64_t max_of(const struct uvzk__claim *claim)
 static void granted(struct uvzk__contender *contender)
 {
     if (contender->ticket) {
-        uvzk__leases_ticket_held(uvzk__lease_request_of(contender->claim));
+        uvzk__ticket_held(uvzk__lease_request_of(contender->claim));
     }
 }
 
@@ -77,10 +77,10 @@ static void ungranted(struct uvzk__contender *contender)
     struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
     if (contender->ticket) {
-        uvzk__leases_ticket_lost(request);
+        uvzk__ticket_lost(request);
     } else {
         uvzk__claim_ungrant(request->claim);
-        if (!uvzk__claim_is_given_up(request->claim)) {
+        if (!uvzk__lease_request_ended(request)) {
             uvzk__lease_request_ungranted(request);
         }
         uvzk__queue_settle_later(request->leases);
@@ -97,8 +97,8 @@ static void ended(struct uvzk__contender *contender, int code)
         if (contender != request->ticket) {
             return; /* released already: the claim goes on as a ticket sharer */
         }
-        uvzk__leases_ticket_lost(request);
-        uvzk__lease_request_set_ticket(request, NULL);
+        uvzk__ticket_lost(request);
+        uvzk__lease_request_lose_ticket(request);
         uvzk__ticket_ended(request->leases, code);
         if (uvzk__claim_is_held(request->claim)) {
             return;
@@ -110,8 +110,11 @@ static void ended(struct uvzk__contender *contender, int code)
 /* The claim has been given up. Its ticket may be passed on, its leases may be offered. */
 static bool keeps_contenders(struct uvzk__claim *claim)
 {
-    return uvzk__ticket_claim_ended(uvzk__lease_request_of(claim)) ||
-           uvzk__leases_offer(claim);
+    struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
+    bool counted = uvzk__lease_request_is_counted(request);
+
+    uvzk__lease_request_end(request);
+    return uvzk__ticket_claim_ended(request) || (counted && uvzk__leases_offer(claim));
 }
 
 static void create(struct uvzk__contender *contender)
@@ -124,7 +127,7 @@ static void create(struct uvzk__contender *contender)
     }
 }
 
-const struct uvzk__claim_kind uvzk__claim_lease_requests = {
+static const struct uvzk__claim_kind semaphore_claim = {
     .granted = granted,
     .ungranted = ungranted,
     .ended = ended,
@@ -133,6 +136,13 @@ const struct uvzk__claim_kind uvzk__claim_lease_requests = {
     .freed = uvzk__lease_request_free,
     .wait_reason = uvzk__lease_request_wait_reason,
 };
+
+void uvzk__semaphore_own_ticket(struct uvzk__claim *claim)
+{
+    if (claim->kind == &semaphore_claim) {
+        uvzk__ticket_make_own(uvzk__lease_request_of(claim));
+    }
+}
 
 /* -------------------------------------------------------------------- the lock kind */
 
@@ -193,42 +203,33 @@ static bool has_fixed_count(const struct uvzk__lock *lock)
 /* The claim creates its lease directly, becomes a ticket sharer, or gets a ticket of its
  * own, in this order of preference. A claim with a queued_cb never becomes a ticket
  * sharer, because its position is that of its ticket's znode. */
+static int choose_way(struct uvzk__lease_request *request,
+                      const uvzk_acquire_options_t *options)
+{
+    if (options->queued_cb != NULL) {
+        uvzk__lease_request_want_position(request);
+    }
+    if (has_fixed_count(request->claim->lock) && uvzk__direct_lease_may(request)) {
+        return uvzk__direct_lease_begin(request);
+    }
+    uvzk__direct_lease_yield(request->leases);
+    if (options->queued_cb == NULL && uvzk__ticket_should_share(request)) {
+        uvzk__lease_request_share(request);
+        return 0;
+    }
+    return uvzk__ticket_make(request);
+}
+
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
     struct uvzk__queue *leases = leases_of(lock);
-    struct uvzk__contender *ticket;
-    int status = leases == NULL ? UV_ENOMEM : 0;
+    uint32_t wanted = options->leases == 0 ? 1 : options->leases;
 
-    if (status == 0) {
-        status = uvzk__lease_request_new(
-            claim, leases, options->leases == 0 ? 1 : options->leases, max_of);
+    if (leases == NULL || uvzk__lease_request_new(claim, leases, wanted, max_of) != 0) {
+        return UV_ENOMEM;
     }
-    if (status == 0 && has_fixed_count(lock) &&
-        uvzk__direct_lease_may(uvzk__lease_request_of(claim))) {
-        return uvzk__direct_lease_begin(uvzk__lease_request_of(claim),
-                                        options->queued_cb != NULL);
-    }
-    /* A local claim that was about to create its lease directly came first, so its ticket
-     * is made first. */
-    if (status == 0 && uvzk__direct_lease_yield(leases)) {
-        uvzk__ticket_create_new(leases);
-    }
-    if (status == 0 && options->queued_cb == NULL &&
-        uvzk__ticket_should_share(uvzk__lease_request_of(claim))) {
-        uvzk__lease_request_share_ticket(uvzk__lease_request_of(claim));
-        return 0;
-    }
-    if (status == 0) {
-        status = uvzk__claim_add_contender(claim, &uvzk__exclusive,
-                                           semaphore_of(lock)->locks_path,
-                                           UVZK__NAME_PREFIX_MUTEX, options, &ticket);
-    }
-    if (status == 0) {
-        uvzk__contender_set_ticket(ticket, leases);
-        uvzk__lease_request_set_ticket(uvzk__lease_request_of(claim), ticket);
-    }
-    return status;
+    return choose_way(uvzk__lease_request_of(claim), options);
 }
 
 static void begin(struct uvzk__claim *claim)
@@ -276,7 +277,7 @@ static int classify(const struct uvzk__lock *lock, struct uvzk__participant *par
 }
 
 static const struct uvzk__lock_kind semaphore_kind = {
-    .claim_kind = &uvzk__claim_lease_requests,
+    .claim_kind = &semaphore_claim,
     .ignores_owners = true,
     .check = check,
     .occupied = occupied,
@@ -410,19 +411,13 @@ int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases)
         return hold == NULL ? uvzk__refuse(UV_EINVAL, "hold is NULL")
                             : uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
-    if (leases == 0 || claim->kind != &uvzk__claim_lease_requests ||
+    if (leases == 0 || claim->kind != &semaphore_claim ||
         leases >= uvzk_hold_lease_count(hold)) {
-        return uvzk__refuse(UV_EINVAL, claim->kind != &uvzk__claim_lease_requests
-                                           ? "hold is not a semaphore's"
-                                       : leases == 0
-                                           ? "leases is 0"
-                                           : "leases: all that the hold has, or "
-                                             "more; release it instead");
+        return uvzk__refuse(UV_EINVAL,
+                            claim->kind != &semaphore_claim ? "hold is not a semaphore's"
+                            : leases == 0                   ? "leases is 0"
+                                          : "leases: all that the hold has, or "
+                                            "more; release it instead");
     }
-    struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
-    int status = uvzk__lease_request_return(request, leases, false);
-    if (status == 0) {
-        uvzk__lease_request_wants_less(request, leases);
-    }
-    return status;
+    return uvzk__lease_request_return(uvzk__lease_request_of(claim), leases);
 }

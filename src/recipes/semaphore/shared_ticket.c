@@ -15,14 +15,89 @@
 #include "directory/in_order.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
+#include "recipes/semaphore/lease_request.h"
 #include "recipes/semaphore/leases.h"
-
-/* ------------------------------------------------------------- whom it may serve */
 
 static struct uvzk__lease_request *ticket_holder_of(const struct uvzk__queue *leases)
 {
-    return uvzk__leases(leases)->ticket_holder;
+    return uvzk__leases(leases)->ticket.holder;
 }
+
+/* --------------------------------------------------------------- its use until now */
+
+/* The lease request under whose ticket this one gets leases; NULL: there is none. */
+static struct uvzk__lease_request *owner_of(const struct uvzk__lease_request *request)
+{
+    return uvzk__lease_request_is_sharer(request) ? ticket_holder_of(request->leases)
+           : request->ticket != NULL              ? uvzk__lease_request_of(request->claim)
+                                                  : NULL;
+}
+
+const struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *request)
+{
+    const struct uvzk__lease_request *owner = owner_of(request);
+
+    return owner == NULL ? NULL : owner->ticket;
+}
+
+/* What the ticket has been used for. All 0 if there is no ticket, or if it has not been
+ * used since its znode was created. */
+static struct uvzk__ticket_use use_of(const struct uvzk__lease_request *request)
+{
+    const struct uvzk__lease_request *owner = owner_of(request);
+
+    return owner != NULL && owner->ticket_use.fencing_token ==
+                                uvzk__node_place(&owner->ticket->node).czxid
+               ? owner->ticket_use
+               : (struct uvzk__ticket_use){0};
+}
+
+int64_t uvzk__ticket_begin_use(struct uvzk__lease_request *request)
+{
+    struct uvzk__lease_request *owner = owner_of(request);
+    struct uvzk__ticket_use *use = &owner->ticket_use;
+
+    *use = use_of(owner);
+    use->fencing_token = uvzk__node_place(&owner->ticket->node).czxid;
+    if (request->wanted > use->most_wanted) {
+        use->most_wanted = request->wanted;
+    }
+    return use->fencing_token;
+}
+
+void uvzk__ticket_count_grant(struct uvzk__lease_request *request)
+{
+    struct uvzk__lease_request *owner = owner_of(request);
+
+    if (owner != NULL) {
+        owner->ticket_use.grants++;
+    }
+}
+
+void uvzk__ticket_held(struct uvzk__lease_request *request)
+{
+    uvzk__leases(request->leases)->ticket.holder = request;
+    uvzk__leases(request->leases)->ticket.held_ms = uvzk__now(request->claim->session);
+    uvzk__queue_settle_later(request->leases);
+}
+
+void uvzk__ticket_lost(struct uvzk__lease_request *request)
+{
+    if (ticket_holder_of(request->leases) == request) {
+        uvzk__leases(request->leases)->ticket.holder = NULL;
+        uvzk__queue_want_children_watch(request->ticket->queue, false);
+        uvzk__queue_settle_later(request->ticket->queue);
+    }
+    uvzk__queue_settle_later(request->leases);
+}
+
+bool uvzk__ticket_others_counted(const struct uvzk__queue *leases)
+{
+    return uvzk__view_stamp(&leases->freshness) >
+           ticket_holder_of(leases)->ticket->queue->held_stamp;
+}
+
+/* ------------------------------------------------------------- whom it may serve */
 
 /* Whether the lease request and another one that wants `wanted` leases exclude one
  * another: together they want more leases than the maximum. */
@@ -35,13 +110,13 @@ static bool excludes(const struct uvzk__lease_request *request, uint32_t wanted)
  * case. Otherwise it is compared with the last lease request that has a ticket. */
 bool uvzk__ticket_should_share(const struct uvzk__lease_request *request)
 {
-    const struct uvzk__lease_directory *directory = uvzk__leases(request->leases);
+    const struct uvzk__lease_request *last =
+        uvzk__leases(request->leases)->requests.last_ticket;
 
     return (request->claim->session->tuning & UVZK__TUNE_SHARED_TICKET) &&
            !excludes(request, request->wanted) &&
-           (directory->last_ticket == NULL
-                ? uvzk__first_sharer(request->leases) != NULL
-                : !excludes(request, directory->last_ticket->wanted));
+           (last == NULL ? uvzk__first_sharer(request->leases) != NULL
+                         : !excludes(request, last->wanted));
 }
 
 /* Whether a ticket that was used in this way may not serve the lease request. */
@@ -54,7 +129,7 @@ static bool conflicts(const struct uvzk__lease_request *request,
 
 bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
 {
-    struct uvzk__ticket_use ticket_use = uvzk__lease_request_ticket_use(request);
+    struct uvzk__ticket_use ticket_use = use_of(request);
 
     return (ticket_use.grants > 0 || uvzk__lease_request_is_sharer(request)) &&
            conflicts(request, ticket_use);
@@ -90,9 +165,8 @@ static bool came_first(const struct uvzk__contender *ticket,
 
 static bool limit_reached(const struct uvzk__queue *leases)
 {
-    return uvzk__lease_request_ticket_use(ticket_holder_of(leases)).grants >=
-               UVZK__TICKET_GRANTS ||
-           uvzk__now(leases->session) - uvzk__leases(leases)->ticket_held_ms >=
+    return use_of(ticket_holder_of(leases)).grants >= UVZK__TICKET_GRANTS ||
+           uvzk__now(leases->session) - uvzk__leases(leases)->ticket.held_ms >=
                UVZK__TICKET_MS;
 }
 
@@ -108,7 +182,7 @@ bool uvzk__ticket_may_share(const struct uvzk__lease_request *sharer)
         return true;
     }
     return !uvzk__ticket_is_used_up(sharer) && !came_first(ticket, sharer) &&
-           (uvzk__lease_request_ticket_use(ticket_holder_of(leases)).grants == 0 ||
+           (use_of(ticket_holder_of(leases)).grants == 0 ||
             (!others_wait(ticket->queue) && !limit_reached(leases)));
 }
 
@@ -138,14 +212,12 @@ static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_req
 {
     struct uvzk__queue *leases = from->leases;
     struct uvzk__contender *ticket = from->ticket;
-    struct uvzk__lease_request *last = uvzk__leases(leases)->last_ticket;
+    struct uvzk__ticket_use *use = &to->ticket_use;
 
-    uvzk__lease_request_set_ticket_use(to, uvzk__lease_request_ticket_use(from));
-    uvzk__lease_request_set_ticket(from, NULL);
-    uvzk__lease_request_set_ticket(to, ticket);
-    uvzk__leases_set_last_ticket(leases, last == from ? to : last);
+    *use = use_of(from);
+    uvzk__lease_request_pass_ticket(from, to);
     if (ticket_holder_of(leases) == from) {
-        uvzk__leases_set_ticket_holder(leases, to);
+        uvzk__leases(leases)->ticket.holder = to;
         uvzk__queue_want_children_watch(ticket->queue, !others_wait(ticket->queue));
         uvzk__queue_settle_later(ticket->queue);
     }
@@ -181,7 +253,7 @@ static struct uvzk__lease_request *next_of_holder(const struct uvzk__queue *leas
 static struct uvzk__lease_request *
 next_of_other(const struct uvzk__lease_request *request, struct uvzk__lease_request *next)
 {
-    bool clash = conflicts(next, uvzk__lease_request_ticket_use(request));
+    bool clash = conflicts(next, use_of(request));
 
     return uvzk__lease_request_begun(next) || clash ||
                    came_first(request->ticket, next) ||
@@ -197,25 +269,18 @@ static void release_ticket(struct uvzk__queue *leases, struct uvzk__contender *t
     const struct uvzk__lease_request *first = uvzk__first_sharer(leases);
 
     if (first != NULL && !came_first(ticket, first)) {
-        uvzk__leases_want_new_ticket(leases, true);
+        uvzk__ticket_want_new(leases);
     }
     uvzk__contender_withdraw(ticket);
 }
 
 void uvzk__ticket_granted(struct uvzk__lease_request *request)
 {
-    struct uvzk__lease_request *ticket_holder =
-                                   uvzk__lease_request_ticket_holder(request),
-                               *next;
+    struct uvzk__lease_request *next = uvzk__first_sharer(request->leases);
 
-    uvzk__lease_request_stop_sharing(request);
-    if (ticket_holder != NULL) {
-        uvzk__lease_request_count_grant(ticket_holder);
-    }
     if (request->ticket == NULL) {
         return;
     }
-    next = uvzk__first_sharer(request->leases);
     if (next != NULL) {
         next = request == ticket_holder_of(request->leases)
                    ? next_of_holder(request->leases, next)
@@ -230,10 +295,9 @@ void uvzk__ticket_granted(struct uvzk__lease_request *request)
 
 bool uvzk__ticket_claim_ended(struct uvzk__lease_request *request)
 {
-    struct uvzk__lease_request *next;
+    struct uvzk__lease_request *next =
+        request->ticket == NULL ? NULL : uvzk__first_sharer(request->leases);
 
-    uvzk__lease_request_stop_sharing(request);
-    next = request->ticket == NULL ? NULL : uvzk__first_sharer(request->leases);
     if (next == NULL || came_first(request->ticket, next)) {
         return false;
     }
@@ -247,8 +311,8 @@ void uvzk__ticket_release(struct uvzk__lease_request *ticket_holder)
 {
     struct uvzk__contender *ticket = ticket_holder->ticket;
 
-    uvzk__leases_ticket_lost(ticket_holder);
-    uvzk__lease_request_set_ticket(ticket_holder, NULL);
+    uvzk__ticket_lost(ticket_holder);
+    uvzk__lease_request_lose_ticket(ticket_holder);
     uvzk__lease_request_share_first(ticket_holder);
     release_ticket(ticket_holder->leases, ticket);
 }
@@ -257,9 +321,11 @@ void uvzk__ticket_release(struct uvzk__lease_request *ticket_holder)
 
 /* Ticket sharers that have leases are not ended here: their leases end in the same way,
  * and the claims with them. */
-static void end_sharers(struct uvzk__queue *leases, int code)
+void uvzk__ticket_ended(struct uvzk__queue *leases, int code)
 {
-    struct uvzk__lease_request *request = uvzk__first_sharer(leases), *next;
+    bool others_end = code != 0 && code != UVZK_EDELETED;
+    struct uvzk__lease_request *request = others_end ? uvzk__first_sharer(leases) : NULL,
+                               *next;
 
     for (; request != NULL; request = next) {
         next = uvzk__next_sharer(request);
@@ -269,27 +335,15 @@ static void end_sharers(struct uvzk__queue *leases, int code)
     }
 }
 
-void uvzk__ticket_ended(struct uvzk__queue *leases, int code)
+int uvzk__ticket_make(struct uvzk__lease_request *request)
 {
-    if (code != 0 && code != UVZK_EDELETED) {
-        end_sharers(leases, code);
-    }
-}
-
-/* Gives the lease request a ticket of its own and sends its create, or has it sent. */
-static int make_ticket(struct uvzk__lease_request *request)
-{
-    struct uvzk__session *session = request->claim->session;
-    struct uvzk__queue *locks = uvzk__queue_of(session, &uvzk__exclusive,
+    struct uvzk__queue *locks = uvzk__queue_of(request->claim->session, &uvzk__exclusive,
                                                uvzk__leases(request->leases)->locks_path);
     struct uvzk__contender *ticket;
     int status = locks == NULL ? UV_ENOMEM
                                : uvzk__contender_new(request->claim, locks,
                                                      UVZK__NAME_PREFIX_MUTEX, &ticket);
 
-    if (locks != NULL) {
-        uvzk__queue_settle_later(locks); /* settled, and freed if it stays empty */
-    }
     if (status == 0) {
         uvzk__contender_set_ticket(ticket, request->leases);
         if (request->wants_position) {
@@ -298,39 +352,54 @@ static int make_ticket(struct uvzk__lease_request *request)
         if (request->create_alone) {
             uvzk__contender_set_create_alone(ticket);
         }
-        uvzk__lease_request_set_ticket(request, ticket);
-        uvzk__contender_pump(ticket);
+        uvzk__lease_request_get_ticket(request, ticket);
+    }
+    return status;
+}
+
+/* The same for a ticket sharer, whose ticket is sent, or will be. */
+static int make_for_sharer(struct uvzk__lease_request *sharer)
+{
+    int status = uvzk__ticket_make(sharer);
+
+    if (status == 0) {
+        uvzk__contender_pump(sharer->ticket);
     }
     return status;
 }
 
 void uvzk__ticket_make_own(struct uvzk__lease_request *request)
 {
-    int status = uvzk__lease_request_is_sharer(request) ? make_ticket(request) : 0;
+    int status = uvzk__lease_request_is_sharer(request) ? make_for_sharer(request) : 0;
 
     if (status != 0) {
         uvzk__claim_end(request->claim, status);
     }
 }
 
+void uvzk__ticket_want_new(struct uvzk__queue *leases)
+{
+    uvzk__leases(leases)->ticket.new_wanted = true;
+}
+
 void uvzk__ticket_create_new(struct uvzk__queue *leases)
 {
     const struct uvzk__session *session = leases->session;
+    struct uvzk__lease_directory *directory = uvzk__leases(leases);
     struct uvzk__lease_request *request;
 
     /* Each pass makes a ticket, or ends a claim that cannot get one and tries the
      * next. */
-    while (
-        (uvzk__leases(leases)->tickets == 0 || uvzk__leases(leases)->new_ticket_wanted) &&
-        (request = uvzk__first_sharer(leases)) != NULL) {
+    while ((directory->requests.tickets == 0 || directory->ticket.new_wanted) &&
+           (request = uvzk__first_sharer(leases)) != NULL) {
         int status = session->closing       ? UVZK_ECLOSED
                      : session->auth_failed ? UVZK_EAUTH
-                                            : make_ticket(request);
+                                            : make_for_sharer(request);
         if (status != 0) {
             uvzk__claim_end(request->claim, status);
         } else {
-            uvzk__leases_want_new_ticket(leases, false);
+            directory->ticket.new_wanted = false;
         }
     }
-    uvzk__leases_want_new_ticket(leases, false);
+    directory->ticket.new_wanted = false;
 }

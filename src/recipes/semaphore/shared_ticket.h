@@ -1,11 +1,7 @@
 /* One ticket serves several local lease requests: the one that has the ticket, which is
  * the first in line, and its ticket sharers, which have no ticket of their own. They are
- * served in the order of arrival.
- *
- *   ticket sharer --- the one before it is granted or gives up ---> has the ticket
- *    |   ^                                                            |
- *    |   `---- the ticket is released, and it has to wait longer -----'
- *    `---- served by the same multi, or by leases that were handed over ---> granted
+ * served in the order of arrival, by the multi of the ticket holder or by leases that are
+ * handed over, or when they get the ticket.
  *
  * A lease request that is granted passes the ticket to the first ticket sharer. If there
  * is none, the ticket is released, so a ticket is never kept without use. It is also
@@ -21,18 +17,64 @@
 #ifndef UVZK_SHARED_TICKET_H
 #define UVZK_SHARED_TICKET_H
 
-#include "recipes/semaphore/lease_request.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uvzk__contender;
+struct uvzk__lease_request;
+struct uvzk__queue;
 
 /* After this many grants, or this many ms after it began to hold `locks`, a ticket serves
  * no more ticket sharers. */
 #define UVZK__TICKET_GRANTS 256U
 #define UVZK__TICKET_MS 500U
 
+/* What one ticket has been used for so far. */
+struct uvzk__ticket_use {
+    /* czxid of the ticket's znode. 0: no leases have been created or handed over under
+     * the ticket. If the ticket's znode has another czxid, it has been created again, and
+     * this record does not apply to it. */
+    int64_t fencing_token;
+    uint32_t grants; /* how many lease requests were granted under it */
+    /* The most leases that one of these lease requests wanted, or one that is being given
+     * leases wants. */
+    uint32_t most_wanted;
+};
+
+/* The tickets of one lease directory. */
+struct uvzk__shared_ticket {
+    /* The lease request whose ticket holds `locks`; NULL: no local one does. */
+    struct uvzk__lease_request *holder;
+    uint64_t held_ms; /* when that ticket began to hold `locks` */
+    bool new_wanted;  /* the first ticket sharer is to get a ticket */
+};
+
+/* The ticket of this lease request has begun to hold `locks`; it does not hold it any
+ * more, because it was deleted, passed on or released. */
+void uvzk__ticket_held(struct uvzk__lease_request *);
+void uvzk__ticket_lost(struct uvzk__lease_request *);
+
+/* Whether a listing that was sent after `locks` became this client's has shown the leases
+ * of other clients. Since then no other client can have held `locks` and created leases.
+ * There must be a ticket holder. */
+bool uvzk__ticket_others_counted(const struct uvzk__queue *leases);
+
+/* The ticket under which the lease request gets leases: for a ticket sharer the ticket
+ * holder's, otherwise its own. NULL: there is none. */
+const struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *);
+
+/* The lease request gets leases under that ticket, and this is recorded. Returns its
+ * token. There must be such a ticket. */
+int64_t uvzk__ticket_begin_use(struct uvzk__lease_request *);
+
 /* Whether this new lease request is to become a ticket sharer. False if no other local
  * one has a ticket or shares one, or if this one and the last one with a ticket exclude
  * one another. */
 bool uvzk__ticket_should_share(const struct uvzk__lease_request *);
 
+/* Gives the lease request a ticket of its own, which is to be pumped. Returns 0, or
+ * UV_ENOMEM, UVZK_ELIMIT or UV_EIO. */
+int uvzk__ticket_make(struct uvzk__lease_request *);
 /* A ticket sharer gets a ticket of its own at once, so that it shares its token with no
  * earlier lease request. Does nothing for others. The claim may have ended, and may be
  * freed, when this returns. */
@@ -56,13 +98,14 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases);
  * differ. */
 bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *);
 
-/* The lease request has been granted: it is no ticket sharer any more, and its own ticket
- * is passed on or released. */
+/* The lease request is granted now under its ticket, and this is recorded. And: it has
+ * been granted, so its own ticket is passed on or released. */
+void uvzk__ticket_count_grant(struct uvzk__lease_request *);
 void uvzk__ticket_granted(struct uvzk__lease_request *);
 
-/* The claim of the lease request has ended: it is no ticket sharer any more, and its
- * ticket is passed to the first ticket sharer if that one is next. True: the ticket was
- * passed on and was the claim's only contender, so the claim may have been freed. */
+/* The claim of the lease request has ended: its ticket is passed to the first ticket
+ * sharer if that one is next. True: the ticket was passed on and was the claim's only
+ * contender, so the claim may have been freed. */
 bool uvzk__ticket_claim_ended(struct uvzk__lease_request *);
 
 /* The ticket holder may not get leases under its ticket (uvzk__ticket_is_used_up): its
@@ -74,7 +117,8 @@ void uvzk__ticket_release(struct uvzk__lease_request *ticket_holder);
 void uvzk__ticket_ended(struct uvzk__queue *leases, int code);
 
 /* Gives the first ticket sharer a ticket, if no local lease request has one, or if a new
- * one is wanted (uvzk__leases_want_new_ticket). */
+ * one is wanted. And: a new one is wanted from now on. */
 void uvzk__ticket_create_new(struct uvzk__queue *leases);
+void uvzk__ticket_want_new(struct uvzk__queue *leases);
 
 #endif
