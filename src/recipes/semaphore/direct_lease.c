@@ -83,15 +83,11 @@ static void use_ticket_instead(struct uvzk__lease_request *request)
     uvzk__queue_settle_later(request->leases);
 }
 
-void uvzk__direct_lease_withdraw(struct uvzk__lease_request *request)
+void uvzk__direct_lease_leave(struct uvzk__lease_request *request)
 {
     /* The next acquires use tickets until a sequence number is the next one again. */
     uvzk__watermark_others_seen(request->leases);
     use_ticket_instead(request);
-    int status = uvzk__lease_request_delete_all(request);
-    if (status != 0) { /* no memory to delete the lease alone: the claim ends with it */
-        uvzk__claim_end(request->claim, status);
-    }
 }
 
 void uvzk__direct_lease_yield(struct uvzk__queue *leases)
@@ -161,7 +157,7 @@ static void decide(struct uvzk__lease_request *request,
     uvzk__lease_request_create_leases(request, uvzk__node_place(&lease->node).czxid);
     if (lease->create_stamp < request->claim->session->connected_stamp ||
         others_seen(lease)) {
-        uvzk__direct_lease_withdraw(request);
+        uvzk__leases_withdraw(request);
     }
 }
 

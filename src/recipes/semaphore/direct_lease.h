@@ -54,8 +54,8 @@ void uvzk__direct_lease_list_locks(struct uvzk__queue *leases);
 /* Whether the lease is counted, and a later listing showed that `locks` was empty. */
 bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *);
 
-/* Deletes the lease. The lease request becomes the first ticket sharer, for which a
- * ticket is created. The claim may have ended, and may be freed, when this returns. */
-void uvzk__direct_lease_withdraw(struct uvzk__lease_request *);
+/* The lease is to be deleted (uvzk__leases_withdraw): the lease request becomes the first
+ * ticket sharer, for which a ticket is created. */
+void uvzk__direct_lease_leave(struct uvzk__lease_request *);
 
 #endif

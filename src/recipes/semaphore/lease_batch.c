@@ -32,6 +32,8 @@ struct uvzk__lease_batch {
     struct uvzk__contender *leases[1 + LEASES_MAX]; /* of the ops; [0] is not used */
 };
 
+/* ----------------------------------------------------------------------- the multi */
+
 /* The check of the ticket has failed. UVZK_ENONODE: another client has deleted the
  * ticket. Any other error, for example UVZK_ENOAUTH, would be returned for every later
  * multi with this ticket, so the ticket ends. */
@@ -75,8 +77,6 @@ static size_t bytes_of(const struct uvzk__op *op)
 {
     return strlen(op->path) + op->data_length;
 }
-
-/* ----------------------------------------------------------------------- the multi */
 
 static bool has_room(const struct uvzk__lease_batch *batch,
                      const struct uvzk__lease_request *request)

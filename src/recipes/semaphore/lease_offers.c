@@ -57,9 +57,8 @@ void uvzk__leases_take_offers(struct uvzk__lease_request *request)
 }
 
 /* Leases are offered only if all of them exist, and a local claim has the ticket or is
- * next for it. An unreadable directory (a check
- * got UVZK_ENOAUTH) makes no offers, because the ticket's delete could not check the
- * leases. */
+ * next for it. An unreadable directory (a check got UVZK_ENOAUTH) makes no offers,
+ * because the ticket's delete could not check the leases. */
 bool uvzk__leases_offer(struct uvzk__claim *claim)
 {
     struct uvzk__lease_request *request = uvzk__lease_request_of(claim);

@@ -1,6 +1,5 @@
 /* What a lease request waits for (uvzk_hold_wait): first that its ticket holds `locks`,
- * then its leases. Computed from what the session knows; no request is
- * sent. */
+ * then its leases. Computed from what the session knows; no request is sent. */
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
@@ -11,13 +10,8 @@
  * that hold. */
 static uint64_t leases_out(const struct uvzk__queue *leases)
 {
-    uint64_t count = uvzk__queue_optional(leases)->foreign_nodes.leases;
-
-    for (const struct uvzk__link *link = uvzk__ring_first(&leases->holders); link != NULL;
-         link = uvzk__ring_next(&leases->holders, link)) {
-        count++;
-    }
-    return count;
+    return uvzk__queue_optional(leases)->foreign_nodes.leases +
+           uvzk__ring_length(&leases->holders);
 }
 
 /* The ticket holds `locks`. Either leases are being created, the directory is being

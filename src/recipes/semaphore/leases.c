@@ -89,15 +89,12 @@ last_that(struct uvzk__queue *queue, bool (*is_it)(const struct uvzk__lease_requ
     return NULL;
 }
 
-/* Deletes all leases of the lease request, which goes on waiting with its own ticket or
- * as a ticket sharer. It has neither if a grant was taken back after its ticket had been
- * passed on or released: then it has no place in line, and its claim ends with
- * UVZK_EDELETED. */
-static void withdraw(struct uvzk__lease_request *request)
+/* It has neither a ticket nor a share in one if a grant was taken back after its ticket
+ * had been passed on or released: then it has no place in line. */
+void uvzk__leases_withdraw(struct uvzk__lease_request *request)
 {
     if (request->direct) {
-        uvzk__direct_lease_withdraw(request);
-        return;
+        uvzk__direct_lease_leave(request);
     }
     int status = request->ticket == NULL && !uvzk__lease_request_is_sharer(request)
                      ? UVZK_EDELETED
@@ -125,7 +122,7 @@ static bool withdraw_surplus(struct uvzk__lease_request *request, uint64_t *out)
             return false;
         }
         *out -= uvzk__lease_request_leases_out(last);
-        withdraw(last);
+        uvzk__leases_withdraw(last);
     }
     return true;
 }
@@ -140,7 +137,7 @@ static void count_made(struct uvzk__queue *queue)
     uint64_t out = request == NULL ? 0 : uvzk__leases_out(queue);
 
     while (request != NULL && withdraw_surplus(request, &out)) {
-        /* withdraw() may have taken its leases, and may have ended the claim. */
+        /* Its leases may have been withdrawn, and its claim may have ended. */
         if (request->state == UVZK__LEASE_REQUEST_UNCOUNTED ||
             request->state == UVZK__LEASE_REQUEST_COUNTED) {
             uvzk__lease_request_counted(request);
@@ -261,12 +258,11 @@ static void grant_complete(struct uvzk__queue *queue)
         /* A lease request whose creates have failed keeps its turn while its ticket is
          * valid. */
         if (!has_begun(request)) {
-            first = first && (uvzk__lease_request_lease_count(request) == 0 ||
-                              lost_its_place(request));
+            first = first && lost_its_place(request);
         } else if (!uvzk__lease_request_complete(request)) {
             first = false;
         } else if (lost_its_place(request)) {
-            withdraw(request);
+            uvzk__leases_withdraw(request);
         } else {
             first = uvzk__lease_request_is_counted(request) &&
                     grant_or_prove(request, first) && first;

@@ -55,4 +55,8 @@ struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *);
  * included. Leases for which nothing has been sent are not. */
 uint64_t uvzk__leases_out(const struct uvzk__queue *);
 
+/* Deletes all leases of the lease request, which goes on waiting with its ticket or as a
+ * ticket sharer. If it cannot, its claim ends, with UVZK_EDELETED or UV_ENOMEM. */
+void uvzk__leases_withdraw(struct uvzk__lease_request *);
+
 #endif
