@@ -65,7 +65,7 @@ static void begin(const struct variant *variant)
 
 static void end(void)
 {
-    process_assert_idle(&b);
+    world_assert_idle(&world, &b);
     process_end(&b); /* with what it was not allowed to delete */
     process_end(&a);
     for (int i = 0; i < 2; i++) {

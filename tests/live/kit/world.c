@@ -49,6 +49,39 @@ void world_granted(struct world *world, struct hold *hold)
     (void)hold;
 }
 
+/* ------------------------------------------------------------ its clients */
+
+static void on_log(uvzk_client_t *client, int level, const char *line)
+{
+    struct process *process = client->data;
+
+    world_note(process->world, "%s logs %d: %s", process->name, level, line);
+}
+
+void world_client_options(uvzk_client_options_t *options)
+{
+    options->hosts = servers_hosts();
+    options->session_timeout_ms = WORLD_SESSION_MS;
+    options->tick_ms = servers_tick_ms();
+    options->log_cb = getenv("UVZK_VERBOSE") != NULL ? on_log : NULL;
+}
+
+int world_create_client(struct world *world, struct process *process,
+                        const uvzk_client_options_t *options)
+{
+    return uvzk_client_init(world->loop, &process->client, options);
+}
+
+void world_expire(struct world *world, struct process *process)
+{
+    const struct proxy *proxy = &world->proxy;
+
+    assert_true(proxy->session_id == uvzk_client_session_id(&process->client));
+    assert_int_equal(
+        raw_expire_session(servers_hosts(), proxy->session_id, proxy->session_password),
+        0);
+}
+
 /* ---------------------------------------------------------------- threads */
 
 /* The threads of this process. */
@@ -178,13 +211,28 @@ bool world_turn(struct world *world, uint64_t since_ms)
 
 /* ------------------------------------------------------------------------ end */
 
+void world_assert_idle(struct world *world, const struct process *process)
+{
+    uint64_t since = world_now(world);
+    uvzk_client_stats_t stats = process_stats(process);
+
+    /* Contenders are deleted in the background after a release, and watches are removed
+     * then. */
+    while (stats.contenders + stats.watches != 0) {
+        if (!world_turn(world, since)) {
+            world_fail(world, "%s: contenders or watches left", process->name);
+        }
+        stats = process_stats(process);
+    }
+}
+
 void world_assert_nothing_left(struct world *world)
 {
     uint64_t since = world_now(world);
 
     for (struct process *process = world->processes; process != NULL;
          process = process->next) {
-        process_assert_idle(process);
+        world_assert_idle(world, process);
     }
     while (world->raw != NULL &&
            (!servers_are_bare() || world_children(world, world->path) != 0)) {

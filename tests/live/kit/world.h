@@ -23,9 +23,11 @@
 #include "raw.h"
 #include "run_loop.h"
 #include "servers.h"
+#include "world_interface.h"
 
 #define WORLD_PATH "/locks/a"
-#define WORLD_TIMEOUT_MS PATIENCE_MS /* for the waits of hold.h */
+#define WORLD_TIMEOUT_MS PATIENCE_MS /* for the waits of hold.h and process.h */
+#define WORLD_SESSION_MS 10000U      /* the session timeout of process_options */
 
 struct world {
     /* Allocated separately, because threads of a failed test may still use it. */
@@ -50,6 +52,9 @@ void world_begin_beside(struct world *world, const char *path);
 /* Closes all clients, checks that nothing is left, and frees the world. All holds must be
  * over. */
 void world_end(struct world *world);
+/* Runs the loop until the client has neither contenders nor watches. Fails the test after
+ * PATIENCE_MS. */
+void world_assert_idle(struct world *world, const struct process *process);
 /* The checks of world_end that need no closed clients, for a test whose clients go on. */
 void world_assert_nothing_left(struct world *world);
 
@@ -66,20 +71,8 @@ void world_begin_held(struct world *world, const char *path, struct process *a,
 /* Puts a proxy in front of the server, for the processes that are begun from now on. */
 void world_use_proxy(struct world *world);
 
-/* Fails the test. */
-void world_fail(struct world *world, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* -------------------------------------------------------------------------- time */
 
-/* The time in ms, as uvzk_now(). */
-uint64_t world_now(const struct world *world);
-/* Runs the loop for `ms`. */
-void world_run_for(struct world *world, uint64_t ms);
-/* Runs the loop until the counter is 1 or more, or has reached `value`. Returns false if
- * that takes longer than `ms`. */
-bool world_await(struct world *world, const int *counter, uint64_t ms);
-bool world_await_count(struct world *world, const int *counter, int value, uint64_t ms);
 /* Runs the loop until the condition holds. Returns false after PATIENCE_MS. */
 bool world_await_that(struct world *world, condition_fn condition, void *context);
 /* Runs one iteration of the loop. Returns false if PATIENCE_MS have passed since
@@ -117,15 +110,5 @@ void world_set_data(struct world *world, const char *path, const void *bytes,
 long world_children(struct world *world, const char *path);
 /* Runs the loop until the path has `count` children. Returns false after PATIENCE_MS. */
 bool world_await_children(struct world *world, const char *path, long count);
-
-/* ---------------------------------------------------- for hold.c and process.c only */
-
-/* Prints a line to stderr if UVZK_VERBOSE is set. */
-void world_note(struct world *world, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Always true: acquires of a live world have a queued_cb. */
-bool world_has_queued_cb(const struct world *world);
-/* Does nothing: the servers check nothing at a grant. */
-void world_granted(struct world *world, struct hold *hold);
 
 #endif

@@ -132,6 +132,8 @@ void world_begin_with(struct world *world, uint64_t seed, unsigned tuning,
     world->seed = seed;
     world->tuning = tuning;
     world->sim = sim_new(seed, options);
+    world->path = WORLD_PATH;
+    process_options(&world->options);
     world_note(world, "seed %" PRIu64 ", tuning %u", seed, tuning);
 }
 
@@ -237,6 +239,36 @@ void world_make_directory(struct world *world, struct process *process)
     hold_take(&world->first, process);
     hold_give_back(&world->first);
     assert_int_equal(world_queue_length(world), 0);
+}
+
+/* ------------------------------------------------------------------ its clients */
+
+void world_client_options(uvzk_client_options_t *options)
+{
+    options->hosts = "simulated:1";
+    options->session_timeout_ms = WORLD_TIMEOUT_MS;
+    options->retry.kind = UVZK_RETRY_N_TIMES;
+    options->retry.base_ms = 50;
+    options->retry.max_retries = 3;
+}
+
+int world_create_client(struct world *world, struct process *process,
+                        const uvzk_client_options_t *options)
+{
+    process->sessions = options->sessions == 0 ? 1 : options->sessions;
+    for (uint32_t i = 0; i < process->sessions; i++) {
+        process->ports[i] = sim_port_new(world->sim, process->name);
+        sim_set_timeout(process->ports[i], options->session_timeout_ms);
+    }
+    process->port = process->ports[0];
+    return uvzk__client_create_over(&process->client, process->ports, process->sessions,
+                                    options, world->tuning);
+}
+
+void world_expire(struct world *world, struct process *process)
+{
+    (void)world;
+    assert_true(sim_expire(process->port));
 }
 
 /* ------------------------------------------------------------------ the checks */
@@ -561,6 +593,7 @@ void world_end(struct world *world)
             process_close(process);
         }
     }
+    /* A process leaves the list when it is closed, but keeps its `next`. */
     for (struct process *process = world->processes; process != NULL;
          process = process->next) {
         if (!world_await(world, &process->closed, PATIENCE_MS)) {

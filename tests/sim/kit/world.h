@@ -24,6 +24,8 @@
 #include "hold.h"
 #include "process.h"
 #include "sim.h"
+#include "sim_process.h"
+#include "world_interface.h"
 
 #define WORLD_PATH "/locks/a"
 #define WORLD_TIMEOUT_MS 10000U /* of every session */
@@ -56,6 +58,8 @@ struct world {
     struct sim *sim;
     unsigned tuning; /* UVZK__TUNE_* */
     uint64_t seed;
+    uvzk_client_options_t options; /* of the next process; the test may change them */
+    const char *path;              /* of the processes' mutexes: WORLD_PATH */
     /* The trace, if world_begin or world_begin_servers has made the world. */
     char **lines;
     size_t line_count, line_room;
@@ -126,25 +130,12 @@ void world_begin_queued(struct world *world, uint64_t seed, void *const *state,
  * create of the next acquire makes a znode. Once for each world. */
 void world_make_directory(struct world *world, struct process *process);
 
-/* Prints the trace and fails the test. */
-void world_fail(struct world *world, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* -------------------------------------------------------------------------- time */
 
-/* The virtual time in ms. */
-uint64_t world_now(const struct world *world);
-/* Runs the simulation for `ms`. Checks it at every ms while there are holds or pending
- * acquires. */
-void world_run_for(struct world *world, uint64_t ms);
 /* Runs the simulation until the time at_ms, which may be in the past. */
 void world_run_until(struct world *world, uint64_t at_ms);
 /* Performs `count` events. With it a test can stop at any point between two events. */
 void world_steps(struct world *world, uint64_t count);
-/* Runs the simulation until the counter is 1 or more, or has reached `value`. Returns
- * false if that takes longer than `ms`. */
-bool world_await(struct world *world, const int *counter, uint64_t ms);
-bool world_await_count(struct world *world, const int *counter, int value, uint64_t ms);
 /* Runs the simulation until the time by_ms. Returns whether all of the holds are held
  * then. If not, prints how many are held, and how many one minute later. */
 bool world_await_all(struct world *world, const struct hold *holds, size_t count,
@@ -164,9 +155,6 @@ void world_await_answer(struct world *world, const struct hold *hold);
 
 /* -------------------------------------------------------------------- the trace */
 
-/* Adds a line of the test to the trace. */
-void world_note(struct world *world, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 /* The first line at or after `from` whose subject is `who` and which begins with `text`;
  * WORLD_NO_LINE: there is none. The trace is kept only by world_begin and
  * world_begin_servers. */
@@ -207,12 +195,5 @@ void world_delete_child(struct world *world, const char *parent, size_t index);
 /* The number of children of WORLD_PATH; of another path. */
 size_t world_queue_length(const struct world *world);
 size_t world_children(const struct world *world, const char *path);
-
-/* ------------------------------------------------------------------ for hold.c only */
-
-/* Whether acquires of this world have a queued_cb. */
-bool world_has_queued_cb(const struct world *world);
-/* A hold was granted: checks its znodes and exclusion. */
-void world_granted(struct world *world, struct hold *hold);
 
 #endif

@@ -1,12 +1,9 @@
-/* A process of a simulated world: a client over the simulator's port and its locks. The
- * tests, world.c and value_process.c call it.
+/* A process of a test (process.h). Tests, world.c and, in sim/kit, value_process.c call it.
  *
  * The one idea: a process is a plain record. Each state that the client reports is
- * appended to it with the virtual time, and each fault is one call, so that a test can
- * put faults into a table of functions. */
+ * appended to it with the time, and what a process needs of the servers is a function of
+ * its world, so that a test reads the same over both. */
 #include "process.h"
-
-#include "directory/queue.h"
 
 #include <string.h>
 
@@ -24,44 +21,31 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     assert_true(process->state_count < PROCESS_STATES);
     process->state_ms[process->state_count] = world_now(process->world);
     process->states[process->state_count++] = state;
+    process->connected += state == UVZK_STATE_CONNECTED;
+    process->suspended += state == UVZK_STATE_SUSPENDED;
+    process->reconnected += state == UVZK_STATE_RECONNECTED;
+    process->lost += state == UVZK_STATE_LOST;
 }
 
 void process_options(uvzk_client_options_t *options)
 {
     uvzk_client_options_init(options);
-    options->hosts = "simulated:1";
-    options->session_timeout_ms = WORLD_TIMEOUT_MS;
-    options->retry.kind = UVZK_RETRY_N_TIMES;
-    options->retry.base_ms = 50;
-    options->retry.max_retries = 3;
+    world_client_options(options);
     options->state_cb = on_state;
 }
 
 void process_make(struct process *process, struct world *world, const char *name,
                   const uvzk_client_options_t *options)
 {
-    uvzk_client_options_t usual;
-
-    process_options(&usual);
-    /* `usual` lives as long as this function; the client copies the options. */
-    if (options == NULL) {
-        options = &usual;
-    }
     memset(process, 0, sizeof(*process));
     process->world = world;
     process->name = name;
-    process->sessions = options->sessions == 0 ? 1 : options->sessions;
-    for (uint32_t i = 0; i < process->sessions; i++) {
-        process->ports[i] = sim_port_new(world->sim, name);
-        sim_set_timeout(process->ports[i], options->session_timeout_ms);
-    }
-    process->port = process->ports[0];
     process->client.data = process;
     process->mutex.data = process;
-    assert_int_equal(uvzk__client_create_over(&process->client, process->ports,
-                                              process->sessions, options, world->tuning),
-                     0);
-    assert_int_equal(uvzk_mutex_init(&process->client, &process->mutex, WORLD_PATH), 0);
+    assert_int_equal(
+        world_create_client(world, process, options == NULL ? &world->options : options),
+        0);
+    assert_int_equal(uvzk_mutex_init(&process->client, &process->mutex, world->path), 0);
     process->next = world->processes;
     world->processes = process;
 }
@@ -83,14 +67,15 @@ int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
 {
     process->persistent = driver->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
     uvzk__lock_free(process->mutex.impl);
-    return uvzk_driver_lock_init(&process->client, &process->mutex, WORLD_PATH, driver);
+    return uvzk_driver_lock_init(&process->client, &process->mutex, process->world->path,
+                                 driver);
 }
 
 void process_make_cohort(struct process *process, uint32_t handovers, uint32_t ms)
 {
     uvzk__lock_free(process->mutex.impl);
-    assert_int_equal(uvzk_mutex_init_cohort(&process->client, &process->mutex, WORLD_PATH,
-                                            handovers, ms),
+    assert_int_equal(uvzk_mutex_init_cohort(&process->client, &process->mutex,
+                                            process->world->path, handovers, ms),
                      0);
 }
 
@@ -114,19 +99,31 @@ void process_take_turn(struct process *process)
     hold_give_back(&hold);
 }
 
+void process_forget(struct process *process)
+{
+    struct process **at = &process->world->processes;
+
+    while (*at != process) {
+        at = &(*at)->next;
+    }
+    *at = process->next;
+}
+
 static void on_closed(uvzk_client_t *client)
 {
     struct process *process = client->data;
 
+    assert_ptr_equal(client, &process->client);
     process->closed++;
-    /* The port has freed itself. */
-    process->port = NULL;
+    process->port = NULL; /* the port has freed itself */
+    process_forget(process);
 }
 
 void process_close(struct process *process)
 {
     process->closing = true;
     assert_int_equal(uvzk_client_close(&process->client, on_closed), 0);
+    assert_int_equal(process->closed, 0);
 }
 
 static void on_mutex_closed(uvzk_mutex_t *mutex)
@@ -139,6 +136,16 @@ static void on_mutex_closed(uvzk_mutex_t *mutex)
 void process_close_mutex(struct process *process)
 {
     assert_int_equal(uvzk_lock_close(&process->mutex, on_mutex_closed), 0);
+}
+
+void process_end(struct process *process)
+{
+    if (!process->closing) {
+        process_close(process);
+    }
+    if (!world_await(process->world, &process->closed, WORLD_TIMEOUT_MS)) {
+        world_fail(process->world, "%s is never closed", process->name);
+    }
 }
 
 bool process_connected(const struct process *process)
@@ -154,14 +161,6 @@ bool process_await_connected(struct process *process, uint64_t ms)
         world_run_for(process->world, 1);
     }
     return process_connected(process);
-}
-
-void process_await_line(struct process *process, size_t from, const char *text,
-                        uint64_t ms)
-{
-    if (!world_await_line(process->world, from, process->name, text, ms)) {
-        world_fail(process->world, "%s: no line \"%s\"", process->name, text);
-    }
 }
 
 bool process_was_told(const struct process *process, size_t from,
@@ -202,62 +201,31 @@ uint64_t process_watches(const struct process *process)
     return process_stats(process).watches;
 }
 
-uint64_t process_watermarks(const struct process *process)
-{
-    const struct uvzk__session *session = process->client.impl;
-    const struct uvzk__queue *queue =
-        session == NULL ? NULL : uvzk__catalogue_first(&session->directories->catalogue);
-    uint64_t count = 0;
+struct revoke_call {
+    uvzk_revoke_t request;
+    int told, status;
+};
 
-    for (; queue != NULL;
-         queue = uvzk__catalogue_next(&session->directories->catalogue, queue)) {
-        count += uvzk__watermark_watches(queue);
-    }
-    return count;
+static void on_revoke(uvzk_revoke_t *request, int status)
+{
+    struct revoke_call *call = request->data;
+
+    call->told++;
+    call->status = status;
+}
+
+int process_revoke(struct process *process, const char *node_path)
+{
+    struct revoke_call call = {.request = {.data = &call}};
+
+    assert_int_equal(
+        uvzk_client_revoke(&process->client, &call.request, node_path, on_revoke), 0);
+    assert_true(world_await(process->world, &call.told, WORLD_TIMEOUT_MS));
+    return call.status;
 }
 
 void process_expire(struct process *process)
 {
     process->killed = true;
-    assert_true(sim_expire(process->port));
-}
-
-void process_no_fault(struct process *process)
-{
-    (void)process;
-}
-
-void process_lose_request(struct process *process)
-{
-    sim_lose_request(process->port);
-}
-
-void process_lose_reply(struct process *process)
-{
-    sim_lose_reply(process->port);
-}
-
-void process_reply_enomem(struct process *process)
-{
-    sim_reply_enomem(process->port);
-}
-
-void process_reset(struct process *process)
-{
-    sim_disconnect(process->port, SIM_RESET, process->world->outage_ms);
-}
-
-void process_silence(struct process *process)
-{
-    sim_disconnect(process->port, SIM_SILENT, process->world->outage_ms);
-}
-
-void process_lose_servers(struct process *process)
-{
-    sim_restart(process->world->sim, process->world->outage_ms);
-}
-
-void process_lose_leader(struct process *process)
-{
-    sim_follower_cut(process->port, process->world->outage_ms);
+    world_expire(process->world, process);
 }

@@ -1,7 +1,8 @@
-/* A process of a simulated world: a client with its port, and a mutex. The states that
- * the client reports are recorded. */
-#ifndef UVZK_SIM_KIT_PROCESS_H
-#define UVZK_SIM_KIT_PROCESS_H
+/* A process of a test: a client with its locks, and a record of all states that the client
+ * reports. The same file serves both kits: the world and its processes are simulated
+ * (sim/kit) or real (live/kit), and each kit compiles process.c with its own world.h. */
+#ifndef UVZK_KIT_PROCESS_H
+#define UVZK_KIT_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,41 +10,42 @@
 
 #include "client/create.h"
 #include "engine/client.h"
-#include "sim.h"
 #include "uvzk.h"
 
-#define PROCESS_STATES 32
+#define PROCESS_STATES 128
 
 struct world;
 
 struct process {
     struct world *world;
-    struct process *next;    /* in world->processes */
-    const char *name;        /* as in the trace; borrowed */
-    struct uvzk__port *port; /* of the first session; NULL after the close */
-    /* Of each session. Not valid after the close has begun. */
-    struct uvzk__port *ports[UVZK__SESSIONS_MAX];
-    uint32_t sessions;
+    struct process *next; /* in world->processes, until its close */
+    const char *name;     /* as in the trace; borrowed */
     uvzk_client_t client;
-    uvzk_mutex_t mutex;   /* at WORLD_PATH */
+    uvzk_mutex_t mutex;   /* at the world's path */
     uvzk_rwlock_t rwlock; /* made by the functions below, if the test needs it */
     uvzk_semaphore_t semaphore;
-    /* Reported by the client, in order, with the virtual time of each. */
+    /* Reported by the client, in order, with the time of each. */
     uvzk_client_state_t states[PROCESS_STATES];
     uint64_t state_ms[PROCESS_STATES];
     size_t state_count;
+    int connected, suspended, reconnected, lost; /* how often each state was reported */
     bool closing;
-    bool persistent;          /* lock drivers create znodes that outlive the process */
     int closed, mutex_closed; /* callbacks that have come */
+    bool persistent;          /* lock drivers create znodes that outlive the process */
     /* An operator or another client has ended the session. Until the client reports LOST,
      * its holds are not checked, because they do not protect anything. */
     bool killed;
+    /* Of a simulated process: the port of each session, not valid after the close has
+     * begun; and that of the first session, NULL after the close. */
+    struct uvzk__port *ports[UVZK__SESSIONS_MAX];
+    struct uvzk__port *port;
+    uint32_t sessions;
 };
 
-/* Options of a client that retries 3 times, 50 ms apart, and records its states. */
+/* The kit's options of a client, which records its states. */
 void process_options(uvzk_client_options_t *options);
-/* Creates the client and its mutex, without starting the client. The number of its ports
- * is options->sessions. options: NULL for those of process_options. */
+/* Creates the client and its mutex, without starting the client. options: NULL for the
+ * world's. */
 void process_make(struct process *process, struct world *world, const char *name,
                   const uvzk_client_options_t *options);
 /* Starts the client. */
@@ -65,16 +67,16 @@ void process_make_semaphore(struct process *process, const char *path, uint32_t 
  * callbacks. */
 void process_close(struct process *process);
 void process_close_mutex(struct process *process);
+/* Closes the client if that has not begun, and waits for the callback. */
+void process_end(struct process *process);
+/* The test closes the client in another way, so world_end must not close it. */
+void process_forget(struct process *process);
 
 /* Whether the client's state is CONNECTED or RECONNECTED. */
 bool process_connected(const struct process *process);
-/* Runs the simulation until the client is connected, for `ms` at most. Returns whether it
+/* Lets time pass until the client is connected, for `ms` at most. Returns whether it
  * is. */
 bool process_await_connected(struct process *process, uint64_t ms);
-/* Runs the simulation until the trace has a line at or after `from` that is about this
- * process and begins with `text`. Fails the test if there is none within `ms`. */
-void process_await_line(struct process *process, size_t from, const char *text,
-                        uint64_t ms);
 /* Whether the client has reported this state, beginning with states[from]. */
 bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state);
@@ -86,26 +88,14 @@ uvzk_client_metrics_t process_metrics(struct process *process);
 /* The contenders and the watches that the client has now. */
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);
-/* How many of these watches are kept for watermarks. A watermark is kept for some time
- * after the last contender of its directory has ended. */
-uint64_t process_watermarks(const struct process *process);
 
 /* Acquires the mutex and releases it. No other contender may be in the way. */
 void process_take_turn(struct process *process);
-
-/* Ends the first session of the process, as an operator does. */
+/* Asks the holder with this znode to release the lock. Waits for the callback and returns
+ * its status. */
+int process_revoke(struct process *process, const char *node_path);
+/* Ends the first session of the process, as an operator does. In a live world, the client
+ * must be connected through the world's proxy. */
 void process_expire(struct process *process);
-/* Faults, each for a table of faults. The first one does nothing. The next three affect
- * one request (sim.h). The others cut the process off for the world's outage_ms: at once
- * or silently, by a restart of all servers, or by cutting its follower off from the
- * leader. */
-void process_no_fault(struct process *process);
-void process_lose_request(struct process *process);
-void process_lose_reply(struct process *process);
-void process_reply_enomem(struct process *process);
-void process_reset(struct process *process);
-void process_silence(struct process *process);
-void process_lose_servers(struct process *process);
-void process_lose_leader(struct process *process);
 
 #endif
