@@ -248,6 +248,8 @@ static void run_command(struct lock_job *job)
     }
     if (!channel_send(job->supervisor.channel, &start)) {
         supervisor_failed(job, "does not listen");
+    } else if (job->revoked) {
+        tell_supervisor(job, MESSAGE_REVOKE, 0);
     }
 }
 
@@ -398,6 +400,7 @@ static void on_revoked(uvzk_hold_t *hold)
     struct lock_job *job = hold->data;
 
     say_verbose(job, "somebody asks for the lock");
+    job->revoked = true;
     if (job->state == RUNNING) {
         tell_supervisor(job, MESSAGE_REVOKE, 0);
     }
@@ -458,6 +461,7 @@ static int acquire(struct lock_job *job)
     options.leases = job->request->leases;
     options.queued_cb = on_queued;
     options.revoke_cb = job->request->revocable ? on_revoked : NULL;
+    job->revoked = false; /* a request to an earlier znode does not count */
     job->hold.data = job;
     return uvzk_lock_acquire(job->lock, &job->hold, &options, on_acquired, on_lost);
 }

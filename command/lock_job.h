@@ -37,6 +37,7 @@ extern const struct uvzk__machine lock_job_machine;
 struct lock_job {
     uint8_t state; /* enum lock_job_state */
     bool lost;     /* the lock was lost while CMD ran */
+    bool revoked;  /* another client has asked for the lock since the last acquire */
     const struct lock_request *request;
     uv_loop_t loop;
     struct connection connection;
