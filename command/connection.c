@@ -10,7 +10,7 @@
 #include "arguments.h"
 #include "exit_code.h"
 
-#define AUTH_MAX 4096
+#define AUTH_MAX 4096U /* bytes of a scheme, a colon and a credential */
 
 const char connection_help[] =
     "  -H, --hosts LIST          host:port,host:port/chroot; else $ZOOKEEPER_HOSTS\n"
@@ -62,31 +62,50 @@ bool connection_option(struct connection_options *options, int option,
     }
 }
 
+/* Reads the first line into `line`, which has room for AUTH_MAX bytes and two more, and
+ * ends it with a NUL. Returns NULL, or what is wrong. */
+static const char *read_line(const char *name, char *line, size_t *length)
+{
+    FILE *file = fopen(name, "re");
+
+    if (file == NULL) {
+        return "cannot be read";
+    }
+    *length = fread(line, 1, AUTH_MAX + 1, file);
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed || *length == 0) {
+        return failed ? "cannot be read" : "is empty";
+    }
+    const char *newline = memchr(line, '\n', *length);
+    if (newline == NULL && *length > AUTH_MAX) {
+        return "the first line is too long";
+    }
+    *length = newline == NULL ? *length : (size_t)(newline - line);
+    line[*length] = '\0';
+    return strchr(line, ':') == NULL ? "no SCHEME:CREDENTIAL" : NULL;
+}
+
 /* Reads "SCHEME:CREDENTIAL" from the first line of the file. There is no option for the
  * credential itself, because every user of the machine can read command lines. Returns
  * EX_OK, or an exit code. client->auth points into connection->auth. */
 static int read_auth(struct connection *connection, uvzk_client_options_t *client)
 {
     const char *name = connection->options->auth_file;
-    FILE *file = fopen(name, "re");
-    char *line = calloc(1, AUTH_MAX);
-    bool read = file != NULL && line != NULL && fgets(line, AUTH_MAX, file) != NULL;
+    char *line = calloc(1, AUTH_MAX + 2);
+    size_t length = 0;
+    const char *trouble = line == NULL ? "out of memory" : read_line(name, line, &length);
 
-    if (file != NULL) {
-        fclose(file);
-    }
     connection->auth = line;
-    char *colon = read ? strchr(line, ':') : NULL;
-    if (colon == NULL) {
-        fprintf(stderr, "uvzk: %s: %s\n", name,
-                read ? "no SCHEME:CREDENTIAL" : "cannot be read");
+    if (trouble != NULL) {
+        fprintf(stderr, "uvzk: %s: %s\n", name, trouble);
         return EX_NOINPUT;
     }
-    line[strcspn(line, "\n")] = '\0';
+    char *colon = strchr(line, ':');
     *colon = '\0';
     client->auth_scheme = line;
     client->auth = colon + 1;
-    client->auth_length = strlen(colon + 1);
+    client->auth_length = length - (size_t)(colon + 1 - line);
     return EX_OK;
 }
 
