@@ -54,6 +54,26 @@ static void become(const struct child_command_options *options, pid_t supervisor
     _exit(EXIT_FAILURE);
 }
 
+/* Returns 0 if the child has executed CMD, or the errno that it has reported. If that cannot
+ * be read, it is not known whether CMD runs, so the child is killed. */
+static int error_of(pid_t child, int report)
+{
+    int error = 0;
+    ssize_t length;
+
+    do {
+        length = read(report, &error, sizeof(error));
+    } while (length < 0 && errno == EINTR);
+    if (length < 0) {
+        error = errno;
+        kill(-child, SIGKILL);
+    }
+    if (length != 0) {
+        waitpid(child, NULL, 0);
+    }
+    return error;
+}
+
 pid_t child_command_run(const struct child_command_options *options)
 {
     int report[2], error = 0;
@@ -71,13 +91,7 @@ pid_t child_command_run(const struct child_command_options *options)
     close(report[1]);
     if (pid > 0) {
         setpgid(pid, pid); /* also done by the child: either may run first */
-        ssize_t length;
-        do {
-            length = read(report[0], &error, sizeof(error));
-        } while (length < 0 && errno == EINTR);
-        if (length > 0) {
-            waitpid(pid, NULL, 0);
-        }
+        error = error_of(pid, report[0]);
     }
     close(report[0]);
     return error == 0 ? pid : -error;
