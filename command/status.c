@@ -42,7 +42,10 @@ static const char holders_help[] =
 struct view {
     struct query query;
     bool holders_only;
-    char *shown; /* owned: summary() of what was printed last; NULL: nothing */
+    struct summary {
+        char *text; /* owned; NULL: nothing, or no memory */
+        size_t length;
+    } shown; /* of what was printed last */
 };
 
 /* Returns the number of holders, or of waiters. */
@@ -153,36 +156,37 @@ static void print_table(const struct view *view)
 
 /* -------------------------------------------------------------------------- watching */
 
-/* Returns a text from what the list shows, apart from the ages, which always change. The
- * caller frees it. NULL: out of memory. */
-static char *summary(const struct view *view)
+/* Returns what the list shows as one text, apart from the ages, which always change. The
+ * data may contain any byte. The caller frees the text. */
+static struct summary summarize(const struct view *view)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
+    struct summary summary = {NULL, 0};
+    FILE *out = open_memstream(&summary.text, &summary.length);
 
     for (size_t i = 0; out != NULL && i < view->query.participant_list.count; i++) {
         const struct participant *participant =
             &view->query.participant_list.participants[i];
-        fprintf(out, "%d %s ", participant->holds, participant->node);
+        fprintf(out, "%d %s %zu ", participant->holds, participant->node,
+                participant->data_length);
         fwrite(participant->data, 1, participant->data_length, out);
     }
     if (out != NULL) {
         fclose(out);
     }
-    return text;
+    return summary;
 }
 
 /* Whether the list differs from the last one. Without memory for a summary it counts as
  * changed. */
 static bool has_changed(struct view *view)
 {
-    char *now = summary(view);
-    bool changed = now == NULL || view->shown == NULL || strcmp(now, view->shown) != 0;
+    struct summary now = summarize(view), last = view->shown;
+    bool same = now.text != NULL && last.text != NULL && now.length == last.length &&
+                memcmp(now.text, last.text, now.length) == 0;
 
-    free(view->shown);
+    free(last.text);
     view->shown = now;
-    return changed;
+    return !same;
 }
 
 static enum query_next on_seen(struct query *query)
@@ -209,7 +213,7 @@ static int show(const struct query_options *asked, bool holders_only)
     view.holders_only = holders_only;
     view.query.data = &view;
     int exit_code = query_run(&view.query, asked, on_seen);
-    free(view.shown);
+    free(view.shown.text);
     return exit_code;
 }
 
