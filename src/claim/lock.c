@@ -62,12 +62,10 @@ void uvzk__lock_free(struct uvzk__lock *lock)
     uvzk__free(lock);
 }
 
-int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell,
-                     const char *path)
+int uvzk__lock_check_shell(const uvzk_client_t *client_shell, const uvzk_lock_t *shell)
 {
     int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
                                             : shell == NULL      ? "the lock is NULL"
-                                            : path == NULL       ? "path is NULL"
                                                                  : NULL);
     if (status != 0) {
         return status;
@@ -80,7 +78,20 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "the lock is initialised already, or not zeroed");
     }
-    return uvzk__path_validate_below(session->ns, path);
+    return 0;
+}
+
+int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell,
+                     const char *path)
+{
+    int status = uvzk__lock_check_shell(client_shell, shell);
+
+    if (status != 0) {
+        return status;
+    }
+    const struct uvzk__session *session = client_shell->impl;
+    return path == NULL ? uvzk__refuse(UV_EINVAL, "path is NULL")
+                        : uvzk__path_validate_below(session->ns, path);
 }
 
 struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *shell,

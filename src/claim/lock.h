@@ -90,7 +90,9 @@ uvzk__lock_identity(const struct uvzk__lock *lock)
 struct uvzk__lock *uvzk__lock_by_identity(const uvzk_lock_t *,
                                           struct uvzk__lock_identity);
 
-/* The checks of an init function: 0, UV_EINVAL, UVZK_ESTATE, UV_EBUSY or UVZK_EPATH. */
+/* The checks of an init function: 0, UV_EINVAL, UVZK_ESTATE, UV_EBUSY; the second function
+ * also checks the path: UVZK_EPATH. */
+int uvzk__lock_check_shell(const uvzk_client_t *, const uvzk_lock_t *);
 int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);
 
 /* Makes a lock at this path below the namespace, in the session that is the path's home,

@@ -265,8 +265,7 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
                      : check_members(client, members, count);
 
     if (status == 0) {
-        /* A multi lock has no path; any valid path passes the check. */
-        status = uvzk__lock_check(client, shell, "/multilock");
+        status = uvzk__lock_check_shell(client, shell); /* it has no path of its own */
     }
     if (status != 0) {
         return status;

@@ -235,6 +235,23 @@ static void test_counts_the_namespace_into_the_length(void **state)
     end();
 }
 
+/* Which has no path of its own: the namespace leaves room for its member's only. */
+static void test_a_multi_lock_needs_no_room_for_a_path(void **state)
+{
+    uvzk_client_options_t options = usual_options();
+    char *ns = path_of_length(1 + 1024 - strlen(WORLD_PATH) - 1);
+    uvzk_lock_t *member = &here.mutex;
+    options.ns = ns + 1;
+    begin_with(state, &options);
+    assert_int_equal(init_with_length(strlen(WORLD_PATH) + 2), UVZK_EPATH);
+    assert_int_equal(uvzk_multilock_init(&here.client, &other, &member, 1, 0, NULL), 0);
+    process_start(&here);
+    grant(&first, &other);
+    hold_give_back(&first);
+    end();
+    free(ns);
+}
+
 static void test_serves_the_longest_and_the_deepest_path(void **state)
 {
     char deep[1025];
@@ -1263,6 +1280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         QUICK(test_refuses_malformed_paths),
         QUICK(test_counts_the_namespace_into_the_length),
+        QUICK(test_a_multi_lock_needs_no_room_for_a_path),
         BOTH(test_serves_the_longest_and_the_deepest_path),
         QUICK(test_refuses_options),
         QUICK(test_refuses_options_that_go_together),
