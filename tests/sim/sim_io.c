@@ -58,6 +58,7 @@ static void copy_op(struct uvzk__op *to, const struct uvzk__op *from, char **roo
                                          {UVZK_PERM_WRITE, "world", "anyone"}};
     static const struct uvzk__acl with_read = {&entries[0], 1};
     static const struct uvzk__acl without_read = {&entries[1], 1};
+    static const struct uvzk__acl empty = {NULL, 0};
     size_t length = strlen(from->path) + 1;
     *to = *from;
     to->path = memcpy(*room, from->path, length);
@@ -66,8 +67,10 @@ static void copy_op(struct uvzk__op *to, const struct uvzk__op *from, char **roo
         to->data = memcpy(*room, from->data, from->data_length);
         *room += from->data_length;
     }
-    if (to->acl != NULL && to->acl->count > 0) {
-        to->acl = sim__acl_grants_read(to->acl) ? &with_read : &without_read;
+    if (to->acl != NULL) {
+        to->acl = to->acl->count == 0             ? &empty
+                  : sim__acl_grants_read(to->acl) ? &with_read
+                                                  : &without_read;
     }
 }
 

@@ -454,6 +454,22 @@ static void closing_ends_the_session_at_once(void **state)
     assert_string_equal(probe_said(b), "exists /a: ok; watch /a: deleted");
 }
 
+/* After the reply the ACL is the caller's again, even if the request arrives later. */
+static void a_request_under_way_keeps_its_acl(void **state)
+{
+    static const uvzk_acl_t anyone = {UVZK_PERM_ALL, "world", "anyone"};
+    struct uvzk__acl acl = {NULL, 0}; /* with which no znode is created */
+    struct probe *a = *state;
+    a->acl = &acl;
+    struct ask *ask = ask_create(a, "/late", UVZK__PERSISTENT);
+    probe_close(a);
+    probe_await(a, &ask->replied, 1);
+    assert_int_equal(ask->status, UVZK_ECLOSED);
+    acl = (struct uvzk__acl){&anyone, 1};
+    sim_run_for(a->sim, 1000);
+    assert_false(sim_exists(a->sim, "/late"));
+}
+
 /* Closes a client after `steps` steps, with requests, watches and an expiry under way. */
 static void close_after(uint64_t seed, unsigned steps)
 {
@@ -740,6 +756,7 @@ int main(void)
         PROBE_CASE(a_closed_handle_ends_its_session, one_plain),
         cmocka_unit_test(a_late_loop_has_its_alarm_first),
         PROBE_CASE(closing_ends_the_session_at_once, two_plain),
+        PROBE_CASE(a_request_under_way_keeps_its_acl, one_plain),
         cmocka_unit_test(close_is_legal_in_every_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
