@@ -150,7 +150,7 @@ void expiry_replies_then_tells(void **state)
  * user asks the next thing at once. */
 void expiry_replies_to_what_its_replies_ask(void **state)
 {
-    enum { COUNT = 5, DEPTH = 3 };
+    enum { COUNT = 5, DEPTH = 5 };
     struct ask *asks[DEPTH][COUNT];
     struct probe *probe = connected(state);
     assert_true(world_expire_unheard(probe->world));
@@ -165,6 +165,9 @@ void expiry_replies_to_what_its_replies_ask(void **state)
     for (int i = 0; i < COUNT; i++) {
         for (int depth = 0; depth < DEPTH; depth++) {
             assert_int_equal(asks[depth][i]->replied, 1);
+            /* Inside a reply that tells the end, the end is the status. */
+            assert_true(depth == 0 || asks[depth - 1][i]->status != UVZK_EEXPIRED ||
+                        asks[depth][i]->status == UVZK_EEXPIRED);
             assert_true(asks[depth][i]->replied_nth <
                         probe->session_nth[UVZK__SESSION_EXPIRED]);
         }

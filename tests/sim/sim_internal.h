@@ -624,6 +624,7 @@ struct sim__client {
     bool keeps_handle; /* of another library: random faults do not replace its handle */
     bool watches_lost; /* the handle was replaced; reported with the next CONNECTED */
     int fail_open;     /* status of the next OPEN_FAILED; 0: open() succeeds */
+    int end_status; /* of all replies until the end of the handle is reported; 0: none */
     struct sim__member *left; /* the next attempt avoids this server; NULL: none */
     int server;               /* to which it connects from now on; -1: any */
     uint32_t fail_random;     /* counts down to the call that fails; 0: none */

@@ -322,6 +322,7 @@ static void end_told_session(struct sim__client *client, int64_t id)
 static void deliver_down(struct sim__client *client, const struct sim__answer *answer)
 {
     int status = client->fail_open;
+    client->end_status = 0;
     int64_t ends = client->ends_session ? client->session_id : 0;
     client->ends_session = false;
     client->io = SIM__IO_DOWN;
@@ -387,7 +388,9 @@ static void deliver_next(struct sim__client *client)
      * none is left, including those that are submitted inside these replies. */
     if (client->first != NULL && ends_handle(answer)) {
         client->told_epoch = 0;
-        fail_all(client, answer->kind == SIM__AUTH_FAILED ? UVZK_EAUTH : UVZK_EEXPIRED);
+        client->end_status =
+            answer->kind == SIM__AUTH_FAILED ? UVZK_EAUTH : UVZK_EEXPIRED;
+        fail_all(client, client->end_status);
         deliver_failure(client);
         return;
     }
@@ -556,7 +559,9 @@ static void port_submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
     }
     rpc->port.answer = NULL;
     rpc->port.state = fingerprint(rpc) | state;
-    rpc->port.status = client->closing ? UVZK_ECLOSED : UVZK_ENOTSENT;
+    rpc->port.status = client->closing           ? UVZK_ECLOSED
+                       : client->end_status != 0 ? client->end_status
+                                                 : UVZK_ENOTSENT;
     append(client, rpc);
     if (rpc->watch != NULL && !client->closing) {
         watch_new(client, rpc);

@@ -692,6 +692,20 @@ static void expiry_told_at_once_replies_first_and_drops_the_watches(void **state
     assert_false(sim_expire(a->port));
 }
 
+/* Not ENOTSENT: the user has not been told yet that there is no connection (port.h, 6). */
+static void what_the_last_replies_ask_has_their_status(void **state)
+{
+    struct probe *a = *state;
+    struct ask *ask = ask_new(a, UVZK__RPC_EXISTS, "/a");
+    ask->again = ask_new(a, UVZK__RPC_EXISTS, "/b");
+    assert_true(sim_expire_connected(a->port));
+    ask_submit(ask);
+    probe_until(a, "; EXPIRED");
+    assert_string_equal(probe_said(a),
+                        "exists /a: EEXPIRED; exists /b: EEXPIRED; EXPIRED");
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENOTSENT);
+}
+
 static void refused_credentials_leave_the_session_to_the_server(void **state)
 {
     struct probe *a = *state;
@@ -795,6 +809,7 @@ int main(void)
         cmocka_unit_test(a_follower_takes_its_last_report_with_it),
         PROBE_CASE(an_expired_client_may_open_from_inside_the_event, one_plain),
         PROBE_CASE(expiry_told_at_once_replies_first_and_drops_the_watches, one_plain),
+        PROBE_CASE(what_the_last_replies_ask_has_their_status, one_plain),
         PROBE_CASE(refused_credentials_leave_the_session_to_the_server, one_plain),
         PROBE_CASE(an_open_that_failed_may_be_tried_again, one_unopened),
         PROBE_CASE(a_lonely_follower_reads_on_while_the_session_ends, two_exact),
