@@ -395,6 +395,41 @@ static void test_fence_refuses_old_tokens(void **state)
     scratch_remove(&scratch);
 }
 
+/* ----------------------------------------------------------------- scratch */
+
+static bool others_sweep; /* another test begins before each flock() of this process */
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+    if (others_sweep) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct scratch scratch;
+            others_sweep = false;
+            bool made = scratch_make(&scratch);
+            scratch_remove(&scratch);
+            _exit(made ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+    }
+    return __real_flock(fd, operation);
+}
+
+static void test_scratch_is_not_removed_by_others(void **state)
+{
+    struct scratch scratch;
+    (void)state;
+    others_sweep = true;
+    assert_true(scratch_make(&scratch));
+    others_sweep = false;
+    assert_int_equal(access(scratch.path, F_OK), 0);
+    assert_true(scratch.lock >= 0);
+    scratch_remove(&scratch);
+}
+
 /* ------------------------------------------------------------ with_zookeeper */
 
 static char *writable(const char *text)
@@ -571,13 +606,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_journal_judges),
         cmocka_unit_test(test_journal_counts_permits),
         cmocka_unit_test(test_fence_refuses_old_tokens),
+        cmocka_unit_test(test_scratch_is_not_removed_by_others),
         cmocka_unit_test(test_with_zookeeper_runs_a_command),
         cmocka_unit_test(test_with_zookeeper_ends_everything),
         cmocka_unit_test(test_stall_stops_who_waits),
         cmocka_unit_test(test_stall_stops_nobody_at_work),
     };
     if (argc != 2) {
-        fprintf(stderr, "usage: lib_test WITH_ZOOKEEPER\n");
+        fprintf(stderr, "usage: kit_test WITH_ZOOKEEPER\n");
         return 2;
     }
     with_zookeeper = argv[1];

@@ -12,6 +12,7 @@
 
 #define PATH_SIZE 512
 #define LOCK_FILE "/in-use"
+#define NEW_LOCK_FILE "/in-use.new" /* while it is not locked yet */
 #define PREFIX "uvzk-test-"
 
 static int remove_entry(const char *path, const struct stat *status, int type,
@@ -38,14 +39,27 @@ static const char *root(void)
     return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
-/* Opens the directory's lock file and locks it. Returns the descriptor; -1 if another
- * process has the lock, or if there is no file and `flags` does not create it. */
-static int take_lock(const char *directory, int flags)
+/* Opens the file and locks it. Returns the descriptor; -1 if another process has the lock,
+ * or if there is no file and `flags` does not create it. */
+static int take_lock(const char *path, int flags)
 {
-    char path[PATH_SIZE + sizeof(LOCK_FILE)];
-    snprintf(path, sizeof(path), "%s" LOCK_FILE, directory);
     int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Creates the directory's lock file, which is locked before it gets its name: another test
+ * that found it unlocked would remove the directory. Returns the descriptor, or -1. */
+static int make_lock(const char *directory)
+{
+    char made[PATH_SIZE + sizeof(NEW_LOCK_FILE)], path[PATH_SIZE + sizeof(LOCK_FILE)];
+    snprintf(made, sizeof(made), "%s" NEW_LOCK_FILE, directory);
+    snprintf(path, sizeof(path), "%s" LOCK_FILE, directory);
+    int fd = take_lock(made, O_CREAT);
+    if (fd >= 0 && rename(made, path) != 0) {
         close(fd);
         fd = -1;
     }
@@ -56,7 +70,7 @@ static int take_lock(const char *directory, int flags)
  * kernel releases a lock when its process ends. */
 static void sweep(void)
 {
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], lock_file[PATH_SIZE + sizeof(LOCK_FILE)];
     struct dirent *entry;
     DIR *directory = opendir(root());
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
@@ -64,7 +78,8 @@ static void sweep(void)
             continue;
         }
         snprintf(path, sizeof(path), "%s/%s", root(), entry->d_name);
-        int lock = take_lock(path, 0);
+        snprintf(lock_file, sizeof(lock_file), "%s" LOCK_FILE, path);
+        int lock = take_lock(lock_file, 0);
         if (lock >= 0) {
             scratch_remove_tree(path);
             close(lock);
@@ -79,18 +94,15 @@ bool scratch_make(struct scratch *scratch)
 {
     sweep();
     snprintf(scratch->path, sizeof(scratch->path), "%s/" PREFIX "XXXXXX", root());
-    if (mkdtemp(scratch->path) == NULL) {
+    scratch->lock = mkdtemp(scratch->path) == NULL ? -1 : make_lock(scratch->path);
+    if (scratch->lock < 0) {
         fprintf(stderr, "scratch: %s: %s\n", scratch->path, strerror(errno));
-        return false;
     }
-    scratch->lock = take_lock(scratch->path, O_CREAT);
-    return true;
+    return scratch->lock >= 0;
 }
 
 void scratch_remove(struct scratch *scratch)
 {
     scratch_remove_tree(scratch->path);
-    if (scratch->lock >= 0) {
-        close(scratch->lock);
-    }
+    close(scratch->lock);
 }

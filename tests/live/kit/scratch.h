@@ -7,7 +7,7 @@
 
 struct scratch {
     char path[96];
-    int lock; /* the locked file, while the directory is in use; -1: none */
+    int lock; /* the locked file, while the directory is in use */
 };
 
 /* Creates the directory. Returns false, with a message on stderr, on an error. */
