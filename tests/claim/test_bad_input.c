@@ -20,7 +20,8 @@ static struct world world;
 static struct process here, there;
 static struct {
     int warnings, errors; /* lines logged by the first process */
-    char line[1024];      /* the last of them */
+    int expected_errors;
+    char line[1024]; /* the last of them */
 } logged;
 static uvzk_mutex_t other; /* than the first process's own */
 static struct hold first, second, third;
@@ -88,6 +89,7 @@ static size_t ephemerals(const struct process *process)
 
 static void end(void)
 {
+    assert_int_equal(logged.errors, logged.expected_errors);
     for (const struct process *process = world.processes; process != NULL;
          process = process->next) {
         if (!process->closing) {
@@ -297,19 +299,17 @@ static void ignore_turn(struct uvzk__port_user *user)
     (void)user;
 }
 
-static void ignore_log(struct uvzk__port_user *user, int level, const char *module,
-                       const char *line)
+static void no_log(struct uvzk__port_user *user, int level, const char *module,
+                   const char *line)
 {
-    (void)module;
     (void)user;
-    (void)level;
-    (void)line;
+    fail_msg("logged at %d by %s: %s", level, module, line);
 }
 
 static struct uvzk__port_user nobody = {.session = ignore_session,
                                         .no_connection = ignore_trouble,
                                         .turn = ignore_turn,
-                                        .log = ignore_log,
+                                        .log = no_log,
                                         .closed = ignore_turn};
 
 /* What is said of making a client with these; it is closed again. */
@@ -1260,6 +1260,7 @@ static void test_a_session_too_short_to_be_proved(void **state)
     begin_with(state, &options);
     process_start(&here);
     assert_true(process_await_connected(&here, HOUR_MS));
+    logged.expected_errors = 1;
     UNTIL(logged.errors == 1);
     world_run_for(&world, 60000); /* a session just opened proves itself, for once */
     hold_begin(&first, &here, 5000);

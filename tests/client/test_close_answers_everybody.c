@@ -80,6 +80,7 @@ static void refuse_credentials(struct process *process)
 
 static void fail_to_open(struct process *process)
 {
+    process->may_log_errors = true;
     sim_fail_open(process->port, UV_EAI_NONAME);
     expire(process);
 }

@@ -141,6 +141,7 @@ static void whose_it_is_stays_known(void **state)
         process_make(&a, &world, "a", &options);
         a.port->user->no_connection(a.port->user, &unknown);
         assert_string_equal(last_error().address, "zk.test");
+        a.may_log_errors = true;
         sim_fail_open(a.port, codes[i]);
         process_start(&a);
         world_run_for(&world, SECOND / 10);

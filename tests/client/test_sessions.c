@@ -201,6 +201,7 @@ static void connected_are_all_of_them(void **state)
     process_options(&options);
     options.sessions = SESSIONS;
     process_make(&a, &world, "a", &options);
+    a.may_log_errors = true;
     sim_fail_open(a.ports[2], UV_EAI_NONAME);
     process_start(&a);
     world_run_for(&world, 30);

@@ -60,6 +60,7 @@ static void a_release(uint64_t seed, void *const *state)
     assert_in_range(tries, 5, 15); /* not six hundred */
     give_right(WORLD_PATH);
     hold_await(&waits, PAUSE_MAX_MS + 1000);
+    world_run_for(&world, 100); /* until A knows it, too */
     assert_int_equal(undeletable(&a), 0);
     hold_give_back(&waits);
     world_end(&world);

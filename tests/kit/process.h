@@ -31,6 +31,7 @@ struct process {
     int connected, suspended, reconnected, lost; /* how often each state was reported */
     bool closing;
     int closed, mutex_closed; /* callbacks that have come */
+    bool may_log_errors;      /* else a simulated process fails the test with one */
     bool persistent;          /* lock drivers create znodes that outlive the process */
     /* An operator or another client has ended the session. Until the client reports LOST,
      * its holds are not checked, because they do not protect anything. */

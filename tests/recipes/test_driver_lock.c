@@ -835,6 +835,7 @@ static void nonsense_is_refused(void **state)
         driver.gets_the_lock = nobody_to_wait_for;
         driver.context = i == 0 ? NULL : &driver;
         begin_with(&driver, 0);
+        processes[0].may_log_errors = true;
         start();
         hold_begin(&hold, &processes[0], UVZK_WAIT_FOREVER);
         hold_await_status(&hold, PATIENCE_MS, UV_EINVAL);

@@ -243,8 +243,18 @@ void world_make_directory(struct world *world, struct process *process)
 
 /* ------------------------------------------------------------------ its clients */
 
+static void on_log(uvzk_client_t *client, int level, const char *line)
+{
+    const struct process *process = client->data;
+
+    if (level == UVZK_LOG_ERROR && !process->may_log_errors) {
+        world_fail(process->world, "%s logs an error: %s", process->name, line);
+    }
+}
+
 void world_client_options(uvzk_client_options_t *options)
 {
+    options->log_cb = on_log;
     options->hosts = "simulated:1";
     options->session_timeout_ms = WORLD_TIMEOUT_MS;
     options->retry.kind = UVZK_RETRY_N_TIMES;
