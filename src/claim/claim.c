@@ -16,7 +16,6 @@
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"
-#include "directory/create_batch.h"
 #include "directory/queue.h"
 #include "directory/undeletable.h"
 #include "engine/turn.h"
@@ -576,9 +575,9 @@ static void detach_claim(struct uvzk__contender *contender, int status)
     if (uvzk__contender_is_orphan(contender)) {
         return;
     }
-    /* A ticket is not part of the hold, so its delete does not decide the release's
-     * status. */
-    if (!contender->ticket) {
+    /* One that only admits is not part of the hold, so its delete does not decide the
+     * release's status. */
+    if (!contender->kind->admits) {
         uvzk__claim_set_release_status(claim, status);
     }
     if (claim->kind->contender_gone != NULL) {
@@ -603,15 +602,6 @@ static void over(struct uvzk__contender *contender)
         uvzk__undeletable_gone(contender);
     } else {
         detach_claim(contender, release_status_of(&contender->node));
-    }
-}
-
-static void create(struct uvzk__contender *contender)
-{
-    if (contender->claim->kind->create != NULL) {
-        contender->claim->kind->create(contender);
-    } else {
-        uvzk__create_batch_add(contender);
     }
 }
 
@@ -689,7 +679,6 @@ const struct uvzk__contender_user uvzk__claim_contender_user = {
     .ended = ended,
     .undeletable = undeletable,
     .over = over,
-    .create = create,
     .may_delete = may_delete,
     .grant_notified = grant_notified,
     .queued = queued,
@@ -701,13 +690,15 @@ const struct uvzk__contender_user uvzk__claim_contender_user = {
 
 int uvzk__claim_add_contender(struct uvzk__claim *claim,
                               const struct uvzk__directory_kind *kind,
-                              struct uvzk__shared_path *path, const char *name_prefix,
-                              const uvzk_acquire_options_t *options,
+                              struct uvzk__shared_path *path,
+                              const struct uvzk__contender_kind *contender_kind,
+                              void *extra, const uvzk_acquire_options_t *options,
                               struct uvzk__contender **out)
 {
     struct uvzk__queue *queue = uvzk__queue_of(claim->session, kind, path);
-    int status =
-        queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, name_prefix, out);
+    int status = queue == NULL
+                     ? UV_ENOMEM
+                     : uvzk__contender_new(claim, queue, contender_kind, extra, out);
 
     if (status == 0 && options->queued_cb != NULL) {
         uvzk__contender_want_position(*out);

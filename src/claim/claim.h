@@ -62,8 +62,6 @@ struct uvzk__claim_kind {
     /* The contender is not wanted any more: its wait was refused, its znode was deleted,
      * its session ended, or the client closes. */
     void (*ended)(struct uvzk__contender *, int code);
-    /* The znode of the contender is to be created. NULL: create_batch.c creates it. */
-    void (*create)(struct uvzk__contender *);
     /* The znode of the contender is to be deleted. Returns whether the znode at its path
      * is certainly the contender's own. If it is not certain, the kind sends a request to
      * find out, and then calls uvzk__contender_pump. NULL: it is always certain. */
@@ -210,9 +208,10 @@ extern const struct uvzk__contender_user uvzk__claim_contender_user;
 
 /* Adds a contender to the claim, in the directory of that path (uvzk__contender_new,
  * whose codes it returns; UV_ENOMEM). If options->queued_cb is set, the contender will
- * report how many contenders are ahead of it. name_prefix is not copied. */
+ * report how many contenders are ahead of it. */
 int uvzk__claim_add_contender(struct uvzk__claim *, const struct uvzk__directory_kind *,
-                              struct uvzk__shared_path *path, const char *name_prefix,
+                              struct uvzk__shared_path *path,
+                              const struct uvzk__contender_kind *, void *extra,
                               const uvzk_acquire_options_t *,
                               struct uvzk__contender **out);
 

@@ -98,13 +98,14 @@ static void count_grants(struct uvzk__contender *contender, bool held_before,
     bool holds = uvzk__contender_holds(contender);
     bool early = uvzk__contender_is_granted_early(contender);
 
-    counts->writers_held += holds && !contender->shared;
-    counts->writers_held -= held_before && !contender->shared;
+    counts->writers_held += holds && !uvzk__contender_is_shared(contender);
+    counts->writers_held -= held_before && !uvzk__contender_is_shared(contender);
     counts->early_grants += early;
     counts->early_grants -= early_before;
     uvzk__directories_count_early_reader(contender->queue->session->directories,
-                                         early_before && contender->shared,
-                                         early && contender->shared);
+                                         early_before &&
+                                             uvzk__contender_is_shared(contender),
+                                         early && uvzk__contender_is_shared(contender));
 }
 
 /* A node in PARENTS or UNKNOWN waits for a request that the directory sends.
@@ -199,7 +200,8 @@ static void free_contender(struct uvzk__contender *contender)
 }
 
 static struct uvzk__contender *alloc_contender(struct uvzk__queue *queue,
-                                               const char *name_prefix, size_t room)
+                                               const struct uvzk__contender_kind *kind,
+                                               void *extra, size_t room)
 {
     struct uvzk__contender *contender =
         uvzk__calloc(1, offsetof(struct uvzk__contender, path) + room);
@@ -209,7 +211,8 @@ static struct uvzk__contender *alloc_contender(struct uvzk__queue *queue,
     }
     uvzk__node_init(&contender->node);
     contender->queue = queue;
-    contender->name_prefix = name_prefix;
+    contender->kind = kind;
+    contender->extra = extra;
     uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->in_session);
     uvzk__list_init(&contender->in_queue);
@@ -231,23 +234,29 @@ static void add_contender(struct uvzk__contender *contender)
     uvzk__queue_join(contender);
 }
 
+/* By whether the session's own server shows the znode, and by whether it is a reader's. */
+static const struct uvzk__contender_kind orphans[2][2] = {
+    {{.name_prefix = "", .orphan = true, .not_shown = true},
+     {.name_prefix = "", .orphan = true, .not_shown = true, .shared = true}},
+    {{.name_prefix = "", .orphan = true},
+     {.name_prefix = "", .orphan = true, .shared = true}},
+};
+
 /* The node takes the same way as one whose create is answered when the contender is not
  * wanted any more: it goes from CREATING to DELETING at once. So the contender begins in
  * GIVEN_UP. */
-struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
-                                                   const char *name,
-                                                   struct uvzk__place place, bool shared)
+static struct uvzk__contender *new_orphan(struct uvzk__queue *queue, const char *name,
+                                          struct uvzk__place place,
+                                          const struct uvzk__contender_kind *kind)
 {
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
-    struct uvzk__contender *contender = alloc_contender(queue, "", size);
+    struct uvzk__contender *contender = alloc_contender(queue, kind, NULL, size);
 
     if (contender == NULL) {
         return NULL;
     }
     (void)uvzk__path_join_into(contender->path, queue->path->text, name);
-    contender->shared = shared;
     contender->state = GIVEN_UP;
-    contender->orphan = true;
     add_contender(contender);
     uvzk__node_sent(&contender->node);
     uvzk__node_unwanted(&contender->node);
@@ -256,8 +265,16 @@ struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
     return contender;
 }
 
+struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
+                                                   const char *name,
+                                                   struct uvzk__place place, bool shared)
+{
+    return new_orphan(queue, name, place, &orphans[true][shared]);
+}
+
 int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
-                        const char *name_prefix, struct uvzk__contender **out)
+                        const struct uvzk__contender_kind *kind, void *extra,
+                        struct uvzk__contender **out)
 {
     struct uvzk__session *session = queue->session;
 
@@ -269,7 +286,9 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
                             "paths, is spent: set options.sessions, or set it higher");
     }
     struct uvzk__contender *contender = alloc_contender(
-        queue, name_prefix, uvzk__contender_path_room(queue, name_prefix));
+        queue, kind, extra,
+        uvzk__contender_path_room(queue,
+                                  kind->name_prefix != NULL ? kind->name_prefix : extra));
     if (contender == NULL) {
         return UV_ENOMEM;
     }
@@ -331,9 +350,9 @@ void uvzk__contender_update(struct uvzk__contender *contender)
         become(contender, state_of(contender));
     }
     uvzk__queue_settle_later(queue);
-    /* The leases of a ticket's claim are granted when its lease directory is settled. */
-    if (uvzk__contender_leases(contender) != NULL) {
-        uvzk__queue_settle_later(uvzk__contender_leases(contender));
+    /* Its claim's other contenders are granted when their directory is settled. */
+    if (uvzk__contender_admits_to(contender) != NULL) {
+        uvzk__queue_settle_later(uvzk__contender_admits_to(contender));
     }
     if (!given_up && uvzk__contender_is_given_up(contender)) {
         give_up(contender, held, uvzk__node_status(&contender->node));
@@ -432,8 +451,8 @@ void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
  * */
 
 /* A waiter may get a new node at the tail of the queue, if the retry policy allows it.
- * So may a ticket that is granted, because its claim still waits for leases. Any other
- * hold is lost. */
+ * So may one that is granted and only admits, because its claim still waits. Any other hold
+ * is lost. */
 void uvzk__contender_missing(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -447,8 +466,8 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
      * do not count any more (last_seen.h). */
     uvzk__foreign_node_gone(contender->queue);
     (void)session->port->random(session->port, &random, sizeof(random));
-    bool waits = !uvzk__contender_holds(contender) || contender->ticket;
-    bool again = waits && !contender->no_recreate &&
+    bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;
+    bool again = waits && !contender->kind->once &&
                  uvzk__retry_allow(&session->retry, contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
     uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by somebody else",
@@ -471,11 +490,11 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
 {
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
         contender->queue->kind->directory_order != UVZK__DRIVER_DEFINED) {
-        struct uvzk__contender *orphan = uvzk__contender_new_orphan(
-            contender->queue, uvzk__path_name(contender->path),
-            uvzk__node_place(&contender->node), contender->shared);
+        struct uvzk__contender *orphan =
+            new_orphan(contender->queue, uvzk__path_name(contender->path),
+                       uvzk__node_place(&contender->node),
+                       &orphans[false][uvzk__contender_is_shared(contender)]);
         if (orphan != NULL) {
-            orphan->not_shown = true;
             /* The reading that did not show the node has at most this stamp. orphans.c
              * compares it with the start of the connection. */
             uvzk__contender_set_create_stamp(

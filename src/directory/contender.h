@@ -83,6 +83,40 @@ static inline uint32_t uvzk__unplaced_asking(const struct uvzk__contender_counts
     return counts->asking;
 }
 
+/* How the contenders of a recipe differ. The recipe owns the constants. */
+struct uvzk__contender_kind {
+    /* The prefix of its name, for example "lock-". NULL: `extra` of the contender is the
+     * prefix, which is not copied. */
+    const char *name_prefix;
+    bool shared; /* a reader: it waits for writers only */
+    /* It has the place of a writer of its own owner, so it waits for nobody. */
+    bool has_writers_place;
+    /* Its grant is not the hold: it lets its claim into another directory, which is
+     * `extra` of the contender (struct uvzk__queue; NULL: not any more). That directory
+     * is settled when the contender changes, and the delete of the contender's node checks
+     * the contenders that are granted early there. */
+    bool admits;
+    bool fixed_name; /* another client's node may have the same name */
+    bool once;       /* if its node is deleted, the claim ends */
+    bool orphan;     /* it never had a claim (orphans.h) */
+    bool not_shown;  /* an orphan that its own server does not show (orphans.h) */
+    /* The contender needs its node created. Submits the create now or later. NULL: only
+     * for orphans. */
+    void (*create)(struct uvzk__contender *);
+    /* Returns the czxid of the place that it has. NULL: that of its own node. */
+    int64_t (*place_czxid)(const struct uvzk__contender *);
+};
+
+/* What the contender's requests may not do, because a server refused it. */
+struct uvzk__batch_limits {
+    bool create_alone : 1; /* its create may not share a multi */
+    /* Its create was in a multi that failed because another create's directory was
+     * missing; its own directory may be missing too. */
+    bool suspect_no_directory : 1;
+    bool delete_alone : 1; /* its delete may not share a multi */
+    bool unchecked : 1;    /* the ACL does not allow checks of its node */
+};
+
 struct uvzk__contender {
     struct uvzk__node node;
     union {
@@ -104,15 +138,8 @@ struct uvzk__contender {
     struct uvzk__own_watch own_watch; /* a watch on its own node */
     /* Owned. NULL: it never paused and is not revocable (contender_request.c). */
     struct uvzk__contender_timer *timer;
-    const char *name_prefix; /* of its name, for example "lock-"; not owned */
-    union {
-        /* Of a reader: the czxid of its writer's node, whose number it has
-         * (downgrade.h). 0: it is an ordinary reader. */
-        int64_t writer_czxid;
-        /* Of a ticket: the lease directory. It is settled when the ticket changes, and
-         * the ticket's delete checks the leases that are granted early there. */
-        struct uvzk__queue *leases;
-    };
+    const struct uvzk__contender_kind *kind;
+    void *extra;           /* used by the kind */
     uint64_t create_stamp; /* of its create; 0: no create was submitted yet */
     uint64_t listed_stamp; /* of the last listing that showed the node */
     /* Of the first listing, or the create, that showed that no foreign node that it has
@@ -126,22 +153,11 @@ struct uvzk__contender {
     uint8_t state;               /* enum uvzk__contender_state */
     bool persistent : 1;         /* its node outlives the session */
     bool revocable : 1;          /* its own watch is always armed */
-    bool ticket : 1;             /* of a semaphore's claim: its grant is not the hold */
-    bool no_recreate : 1;        /* if its node is deleted, the claim ends */
-    bool shared : 1;             /* a reader: it waits for writers only */
     bool has_held : 1;           /* this node was granted in order (next_holder.c) */
     bool predecessors_known : 1; /* every contender before it is in the queue's view */
     bool wants_position : 1;     /* counted in queue->counts.positions_wanted */
     bool counted_asking : 1;     /* counted in queue->counts.asking */
-    bool create_alone : 1;       /* its create may not share a multi */
-    /* Its create was in a multi that failed because another create's directory was
-     * missing; its own directory may be missing too. */
-    bool suspect_no_directory : 1;
-    bool delete_alone : 1; /* its delete may not share a multi */
-    bool unchecked : 1;    /* the ACL does not allow checks of its node */
-    bool fixed_name : 1;   /* another client's node may have the same name */
-    bool orphan : 1;       /* it never had a claim (orphans.h) */
-    bool not_shown : 1;    /* an orphan that its own server does not show (orphans.h) */
+    struct uvzk__batch_limits limits;
     /* The prefix that is sent in the create, then the node's full path. */
     char path[];
 };
@@ -208,9 +224,6 @@ struct uvzk__contender_user {
     /* The contender is over: its node is gone, or its session has ended. Also called for
      * contenders without a claim. */
     void (*over)(struct uvzk__contender *);
-    /* The contender needs its node created. The callee submits the create now or
-     * later. */
-    void (*create)(struct uvzk__contender *);
     /* The node is to be deleted. True: the node at the contender's path is certainly its
      * own and may be deleted now. False: not now; the contender is pumped when that may
      * have changed. Also called for contenders without a claim. */
@@ -230,12 +243,12 @@ struct uvzk__contender_user {
     void (*data)(const struct uvzk__contender *, const void **data, size_t *length);
 };
 
-/* Makes a contender of the claim, with a new name that has this prefix. name_prefix is
- * not copied. Pump the contender when the claim is ready. Returns 0 and sets *out, or
- * returns UV_ENOMEM, UVZK_ELIMIT (the session's budget of paths is used up) or UV_EIO
- * (no random bytes). */
+/* Makes a contender of the claim, with a new name. extra: for the kind. Pump the contender
+ * when the claim is ready. Returns 0 and sets *out, or returns UV_ENOMEM, UVZK_ELIMIT (the
+ * session's budget of paths is used up) or UV_EIO (no random bytes). */
 int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *,
-                        const char *name_prefix, struct uvzk__contender **out);
+                        const struct uvzk__contender_kind *, void *extra,
+                        struct uvzk__contender **out);
 
 /* Makes a contender for an orphan (orphans.h): a znode of this client that belongs to
  * none of its contenders. Its node starts in DELETING. NULL: out of memory. */
@@ -243,7 +256,7 @@ struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *, const c
                                                    struct uvzk__place, bool shared);
 static inline bool uvzk__contender_is_orphan(const struct uvzk__contender *contender)
 {
-    return contender->orphan;
+    return contender->kind->orphan;
 }
 
 /* The claim wants to know how many contenders are before this one. Call it once. The
@@ -251,18 +264,32 @@ static inline bool uvzk__contender_is_orphan(const struct uvzk__contender *conte
 void uvzk__contender_want_position(struct uvzk__contender *);
 void uvzk__contender_want_no_position(struct uvzk__contender *);
 
-/* Whether it is a reader with the number of its own writer (downgrade.h). Such a reader
- * waits for nobody. */
-static inline bool uvzk__contender_downgraded(const struct uvzk__contender *contender)
+static inline bool uvzk__contender_is_shared(const struct uvzk__contender *contender)
 {
-    return contender->shared && contender->writer_czxid != 0;
+    return contender->kind->shared;
 }
 
-/* The lease directory of a ticket; NULL if the contender is not a ticket. */
-static inline struct uvzk__queue *
-uvzk__contender_leases(const struct uvzk__contender *contender)
+/* Whether it is a reader with the number of its own writer (downgrade.h). Such a reader
+ * waits for nobody. */
+static inline bool
+uvzk__contender_has_writers_place(const struct uvzk__contender *contender)
 {
-    return contender->ticket ? contender->leases : NULL;
+    return contender->kind->has_writers_place;
+}
+
+/* The directory that its grant lets its claim into; NULL: its grant is the hold. */
+static inline struct uvzk__queue *
+uvzk__contender_admits_to(const struct uvzk__contender *contender)
+{
+    return contender->kind->admits ? contender->extra : NULL;
+}
+
+/* The prefix of its name. */
+static inline const char *
+uvzk__contender_name_prefix(const struct uvzk__contender *contender)
+{
+    return contender->kind->name_prefix != NULL ? contender->kind->name_prefix
+                                                : contender->extra;
 }
 
 /* ------------------------------------------------------------ set when it is created */
@@ -280,38 +307,17 @@ static inline void uvzk__contender_set_persistent(struct uvzk__contender *conten
     contender->persistent = persistent;
 }
 
-/* Makes it a reader. writer_czxid: of the node of its own writer, whose number it gets
- * (downgrade.h); 0: it is an ordinary reader. */
-static inline void uvzk__contender_set_reader(struct uvzk__contender *contender,
-                                              int64_t writer_czxid)
+/* It becomes another kind of its recipe. `extra` stays. */
+static inline void uvzk__contender_set_kind(struct uvzk__contender *contender,
+                                            const struct uvzk__contender_kind *kind)
 {
-    contender->shared = true;
-    contender->writer_czxid = writer_czxid;
+    contender->kind = kind;
 }
 
-/* Makes it a ticket. leases: the semaphore's lease directory, not owned. */
-static inline void uvzk__contender_set_ticket(struct uvzk__contender *contender,
-                                              struct uvzk__queue *leases)
+/* The directory that it admits to is freed. */
+static inline void uvzk__contender_admit_nowhere(struct uvzk__contender *contender)
 {
-    contender->ticket = true;
-    contender->leases = leases;
-}
-
-static inline void uvzk__contender_set_fixed_name(struct uvzk__contender *contender,
-                                                  bool fixed)
-{
-    contender->fixed_name = fixed;
-}
-
-/* After the first function the claim ends if another client deletes the node. The second
- * one allows a new node again, as the retry policy permits. */
-static inline void uvzk__contender_forbid_recreate(struct uvzk__contender *contender)
-{
-    contender->no_recreate = true;
-}
-static inline void uvzk__contender_allow_recreate(struct uvzk__contender *contender)
-{
-    contender->no_recreate = false;
+    contender->extra = NULL;
 }
 
 /* -------------------------------------------------------------------------- events */
@@ -372,27 +378,27 @@ static inline void uvzk__contender_set_has_held(struct uvzk__contender *contende
 /* From now on its create does not share a multi. */
 static inline void uvzk__contender_set_create_alone(struct uvzk__contender *contender)
 {
-    contender->create_alone = true;
+    contender->limits.create_alone = true;
 }
 
 /* Its directory may be missing, but no server has said so. The directory is created on
  * suspicion once only. */
 static inline void uvzk__contender_suspect_no_directory(struct uvzk__contender *contender)
 {
-    contender->suspect_no_directory = true;
+    contender->limits.suspect_no_directory = true;
 }
 
 /* alone: its delete does not share a multi. */
 static inline void uvzk__contender_set_delete_alone(struct uvzk__contender *contender,
                                                     bool alone)
 {
-    contender->delete_alone = alone;
+    contender->limits.delete_alone = alone;
 }
 
 /* A check of its node was refused because the ACL does not give this client READ. */
 static inline void uvzk__contender_is_unchecked(struct uvzk__contender *contender)
 {
-    contender->unchecked = true;
+    contender->limits.unchecked = true;
 }
 
 /* Calls act for each contender of the session. act may free the contender that it gets,

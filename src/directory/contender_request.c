@@ -60,14 +60,15 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
         return uvzk__refuse(UV_EIO, "the system has no random bytes for a znode's name");
     }
     uvzk__uuid_from_random(uuid);
-    (void)uvzk__protected_name(prefix, uuid, contender->name_prefix);
+    (void)uvzk__protected_name(prefix, uuid, uvzk__contender_name_prefix(contender));
     /* All names of a session share 13 characters of the UUID, so view.c recognizes
      * them. */
     uvzk__directories_apply_uuid_prefix(uvzk__session_of(contender)->directories,
                                         prefix + UVZK__UUID_AT);
-    (void)snprintf(contender->path,
-                   uvzk__contender_path_room(queue, contender->name_prefix), "%s/%s",
-                   queue->path->text, prefix);
+    (void)snprintf(
+        contender->path,
+        uvzk__contender_path_room(queue, uvzk__contender_name_prefix(contender)), "%s/%s",
+        queue->path->text, prefix);
     return 0;
 }
 
@@ -86,7 +87,7 @@ const char *uvzk__contender_uuid(const struct uvzk__contender *contender)
 static char *number_of(struct uvzk__contender *contender)
 {
     return contender->path + name_at(contender) + UVZK__PROTECTION_LENGTH +
-           strlen(contender->name_prefix);
+           strlen(uvzk__contender_name_prefix(contender));
 }
 
 void uvzk__contender_set_sequence(struct uvzk__contender *contender, int32_t sequence)
@@ -240,7 +241,8 @@ static void apply_create(struct uvzk__contender *contender, int status, const ch
 
     if (status == 0) {
         struct uvzk__node_name name;
-        uvzk__node_name_parse(&name, uvzk__path_name(path), contender->name_prefix);
+        uvzk__node_name_parse(&name, uvzk__path_name(path),
+                              uvzk__contender_name_prefix(contender));
         if (name.is_contender) {
             place.sequence = name.sequence;
             uvzk__contender_set_sequence(contender, name.sequence);
@@ -333,7 +335,7 @@ void uvzk__contender_data(const struct uvzk__contender *contender, const void **
     if (contender->revocable) {
         *data = "";
         *length = 0;
-    } else if (*data == NULL || contender->ticket) {
+    } else if (*data == NULL || contender->kind->admits) {
         *data = uvzk__session_of(contender)->default_data;
         *length = uvzk__session_of(contender)->default_data_length;
     }
@@ -398,9 +400,10 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool ours =
         contender->persistent ||
         reply->stat.ephemeral_owner == uvzk__connection_session_id(&session->connection);
-    /* A downgraded reader takes its writer's place, czxid included. */
-    int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
-                                                          : reply->stat.czxid;
+    bool asks = uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
+    int64_t czxid = asks && contender->kind->place_czxid != NULL
+                        ? contender->kind->place_czxid(contender)
+                        : reply->stat.czxid;
 
     uvzk__inflight_done(session, rpc, reply->status, false);
     uvzk__contender_identified(contender, reply->status, czxid, ours,
@@ -444,7 +447,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
                uvzk__may_send(uvzk__session_of(contender)) &&
                !uvzk__own_watch_is_arming(contender)) {
         if (needs == UVZK__NEEDS_CREATE) {
-            uvzk__session_of(contender)->directories->contender_user->create(contender);
+            contender->kind->create(contender);
         } else {
             submit_stat(contender);
         }

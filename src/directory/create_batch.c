@@ -133,7 +133,7 @@ static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 static bool may_share_czxid(const struct uvzk__contender *contender)
 {
     return (uvzk__session_of(contender)->tuning & UVZK__TUNE_READERS) != 0 &&
-           contender->shared;
+           uvzk__contender_is_shared(contender);
 }
 
 /* Whether the contender's create may be in a multi: it is a reader, or the only contender
@@ -152,7 +152,7 @@ static bool has_to_wait(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    if (contender->create_alone && contender->create_stamp != 0) {
+    if (contender->limits.create_alone && contender->create_stamp != 0) {
         return false;
     }
     return queue->creates_in_batch > 0 ||
@@ -179,13 +179,13 @@ void uvzk__create_batch_add(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    if (!uvzk__list_empty(&contender->in_batch) && !contender->create_alone) {
+    if (!uvzk__list_empty(&contender->in_batch) && !contender->limits.create_alone) {
         return; /* it waits for a multi already */
     }
     if (has_to_wait(contender) ||
         (contender->create_stamp == 0 && !uvzk__create_order_allows(queue))) {
         uvzk__queue_set_creates_postponed(queue, true);
-    } else if (contender->create_alone) {
+    } else if (contender->limits.create_alone) {
         send_alone(contender);
     } else if (may_share_multi(contender)) {
         add_to_batch(contender);
@@ -230,7 +230,7 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
     struct uvzk__op *op = &batch->ops[batch->count];
 
     uvzk__contender_create_op(contender, op, &batch->acls[batch->count]);
-    if (contender->create_alone || !is_readable(op->acl)) {
+    if (contender->limits.create_alone || !is_readable(op->acl)) {
         send_alone(contender);
         return true;
     }
@@ -397,7 +397,7 @@ static int status_of(struct create_batch *batch, size_t i,
         return status; /* its directory is the missing one */
     }
     if (looked_at && status == UVZK_ENONODE && i > reply->failed_op &&
-        !contender->suspect_no_directory &&
+        !contender->limits.suspect_no_directory &&
         uvzk__contenders_in(&contender->queue->counts) == 1) {
         /* Its directory may be missing too: it is created before this create is
          * repeated. */

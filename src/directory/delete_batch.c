@@ -152,12 +152,12 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
          link = uvzk__ring_next(&queue->holders, link)) {
         struct uvzk__contender *holder =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (uvzk__contender_is_granted_early(holder) && !holder->unchecked) {
+        if (uvzk__contender_is_granted_early(holder) && !holder->limits.unchecked) {
             add(batch, holder, UVZK__OP_CHECK);
         }
         early_grants -= uvzk__contender_is_granted_early(holder);
     }
-    if (next_holder != NULL && !next_holder->unchecked) {
+    if (next_holder != NULL && !next_holder->limits.unchecked) {
         add(batch, next_holder, UVZK__OP_CHECK);
     }
 }
@@ -173,9 +173,9 @@ static void add_delete(struct delete_batch *batch, struct uvzk__contender *conte
         !is_checked(batch, queue)) {
         add_checks(batch, queue);
     }
-    if (uvzk__contender_leases(contender) != NULL &&
-        !is_checked(batch, uvzk__contender_leases(contender))) {
-        add_checks(batch, uvzk__contender_leases(contender));
+    if (uvzk__contender_admits_to(contender) != NULL &&
+        !is_checked(batch, uvzk__contender_admits_to(contender))) {
+        add_checks(batch, uvzk__contender_admits_to(contender));
     }
     uvzk__queue_delete_sent(contender, stamp);
     add(batch, contender, UVZK__OP_DELETE);
@@ -188,8 +188,8 @@ static bool has_room(const struct delete_batch *batch,
 {
     uint32_t early_grants = uvzk__early_grants(&contender->queue->counts);
 
-    if (uvzk__contender_leases(contender) != NULL) {
-        early_grants += uvzk__early_grants(&uvzk__contender_leases(contender)->counts);
+    if (uvzk__contender_admits_to(contender) != NULL) {
+        early_grants += uvzk__early_grants(&uvzk__contender_admits_to(contender)->counts);
     }
     return batch->op_count + early_grants + 2 <= batch->room;
 }
@@ -202,11 +202,11 @@ static size_t batch_size(struct uvzk__session *session)
     size_t count = 0;
 
     if (!(session->tuning & UVZK__TUNE_DELETE_BATCH) ||
-        to_delete_at(link)->delete_alone) {
+        to_delete_at(link)->limits.delete_alone) {
         return 1;
     }
     while (link != &session->directories->to_delete && count < DELETES_PER_BATCH &&
-           !to_delete_at(link)->delete_alone) {
+           !to_delete_at(link)->limits.delete_alone) {
         count++;
         link = link->next;
     }
@@ -344,7 +344,7 @@ static bool send_one(struct uvzk__session *session)
     /* To a lone delete the server answers what it has found itself. To a multi it answers
      * what the leader has found, which shows whether this server has diverged
      * (orphans.c). */
-    if (batch->op_count == 1 && !batch->contenders[0]->not_shown) {
+    if (batch->op_count == 1 && !batch->contenders[0]->kind->not_shown) {
         uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_DELETE, batch->ops[0].path, replied);
     } else {
         uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);

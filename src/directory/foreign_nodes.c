@@ -45,12 +45,13 @@ uvzk__foreign_nodes_blocker(const struct uvzk__queue *queue,
 {
     const struct uvzk__foreign_nodes *foreign_nodes =
         &uvzk__queue_optional(queue)->foreign_nodes;
-    size_t before = uvzk__contender_downgraded(contender)
+    size_t before = uvzk__contender_has_writers_place(contender)
                         ? 0
                         : uvzk__foreign_nodes_before(queue, contender);
 
     /* A reader passes the readers before it, and waits for the nearest writer. */
-    while (before > 0 && contender->shared && foreign_nodes->list[before - 1].shared) {
+    while (before > 0 && uvzk__contender_is_shared(contender) &&
+           foreign_nodes->list[before - 1].shared) {
         before--;
     }
     return before == 0 ? NULL : &foreign_nodes->list[before - 1];
@@ -65,7 +66,7 @@ bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *queue,
     /* The nearest blocker is the only one if it is also the first one. */
     return blocker != NULL &&
            blocker->sequence ==
-               (contender->shared
+               (uvzk__contender_is_shared(contender)
                     ? uvzk__foreign_nodes_first_writer(queue)
                     : uvzk__queue_optional(queue)->foreign_nodes.list[0].sequence);
 }

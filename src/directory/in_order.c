@@ -105,12 +105,12 @@ static void end_try_once(struct uvzk__queue *queue)
     while (link != NULL &&
            queue->session->directories->contender_user->any_try_once(queue->session)) {
         struct uvzk__contender *member = contender_at(link);
-        bool waits = uvzk__contender_downgraded(member) ? false
-                     : member->shared                   ? writer
-                                                        : anyone;
+        bool waits = uvzk__contender_has_writers_place(member) ? false
+                     : uvzk__contender_is_shared(member)       ? writer
+                                                               : anyone;
         link = uvzk__ring_next(&queue->waiters, link);
         anyone = true;
-        writer = writer || !member->shared;
+        writer = writer || !uvzk__contender_is_shared(member);
         if (waits ||
             (member->predecessors_known && uvzk__blocker(queue, member) != NULL)) {
             queue->session->directories->contender_user->has_to_wait(member);

@@ -33,11 +33,11 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    if (uvzk__contender_downgraded(contender)) {
+    if (uvzk__contender_has_writers_place(contender)) {
         return false;
     }
-    return contender->shared ? uvzk__writers_held(&queue->counts) > 0
-                             : !uvzk__ring_empty(&queue->holders);
+    return uvzk__contender_is_shared(contender) ? uvzk__writers_held(&queue->counts) > 0
+                                                : !uvzk__ring_empty(&queue->holders);
 }
 
 /* A downgraded reader has the place of its writer, sequence number and czxid. So its
@@ -48,7 +48,7 @@ static bool deleting_before(struct uvzk__link *link, const void *place)
     int order = uvzk__place_compare(uvzk__node_place(&contender_at(link)->node),
                                     uvzk__node_place(&contender->node));
 
-    return order < 0 || (order == 0 && uvzk__contender_downgraded(contender));
+    return order < 0 || (order == 0 && uvzk__contender_has_writers_place(contender));
 }
 
 /* The last node that is being deleted before the contender, or NULL. */
@@ -83,12 +83,13 @@ static struct remains pending_deletes_before(const struct uvzk__contender *conte
          link != NULL && !pending_deletes.held_writer;
          link = uvzk__ring_prev(deleting, link)) {
         const struct uvzk__contender *left = contender_at(link);
-        if (!left->shared || !contender->shared) {
+        if (!uvzk__contender_is_shared(left) || !uvzk__contender_is_shared(contender)) {
             pending_deletes.any = true;
             /* A waiter that gave up does not count: its node may have been deleted by
              * hand. A reader's node does not stop foreign readers. If the delete is under
              * way, or its reply was lost, the node may be gone already. */
-            pending_deletes.held_writer = left->has_held && !left->shared &&
+            pending_deletes.held_writer = left->has_held &&
+                                          !uvzk__contender_is_shared(left) &&
                                           !uvzk__node_is_in_flight(&left->node) &&
                                           !uvzk__node_delete_is_unknown(&left->node);
         }
@@ -145,7 +146,8 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
                                     struct uvzk__contender *front,
                                     struct remains pending_deletes)
 {
-    if (uvzk__contender_downgraded(front) && uvzk__writers_held(&queue->counts) > 0) {
+    if (uvzk__contender_has_writers_place(front) &&
+        uvzk__writers_held(&queue->counts) > 0) {
         return GRANT_NOW; /* created under the writer's hold, which still lasts */
     }
     if (pending_deletes.held_writer &&
@@ -163,8 +165,9 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
     }
     /* Readers that become first together share one proof request, so a proof is cheaper
      * for them than one own watch each. */
-    return front->shared || !uvzk__own_watch_is_allowed(front) ? NEED_PROOF
-                                                               : NEED_OWN_WATCH;
+    return uvzk__contender_is_shared(front) || !uvzk__own_watch_is_allowed(front)
+               ? NEED_PROOF
+               : NEED_OWN_WATCH;
 }
 
 /* One proof request names all readers up to the next writer, local or foreign. A reader
@@ -174,7 +177,8 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
 static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
     struct uvzk__link *link = uvzk__ring_next(&queue->waiters, &front->in_queue);
-    bool is_first = front->shared && !uvzk__prover_is_requested(&front->proof_subject);
+    bool is_first = uvzk__contender_is_shared(front) &&
+                    !uvzk__prover_is_requested(&front->proof_subject);
 
     if (!uvzk__contender_request_proof(front) || !is_first) {
         return;
@@ -182,7 +186,7 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
     int32_t end = uvzk__foreign_nodes_first_writer(queue);
     for (; link != NULL; link = uvzk__ring_next(&queue->waiters, link)) {
         struct uvzk__contender *member = contender_at(link);
-        if (!member->shared || !member->predecessors_known ||
+        if (!uvzk__contender_is_shared(member) || !member->predecessors_known ||
             uvzk__node_place(&member->node).sequence >= end) {
             return;
         }
@@ -198,7 +202,7 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
  * tickets. */
 static void grant(struct uvzk__contender *front, bool early)
 {
-    if (front->ticket) {
+    if (front->kind->admits) {
         uvzk__queue_set_held_stamp(
             front->queue, front->unblocked_stamp != 0
                               ? front->unblocked_stamp
@@ -240,7 +244,7 @@ static bool downgrade_pending(struct uvzk__queue *queue)
 
     for (link = uvzk__ring_first(&queue->unplaced); link != NULL;
          link = uvzk__ring_next(&queue->unplaced, link)) {
-        if (uvzk__contender_downgraded(contender_at(link)) &&
+        if (uvzk__contender_has_writers_place(contender_at(link)) &&
             uvzk__node_is_wanted(&contender_at(link)->node)) {
             return true;
         }
@@ -256,8 +260,8 @@ static bool downgrade_pending(struct uvzk__queue *queue)
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {
-    return front->ticket || (uvzk__foreign_nodes_single_blocker(queue, front) &&
-                             !uvzk__is_stale(&queue->freshness));
+    return front->kind->admits || (uvzk__foreign_nodes_single_blocker(queue, front) &&
+                                   !uvzk__is_stale(&queue->freshness));
 }
 
 bool uvzk__grant_front(struct uvzk__queue *queue)
@@ -274,7 +278,7 @@ bool uvzk__grant_front(struct uvzk__queue *queue)
         }
     } else if (!uvzk__may_be_granted(queue->session)) {
         request_proof(queue, front);
-    } else if (front->shared || !downgrade_pending(queue)) {
+    } else if (uvzk__contender_is_shared(front) || !downgrade_pending(queue)) {
         return grant_if_allowed(queue, front);
     }
     return false;

@@ -160,7 +160,7 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
 {
     struct uvzk__session *session = uvzk__session_of(orphan);
 
-    if (orphan->not_shown) {
+    if (orphan->kind->not_shown) {
         /* This server did not show the znode, and yet the delete found it: the server has
          * diverged. create_stamp is the newest stamp at the time of that reading. It must
          * be of this connection; otherwise another server answered the reading. */

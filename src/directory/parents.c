@@ -54,7 +54,7 @@ static void parents_refused(struct uvzk__queue *queue, int status)
         if (uvzk__node_state(&contender->node) != UVZK__NODE_PARENTS) {
             continue;
         }
-        if (contender->suspect_no_directory && !contender->create_alone) {
+        if (contender->limits.suspect_no_directory && !contender->limits.create_alone) {
             uvzk__contender_set_create_alone(contender);
             uvzk__node_parents(&contender->node, 0);
             uvzk__contender_update(contender);

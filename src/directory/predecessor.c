@@ -102,8 +102,9 @@ static void writer_gone(struct uvzk__queue *queue)
          link = uvzk__ring_next(&queue->waiters, link)) {
         struct uvzk__contender *member =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (!member->shared && uvzk__node_place(&member->node).sequence >
-                                   queue->optional->predecessor.sequence) {
+        if (!uvzk__contender_is_shared(member) &&
+            uvzk__node_place(&member->node).sequence >
+                queue->optional->predecessor.sequence) {
             uvzk__contender_clear_predecessors_known(member);
         }
     }
@@ -198,7 +199,7 @@ static void check_leases(struct uvzk__queue *queue)
     struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
     struct uvzk__queue *leases =
         link == NULL ? NULL
-                     : uvzk__contender_leases(
+                     : uvzk__contender_admits_to(
                            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue));
 
     if (leases != NULL) {

@@ -106,7 +106,7 @@ static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
     for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
          link = uvzk__ring_next(ring, link)) {
         if (uvzk__node_is_wanted(&contender_at(link)->node) &&
-            !(writers_only && contender_at(link)->shared)) {
+            !(writers_only && uvzk__contender_is_shared(contender_at(link)))) {
             return true;
         }
     }

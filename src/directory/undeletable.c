@@ -101,7 +101,7 @@ static bool is_anothers(const struct uvzk__contender *contender,
 {
     int64_t czxid = uvzk__node_place(&contender->node).czxid;
 
-    return contender->fixed_name &&
+    return contender->kind->fixed_name &&
            (stat->ephemeral_owner !=
                 uvzk__connection_session_id(&uvzk__session_of(contender)->connection) ||
             (czxid != 0 && czxid != stat->czxid));
@@ -123,7 +123,7 @@ static void read_done(struct uvzk__contender *contender, const struct uvzk__repl
         uvzk__contender_update(contender);
     } else if (uvzk__is_transient(status)) {
         uvzk__contender_pump(contender); /* reads again when requests may be sent */
-    } else if (status == 0 || !contender->fixed_name) {
+    } else if (status == 0 || !contender->kind->fixed_name) {
         data->read_ok = true;
         uvzk__contender_pump(contender);
     } else {
@@ -170,7 +170,7 @@ bool uvzk__undeletable_may_delete(struct uvzk__contender *contender)
 {
     struct uvzk__undeletable_data *data = data_of(contender->queue);
 
-    if (data->permitted && !contender->fixed_name) {
+    if (data->permitted && !contender->kind->fixed_name) {
         return true;
     }
     if (data->current != contender) {

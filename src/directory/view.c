@@ -435,13 +435,13 @@ static void notify_positions(struct uvzk__queue *queue)
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (contender->wants_position && contender->predecessors_known) {
-            bool waits =
-                !contender->shared || writer || uvzk__blocker(queue, contender) != NULL;
+            bool waits = !uvzk__contender_is_shared(contender) || writer ||
+                         uvzk__blocker(queue, contender) != NULL;
             notify_position(contender,
                             waits ? members + uvzk__foreign_nodes_before(queue, contender)
                                   : 0);
         }
-        writer = writer || !contender->shared;
+        writer = writer || !uvzk__contender_is_shared(contender);
         members++;
     }
 }

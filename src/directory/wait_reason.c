@@ -58,7 +58,8 @@ static void count(struct ours_ahead *before, const struct uvzk__contender *conte
                   const struct uvzk__contender *other)
 {
     before->count++;
-    before->blocks |= !contender->shared || !other->shared;
+    before->blocks |=
+        !uvzk__contender_is_shared(contender) || !uvzk__contender_is_shared(other);
 }
 
 static struct ours_ahead ours_before(const struct uvzk__contender *contender, size_t most)
@@ -114,7 +115,7 @@ void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t
         reason->kind = UVZK_WAITS_FOR_OTHERS;
         reason->directory = queue->path->text;
         reason->name = blocker->name;
-    } else if (ours.blocks && !uvzk__contender_downgraded(contender)) {
+    } else if (ours.blocks && !uvzk__contender_has_writers_place(contender)) {
         reason->kind = UVZK_WAITS_FOR_OURS;
     } else if (!contender->predecessors_known) {
         reason->kind = UVZK_WAITS_FOR_PLACE;

@@ -191,7 +191,7 @@ static bool applies_to(const struct uvzk__contender *contender)
                    (queue->session->tuning & UVZK__TUNE_DIRECT_LEASE) != 0);
 
     return (queue->session->tuning & UVZK__TUNE_WATERMARK) != 0 && counts &&
-           !contender->ticket && !uvzk__contender_downgraded(contender);
+           !contender->kind->admits && !uvzk__contender_has_writers_place(contender);
 }
 
 /* Whether the contender's number follows a number of this session in this directory. Also

@@ -43,7 +43,7 @@ static void add_checks(struct uvzk__node_checks *node_checks,
     for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
          link = uvzk__ring_next(&claim->contenders, link)) {
         /* A ticket is not part of the hold. */
-        if (!contender_at(link)->ticket) {
+        if (!contender_at(link)->kind->admits) {
             add_check(node_checks, contender_at(link));
         }
     }

@@ -48,7 +48,7 @@ static int become_ordinary(struct uvzk__contender *reader, struct downgrade *dow
     if (!uvzk__contender_has_ended(downgrade->writer)) {
         uvzk__contender_missing(downgrade->writer);
     }
-    uvzk__contender_set_reader(reader, 0);
+    uvzk__contender_set_kind(reader, &uvzk__reader);
     forget(reader->claim);
     return uvzk__contender_new_name(reader);
 }
@@ -79,14 +79,9 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void create(struct uvzk__contender *reader)
 {
     struct downgrade *downgrade = reader->claim->extra;
-    struct uvzk__rpc *rpc;
+    struct uvzk__rpc *rpc = uvzk__inflight_new(uvzk__session_of(reader), reader,
+                                               UVZK__RPC_MULTI, NULL, created);
 
-    if (downgrade == NULL) {
-        uvzk__create_batch_add(reader);
-        return;
-    }
-    rpc = uvzk__inflight_new(uvzk__session_of(reader), reader, UVZK__RPC_MULTI, NULL,
-                             created);
     if (rpc == NULL) {
         return;
     }
@@ -105,10 +100,30 @@ static void create(struct uvzk__contender *reader)
                                      uvzk__stamp(&uvzk__session_of(reader)->submissions));
 }
 
+static int64_t czxid_of_writer(const struct uvzk__contender *reader)
+{
+    const struct downgrade *downgrade = reader->claim->extra;
+
+    return downgrade->writer_place.czxid;
+}
+
+const struct uvzk__contender_kind uvzk__reader = {
+    .name_prefix = UVZK__NAME_PREFIX_READ,
+    .shared = true,
+    .create = uvzk__create_batch_add,
+};
+
+const struct uvzk__contender_kind uvzk__downgraded_reader = {
+    .name_prefix = UVZK__NAME_PREFIX_READ,
+    .shared = true,
+    .has_writers_place = true,
+    .create = create,
+    .place_czxid = czxid_of_writer,
+};
+
 const struct uvzk__claim_kind uvzk__claim_reading = {
     .granted = uvzk__claim_plain_granted,
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
-    .create = create,
     .freed = forget,
 };

@@ -13,9 +13,14 @@
 
 #include "claim/lock.h"
 
-/* The kind of all readers' claims. It is the plain kind, except that a downgraded reader
- * is created by the multi. */
+/* The kind of all readers' claims. It is the plain kind, except that it frees what the
+ * downgrade keeps. */
 extern const struct uvzk__claim_kind uvzk__claim_reading;
+
+/* The kinds of readers: an ordinary one, and one that is created by the multi and has its
+ * writer's place. The second becomes the first if the writer's znode is gone. */
+extern const struct uvzk__contender_kind uvzk__reader;
+extern const struct uvzk__contender_kind uvzk__downgraded_reader;
 
 /* Makes `reading`, which has no contender yet, a downgrade of the hold `writing`. Keeps a
  * reference to the writer's contender. Returns 0 or UV_ENOMEM. */

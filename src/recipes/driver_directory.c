@@ -124,14 +124,10 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static void create(struct uvzk__contender *contender)
 {
-    struct uvzk__rpc *rpc;
+    struct uvzk__rpc *rpc =
+        uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
+                           contender->path, created);
 
-    if (uvzk__has_fixed_name(contender)) {
-        uvzk__queue_settle_later(contender->queue); /* fixed_name.c creates it */
-        return;
-    }
-    rpc = uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
-                             contender->path, created);
     if (rpc == NULL) {
         return;
     }
@@ -143,6 +139,19 @@ static void create(struct uvzk__contender *contender)
     uvzk__contender_create_sent(contender);
     uvzk__driver_claim_set_undecided(contender);
 }
+
+/* fixed_name.c creates it when the directory is settled. */
+static void create_fixed(struct uvzk__contender *contender)
+{
+    uvzk__queue_settle_later(contender->queue);
+}
+
+const struct uvzk__contender_kind uvzk__driver_contender = {.create = create};
+const struct uvzk__contender_kind uvzk__fixed_contender = {
+    .name_prefix = "", /* fixed_name.c writes the whole name */
+    .fixed_name = true,
+    .create = create_fixed,
+};
 
 /* ------------------------------------------------------------------------- listings */
 
@@ -230,7 +239,7 @@ static bool found(struct uvzk__contender *contender, const char *name)
     if (strncmp(name, prefix, strlen(prefix)) != 0) {
         return false;
     }
-    uvzk__node_name_parse(&parsed, name, contender->name_prefix);
+    uvzk__node_name_parse(&parsed, name, uvzk__contender_name_prefix(contender));
     if (parsed.is_contender) {
         uvzk__contender_found(contender, parsed.sequence);
     }
@@ -506,7 +515,6 @@ const struct uvzk__claim_kind uvzk__claim_of_driver = {
     .granted = granted,
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
-    .create = create,
     .may_delete = uvzk__fixed_name_certain,
     .freed = claim_freed,
     .wait_reason = wait_reason,

@@ -50,9 +50,14 @@ uvzk__driver_claim_of(const struct uvzk__contender *contender)
     return contender->claim->extra;
 }
 
+/* The kinds of its contenders: with the names that the driver's prefix begins, and with the
+ * driver's fixed name. */
+extern const struct uvzk__contender_kind uvzk__driver_contender;
+extern const struct uvzk__contender_kind uvzk__fixed_contender;
+
 static inline bool uvzk__has_fixed_name(const struct uvzk__contender *contender)
 {
-    return contender->fixed_name;
+    return contender->kind->fixed_name;
 }
 
 /* Sets the node watch that the claim uses; NULL: none. */

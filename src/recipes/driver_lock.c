@@ -42,8 +42,6 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
            uvzk__fixed_name_taken(queue, driver->name);
 }
 
-/* A contender with a fixed name gets the name prefix "": fixed_name.c writes the whole
- * name. */
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
@@ -52,12 +50,11 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     int status = uvzk__driver_claim_new(claim, driver);
 
     if (status == 0) {
-        status = uvzk__claim_add_contender(
-            claim, &uvzk__driver_directory, lock->path,
-            uvzk__lock_driver_fixed(driver) ? "" : driver->name, options, &contender);
-    }
-    if (status == 0) {
-        uvzk__contender_set_fixed_name(contender, uvzk__lock_driver_fixed(driver));
+        status = uvzk__claim_add_contender(claim, &uvzk__driver_directory, lock->path,
+                                           uvzk__lock_driver_fixed(driver)
+                                               ? &uvzk__fixed_contender
+                                               : &uvzk__driver_contender,
+                                           driver->name, options, &contender);
     }
     return status;
 }

@@ -175,9 +175,14 @@ const struct uvzk__claim_kind uvzk__claim_at_once = {
     .granted = granted,
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = ended,
-    .create = create,
     .contender_gone = contender_gone,
     .freed = freed,
+};
+
+static const struct uvzk__contender_kind contender_kind = {
+    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .once = true,
+    .create = create,
 };
 
 /* A transaction belongs to one session. So the contender is made in the claim's session,
@@ -189,10 +194,9 @@ static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
     struct uvzk__contender **contender = &at_once->contenders[at_once->count];
     int status = queue == NULL ? UV_ENOMEM
                                : uvzk__contender_new(at_once->claim, queue,
-                                                     UVZK__NAME_PREFIX_MUTEX, contender);
+                                                     &contender_kind, NULL, contender);
 
     if (status == 0) {
-        uvzk__contender_forbid_recreate(*contender);
         at_once->count++;
     }
     return status;

@@ -6,6 +6,7 @@
 #include "base/refusal.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/create_batch.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
 #include "recipes/cohort.h"
@@ -31,13 +32,18 @@ static const char *session_order_path(const struct uvzk__lock *lock,
     return lock->path->text;
 }
 
+static const struct uvzk__contender_kind contender_kind = {
+    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .create = uvzk__create_batch_add,
+};
+
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_add_contender(claim, &uvzk__exclusive, lock->path,
-                                     UVZK__NAME_PREFIX_MUTEX, options, &contender);
+    return uvzk__claim_add_contender(claim, &uvzk__exclusive, lock->path, &contender_kind,
+                                     NULL, options, &contender);
 }
 
 static size_t directories(const struct uvzk__lock *lock,

@@ -9,6 +9,7 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
+#include "directory/create_batch.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
 #include "proof/prover.h"
@@ -111,13 +112,18 @@ static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t
     return uvzk__queue_occupied(lock->session, UVZK__READ_WRITE, lock->path->text, false);
 }
 
+static const struct uvzk__contender_kind writer = {
+    .name_prefix = UVZK__NAME_PREFIX_WRITE,
+    .create = uvzk__create_batch_add,
+};
+
 static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
                          const uvzk_acquire_options_t *options)
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
-                                     UVZK__NAME_PREFIX_WRITE, options, &contender);
+    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path, &writer, NULL,
+                                     options, &contender);
 }
 
 static const struct uvzk__lock_kind write_half = {
@@ -162,21 +168,14 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__claim *writing = write_hold(lock, options);
     struct uvzk__contender *contender;
-    int status;
 
     if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
         return UV_ENOMEM;
     }
-    status = uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
-                                       UVZK__NAME_PREFIX_READ, options, &contender);
-    if (status == 0) {
-        uvzk__contender_set_reader(
-            contender,
-            writing == NULL
-                ? 0
-                : uvzk__node_place(&uvzk__claim_first_contender(writing)->node).czxid);
-    }
-    return status;
+    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
+                                     writing != NULL ? &uvzk__downgraded_reader
+                                                     : &uvzk__reader,
+                                     NULL, options, &contender);
 }
 
 static const struct uvzk__lock_kind read_half = {

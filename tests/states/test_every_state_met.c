@@ -146,7 +146,7 @@ lease_request_of_semaphore(const struct uvzk__claim *claim)
     }
     const struct uvzk__contender *first = uvzk__claim_first_contender(claim);
     bool semaphore =
-        first->ticket || first->queue->kind->directory_order == UVZK__COUNTED;
+        first->kind->admits || first->queue->kind->directory_order == UVZK__COUNTED;
 
     return semaphore ? claim->extra : NULL;
 }

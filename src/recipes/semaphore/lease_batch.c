@@ -179,7 +179,8 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
         return sharer;
     }
     if (!(queue->session->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
-        uvzk__contender_leases(ticket) != queue || uvzk__contender_is_given_up(ticket) ||
+        uvzk__contender_admits_to(ticket) != queue ||
+        uvzk__contender_is_given_up(ticket) ||
         uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
         !ticket->predecessors_known || uvzk__blocker(locks, ticket) != NULL) {
         return NULL;

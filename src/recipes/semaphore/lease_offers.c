@@ -49,7 +49,7 @@ void uvzk__leases_take_offers(struct uvzk__lease_request *request)
         /* If another client deletes the ticket, the claim ends. With a new ticket at the
          * tail it would wait for contenders that wait for the leases it has. */
         if (request->ticket != NULL) {
-            uvzk__contender_forbid_recreate(request->ticket);
+            uvzk__ticket_forbid_recreate(request->ticket);
         }
         uvzk__lease_request_take_over(request, uvzk__ticket_begin_use(request));
         have++;

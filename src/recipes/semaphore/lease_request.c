@@ -222,7 +222,7 @@ void uvzk__lease_request_leave_direct(struct uvzk__lease_request *request)
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
 
     /* If the lease had to be created alone, so has the ticket (uvzk__create_alone). */
-    request->create_alone = lease != NULL && lease->create_alone;
+    request->create_alone = lease != NULL && lease->limits.create_alone;
     request->direct = false;
     clear_direct(request);
     uvzk__lease_request_share_first(request);
@@ -315,7 +315,7 @@ static struct uvzk__contender *lease_from(const struct uvzk__claim *claim,
     for (; link != NULL; link = uvzk__ring_next(&claim->contenders, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
-        if (!contender->ticket) {
+        if (!contender->kind->admits) {
             return contender;
         }
     }
@@ -410,6 +410,20 @@ bool uvzk__lease_request_none_in_flight(const struct uvzk__lease_request *reques
     return tally.idle + tally.creatable == tally.leases;
 }
 
+/* Settling the directory creates it, under a ticket or directly. */
+static void create_lease(struct uvzk__contender *lease)
+{
+    uvzk__queue_settle_later(lease->queue);
+}
+
+/* A lease that another client deletes is not created again by itself: only the ticket
+ * holder may create leases. */
+static const struct uvzk__contender_kind lease_kind = {
+    .name_prefix = UVZK__NAME_PREFIX_LEASE,
+    .once = true,
+    .create = create_lease,
+};
+
 int uvzk__lease_request_fill(struct uvzk__lease_request *request)
 {
     int status = 0;
@@ -417,13 +431,8 @@ int uvzk__lease_request_fill(struct uvzk__lease_request *request)
     for (uint32_t have = uvzk__lease_request_lease_count(request);
          status == 0 && have < request->wanted; have++) {
         struct uvzk__contender *lease;
-        status = uvzk__contender_new(request->claim, request->leases,
-                                     UVZK__NAME_PREFIX_LEASE, &lease);
-        if (status == 0) {
-            /* A lease that another client deletes is not created again by itself: only
-             * the ticket holder may create leases. */
-            uvzk__contender_forbid_recreate(lease);
-        }
+        status = uvzk__contender_new(request->claim, request->leases, &lease_kind, NULL,
+                                     &lease);
     }
     return status;
 }

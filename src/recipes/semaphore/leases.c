@@ -299,8 +299,8 @@ static void detach_tickets(struct uvzk__queue *queue)
          link != NULL; link = uvzk__ring_next(&locks->deleting, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (uvzk__contender_leases(contender) == queue) {
-            uvzk__contender_set_ticket(contender, NULL);
+        if (uvzk__contender_admits_to(contender) == queue) {
+            uvzk__contender_admit_nowhere(contender);
         }
     }
 }

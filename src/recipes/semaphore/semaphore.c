@@ -15,7 +15,6 @@
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/create_batch.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
 #include "recipes/semaphore/lease_offers.h"
@@ -65,7 +64,7 @@ static uint64_t max_of(const struct uvzk__claim *claim)
  * leases.c, which reports to the claim itself. */
 static void granted(struct uvzk__contender *contender)
 {
-    if (contender->ticket) {
+    if (contender->kind->admits) {
         uvzk__ticket_held(uvzk__lease_request_of(contender->claim));
     }
 }
@@ -76,7 +75,7 @@ static void ungranted(struct uvzk__contender *contender)
 {
     struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
-    if (contender->ticket) {
+    if (contender->kind->admits) {
         uvzk__ticket_lost(request);
     } else {
         uvzk__claim_ungrant(request->claim);
@@ -93,7 +92,7 @@ static void ended(struct uvzk__contender *contender, int code)
 {
     struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
-    if (contender->ticket) {
+    if (contender->kind->admits) {
         if (contender != request->ticket) {
             return; /* released already: the claim goes on as a ticket sharer */
         }
@@ -117,21 +116,10 @@ static bool keeps_contenders(struct uvzk__claim *claim)
     return uvzk__ticket_claim_ended(request) || (counted && uvzk__leases_offer(claim));
 }
 
-static void create(struct uvzk__contender *contender)
-{
-    if (contender->ticket) {
-        uvzk__create_batch_add(contender);
-    } else {
-        uvzk__queue_settle_later(
-            contender->queue); /* settling creates it, under a ticket or directly */
-    }
-}
-
 static const struct uvzk__claim_kind semaphore_claim = {
     .granted = granted,
     .ungranted = ungranted,
     .ended = ended,
-    .create = create,
     .keeps_contenders = keeps_contenders,
     .freed = uvzk__lease_request_free,
     .wait_reason = uvzk__lease_request_wait_reason,

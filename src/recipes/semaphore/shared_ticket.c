@@ -11,6 +11,7 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
+#include "directory/create_batch.h"
 #include "directory/foreign_nodes.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
@@ -158,7 +159,7 @@ static bool came_first(const struct uvzk__contender *ticket,
     }
     const struct uvzk__contender *next =
         UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-    return (uvzk__contender_leases(next) != sharer->leases ||
+    return (uvzk__contender_admits_to(next) != sharer->leases ||
             uvzk__contender_is_given_up(next) ||
             uvzk__lease_request_of(next->claim)->arrival < sharer->arrival);
 }
@@ -205,6 +206,24 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases)
 
 /* ------------------------------------------------------------------- passing it on */
 
+static const struct uvzk__contender_kind ticket_kind = {
+    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .admits = true,
+    .create = uvzk__create_batch_add,
+};
+
+static const struct uvzk__contender_kind ticket_once_kind = {
+    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .admits = true,
+    .once = true,
+    .create = uvzk__create_batch_add,
+};
+
+void uvzk__ticket_forbid_recreate(struct uvzk__contender *ticket)
+{
+    uvzk__contender_set_kind(ticket, &ticket_once_kind);
+}
+
 /* The ticket becomes a contender of the other claim. The claim of `from` may have been
  * freed when this returns. While the ticket holds `locks`, a watch on the children of
  * `locks` is wanted, unless another client's contender is known already. */
@@ -223,9 +242,9 @@ static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_req
     }
     /* As in uvzk__leases_take_offers. */
     if (to->handed_over) {
-        uvzk__contender_forbid_recreate(ticket);
+        uvzk__ticket_forbid_recreate(ticket);
     } else {
-        uvzk__contender_allow_recreate(ticket);
+        uvzk__contender_set_kind(ticket, &ticket_kind);
     }
     uvzk__contender_want_no_position(ticket);
     uvzk__queue_settle_later(leases);
@@ -341,11 +360,10 @@ int uvzk__ticket_make(struct uvzk__lease_request *request)
                                                uvzk__leases(request->leases)->locks_path);
     struct uvzk__contender *ticket;
     int status = locks == NULL ? UV_ENOMEM
-                               : uvzk__contender_new(request->claim, locks,
-                                                     UVZK__NAME_PREFIX_MUTEX, &ticket);
+                               : uvzk__contender_new(request->claim, locks, &ticket_kind,
+                                                     request->leases, &ticket);
 
     if (status == 0) {
-        uvzk__contender_set_ticket(ticket, request->leases);
         if (request->wants_position) {
             uvzk__contender_want_position(ticket);
         }

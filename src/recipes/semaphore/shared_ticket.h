@@ -72,6 +72,9 @@ int64_t uvzk__ticket_begin_use(struct uvzk__lease_request *);
  * one another. */
 bool uvzk__ticket_should_share(const struct uvzk__lease_request *);
 
+/* From now on the claim ends if another client deletes the ticket. */
+void uvzk__ticket_forbid_recreate(struct uvzk__contender *ticket);
+
 /* Gives the lease request a ticket of its own, which is to be pumped. Returns 0, or
  * UV_ENOMEM, UVZK_ELIMIT or UV_EIO. */
 int uvzk__ticket_make(struct uvzk__lease_request *);

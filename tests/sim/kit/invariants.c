@@ -94,7 +94,8 @@ static const char *list_broken(const struct uvzk__queue *queue,
         counts->contenders++;
         counts->positions += contender->wants_position;
         counts->early_grants += uvzk__contender_is_granted_early(contender);
-        counts->writers += uvzk__contender_holds(contender) && !contender->shared;
+        counts->writers +=
+            uvzk__contender_holds(contender) && !uvzk__contender_is_shared(contender);
         counts->proved += contender->proof_subject.held;
         counts->asked += uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
                          !contender->proof_subject.held &&
