@@ -10,7 +10,7 @@
 #include "directory/delete_batch.h"
 #include "directory/directory.h"
 #include "directory/queue.h"
-#include "directory/watermark_watch.h"
+#include "directory/watermark.h"
 #include "proof/prover.h"
 #include "value/node_cache.h"
 

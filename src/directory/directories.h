@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "directory/catalogue.h"
-#include "directory/expected_sequences.h"
+#include "directory/watermark.h"
 #include "engine/session.h"
 
 /* The bytes of all paths of a session's znodes. The closeSession transaction contains the

@@ -13,7 +13,6 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
-#include "directory/watermark_watch.h"
 #include "engine/turn.h"
 
 void uvzk__directories_init(struct uvzk__directories *directories,

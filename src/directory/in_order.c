@@ -14,7 +14,7 @@
 #include "directory/next_holder.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
-#include "directory/watermark_watch.h"
+#include "directory/watermark.h"
 #include "engine/submission.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)

@@ -20,7 +20,7 @@
 #include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/view.h"
-#include "directory/watermark_watch.h"
+#include "directory/watermark.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"

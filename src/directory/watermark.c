@@ -1,7 +1,8 @@
-/* Keeps the mark of a directory: begins and ends it, and decides whether a new
- * contender's predecessors are known without a listing (watermark.h). queue.c asks for
- * each contender that gets a place, view.c reports each listing, contender_request.c each
- * create, and watermark_watch.c sends the request for the watch.
+/* Keeps the mark of a directory: begins and ends it, sets its watch, and decides whether a
+ * new contender's predecessors are known without a listing (watermark.h). queue.c asks for
+ * each contender that gets a place, view.c reports each listing, contender.c each create.
+ * in_order.c, and leases.c for leases, call uvzk__watermark_send_watch before they send a
+ * listing, so the watch is older than the mark that the listing gives.
  *
  * The idea: an acquire that is repeated without competition costs a create and a delete,
  * and no listing. Every doubt ends the mark or leaves the decision to a listing; the mark
@@ -9,14 +10,94 @@
 #include "directory/watermark.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "directory/contender.h"
+#include "directory/predecessor.h"
 #include "directory/queue.h"
+#include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
+#include "value/node_cache.h"
 
 #define NOBODY (-1)
+
+/* In each set of numbers that are expected. At most an eighth of them are set when the
+ * set is full. */
+#define BITS (8U * UVZK__EXPECTED_SEQUENCES_MIN)
+#define BITS_A_WORD 32U
+#define WORDS (BITS / BITS_A_WORD)
+
+/* Locks of other kinds may use the same path. */
+static const enum uvzk__directory_order directory_orders[] = {
+    UVZK__EXCLUSIVE, UVZK__READ_WRITE, UVZK__COUNTED, UVZK__DRIVER_DEFINED};
+#define DIRECTORY_ORDERS (sizeof(directory_orders) / sizeof(directory_orders[0]))
+
+/* ------------------------------------------------------- the numbers that are expected */
+
+/* The bit for a number in a directory: a multiplicative hash of both. */
+static uint32_t bit_of(uint32_t directory, int32_t number)
+{
+    uint64_t mixed = ((uint64_t)directory << 32 | (uint32_t)number) + 1;
+
+    mixed *= UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ (mixed >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+    return (uint32_t)(mixed >> 40) % BITS;
+}
+
+static bool is_set(const uint32_t *set, uint32_t bit)
+{
+    return set != NULL && (set[bit / BITS_A_WORD] >> bit % BITS_A_WORD & 1U) != 0;
+}
+
+bool uvzk__expected_sequences_has(const struct uvzk__expected_sequences *expected,
+                                  uint32_t directory, int32_t number)
+{
+    uint32_t bit = bit_of(directory, number);
+
+    return is_set(expected->newer, bit) || is_set(expected->older, bit);
+}
+
+/* The newer set becomes the older one, and an empty set becomes the newer one. Without
+ * memory for it, nothing is remembered until the next attempt. */
+static void new_set(struct uvzk__expected_sequences *expected)
+{
+    uint32_t *set = expected->older;
+
+    if (set == NULL) {
+        set = uvzk__calloc(WORDS, sizeof(*set));
+    } else {
+        memset(set, 0, WORDS * sizeof(*set));
+    }
+    expected->older = expected->newer;
+    expected->newer = set;
+    expected->count = 0;
+}
+
+void uvzk__expected_sequences_add(struct uvzk__expected_sequences *expected,
+                                  uint32_t directory, int32_t number)
+{
+    uint32_t bit = bit_of(directory, number);
+
+    if (expected->newer == NULL || expected->count == UVZK__EXPECTED_SEQUENCES_MIN) {
+        new_set(expected);
+    }
+    if (expected->newer != NULL) {
+        expected->newer[bit / BITS_A_WORD] |= 1U << bit % BITS_A_WORD;
+        expected->count++;
+    }
+}
+
+void uvzk__expected_sequences_free(struct uvzk__expected_sequences *expected)
+{
+    uvzk__free(expected->newer);
+    uvzk__free(expected->older);
+    memset(expected, 0, sizeof(*expected));
+}
+
+/* ------------------------------------------------------------------------ its machine */
 
 #define UNWATCHED UVZK__WATERMARK_UNWATCHED
 #define ARMING UVZK__WATERMARK_ARMING
@@ -35,6 +116,11 @@ const struct uvzk__machine uvzk__watermark_machine = UVZK__MACHINE("watermark", 
 static bool invariant_holds(const struct uvzk__mark *mark)
 {
     return mark->sequence == NOBODY || mark->state == ARMED;
+}
+
+static struct uvzk__mark *mark_of(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_optional(queue)->watermark.mark;
 }
 
 /* The only writer of state. */
@@ -80,7 +166,7 @@ static void unwatch(struct uvzk__mark *mark)
 
 void uvzk__watermark_end(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    struct uvzk__mark *mark = mark_of(queue);
 
     if (mark == NULL || mark->state == ENDING) {
         return;
@@ -97,30 +183,88 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
 
 /* -------------------------------------------------------------------------- its watch */
 
-bool uvzk__watermark_wants_watch(const struct uvzk__queue *queue)
+/* Whether the mark needs a watch and has none. */
+static bool wants_watch(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    const struct uvzk__mark *mark = mark_of(queue);
 
     return mark != NULL && mark->state == UNWATCHED;
 }
 
 bool uvzk__watermark_watches(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    const struct uvzk__mark *mark = mark_of(queue);
 
     return mark != NULL && (mark->state == ARMING || mark->state == ARMED);
 }
 
-uint64_t uvzk__watermark_kept_until(const struct uvzk__mark *mark)
+void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *path)
 {
-    return mark->used_ms +
-           uvzk__connection_session_timeout(&mark->queue->session->connection);
+    for (size_t i = 0; i < DIRECTORY_ORDERS; i++) {
+        struct uvzk__queue *queue = uvzk__queue_find(session, directory_orders[i], path);
+        if (queue != NULL) {
+            uvzk__watermark_end(queue);
+        }
+    }
 }
 
-void uvzk__watermark_arming(struct uvzk__mark *mark, const struct uvzk__rpc *rpc)
+static bool is_watched_by_others(const struct uvzk__queue *queue)
 {
-    struct uvzk__session *session = mark->queue->session;
+    for (size_t i = 0; i < DIRECTORY_ORDERS; i++) {
+        const struct uvzk__queue *other =
+            uvzk__queue_find(queue->session, directory_orders[i], queue->path->text);
+        if (other != NULL && (uvzk__watermark_watches(other) ||
+                              uvzk__predecessor_is_on_children(
+                                  &uvzk__queue_optional(other)->predecessor))) {
+            return true;
+        }
+    }
+    return uvzk__node_cache_exists(queue->session, queue->path->text);
+}
 
+/* Whatever the event is, the directory may have been removed and created again. */
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__mark *mark = UVZK__CONTAINER_OF(watch, struct uvzk__mark, watch);
+    struct uvzk__queue *queue = mark->queue;
+
+    (void)event;
+    uvzk__watch_budget_give(queue->session, queue->path->text);
+    free_mark(mark);
+    uvzk__queue_settle_later(queue);
+}
+
+static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
+    struct uvzk__mark *mark = mark_of(queue);
+
+    uvzk__inflight_done(queue->session, rpc, reply->status, false);
+    if (mark->state == ARMING && reply->status == 0) {
+        move(mark, ARMED);
+    } else {
+        /* In ENDING, unwatch() has given the room back already. */
+        if (mark->state == ARMING) {
+            uvzk__watch_budget_give(queue->session, queue->path->text);
+        }
+        free_mark(mark);
+    }
+    uvzk__queue_settle_later(queue);
+}
+
+static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
+{
+    struct uvzk__session *session = queue->session;
+    /* An exists would leave a watch on a missing directory; a get does not. */
+    struct uvzk__rpc *rpc =
+        uvzk__inflight_new(session, queue, UVZK__RPC_GET, queue->path->text, armed);
+
+    if (rpc == NULL) {
+        return;
+    }
+    mark->watch.watch_cb = fired;
+    rpc->watch = &mark->watch;
+    uvzk__submit(session, rpc);
     /* Cannot fail: uvzk__watermark_send_watch has checked that there is ample room. */
     (void)uvzk__watch_budget_take(session, rpc->path);
     mark->armed_stamp = uvzk__stamp(&session->submissions);
@@ -130,23 +274,16 @@ void uvzk__watermark_arming(struct uvzk__mark *mark, const struct uvzk__rpc *rpc
     move(mark, ARMING);
 }
 
-void uvzk__watermark_armed(struct uvzk__mark *mark, int status)
+void uvzk__watermark_send_watch(struct uvzk__queue *queue)
 {
-    if (mark->state == ARMING && status == 0) {
-        move(mark, ARMED);
+    if (!wants_watch(queue) || !uvzk__may_send(queue->session)) {
         return;
     }
-    /* In ENDING, unwatch() has given the room back already. */
-    if (mark->state == ARMING) {
-        uvzk__watch_budget_give(mark->queue->session, mark->queue->path->text);
+    if (is_watched_by_others(queue) || !uvzk__watch_budget_is_ample(queue->session)) {
+        uvzk__watermark_end(queue);
+    } else {
+        arm(queue, mark_of(queue));
     }
-    free_mark(mark);
-}
-
-void uvzk__watermark_fired(struct uvzk__mark *mark)
-{
-    uvzk__watch_budget_give(mark->queue->session, mark->queue->path->text);
-    free_mark(mark);
 }
 
 /* Whether the watch is armed and its silence counts. It counts only on the connection on
@@ -164,7 +301,7 @@ static bool is_silent(const struct uvzk__mark *mark)
 
 void uvzk__watermark_create_sent(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    struct uvzk__mark *mark = mark_of(queue);
 
     if (mark == NULL || mark->state != ARMED || is_silent(mark)) {
         return;
@@ -238,7 +375,7 @@ static bool saves_listings(const struct uvzk__queue *queue)
 bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    struct uvzk__mark *mark = mark_of(queue);
     int32_t number = uvzk__node_place(&contender->node).sequence;
 
     if (!applies_to(contender)) {
@@ -270,21 +407,21 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
 
 bool uvzk__watermark_expects_next(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    const struct uvzk__mark *mark = mark_of(queue);
 
     return mark != NULL && mark->sequence != NOBODY && !mark->gap_seen && is_silent(mark);
 }
 
 bool uvzk__watermark_is_alone(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    const struct uvzk__mark *mark = mark_of(queue);
 
     return mark != NULL && mark->state != ENDING && !mark->gap_seen;
 }
 
 void uvzk__watermark_others_seen(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    struct uvzk__mark *mark = mark_of(queue);
 
     if (mark != NULL) {
         mark->gap_seen = true;
@@ -293,7 +430,7 @@ void uvzk__watermark_others_seen(struct uvzk__queue *queue)
 
 void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others_behind)
 {
-    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
+    struct uvzk__mark *mark = mark_of(queue);
 
     /* In ARMED the get was answered before the listing. Replies arrive in the order of
      * the requests, so the listing was sent behind the get. A greater mark stays, unless
@@ -302,4 +439,46 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others
         (others_behind || last > mark->sequence)) {
         mark->sequence = last;
     }
+}
+
+/* ------------------------------------------------- a directory without contenders */
+
+/* Until when the mark is kept while no local contender comes. */
+static uint64_t kept_until(const struct uvzk__mark *mark)
+{
+    return mark->used_ms +
+           uvzk__connection_session_timeout(&mark->queue->session->connection);
+}
+
+static void keep_time_over(struct uvzk__timer *timer)
+{
+    struct uvzk__mark *mark = UVZK__CONTAINER_OF(timer, struct uvzk__mark, keep_timer);
+    struct uvzk__queue *queue = mark->queue;
+    uint64_t until = kept_until(mark);
+
+    if (uvzk__contenders_in(&queue->counts) > 0) {
+        return; /* the timer is set again when they have gone */
+    }
+    if (uvzk__now(queue->session) < until) {
+        uvzk__timer_set(queue->session, timer, until);
+    } else {
+        uvzk__watermark_end(queue);
+        uvzk__queue_settle_later(queue);
+    }
+}
+
+bool uvzk__watermark_keeps_directory(struct uvzk__queue *queue)
+{
+    struct uvzk__mark *mark = mark_of(queue);
+
+    if (wants_watch(queue)) {
+        uvzk__watermark_end(queue);
+        return false;
+    }
+    if (uvzk__watermark_watches(queue) &&
+        !uvzk__deadline_is_armed(&mark->keep_timer.deadline)) {
+        mark->keep_timer.due = keep_time_over;
+        uvzk__timer_set(queue->session, &mark->keep_timer, kept_until(mark));
+    }
+    return mark != NULL;
 }

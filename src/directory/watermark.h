@@ -14,7 +14,7 @@
  *                                 have been silent since.
  *
  * docs/decisions/directory.md says why these readings are fresh enough. The states are
- * those of the watch, which watermark_watch.h sends:
+ * those of the watch:
  *
  *   UNWATCHED --> ARMING --> ARMED ---> UNWATCHED   silent for too long: set again
  *                    |         |
@@ -23,10 +23,13 @@
  *                    `--> ENDING --> freed: the mark was ended in ARMING
  *
  * The watch costs a request. So a directory gets a mark only after a contender of this
- * session got the number that follows one of this session's numbers
- * (expected_sequences.h). The watch is set again only if it has saved listings. A
- * directory without contenders is kept for its mark until a session timeout after a
- * contender last got a number there. */
+ * session got the number that follows one of this session's numbers. The watch is set
+ * again only if it has saved listings. A directory without contenders is kept for its
+ * mark until a session timeout after a contender last got a number there.
+ *
+ * At most one watch may exist on a path (port.h, 5). If a shared value wants to watch the
+ * same path, or a watch on the directory's children is wanted, the watermark ends. If
+ * such a watch exists already, the watermark sets none and ends too. */
 #ifndef UVZK_WATERMARK_H
 #define UVZK_WATERMARK_H
 
@@ -39,6 +42,7 @@
 
 struct uvzk__contender;
 struct uvzk__queue;
+struct uvzk__session;
 
 enum uvzk__watermark_state {
     UVZK__WATERMARK_UNWATCHED, /* next: ARMING */
@@ -95,19 +99,50 @@ void uvzk__watermark_others_seen(struct uvzk__queue *);
  * number, which the view does not keep. */
 void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool others_behind);
 
-/* Whether the mark needs a watch and has none; whether it has a watch, or is arming one;
- * until when it is kept while no local contender comes. */
-bool uvzk__watermark_wants_watch(const struct uvzk__queue *);
+/* Whether the mark has a watch, or is arming one. */
 bool uvzk__watermark_watches(const struct uvzk__queue *);
-uint64_t uvzk__watermark_kept_until(const struct uvzk__mark *);
 
-/* The get that arms the watch has just been submitted; it has been answered with this
- * status; the watch has fired. The last two may free the mark. */
-void uvzk__watermark_arming(struct uvzk__mark *, const struct uvzk__rpc *);
-void uvzk__watermark_armed(struct uvzk__mark *, int status);
-void uvzk__watermark_fired(struct uvzk__mark *);
+/* Sends the get that arms the watch, if the mark needs one and requests may be sent. Ends
+ * the mark if another watch exists on the path, or if there is no ample room for
+ * watches. */
+void uvzk__watermark_send_watch(struct uvzk__queue *);
+
+/* No local contender is in the directory. Whether the directory is kept for its mark, for
+ * up to a session timeout after the last contender got its number. */
+bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
+
+/* Another part of the client is about to watch this path: ends the watermarks there. */
+void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
 
 /* Ends the mark and removes its watch. Does nothing if there is no mark. */
 void uvzk__watermark_end(struct uvzk__queue *);
+
+/* At least the last 16384 numbers are remembered, and at most twice as many. */
+#define UVZK__EXPECTED_SEQUENCES_MIN 16384U
+
+/* Which sequence number would come next in a directory if only this session created
+ * contenders there: the number behind each one that a contender of this session got.
+ * Belongs to the session.
+ *
+ * Two sets of hashes, one bit for each hash. When the newer set is full, it becomes the
+ * older one, and the older one is emptied and becomes the newer one. So the memory (16 KB
+ * for each set) does not grow with the number of directories. When both sets are full,
+ * about one in five numbers that were never added is found by chance. That only costs a
+ * request. */
+struct uvzk__expected_sequences {
+    uint32_t *newer, *older; /* owned; NULL: not used yet, or out of memory */
+    uint32_t count;          /* of numbers in the newer set */
+};
+
+/* directory: the hash of the directory (uvzk__catalogue_hash). The first function
+ * remembers the number; without memory it does nothing. The second one returns whether
+ * the number is remembered, and may return true by chance. */
+void uvzk__expected_sequences_add(struct uvzk__expected_sequences *, uint32_t directory,
+                                  int32_t number);
+bool uvzk__expected_sequences_has(const struct uvzk__expected_sequences *,
+                                  uint32_t directory, int32_t number);
+
+/* Frees both sets. The struct may be used again. */
+void uvzk__expected_sequences_free(struct uvzk__expected_sequences *);
 
 #endif

@@ -2,7 +2,7 @@
 #include "cmocka_test.h"
 
 #include "base/memory.h"
-#include "directory/expected_sequences.h"
+#include "directory/watermark.h"
 
 #define DIRECTORY 0x12345678U
 

@@ -17,7 +17,7 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/view.h"
-#include "directory/watermark_watch.h"
+#include "directory/watermark.h"
 #include "proof/validity.h"
 #include "recipes/semaphore/lease_offers.h"
 
