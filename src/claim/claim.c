@@ -15,9 +15,9 @@
 #include "claim/acquisition.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
+#include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
-#include "directory/undeletable.h"
 #include "engine/turn.h"
 #include "proof/validity.h"
 
@@ -587,7 +587,7 @@ static void detach_claim(struct uvzk__contender *contender, int status)
 }
 
 /* The claim ends although the znode still exists, because its delete may be refused for a
- * long time. The contender goes on without the claim (undeletable.h). */
+ * long time. The contender goes on without the claim (acl_retry.h). */
 static void undeletable(struct uvzk__contender *contender)
 {
     int status = uvzk__node_status(&contender->node);

@@ -11,13 +11,13 @@
 
 #include <assert.h>
 
+#include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/last_seen.h"
 #include "directory/next_holder.h"
 #include "directory/orphans.h"
 #include "directory/queue.h"
-#include "directory/undeletable.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 

@@ -40,7 +40,7 @@ struct uvzk__directories {
      * UVZK__NODE_BYTES_MAX, or less in a test. */
     uint64_t node_bytes, node_bytes_max;
     uint64_t contender_count;   /* contenders of the session, orphans included */
-    uint64_t undeletable_count; /* how many of them are undeletable (undeletable.h) */
+    uint64_t undeletable_count; /* how many of them are undeletable (acl_retry.h) */
     struct uvzk__expected_sequences expected_sequences;
     char uuid_prefix
         [UVZK__UUID_PREFIX_TEXT]; /* of the first name; a leading NUL before that */

@@ -272,7 +272,7 @@ void uvzk__node_delete_replied(struct uvzk__node *node, int status)
         node->deleted = node->delete_unknown;
         end(node, 0);
         break;
-    case UVZK_ENOAUTH: /* for the moment: it is tried again, undeletable.h */
+    case UVZK_ENOAUTH: /* for the moment: it is tried again, acl_retry.h */
     case UVZK_ENOTSENT:
     case UVZK_ETHROTTLED:
         break;

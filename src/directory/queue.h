@@ -22,13 +22,12 @@
 #include "base/directory_order.h"
 #include "base/memory.h"
 #include "base/shared_path.h"
+#include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
-#include "directory/undeletable.h"
-#include "directory/unsearchable.h"
 #include "directory/watermark.h"
 
 /* The parts of a directory that are usually empty. A directory whose only contender holds

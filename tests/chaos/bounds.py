@@ -16,7 +16,7 @@ serve, until a client is granted each lock again. T is the session timeout.
            handover, the client, its server and the leader.
 
   repeat   Only after two kinds of faults. After a refused delete, the next attempt comes after a
-           pause that doubles, up to T plus a random quarter (undeletable.h):      5T/4
+           pause that doubles, up to T plus a random quarter (acl_retry.h):      5T/4
            A contender whose watch was used up while READ was missing looks again after T at
            most (docs/promise.md, A8):                                             T
 

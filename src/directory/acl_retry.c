@@ -1,12 +1,13 @@
-/* Repeats deletes that an ACL refused (undeletable.h). delete_batch.c adds a contender
- * when its delete is refused, and reports each delete that succeeds. Before
+/* Repeats deletes and listings that an ACL refused (acl_retry.h). delete_batch.c adds a
+ * contender when its delete is refused, and reports each delete that succeeds. Before
  * contender_request.c sends the delete of an undeletable contender, the claim asks
- * uvzk__undeletable_may_delete.
+ * uvzk__undeletable_may_delete. listing.c and driver_directory.c report listings.
  *
- * The idea: the contenders of one directory take turns, in the order of their numbers. A
- * turn is one exists and one delete; between two turns there is a pause. Without turns, a
- * directory with many such znodes would send a refused request for each of them. */
-#include "directory/undeletable.h"
+ * The idea: the undeletable contenders of one directory take turns, in the order of their
+ * numbers. A turn is one exists and one delete; between two turns there is a pause.
+ * Without turns, a directory with many such znodes would send a refused request for each
+ * of them. */
+#include "directory/acl_retry.h"
 
 #include <inttypes.h>
 
@@ -14,11 +15,13 @@
 #include "directory/contender_request.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
-#include "directory/slow_retry.h"
 #include "engine/inflight.h"
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+
+#define FIRST_PAUSE_MS 500U
+#define LONGEST_PAUSE_MS 30000U
 
 /* Before a refused delete is repeated for which there was no memory to add it here. */
 #define NO_MEMORY_BACKOFF_MS 1000U
@@ -36,6 +39,32 @@ struct uvzk__undeletable_data {
     bool permitted;                  /* a delete succeeded after the last refusal */
 };
 
+/* Allocated for a directory from a refused listing until the next one that succeeds. */
+struct uvzk__unsearchable {
+    struct uvzk__timer retry; /* armed during a pause */
+    struct uvzk__queue *queue;
+    uint64_t pause_ms; /* length of the next pause */
+};
+
+/* Sets the timer to run after *pause_ms, limited and varied, and doubles *pause_ms. */
+static void pause_then_retry(struct uvzk__session *session, struct uvzk__timer *timer,
+                             uint64_t *pause_ms)
+{
+    uint64_t most = uvzk__connection_session_timeout(&session->connection), random = 0;
+
+    /* The session timeout is 0 while none has been negotiated. */
+    if (most > LONGEST_PAUSE_MS || most < FIRST_PAUSE_MS) {
+        most = LONGEST_PAUSE_MS;
+    }
+    uint64_t pause = *pause_ms < most ? *pause_ms : most;
+    (void)session->port->random(session->port, &random, sizeof(random));
+    uvzk__timer_set(session, timer,
+                    uvzk__now(session) + pause - pause / 4 + random % (pause / 2 + 1));
+    *pause_ms = 2 * pause;
+}
+
+/* ----------------------------------------------------------- undeletable: whose turn */
+
 static struct uvzk__undeletable_data *data_of(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->undeletables.data;
@@ -46,11 +75,9 @@ static struct uvzk__contender *deleting_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* ------------------------------------------------------------------------ whose turn */
-
 static void back_off(struct uvzk__undeletable_data *data)
 {
-    uvzk__slow_retry(data->queue->session, &data->retry, &data->pause_ms);
+    pause_then_retry(data->queue->session, &data->retry, &data->pause_ms);
 }
 
 /* The contender with the next greater number than the last turn's, or else the one with
@@ -93,7 +120,7 @@ static void try_next(struct uvzk__timer *timer)
     }
 }
 
-/* ------------------------------------------------------------------ reading the znode */
+/* ----------------------------------------------------- undeletable: reading the znode */
 
 /* A name with a UUID is never another client's. Only a fixed name can be. */
 static bool is_anothers(const struct uvzk__contender *contender,
@@ -184,7 +211,7 @@ bool uvzk__undeletable_may_delete(struct uvzk__contender *contender)
     return true;
 }
 
-/* ---------------------------------------------------------------- adding and removing */
+/* --------------------------------------------------- undeletable: adding and removing */
 
 static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
 {
@@ -196,7 +223,7 @@ static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
         return NULL;
     }
     data->queue = queue;
-    data->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
+    data->pause_ms = FIRST_PAUSE_MS;
     data->retry.due = try_next;
     queue->optional->undeletables.data = data;
     uvzk__log(
@@ -261,7 +288,7 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
                   queue->path->text, data->count);
         data->permitted = true;
     }
-    data->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
+    data->pause_ms = FIRST_PAUSE_MS;
     /* Znodes with fixed names are still read one by one. */
     next_at_once(data);
     for (struct uvzk__link *link = uvzk__ring_first(&queue->deleting), *next;
@@ -288,4 +315,90 @@ void uvzk__undeletable_gone(struct uvzk__contender *contender)
         end_try(data);
         next_at_once(data); /* who has gone says nothing of the others */
     }
+}
+
+/* ----------------------------------------------------------------------- unsearchable */
+
+static struct uvzk__unsearchable *those_of(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_optional(queue)->unsearchables.those;
+}
+
+/* Whether a wanted contender has a create in flight or is searched for. One that is
+ * BACKING_OFF does not count: it needs no listing until its pause is over. */
+static bool anyone_comes(const struct uvzk__queue *queue)
+{
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced); link != NULL;
+         link = uvzk__ring_next(&queue->unplaced, link)) {
+        const struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (uvzk__node_is_wanted(&contender->node) &&
+            (uvzk__node_is_in_flight(&contender->node) ||
+             uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pause_over(struct uvzk__timer *timer)
+{
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(timer, struct uvzk__unsearchable, retry)->queue;
+
+    if (!uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN)) {
+        uvzk__unsearchable_no_more(queue); /* the session has ended meanwhile */
+    }
+    uvzk__queue_settle_later(queue);
+}
+
+static struct uvzk__unsearchable *begin_unsearchable(struct uvzk__queue *queue)
+{
+    struct uvzk__unsearchable *those =
+        uvzk__queue_need_optional(queue) ? uvzk__calloc(1, sizeof(*those)) : NULL;
+
+    if (those == NULL) {
+        return NULL; /* the directory is listed again soon, and is refused again */
+    }
+    those->queue = queue;
+    those->pause_ms = FIRST_PAUSE_MS;
+    those->retry.due = pause_over;
+    queue->optional->unsearchables.those = those;
+    uvzk__log(
+        queue->session, UVZK_LOG_WARN, "directory",
+        "%s may not be listed: a znode of ours may stand there that nobody wants; it "
+        "is searched for again until it is found or the session has gone",
+        queue->path->text);
+    return those;
+}
+
+void uvzk__unsearchable(struct uvzk__queue *queue)
+{
+    struct uvzk__unsearchable *those = those_of(queue);
+
+    if (those == NULL && uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN)) {
+        those = begin_unsearchable(queue);
+    }
+    if (those != NULL && !uvzk__deadline_is_armed(&those->retry.deadline)) {
+        pause_then_retry(queue->session, &those->retry, &those->pause_ms);
+    }
+}
+
+void uvzk__unsearchable_no_more(struct uvzk__queue *queue)
+{
+    struct uvzk__unsearchable *those = those_of(queue);
+
+    if (those != NULL) {
+        uvzk__timer_clear(queue->session, &those->retry);
+        queue->optional->unsearchables.those = NULL;
+        uvzk__free(those);
+    }
+}
+
+bool uvzk__unsearchable_may(const struct uvzk__queue *queue)
+{
+    const struct uvzk__unsearchable *those = those_of(queue);
+
+    return those == NULL || !uvzk__deadline_is_armed(&those->retry.deadline) ||
+           anyone_comes(queue);
 }
