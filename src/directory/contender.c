@@ -17,7 +17,6 @@
 #include "base/retry.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
-#include "directory/last_seen.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "engine/log.h"
@@ -463,7 +462,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
         return;
     }
     /* Others may have been granted past the node: earlier sightings in this directory
-     * do not count any more (last_seen.h). */
+     * do not count any more (freshness.h). */
     uvzk__foreign_node_gone(contender->queue);
     (void)session->port->random(session->port, &random, sizeof(random));
     bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;

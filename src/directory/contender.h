@@ -29,7 +29,7 @@
 
 #include "base/node_name.h"
 #include "directory/directories.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/node.h"
 #include "directory/own_watch.h"
 #include "proof/proof_subject.h"

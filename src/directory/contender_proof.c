@@ -7,7 +7,7 @@
 #include "directory/contender_proof.h"
 
 #include "directory/contender_request.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/queue.h"
 #include "proof/prover.h"
 #include "proof/validity.h"

@@ -14,7 +14,7 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "engine/acl.h"

@@ -14,7 +14,7 @@
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/next_holder.h"
 #include "directory/orphans.h"
 #include "directory/queue.h"

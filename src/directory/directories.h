@@ -34,7 +34,7 @@ struct uvzk__directories {
     unsigned create_batches_in_flight, delete_batches_in_flight; /* multis */
     uint32_t readers_granted_early;                              /* in all directories */
     /* How often the changed directories have been settled. A sighting counts for one
-     * settling only (last_seen.h). */
+     * settling only (freshness.h). */
     uint32_t settle_count;
     /* The greatest sizes of all contenders' paths together, and the limit for that:
      * UVZK__NODE_BYTES_MAX, or less in a test. */

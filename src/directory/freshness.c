@@ -1,13 +1,20 @@
+/* Keeps the freshness of each directory's view, and for each contender its last sighting
+ * and the last deletes before it (freshness.h). Stamps only grow, so the greatest one is
+ * enough. This file calls no other file of the room. */
 #include "directory/freshness.h"
 
 #include <assert.h>
 
+#include "directory/contender.h"
 #include "directory/queue.h"
+#include "engine/turn.h"
 
 /* 52 bits are enough for a million requests a second for a hundred years, and 24 bits for
  * the names of a listing. */
 #define NEWEST_MAX ((UINT64_C(1) << 56) - 1)
 #define ASKED_MAX ((UINT64_C(1) << 52) - 1)
+
+/* ------------------------------------------------------------------------- the view */
 
 #define CURRENT UVZK__LISTING_CURRENT
 #define WANTED UVZK__LISTING_WANTED
@@ -83,4 +90,82 @@ void uvzk__freshness_view_updated(struct uvzk__queue *queue, size_t children)
     queue->freshness.children_high = children >> 12 & 0xfffU;
     queue->freshness.children_low = children & 0xfffU;
     follow_stamps(queue);
+}
+
+/* ------------------------------------------------------------ sightings and deletes */
+
+void uvzk__last_seen_set(struct uvzk__contender *contender, uint64_t stamp)
+{
+    const struct uvzk__queue *queue = contender->queue;
+
+    contender->last_seen.settle_count = queue->session->directories->settle_count + 1;
+    contender->last_seen.stamp = stamp;
+    contender->last_seen.foreign_deletes = queue->deletions.foreign_deletes;
+    uvzk__wake(queue->session); /* the sighting counts in one settling only */
+}
+
+bool uvzk__is_just_seen(const struct uvzk__contender *contender)
+{
+    return contender->last_seen.settle_count ==
+           contender->queue->session->directories->settle_count;
+}
+
+/* A reader does not wait for readers, so its sighting is compared with the deletes of
+ * writers' nodes only. */
+bool uvzk__is_known_to_exist(const struct uvzk__contender *front)
+{
+    const struct uvzk__last_seen *seen = &front->last_seen;
+
+    return uvzk__is_just_seen(front) &&
+           seen->foreign_deletes == front->queue->deletions.foreign_deletes &&
+           seen->stamp >= (uvzk__contender_is_shared(front) ? seen->exclusive_delete_stamp
+                                                            : seen->delete_stamp);
+}
+
+void uvzk__foreign_node_gone(struct uvzk__queue *queue)
+{
+    queue->deletions.foreign_deletes++;
+}
+
+static void raise_delete_stamps(struct uvzk__contender *contender, uint64_t last,
+                                uint64_t last_exclusive)
+{
+    struct uvzk__last_seen *last_seen = &contender->last_seen;
+
+    if (last_seen->delete_stamp < last) {
+        last_seen->delete_stamp = last;
+    }
+    if (last_seen->exclusive_delete_stamp < last_exclusive) {
+        last_seen->exclusive_delete_stamp = last_exclusive;
+    }
+}
+
+void uvzk__delete_sent(const struct uvzk__contender *deleting,
+                       struct uvzk__contender *behind, uint64_t stamp)
+{
+    struct uvzk__deletions *deletions = &deleting->queue->deletions;
+
+    deletions->delete_stamp = stamp;
+    if (!uvzk__contender_is_shared(deleting)) {
+        deletions->exclusive_delete_stamp = stamp;
+    }
+    if (behind != NULL) {
+        raise_delete_stamps(behind, stamp,
+                            uvzk__contender_is_shared(deleting) ? 0 : stamp);
+    }
+}
+
+void uvzk__deletes_inherited(struct uvzk__contender *behind,
+                             const struct uvzk__contender *deleting)
+{
+    raise_delete_stamps(behind, deleting->last_seen.delete_stamp,
+                        deleting->last_seen.exclusive_delete_stamp);
+}
+
+void uvzk__deletes_so_far(struct uvzk__contender *contender)
+{
+    const struct uvzk__deletions *deletions = &contender->queue->deletions;
+
+    raise_delete_stamps(contender, deletions->delete_stamp,
+                        deletions->exclusive_delete_stamp);
 }

@@ -13,7 +13,7 @@
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "engine/turn.h"

@@ -14,7 +14,7 @@
  *   whose delete is not sent yet
  *   is behind another local node that is      nothing; the reply to the delete settles
  *   being deleted                             the directory again
- *   has a node that is known to exist         grants it (last_seen.h)
+ *   has a node that is known to exist         grants it (freshness.h)
  *   has a node of which this is not known     arms the own watch, or requests a proof */
 #ifndef UVZK_NEXT_HOLDER_H
 #define UVZK_NEXT_HOLDER_H

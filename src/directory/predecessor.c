@@ -16,7 +16,7 @@
 #include "directory/contender.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/view.h"

@@ -13,7 +13,7 @@
 
 #include "base/path.h"
 #include "directory/contender.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 

@@ -239,7 +239,7 @@ void uvzk__queues_settle_later(struct uvzk__session *);
 /* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
  * holders or deleting. Waiters and deleting are in the order of their places; the others
  * are appended. The next waiter behind one that leaves inherits its delete stamps
- * (last_seen.h). Called by contender.c before and after it changes the state. */
+ * (freshness.h). Called by contender.c before and after it changes the state. */
 void uvzk__queue_leave(struct uvzk__contender *);
 void uvzk__queue_join(struct uvzk__contender *);
 

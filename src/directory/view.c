@@ -19,7 +19,7 @@
 #include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/orphans.h"
 #include "directory/queue.h"
 
@@ -364,7 +364,7 @@ static void check_possible_orphans(struct uvzk__queue *queue, const struct scan 
 
 /* The listing shows that these nodes exist. It must run after resolve_missing: each node
  * that is reported missing there raises foreign_deletes, and a sighting counts only if it
- * is not older than the last of these reports (last_seen.h). */
+ * is not older than the last of these reports (freshness.h). */
 static void mark_seen(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {

@@ -1,11 +1,11 @@
 /* Multis that check that the znodes of a hold exist (node_checks.h). hold_query.c sends
  * checks alone; guarded_write.c sends them with the user's operations behind them. A
- * reply of 0 also counts as a sighting of each znode (last_seen.h). */
+ * reply of 0 also counts as a sighting of each znode (freshness.h). */
 #include "hold/node_checks.h"
 
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "engine/submission.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)

@@ -4,7 +4,7 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/create_batch.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/queue.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"

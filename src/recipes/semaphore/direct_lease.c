@@ -13,7 +13,7 @@
 #include "directory/contender.h"
 #include "directory/create_batch.h"
 #include "directory/create_order.h"
-#include "directory/last_seen.h"
+#include "directory/freshness.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "engine/inflight.h"
