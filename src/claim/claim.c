@@ -610,7 +610,7 @@ static bool may_delete(struct uvzk__contender *contender)
     if (uvzk__contender_is_undeletable(contender)) {
         return uvzk__undeletable_may_delete(contender);
     }
-    /* An orphan was identified by a listing (orphans.h). */
+    /* An orphan was identified by a listing (divergence.h). */
     return uvzk__contender_is_orphan(contender) ||
            contender->claim->kind->may_delete == NULL ||
            contender->claim->kind->may_delete(contender);

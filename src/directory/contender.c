@@ -233,7 +233,8 @@ static void add_contender(struct uvzk__contender *contender)
     uvzk__queue_join(contender);
 }
 
-/* By whether the session's own server shows the znode, and by whether it is a reader's. */
+/* By whether the session's own server shows the znode, and by whether it is a reader's.
+ * */
 static const struct uvzk__contender_kind orphans[2][2] = {
     {{.name_prefix = "", .orphan = true, .not_shown = true},
      {.name_prefix = "", .orphan = true, .not_shown = true, .shared = true}},
@@ -449,8 +450,8 @@ void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
 /* ---------------------------------------------------------- what happened to its znode
  * */
 
-/* A waiter may get a new node at the tail of the queue, if the retry policy allows it.
- * So may one that is granted and only admits, because its claim still waits. Any other hold
+/* A waiter may get a new node at the tail of the queue, if the retry policy allows it. So
+ * may one that is granted and only admits, because its claim still waits. Any other hold
  * is lost. */
 void uvzk__contender_missing(struct uvzk__contender *contender)
 {
@@ -494,7 +495,7 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
                        uvzk__node_place(&contender->node),
                        &orphans[false][uvzk__contender_is_shared(contender)]);
         if (orphan != NULL) {
-            /* The reading that did not show the node has at most this stamp. orphans.c
+            /* The reading that did not show the node has at most this stamp. divergence.c
              * compares it with the start of the connection. */
             uvzk__contender_set_create_stamp(
                 orphan, uvzk__stamp(&uvzk__session_of(orphan)->submissions));

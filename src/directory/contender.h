@@ -1,6 +1,6 @@
 /* A contender: one znode of this client in a lock directory, from the request to acquire
  * until the znode is known to be gone. Contenders are created for claims by the rooms
- * above, and for orphans by orphans.c.
+ * above, and for orphans by divergence.c.
  *
  *                  its place is known            granted
  *        UNPLACED -------------------> WAITING ------------> HOLDING
@@ -93,13 +93,13 @@ struct uvzk__contender_kind {
     bool has_writers_place;
     /* Its grant is not the hold: it lets its claim into another directory, which is
      * `extra` of the contender (struct uvzk__queue; NULL: not any more). That directory
-     * is settled when the contender changes, and the delete of the contender's node checks
-     * the contenders that are granted early there. */
+     * is settled when the contender changes, and the delete of the contender's node
+     * checks the contenders that are granted early there. */
     bool admits;
     bool fixed_name; /* another client's node may have the same name */
     bool once;       /* if its node is deleted, the claim ends */
-    bool orphan;     /* it never had a claim (orphans.h) */
-    bool not_shown;  /* an orphan that its own server does not show (orphans.h) */
+    bool orphan;     /* it never had a claim (divergence.h) */
+    bool not_shown;  /* an orphan that its own server does not show (divergence.h) */
     /* The contender needs its node created. Submits the create now or later. NULL: only
      * for orphans. */
     void (*create)(struct uvzk__contender *);
@@ -243,14 +243,14 @@ struct uvzk__contender_user {
     void (*data)(const struct uvzk__contender *, const void **data, size_t *length);
 };
 
-/* Makes a contender of the claim, with a new name. extra: for the kind. Pump the contender
- * when the claim is ready. Returns 0 and sets *out, or returns UV_ENOMEM, UVZK_ELIMIT (the
- * session's budget of paths is used up) or UV_EIO (no random bytes). */
+/* Makes a contender of the claim, with a new name. extra: for the kind. Pump the
+ * contender when the claim is ready. Returns 0 and sets *out, or returns UV_ENOMEM,
+ * UVZK_ELIMIT (the session's budget of paths is used up) or UV_EIO (no random bytes). */
 int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *,
                         const struct uvzk__contender_kind *, void *extra,
                         struct uvzk__contender **out);
 
-/* Makes a contender for an orphan (orphans.h): a znode of this client that belongs to
+/* Makes a contender for an orphan (divergence.h): a znode of this client that belongs to
  * none of its contenders. Its node starts in DELETING. NULL: out of memory. */
 struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *, const char *name,
                                                    struct uvzk__place, bool shared);
@@ -435,7 +435,7 @@ void uvzk__contender_withdraw(struct uvzk__contender *);
  * node, or by a watch. Usually the node is gone. But if the server has diverged, the
  * node still exists on the other servers, and no contender would want it. So it is
  * also deleted as an orphan: the delete finds nothing, or shows that this server has
- * diverged (orphans.h). */
+ * diverged (divergence.h). */
 void uvzk__contender_missing(struct uvzk__contender *);
 void uvzk__contender_not_shown(struct uvzk__contender *);
 

@@ -14,9 +14,9 @@
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
+#include "directory/divergence.h"
 #include "directory/freshness.h"
 #include "directory/next_holder.h"
-#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -343,7 +343,7 @@ static bool send_one(struct uvzk__session *session)
     }
     /* To a lone delete the server answers what it has found itself. To a multi it answers
      * what the leader has found, which shows whether this server has diverged
-     * (orphans.c). */
+     * (divergence.c). */
     if (batch->op_count == 1 && !batch->contenders[0]->kind->not_shown) {
         uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_DELETE, batch->ops[0].path, replied);
     } else {

@@ -1,19 +1,171 @@
-/* Runs divergence queries (divergence.h). predecessor.c, view.c, driver_directory.c and
- * node_watch.c start one for a node that blocks a contender or may be an orphan,
- * orphans.c for an orphan whose delete has been answered. A query allocates its own
- * memory and frees it after its last reply, so any number of queries may be in flight. It
- * looks up its directory by path in each reply, because the directory may have been freed
- * meanwhile. */
+/* Recognizes orphans and makes them contenders that are being deleted, and runs divergence
+ * queries (divergence.h). predecessor.c, view.c, driver_directory.c and node_watch.c start
+ * a query for a node that blocks a contender or may be an orphan. predecessor.c passes the
+ * stat of its predecessor, view.c and driver_directory.c pass names of a listing, and
+ * delete_batch.c reports that an orphan's delete has been answered.
+ *
+ * The check for an orphan errs on the side of keeping: if any contender of the client
+ * might have created the znode, the znode is not an orphan.
+ *
+ * A query allocates its own memory and frees it after its last reply, so any number of
+ * queries may be in flight. It looks up its directory by path in each reply, because the
+ * directory may have been freed meanwhile. */
 #include "directory/divergence.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/path.h"
-#include "directory/orphans.h"
+#include "directory/contender.h"
+#include "directory/foreign_nodes.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
+#include "engine/diverged.h"
+#include "engine/log.h"
 #include "engine/submission.h"
+
+/* Digits of a sequence number that is not worn out. */
+#define DIGITS 10U
+
+/* ------------------------------------------------------------- is it an orphan? */
+
+/* The session of this client that owns the znode. NULL: the znode is another client's, or
+ * is not ephemeral. */
+static const struct uvzk__session *owner_of(const struct uvzk__session *session,
+                                            const struct uvzk__stat *stat)
+{
+    const struct uvzk__client *client = session->client;
+    uint32_t i = 0;
+
+    while (stat->ephemeral_owner != 0 && i < client->count) {
+        if (uvzk__connection_session_id(&client->sessions[i]->connection) ==
+            stat->ephemeral_owner) {
+            return client->sessions[i];
+        }
+        i++;
+    }
+    return NULL;
+}
+
+static const char *name_in(const struct uvzk__contender *contender)
+{
+    return contender->path + strlen(contender->queue->path->text) + 1;
+}
+
+/* length: how much of the name is compared. Of a contender whose place is not known the
+ * path ends before the number, or still has the number of an earlier znode. So only the
+ * prefix up to the UUID is compared for it. */
+static bool any_has_name(const struct uvzk__ring *ring, const char *name, size_t length)
+{
+    struct uvzk__link *link = uvzk__ring_first(ring);
+
+    while (link != NULL &&
+           strncmp(name_in(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)),
+                   name, length) != 0) {
+        link = uvzk__ring_next(ring, link);
+    }
+    return link != NULL;
+}
+
+static bool is_known_to(struct uvzk__session *session, const char *directory,
+                        const char *name)
+{
+    const size_t all = strlen(name) + 1;
+
+    /* Locks of other kinds may use the same path, each with a directory of its own. */
+    for (unsigned directory_order = UVZK__EXCLUSIVE;
+         directory_order <= UVZK__DRIVER_DEFINED; directory_order++) {
+        const struct uvzk__queue *queue = uvzk__queue_find(
+            session, (enum uvzk__directory_order)directory_order, directory);
+        if (queue != NULL &&
+            (any_has_name(&queue->holders, name, all) ||
+             any_has_name(&queue->waiters, name, all) ||
+             any_has_name(&queue->deleting, name, all) ||
+             any_has_name(&queue->unplaced, name, UVZK__PROTECTION_LENGTH))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Contenders of one path may be in several sessions of the client (create_order.h). */
+bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
+{
+    const struct uvzk__client *client = queue->session->client;
+
+    for (uint32_t i = 0; i < client->count; i++) {
+        if (is_known_to(client->sessions[i], queue->path->text, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the name has the format that contenders write (node_name.h), with any name
+ * prefix. */
+static bool has_our_format(const char *name, int32_t *sequence)
+{
+    struct uvzk__node_name parsed;
+    char name_prefix[UVZK__NAME_PREFIX_MAX + 1] = "";
+    size_t length = strlen(name), around = UVZK__PROTECTION_LENGTH + DIGITS;
+
+    if (length < around || length - around > UVZK__NAME_PREFIX_MAX) {
+        return false;
+    }
+    memcpy(name_prefix, name + UVZK__PROTECTION_LENGTH, length - around);
+    uvzk__node_name_parse(&parsed, name, name_prefix);
+    *sequence = parsed.sequence;
+    return parsed.is_contender && parsed.has_uuid;
+}
+
+const char *uvzk__orphan_number(const char *name)
+{
+    int32_t sequence;
+
+    return has_our_format(name, &sequence) ? name + strlen(name) - DIGITS : NULL;
+}
+
+/* Makes the znode a contender that is being deleted. False: out of memory. */
+static bool new_orphan(struct uvzk__queue *queue, const char *name,
+                       struct uvzk__place place)
+{
+    struct uvzk__queue *leaves = queue;
+    struct uvzk__node_name parsed;
+    bool shared;
+
+    /* A lock driver's directory has no place for a contender without a driver. */
+    if (queue->kind->orphan_kind != NULL) {
+        leaves = uvzk__queue_of(queue->session, queue->kind->orphan_kind, queue->path);
+    }
+    uvzk__parse_child_name(queue->kind->directory_order, name, &parsed, &shared);
+    return leaves != NULL &&
+           uvzk__contender_new_orphan(leaves, name, place, shared) != NULL;
+}
+
+bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
+                        const struct uvzk__stat *stat)
+{
+    struct uvzk__place place = {0, stat->czxid};
+
+    if (owner_of(queue->session, stat) == NULL ||
+        !has_our_format(name, &place.sequence) || uvzk__orphan_is_known(queue, name) ||
+        !new_orphan(queue, name, place)) {
+        return false;
+    }
+    uvzk__log(queue->session, UVZK_LOG_WARN, "directory",
+              "%s/%s belongs to our session %" PRIx64
+              " but to none of its locks: an orphan, which is deleted",
+              queue->path->text, name, (uint64_t)stat->ephemeral_owner);
+    /* The last listing counted it among the foreign nodes. */
+    uvzk__foreign_nodes_remove(queue, name);
+    if (queue->kind->directory_order == UVZK__COUNTED) {
+        uvzk__foreign_nodes_lease_is_ours(queue);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------- a divergence query */
 
 #define ASKING UVZK__DIVERGENCE_ASKING
 #define CHECKING UVZK__DIVERGENCE_CHECKING
@@ -178,7 +330,21 @@ static struct divergence_query *new_query(struct uvzk__queue *queue, size_t size
     return query;
 }
 
-void uvzk__divergence_look(struct uvzk__queue *queue, const char *path, int64_t czxid)
+void uvzk__divergence_ask(struct uvzk__queue *queue, const char *name)
+{
+    struct divergence_query *query =
+        new_query(queue, uvzk__path_join_into(NULL, queue->path->text, name));
+
+    if (query != NULL) {
+        (void)uvzk__path_join_into(query->path, queue->path->text, name);
+        uvzk__rpc_prepare(&query->rpc, UVZK__RPC_EXISTS, query->path, stat_replied);
+        uvzk__submit(queue->session, &query->rpc);
+    }
+}
+
+/* According to the quorum this znode of the directory does not exist. Checks whether this
+ * server still shows it, unless there is no memory or nothing may be sent. */
+static void ask_after_delete(struct uvzk__queue *queue, const char *path, int64_t czxid)
 {
     size_t size = strlen(path) + 1;
     struct divergence_query *query = new_query(queue, size);
@@ -191,14 +357,23 @@ void uvzk__divergence_look(struct uvzk__queue *queue, const char *path, int64_t 
     }
 }
 
-void uvzk__divergence_ask(struct uvzk__queue *queue, const char *name)
+void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
 {
-    struct divergence_query *query =
-        new_query(queue, uvzk__path_join_into(NULL, queue->path->text, name));
+    struct uvzk__session *session = uvzk__session_of(orphan);
 
-    if (query != NULL) {
-        (void)uvzk__path_join_into(query->path, queue->path->text, name);
-        uvzk__rpc_prepare(&query->rpc, UVZK__RPC_EXISTS, query->path, stat_replied);
-        uvzk__submit(queue->session, &query->rpc);
+    if (orphan->kind->not_shown) {
+        /* This server did not show the znode, and yet the delete found it: the server has
+         * diverged. create_stamp is the newest stamp at the time of that reading. It must
+         * be of this connection; otherwise another server answered the reading. */
+        if (uvzk__node_is_deleted(&orphan->node) &&
+            !uvzk__node_delete_is_unknown(&orphan->node) &&
+            orphan->create_stamp > session->connected_stamp) {
+            (void)uvzk__diverged(session, orphan->path, false);
+        }
+        return;
     }
+    if (session->observer != NULL && uvzk__node_is_deleted(&orphan->node)) {
+        uvzk__count_orphan(session->observer);
+    }
+    ask_after_delete(orphan->queue, orphan->path, uvzk__node_place(&orphan->node).czxid);
 }

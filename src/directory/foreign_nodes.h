@@ -77,7 +77,7 @@ int32_t uvzk__foreign_nodes_first_writer(const struct uvzk__queue *);
 /* The foreign node with this name has gone. Does nothing if it is not in the list. */
 void uvzk__foreign_nodes_remove(struct uvzk__queue *, const char *name);
 /* A lease that was counted among the foreign ones is an orphan of this client
- * (orphans.c). */
+ * (divergence.h). */
 void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *);
 
 /* How many children of the directory are not contenders. Logs a warning when the number

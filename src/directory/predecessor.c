@@ -17,7 +17,6 @@
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
-#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/view.h"
 #include "directory/watermark.h"

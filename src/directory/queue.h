@@ -81,7 +81,7 @@ struct uvzk__queue {
      * (create_order.h). */
     bool other_session_waits : 1;
     /* A contender has been blocked for a session timeout. The nodes that the next listing
-     * shows in its way are checked (divergence.h, orphans.h). */
+     * shows in its way are checked (divergence.h). */
     bool blocked_long : 1;
 };
 
@@ -174,8 +174,8 @@ struct uvzk__directory_kind {
     enum uvzk__directory_order directory_order;
     bool in_order;     /* contenders are granted in the order of their numbers */
     size_t extra_size; /* bytes of uvzk__queue_extra, zeroed */
-    /* In which directory of the same path its orphans are deleted (orphans.h); NULL: in
-     * this one. */
+    /* In which directory of the same path its orphans are deleted (divergence.h); NULL:
+     * in this one. */
     const struct uvzk__directory_kind *orphan_kind;
     void (*init)(struct uvzk__queue *);
     void (*freed)(struct uvzk__queue *); /* called just before it is freed */

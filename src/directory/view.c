@@ -20,7 +20,6 @@
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
-#include "directory/orphans.h"
 #include "directory/queue.h"
 
 /* At most so many foreign leases, and so many possible orphans, are asked about after one

@@ -19,7 +19,6 @@
 #include "directory/foreign_nodes.h"
 #include "directory/in_order.h"
 #include "directory/listing.h"
-#include "directory/orphans.h"
 #include "directory/parents.h"
 #include "directory/queue.h"
 #include "directory/view.h"

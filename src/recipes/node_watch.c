@@ -15,7 +15,6 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/divergence.h"
-#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
