@@ -18,8 +18,8 @@
 #define UVZK_CLAIM_H
 
 #include "base/machine.h"
+#include "claim/wait_reason.h"
 #include "directory/queue.h"
-#include "directory/wait_reason.h"
 
 struct uvzk__lock;
 

@@ -5,7 +5,7 @@
 #define UVZK_TIMED_OUT_WAIT_H
 
 #include "claim/claim.h"
-#include "directory/wait_reason.h"
+#include "claim/wait_reason.h"
 
 /* The record of what a timed-out acquire waited for, until its callback has run. */
 struct uvzk__timed_out_wait;

@@ -3,7 +3,7 @@
  * applies is the reason: no connection, no directory, no znode, a foreign node, local
  * contenders, unknown predecessors, local znodes that are being deleted, a missing
  * proof. */
-#include "directory/wait_reason.h"
+#include "claim/wait_reason.h"
 
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
