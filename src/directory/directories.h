@@ -1,14 +1,21 @@
 /* All lock directories of one session, and what the session keeps for all its contenders:
  * the lists on which they wait to be created or deleted, their number, and the budget of
- * their paths. directory.c initializes the struct. */
+ * their paths.
+ *
+ * The directories are in a hash table by directory order and path, and in a list in the
+ * order in which they were added. Each bucket is a chain. The links and the hash are
+ * members of the directory, so adding one allocates nothing except buckets. */
 #ifndef UVZK_DIRECTORIES_H
 #define UVZK_DIRECTORIES_H
 
 #include <string.h>
 
-#include "directory/catalogue.h"
+#include "base/directory_order.h"
+#include "base/list.h"
 #include "directory/watermark.h"
 #include "engine/session.h"
+
+struct uvzk__queue;
 
 /* The bytes of all paths of a session's znodes. The closeSession transaction contains the
  * paths of all ephemeral znodes of the session, and a server cannot read back a
@@ -18,6 +25,21 @@
 /* The first 13 characters of the UUID are the same in all names of a session: 48 of the
  * 122 random bits. So the session recognizes its own znodes in every listing (view.c). */
 #define UVZK__UUID_PREFIX_TEXT 13U
+
+/* The hash table of one session. */
+struct uvzk__catalogue {
+    struct uvzk__link all;        /* all directories, the oldest first */
+    struct uvzk__queue **buckets; /* owned; NULL: no directory was added yet */
+    uint32_t bucket_count;        /* a power of two */
+    uint32_t count;               /* directories in the table */
+};
+
+/* The part of a directory that directories.c keeps. */
+struct uvzk__catalogue_entry {
+    struct uvzk__link in_all; /* on catalogue->all */
+    struct uvzk__queue *next; /* in its bucket; NULL: the last one */
+    uint32_t hash;            /* of the directory order and the path */
+};
 
 struct uvzk__directories {
     const struct uvzk__contender_user *contender_user; /* contender.h */
@@ -50,6 +72,24 @@ struct uvzk__directories {
  * user's callbacks are not copied. */
 void uvzk__directories_init(struct uvzk__directories *,
                             const struct uvzk__contender_user *);
+
+/* Moves the directories in which something has changed to this list, which need not be
+ * initialized: they are settled now. A directory that changes while they are settled is
+ * settled again later. */
+void uvzk__directories_take_changed(struct uvzk__directories *, struct uvzk__link *);
+
+/* Whether a contender of this session has, or may get, this name in a directory of this
+ * path, whatever its order. unplaced: contenders whose place is not known count too. */
+bool uvzk__directories_have_name(const struct uvzk__session *, const char *directory,
+                                 const char *name, bool unplaced);
+
+/* Through which session of the client a znode is read. node_path: the full path of the
+ * znode, as a contender has it. Returns the session that created the znode, because the
+ * server of another session may lag and not show it yet. If no session of this client
+ * created it, returns the first session that has a connection, or the given session if
+ * none has. */
+struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
+                                            const char *node_path);
 
 /* NULL: no directory is the parents creator any more. */
 static inline void
@@ -135,5 +175,32 @@ uvzk__directories_count_early_reader(struct uvzk__directories *directories, bool
 {
     directories->readers_granted_early += (uint32_t)now - (uint32_t)before;
 }
+
+/* The hash of the directory's order and path. */
+static inline uint32_t uvzk__catalogue_hash(const struct uvzk__catalogue_entry *entry)
+{
+    return entry->hash;
+}
+
+/* The struct must be all zeros. */
+void uvzk__catalogue_init(struct uvzk__catalogue *);
+/* Frees the buckets, but not the directories. Call it when the table is empty. */
+void uvzk__catalogue_free(struct uvzk__catalogue *);
+
+/* The directory of this order and path, or NULL. */
+struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *,
+                                         enum uvzk__directory_order, const char *path);
+
+/* Adds a directory whose order and path are not in the table yet. The table does not own
+ * it. Returns 0, or UV_ENOMEM, which changes nothing. */
+int uvzk__catalogue_add(struct uvzk__catalogue *, struct uvzk__queue *);
+/* Removes a directory that is in the table. Does not free it. */
+void uvzk__catalogue_remove(struct uvzk__catalogue *, struct uvzk__queue *);
+
+/* The directory that was added first, and the one that was added after this one. NULL:
+ * there is none. */
+struct uvzk__queue *uvzk__catalogue_first(const struct uvzk__catalogue *);
+struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *,
+                                         const struct uvzk__queue *);
 
 #endif

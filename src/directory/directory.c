@@ -15,20 +15,6 @@
 #include "directory/watermark.h"
 #include "engine/turn.h"
 
-void uvzk__directories_init(struct uvzk__directories *directories,
-                            const struct uvzk__contender_user *user)
-{
-    directories->contender_user = user;
-    directories->node_bytes_max = UVZK__NODE_BYTES_MAX;
-    uvzk__catalogue_init(&directories->catalogue);
-    uvzk__list_init(&directories->behind_creator);
-    uvzk__list_init(&directories->contenders);
-    uvzk__list_init(&directories->to_settle);
-    uvzk__list_init(&directories->to_create);
-    uvzk__list_init(&directories->to_delete);
-    uvzk__list_init(&directories->delete_later);
-}
-
 static void free_directory(struct uvzk__queue *queue)
 {
     struct uvzk__session *session = queue->session;
@@ -145,12 +131,10 @@ void uvzk__directory_lock_closed(struct uvzk__session *session,
 
 void uvzk__directories_settle(struct uvzk__session *session)
 {
-    struct uvzk__link dirty, *link;
+    struct uvzk__link changed, *link;
 
-    session->directories->settle_count++;
-    /* A directory that changes while it is settled is settled again in the next round. */
-    uvzk__list_move(&session->directories->to_settle, &dirty);
-    while ((link = uvzk__list_take(&dirty)) != NULL) {
+    uvzk__directories_take_changed(session->directories, &changed);
+    while ((link = uvzk__list_take(&changed)) != NULL) {
         settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));
     }
 }

@@ -48,54 +48,14 @@ static const struct uvzk__session *owner_of(const struct uvzk__session *session,
     return NULL;
 }
 
-static const char *name_in(const struct uvzk__contender *contender)
-{
-    return contender->path + strlen(contender->queue->path->text) + 1;
-}
-
-/* length: how much of the name is compared. Of a contender whose place is not known the
- * path ends before the number, or still has the number of an earlier znode. So only the
- * prefix up to the UUID is compared for it. */
-static bool any_has_name(const struct uvzk__ring *ring, const char *name, size_t length)
-{
-    struct uvzk__link *link = uvzk__ring_first(ring);
-
-    while (link != NULL &&
-           strncmp(name_in(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)),
-                   name, length) != 0) {
-        link = uvzk__ring_next(ring, link);
-    }
-    return link != NULL;
-}
-
-static bool is_known_to(struct uvzk__session *session, const char *directory,
-                        const char *name)
-{
-    const size_t all = strlen(name) + 1;
-
-    /* Locks of other kinds may use the same path, each with a directory of its own. */
-    for (unsigned directory_order = UVZK__EXCLUSIVE;
-         directory_order <= UVZK__DRIVER_DEFINED; directory_order++) {
-        const struct uvzk__queue *queue = uvzk__queue_find(
-            session, (enum uvzk__directory_order)directory_order, directory);
-        if (queue != NULL &&
-            (any_has_name(&queue->holders, name, all) ||
-             any_has_name(&queue->waiters, name, all) ||
-             any_has_name(&queue->deleting, name, all) ||
-             any_has_name(&queue->unplaced, name, UVZK__PROTECTION_LENGTH))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Contenders of one path may be in several sessions of the client (create_order.h). */
 bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 {
     const struct uvzk__client *client = queue->session->client;
 
     for (uint32_t i = 0; i < client->count; i++) {
-        if (is_known_to(client->sessions[i], queue->path->text, name)) {
+        if (uvzk__directories_have_name(client->sessions[i], queue->path->text, name,
+                                        true)) {
             return true;
         }
     }

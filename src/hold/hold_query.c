@@ -8,7 +8,7 @@
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "directory/contender.h"
-#include "directory/session_of_node.h"
+#include "directory/directories.h"
 #include "engine/submission.h"
 #include "hold/node_checks.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
-#include "directory/session_of_node.h"
+#include "directory/directories.h"
 #include "engine/submission.h"
 
 struct revoke_request {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "directory/catalogue.h"
+#include "directory/directories.h"
 #include "directory/queue.h"
 #include "uvzk.h"
 

@@ -1,12 +1,14 @@
-/* A chained hash table of a session's directories (catalogue.h). queue.c finds and adds
- * directories, directory.c removes them. The number of buckets doubles when there are two
- * directories for each bucket. */
-#include "directory/catalogue.h"
+/* The directories of a session: a chained hash table of them, and the questions that are
+ * asked about all directories of a path (directories.h). queue.c finds and adds
+ * directories, settle.c removes them. The number of buckets doubles when there are two
+ * directories for each bucket. This file calls no other file of the room. */
+#include "directory/directories.h"
 
 #include <string.h>
 
 #include "base/path.h"
 #include "base/table.h"
+#include "directory/contender.h"
 #include "directory/queue.h"
 
 #define BUCKETS_MIN 32U
@@ -16,6 +18,29 @@
 
 /* One letter for the directory order, and the longest path that a directory can have. */
 #define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
+
+void uvzk__directories_init(struct uvzk__directories *directories,
+                            const struct uvzk__contender_user *user)
+{
+    directories->contender_user = user;
+    directories->node_bytes_max = UVZK__NODE_BYTES_MAX;
+    uvzk__catalogue_init(&directories->catalogue);
+    uvzk__list_init(&directories->behind_creator);
+    uvzk__list_init(&directories->contenders);
+    uvzk__list_init(&directories->to_settle);
+    uvzk__list_init(&directories->to_create);
+    uvzk__list_init(&directories->to_delete);
+    uvzk__list_init(&directories->delete_later);
+}
+
+void uvzk__directories_take_changed(struct uvzk__directories *directories,
+                                    struct uvzk__link *changed)
+{
+    directories->settle_count++;
+    uvzk__list_move(&directories->to_settle, changed);
+}
+
+/* ---------------------------------------------------------------------- the hash table */
 
 static uint32_t hash_of(enum uvzk__directory_order directory_order, const char *path)
 {
@@ -142,4 +167,69 @@ struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *catalogue
                                          const struct uvzk__queue *queue)
 {
     return queue_at(catalogue, queue->entry.in_all.next);
+}
+
+/* ------------------------------------------------------------- the names of contenders */
+
+/* skipped: the length of the directory's path and a slash. length: how much of the name
+ * is compared. */
+static bool any_has_name(const struct uvzk__ring *ring, size_t skipped, const char *name,
+                         size_t length)
+{
+    struct uvzk__link *link = uvzk__ring_first(ring);
+
+    while (link != NULL &&
+           strncmp(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->path +
+                       skipped,
+                   name, length) != 0) {
+        link = uvzk__ring_next(ring, link);
+    }
+    return link != NULL;
+}
+
+/* Of a contender whose place is not known the path ends before the number, or still has
+ * the number of an earlier znode. So only the prefix up to the UUID is compared for it. */
+bool uvzk__directories_have_name(const struct uvzk__session *session,
+                                 const char *directory, const char *name, bool unplaced)
+{
+    const size_t skipped = strlen(directory) + 1, all = strlen(name) + 1;
+
+    /* Locks of other kinds may use the same path, each with a directory of its own. */
+    for (unsigned order = UVZK__EXCLUSIVE; order <= UVZK__DRIVER_DEFINED; order++) {
+        const struct uvzk__queue *queue =
+            uvzk__catalogue_find(&session->directories->catalogue,
+                                 (enum uvzk__directory_order)order, directory);
+        if (queue != NULL && (any_has_name(&queue->holders, skipped, name, all) ||
+                              any_has_name(&queue->waiters, skipped, name, all) ||
+                              any_has_name(&queue->deleting, skipped, name, all) ||
+                              (unplaced && any_has_name(&queue->unplaced, skipped, name,
+                                                        UVZK__PROTECTION_LENGTH)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct uvzk__session *uvzk__session_of_node(struct uvzk__session *session,
+                                            const char *node_path)
+{
+    const struct uvzk__client *client = session->client;
+    struct uvzk__session *in_reach = NULL;
+    char directory[UVZK__NODE_PATH_MAX + 1] = "";
+
+    if (!uvzk__has_sessions(session)) {
+        return session;
+    }
+    memcpy(directory, node_path, uvzk__path_parent_length(node_path));
+    for (uint32_t i = 0; i < client->count; i++) {
+        struct uvzk__session *each = client->sessions[i];
+        if (uvzk__directories_have_name(each, directory, uvzk__path_name(node_path),
+                                        false)) {
+            return each;
+        }
+        if (in_reach == NULL && uvzk__connection_is_connected(&each->connection)) {
+            in_reach = each;
+        }
+    }
+    return in_reach == NULL ? session : in_reach;
 }
