@@ -20,6 +20,7 @@
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "proof/validity.h"
+#include "settle/create_batch.h"
 
 #define ASKING UVZK__CLAIM_ASKING
 #define HELD UVZK__CLAIM_HELD

@@ -11,8 +11,8 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
-#include "directory/directory.h"
 #include "engine/turn.h"
+#include "settle/settle.h"
 
 /* `number` has 56 bits. */
 #define UVZK__LOCK_NUMBER_MAX ((UINT64_C(1) << 56) - 1)

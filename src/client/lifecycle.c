@@ -17,8 +17,6 @@
 #include "client/no_connection.h"
 #include "client/round.h"
 #include "directory/contender.h"
-#include "directory/create_order.h"
-#include "directory/directory.h"
 #include "directory/own_watch.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
@@ -26,6 +24,8 @@
 #include "engine/turn.h"
 #include "future/future.h"
 #include "proof/prover.h"
+#include "settle/create_order.h"
+#include "settle/settle.h"
 #include "value/node_cache.h"
 #include "value/shared_value.h"
 

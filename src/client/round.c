@@ -6,12 +6,12 @@
 #include "client/lifecycle.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/create_batch.h"
-#include "directory/delete_batch.h"
-#include "directory/directory.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "proof/prover.h"
+#include "settle/create_batch.h"
+#include "settle/delete_batch.h"
+#include "settle/settle.h"
 #include "value/node_cache.h"
 
 /* Requests may be sent again: each room sends what had to wait. */

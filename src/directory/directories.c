@@ -33,6 +33,24 @@ void uvzk__directories_init(struct uvzk__directories *directories,
     uvzk__list_init(&directories->delete_later);
 }
 
+void uvzk__queue_settle_later(struct uvzk__queue *queue)
+{
+    if (uvzk__list_empty(&queue->in_to_settle)) {
+        uvzk__list_append(&queue->session->directories->to_settle, &queue->in_to_settle);
+        uvzk__wake(queue->session);
+    }
+}
+
+void uvzk__queues_settle_later(struct uvzk__session *session)
+{
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+
+    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
+         queue = uvzk__catalogue_next(catalogue, queue)) {
+        uvzk__queue_settle_later(queue);
+    }
+}
+
 void uvzk__directories_take_changed(struct uvzk__directories *directories,
                                     struct uvzk__link *changed)
 {
@@ -169,6 +187,13 @@ struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *catalogue
     return queue_at(catalogue, queue->entry.in_all.next);
 }
 
+struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *session,
+                                     enum uvzk__directory_order directory_order,
+                                     const char *path)
+{
+    return uvzk__catalogue_find(&session->directories->catalogue, directory_order, path);
+}
+
 /* ------------------------------------------------------------- the names of contenders */
 
 /* skipped: the length of the directory's path and a slash. length: how much of the name
@@ -197,8 +222,7 @@ bool uvzk__directories_have_name(const struct uvzk__session *session,
     /* Locks of other kinds may use the same path, each with a directory of its own. */
     for (unsigned order = UVZK__EXCLUSIVE; order <= UVZK__DRIVER_DEFINED; order++) {
         const struct uvzk__queue *queue =
-            uvzk__catalogue_find(&session->directories->catalogue,
-                                 (enum uvzk__directory_order)order, directory);
+            uvzk__queue_find(session, (enum uvzk__directory_order)order, directory);
         if (queue != NULL && (any_has_name(&queue->holders, skipped, name, all) ||
                               any_has_name(&queue->waiters, skipped, name, all) ||
                               any_has_name(&queue->deleting, skipped, name, all) ||

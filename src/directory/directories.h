@@ -73,6 +73,15 @@ struct uvzk__directories {
 void uvzk__directories_init(struct uvzk__directories *,
                             const struct uvzk__contender_user *);
 
+/* The session's directory of this order and path, or NULL. */
+struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *,
+                                     enum uvzk__directory_order, const char *path);
+
+/* Something has changed: the directory, or each directory of the session, is settled in
+ * the next round of the turn. */
+void uvzk__queue_settle_later(struct uvzk__queue *);
+void uvzk__queues_settle_later(struct uvzk__session *);
+
 /* Moves the directories in which something has changed to this list, which need not be
  * initialized: they are settled now. A directory that changes while they are settled is
  * settled again later. */

@@ -19,7 +19,7 @@
  * A contender's node: is it known to have existed when the last node went that the
  * contender had to wait for? Another client may delete a waiter's node by hand, and other
  * contenders are then granted past it. So before a grant the node must have been seen
- * after all nodes before it had gone (next_holder.c).
+ * after all nodes before it had gone (in_order.c).
  *
  * Two kinds of deletes are compared with the last sighting. A server executes the
  * requests of a session in the order of submission. So for deletes of this session, the

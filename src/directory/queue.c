@@ -1,6 +1,6 @@
 /* Keeps one lock directory of one session: the four lists of its contenders, the state of
  * its request, and the flags that other files set (queue.h). Recipes find and create
- * directories here; directory.c settles and frees them.
+ * directories here; settle.c settles and frees them.
  *
  * The idea: the state of a contender decides on which list it is (ring_of), and
  * contender.c moves it from list to list with each change of the state. Anything that may
@@ -93,13 +93,6 @@ static void backoff_due(struct uvzk__timer *timer)
     uvzk__queue_settle_later(queue);
 }
 
-struct uvzk__queue *uvzk__queue_find(struct uvzk__session *session,
-                                     enum uvzk__directory_order directory_order,
-                                     const char *path)
-{
-    return uvzk__catalogue_find(&session->directories->catalogue, directory_order, path);
-}
-
 /* Deleting contenders are not asked about: none of them is wanted. */
 static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
 {
@@ -157,24 +150,6 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
     }
     (void)uvzk__shared_path_ref(path);
     return queue;
-}
-
-void uvzk__queue_settle_later(struct uvzk__queue *queue)
-{
-    if (uvzk__list_empty(&queue->in_to_settle)) {
-        uvzk__list_append(&queue->session->directories->to_settle, &queue->in_to_settle);
-        uvzk__wake(queue->session);
-    }
-}
-
-void uvzk__queues_settle_later(struct uvzk__session *session)
-{
-    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
-
-    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
-         queue = uvzk__catalogue_next(catalogue, queue)) {
-        uvzk__queue_settle_later(queue);
-    }
 }
 
 void uvzk__queue_back_off(struct uvzk__queue *queue)

@@ -222,19 +222,10 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *,
                                    const struct uvzk__directory_kind *,
                                    struct uvzk__shared_path *);
 
-/* The session's directory of this order and path, or NULL. */
-struct uvzk__queue *uvzk__queue_find(struct uvzk__session *, enum uvzk__directory_order,
-                                     const char *path);
-
 /* Whether a local contender holds in the directory of this path, waits there, or will
  * wait when its create has been answered. writers_only: readers do not count. */
 bool uvzk__queue_occupied(struct uvzk__session *, enum uvzk__directory_order,
                           const char *path, bool writers_only);
-
-/* Something has changed: the directory, or each directory of the session, is settled in
- * the next round of the turn. */
-void uvzk__queue_settle_later(struct uvzk__queue *);
-void uvzk__queues_settle_later(struct uvzk__session *);
 
 /* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
  * holders or deleting. Waiters and deleting are in the order of their places; the others

@@ -6,10 +6,10 @@
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "directory/contender.h"
-#include "directory/next_holder.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "proof/validity.h"
+#include "settle/in_order.h"
 
 #define HANDOVERS_MAX 1000U
 #define MS_MAX 60000U
@@ -101,7 +101,7 @@ static bool can_hand_on(const struct uvzk__claim *claim)
 /* The claim that receives this claim's znode, or NULL. It is the claim of the first local
  * waiter, if that belongs to the same lock, wants the same node data, and waits for a
  * foreign node too. If no foreign node is before the waiter, a handover has no advantage:
- * next_holder.c grants the waiter by its own znode. */
+ * in_order.c grants the waiter by its own znode. */
 static struct uvzk__claim *next_of(const struct uvzk__claim *claim)
 {
     struct uvzk__queue *queue = uvzk__claim_first_contender(claim)->queue;

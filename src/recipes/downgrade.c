@@ -3,11 +3,11 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/create_batch.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
+#include "settle/create_batch.h"
 
 /* claim->extra of a downgraded reader. NULL: the reader is an ordinary one. */
 struct downgrade {

@@ -1,5 +1,5 @@
 /* A directory whose order is defined by lock drivers, and the claims of its contenders
- * (driver_directory.h draws the decisions). directory.c settles the directory, listing.c
+ * (driver_directory.h draws the decisions). settle.c settles the directory, listing.c
  * passes each listing to listed(), and node_watch.c and fixed_name.c report what happened
  * to a child.
  *
@@ -17,7 +17,6 @@
 #include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
-#include "directory/in_order.h"
 #include "directory/listing.h"
 #include "directory/parents.h"
 #include "directory/queue.h"
@@ -30,6 +29,7 @@
 #include "proof/validity.h"
 #include "recipes/fixed_name.h"
 #include "recipes/node_watch.h"
+#include "settle/in_order.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {

@@ -16,10 +16,10 @@
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/in_order.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
 #include "recipes/multilock.h"
+#include "settle/in_order.h"
 
 /* claim->extra. The arrays are in the order of the members' paths. */
 struct at_once {

@@ -18,9 +18,9 @@
 #include "claim/lock.h"
 #include "claim/timed_out_wait.h"
 #include "directory/contender.h"
-#include "directory/create_batch.h"
 #include "recipes/multilock.h"
 #include "recipes/semaphore/semaphore.h"
+#include "settle/create_batch.h"
 
 #define IDLE UVZK__MEMBER_IDLE
 #define ASKED UVZK__MEMBER_ASKED

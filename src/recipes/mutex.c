@@ -6,10 +6,10 @@
 #include "base/refusal.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
-#include "directory/create_batch.h"
-#include "directory/in_order.h"
 #include "directory/queue.h"
 #include "recipes/cohort.h"
+#include "settle/create_batch.h"
+#include "settle/in_order.h"
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {

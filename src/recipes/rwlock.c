@@ -9,11 +9,11 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
-#include "directory/create_batch.h"
-#include "directory/in_order.h"
 #include "directory/queue.h"
 #include "proof/prover.h"
 #include "recipes/downgrade.h"
+#include "settle/create_batch.h"
+#include "settle/in_order.h"
 
 /* lock->extra: the other half; NULL once that half is freed. */
 static struct uvzk__lock *other_half(const struct uvzk__lock *lock)

@@ -3,8 +3,6 @@
 
 #include "base/machine.h"
 #include "claim/acquisition.h"
-#include "directory/create_batch.h"
-#include "directory/delete_batch.h"
 #include "directory/divergence.h"
 #include "directory/freshness.h"
 #include "directory/node.h"
@@ -22,6 +20,8 @@
 #include "recipes/node_watch.h"
 #include "recipes/semaphore/lease_request.h"
 #include "search.h"
+#include "settle/create_batch.h"
+#include "settle/delete_batch.h"
 #include "termination.h"
 #include "value/node_cache.h"
 #include "value/value_set.h"
@@ -43,8 +43,8 @@ static const struct {
     {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__predecessor_machine, "src/directory/predecessor.h"},
     {&uvzk__watermark_machine, "src/directory/watermark.h"},
-    {&uvzk__create_batch_machine, "src/directory/create_batch.h"},
-    {&uvzk__delete_batch_machine, "src/directory/delete_batch.h"},
+    {&uvzk__create_batch_machine, "src/settle/create_batch.h"},
+    {&uvzk__delete_batch_machine, "src/settle/delete_batch.h"},
     {&uvzk__divergence_machine, "src/directory/divergence.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},

@@ -195,7 +195,7 @@ rule "release" told = HOLDS ==> begin unwanted(); end;
 rule "again" contender = GONE & told = ENDED & alive & unmade() != 0 ==>
 begin contender := IDLE; told := NONE; end;
 
--- src/directory/next_holder.c: check_grant
+-- src/settle/in_order.c: check_grant
 rule "grant"
   contender = STANDING & told = WAITS & before = NOBODY & valid > 0
 ==> begin
@@ -218,7 +218,7 @@ rule "send get" may_send() & contender = STANDING & (before = ONE | before = SEV
 -- src/proof/prover.c: uvzk__prover_request
 rule "send proof" may_send() & contender = STANDING ==> begin send(PROOF); end;
 rule "send read" may_send() ==> begin send(READ); end;
--- src/directory/delete_batch.c: uvzk__delete_batches_send
+-- src/settle/delete_batch.c: uvzk__delete_batches_send
 rule "send delete" may_send() & contender = DELETING ==> begin send(DELETE); end;
 
 rule "serve a read"

@@ -248,7 +248,7 @@ rule "lose by time" lease[n] = HELD & valid = 0 ==> begin given_up(n); end;
 -- src/recipes/semaphore/lease_batch.c: send_batch
 rule "send create" may_send() & lease[n] = CREATING & !stands[n] & !shown[n] & !in_log(entry_of(n))
 ==> begin send(CREATE); which := n; end;
--- src/directory/delete_batch.c: uvzk__delete_batches_send
+-- src/settle/delete_batch.c: uvzk__delete_batches_send
 rule "send delete" may_send() & lease[n] = DELETING ==> begin send(DELETE); which := n; end;
 endruleset;
 

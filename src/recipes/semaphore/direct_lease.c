@@ -11,14 +11,14 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
-#include "directory/create_batch.h"
-#include "directory/create_order.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "recipes/semaphore/leases.h"
+#include "settle/create_batch.h"
+#include "settle/create_order.h"
 
 /* Whether no local lease request has a ticket, wants one, or is being given leases, and
  * no ticket is still being deleted. Among local claims a handover is cheaper. */

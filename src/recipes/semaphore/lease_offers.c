@@ -6,9 +6,9 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
-#include "directory/next_holder.h"
 #include "directory/queue.h"
 #include "recipes/semaphore/leases.h"
+#include "settle/in_order.h"
 
 static struct uvzk__claim *offer_at(struct uvzk__link *link)
 {

@@ -15,10 +15,10 @@
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/in_order.h"
 #include "directory/queue.h"
 #include "recipes/semaphore/lease_offers.h"
 #include "recipes/semaphore/leases.h"
+#include "settle/in_order.h"
 #include "value/shared_value.h"
 
 /* The most leases of one acquire: one multi must create all of them, and one must check

@@ -11,13 +11,14 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/create_batch.h"
+#include "settle/create_batch.h"
 #include "directory/foreign_nodes.h"
-#include "directory/in_order.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "recipes/semaphore/lease_request.h"
 #include "recipes/semaphore/leases.h"
+#include "settle/create_batch.h"
+#include "settle/in_order.h"
 
 static struct uvzk__lease_request *ticket_holder_of(const struct uvzk__queue *leases)
 {

@@ -1,19 +1,19 @@
-/* Settles directories and ends them (directory.h). client/round.c calls it in each round
+/* Settles directories and ends them (settle.h). client/round.c calls it in each round
  * of a turn, client/lifecycle.c when a connection or a session is lost.
  *
  * A directory is freed in this file only: when it is settled and nothing needs it, or
  * with its session. So other code may use a directory that it has found until the next
  * settling. */
-#include "directory/directory.h"
+#include "settle/settle.h"
 
-#include "directory/create_batch.h"
-#include "directory/create_order.h"
 #include "directory/foreign_nodes.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "engine/turn.h"
+#include "settle/create_batch.h"
+#include "settle/create_order.h"
 
 static void free_directory(struct uvzk__queue *queue)
 {

@@ -7,7 +7,7 @@
  * node of each contender that was granted early, and of the next one that will be
  * granted. If a check fails, nothing is deleted, and the node that is missing is reported
  * first. */
-#include "directory/delete_batch.h"
+#include "settle/delete_batch.h"
 
 #include <assert.h>
 
@@ -16,10 +16,10 @@
 #include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/freshness.h"
-#include "directory/next_holder.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+#include "settle/in_order.h"
 
 #define DELETES_PER_BATCH 64U
 

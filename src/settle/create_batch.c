@@ -1,24 +1,24 @@
 /* Decides which creates share a multi, sends the multis, and finds out the czxid of what
  * they have created (create_batch.h). claim.c passes each contender that needs a create,
  * unless its recipe sends creates itself; a turn sends the batches (client/round.c), and
- * directory.c resumes postponed creates.
+ * settle.c resumes postponed creates.
  *
  * The idea: even if a multi fails, the contenders of one directory are created in the
  * order in which they were requested, except for readers in a row, whose order does not
  * matter. So contenders wait behind a multi of their directory that is in flight
  * (creates_postponed). A create that was in a failed multi is sent alone, so no create
  * fails twice because of another one. */
-#include "directory/create_batch.h"
+#include "settle/create_batch.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "directory/create_order.h"
 #include "engine/acl.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+#include "settle/create_order.h"
 
 #define CREATES_PER_BATCH 64U
 

@@ -1,4 +1,4 @@
-#include "directory/create_order.h"
+#include "settle/create_order.h"
 
 #include "directory/contender.h"
 #include "directory/queue.h"

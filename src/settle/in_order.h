@@ -1,13 +1,13 @@
-/* Which contender is next in a directory whose contenders are granted in the order of
- * their sequence numbers, and whether it may be granted. The checks are made in this
- * order:
+/* Directories whose contenders are granted in the order of their sequence numbers: those
+ * of mutexes and of read-write locks. Which contender is next, and may it be granted? The
+ * checks are made in this order:
  *
  *   the next in line                          what uvzk does
  *   ----------------------------------------  -------------------------------------------
  *   waits for a local contender that holds    nothing; the directory is settled again
  *                                             when that hold ends
- *   does not know its predecessors yet        nothing here; in_order.c sends a listing
- *   waits for a foreign node                  in_order.c watches that node; the own watch
+ *   does not know its predecessors yet        sends a listing
+ *   waits for a foreign node                  watches that node; the own watch
  *                                             is armed if it is the only such node
  *   is in a session that is not proved        requests a proof
  *   is behind a local writer that held and    grants it early (delete_batch.h)
@@ -16,10 +16,13 @@
  *   being deleted                             the directory again
  *   has a node that is known to exist         grants it (freshness.h)
  *   has a node of which this is not known     arms the own watch, or requests a proof */
-#ifndef UVZK_NEXT_HOLDER_H
-#define UVZK_NEXT_HOLDER_H
+#ifndef UVZK_IN_ORDER_H
+#define UVZK_IN_ORDER_H
 
 #include "directory/queue.h"
+
+/* Of mutexes, and of read-write locks. */
+extern const struct uvzk__directory_kind uvzk__exclusive, uvzk__read_write;
 
 /* The first waiter of the directory, or NULL if no local contender waits. */
 static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
@@ -29,15 +32,6 @@ static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queu
     return link == NULL ? NULL
                         : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
-
-/* The first waiter, if it waits for no local contender; otherwise NULL. A foreign node
- * may still be before it. */
-struct uvzk__contender *uvzk__front_of(struct uvzk__queue *);
-
-/* Grants the next in line if it may be granted, and returns true. Otherwise returns
- * false, after requesting what is missing (see the table above). The contender may have
- * ended, and may be freed, when this returns. */
-bool uvzk__grant_front(struct uvzk__queue *);
 
 /* The contender that can be granted as soon as the pending deletes of local nodes before
  * it have been carried out: it waits for no holder and for no foreign node. NULL if there

@@ -1,7 +1,7 @@
 /* What is done for all directories of a session: they are settled in a turn, lose their
  * watches with a connection, and end with the session. */
-#ifndef UVZK_DIRECTORY_H
-#define UVZK_DIRECTORY_H
+#ifndef UVZK_SETTLE_H
+#define UVZK_SETTLE_H
 
 #include "directory/queue.h"
 
