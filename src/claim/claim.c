@@ -20,7 +20,7 @@
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "proof/validity.h"
-#include "settle/create_batch.h"
+#include "settle/create_order.h"
 
 #define ASKING UVZK__CLAIM_ASKING
 #define HELD UVZK__CLAIM_HELD

@@ -7,7 +7,7 @@
 #include "directory/queue.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
-#include "settle/create_batch.h"
+#include "settle/create_order.h"
 
 /* claim->extra of a downgraded reader. NULL: the reader is an ordinary one. */
 struct downgrade {
@@ -110,7 +110,7 @@ static int64_t czxid_of_writer(const struct uvzk__contender *reader)
 const struct uvzk__contender_kind uvzk__reader = {
     .name_prefix = UVZK__NAME_PREFIX_READ,
     .shared = true,
-    .create = uvzk__create_batch_add,
+    .create = uvzk__create_order_add,
 };
 
 const struct uvzk__contender_kind uvzk__downgraded_reader = {

@@ -20,7 +20,7 @@
 #include "directory/contender.h"
 #include "recipes/multilock.h"
 #include "recipes/semaphore/semaphore.h"
-#include "settle/create_batch.h"
+#include "settle/create_order.h"
 
 #define IDLE UVZK__MEMBER_IDLE
 #define ASKED UVZK__MEMBER_ASKED

@@ -8,7 +8,7 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "recipes/cohort.h"
-#include "settle/create_batch.h"
+#include "settle/create_order.h"
 #include "settle/in_order.h"
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
@@ -34,7 +34,7 @@ static const char *session_order_path(const struct uvzk__lock *lock,
 
 static const struct uvzk__contender_kind contender_kind = {
     .name_prefix = UVZK__NAME_PREFIX_MUTEX,
-    .create = uvzk__create_batch_add,
+    .create = uvzk__create_order_add,
 };
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,

@@ -12,7 +12,7 @@
 #include "directory/queue.h"
 #include "proof/prover.h"
 #include "recipes/downgrade.h"
-#include "settle/create_batch.h"
+#include "settle/create_order.h"
 #include "settle/in_order.h"
 
 /* lock->extra: the other half; NULL once that half is freed. */
@@ -114,7 +114,7 @@ static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t
 
 static const struct uvzk__contender_kind writer = {
     .name_prefix = UVZK__NAME_PREFIX_WRITE,
-    .create = uvzk__create_batch_add,
+    .create = uvzk__create_order_add,
 };
 
 static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,

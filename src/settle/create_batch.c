@@ -1,13 +1,10 @@
-/* Decides which creates share a multi, sends the multis, and finds out the czxid of what
- * they have created (create_batch.h). claim.c passes each contender that needs a create,
- * unless its recipe sends creates itself; a turn sends the batches (client/round.c), and
- * settle.c resumes postponed creates.
+/* Sends the creates that have gathered (create_order.h) in multis, and finds out the czxid
+ * of what they have created (create_batch.h). A turn calls it after it has settled the
+ * directories (client/round.c).
  *
- * The idea: even if a multi fails, the contenders of one directory are created in the
- * order in which they were requested, except for readers in a row, whose order does not
- * matter. So contenders wait behind a multi of their directory that is in flight
- * (creates_postponed). A create that was in a failed multi is sent alone, so no create
- * fails twice because of another one. */
+ * The idea: one transaction has created all znodes of a multi, so one exists returns the
+ * czxid of all. If the multi fails, only the contender whose op failed gets the reason;
+ * each of the others sends its create alone. */
 #include "settle/create_batch.h"
 
 #include <assert.h>
@@ -24,10 +21,6 @@
 
 /* Enough to keep a server busy, few enough that creates gather meanwhile. */
 #define CREATE_BATCHES_MAX 4U
-
-/* Two readers of one directory need two requests either way: two creates, or a multi and
- * its exists, which takes one more round trip. */
-#define READERS_PER_BATCH_MIN 3U
 
 /* Far below the size of a request that a server accepts (1 MB by default). A create that
  * does not fit is sent in the next multi. */
@@ -84,132 +77,7 @@ static struct uvzk__contender *to_create_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_batch);
 }
 
-/* ---------------------------------------------------- which creates share a multi */
-
-static void send_alone(struct uvzk__contender *contender)
-{
-    uvzk__list_remove(&contender->in_batch);
-    uvzk__contender_create(contender);
-    if (contender->queue->creates_postponed) {
-        uvzk__queue_settle_later(
-            contender->queue); /* others may have waited for this one */
-    }
-}
-
-static struct uvzk__contender *unplaced_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
-
-/* Sends each gathered create of this directory alone, because a contender that may not
- * share their multi has come behind them. */
-static void send_gathered(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
-    uvzk__queue_set_batching(queue, false, false);
-    while (link != NULL) {
-        struct uvzk__contender *contender = unplaced_at(link);
-        link = uvzk__ring_next(&queue->unplaced, link);
-        if (!uvzk__list_empty(&contender->in_batch)) {
-            send_alone(contender);
-        }
-    }
-}
-
-/* Whether at least `many` contenders of this directory wait for a multi. */
-static bool has_gathered(const struct uvzk__queue *queue, size_t many)
-{
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-         queue->batching && many > 0 && link != NULL;
-         link = uvzk__ring_next(&queue->unplaced, link)) {
-        many -= !uvzk__list_empty(&unplaced_at(link)->in_batch);
-    }
-    return many == 0;
-}
-
-/* Whether the contender may have the same czxid as others of its directory: only readers
- * may. */
-static bool may_share_czxid(const struct uvzk__contender *contender)
-{
-    return (uvzk__session_of(contender)->tuning & UVZK__TUNE_READERS) != 0 &&
-           uvzk__contender_is_shared(contender);
-}
-
-/* Whether the contender's create may be in a multi: it is a reader, or the only contender
- * of this session in its directory. */
-static bool may_share_multi(const struct uvzk__contender *contender)
-{
-    return may_share_czxid(contender) ||
-           ((uvzk__session_of(contender)->tuning & UVZK__TUNE_CREATE_BATCH) != 0 &&
-            uvzk__contenders_in(&contender->queue->counts) == 1);
-}
-
-/* Whether other contenders must be created first. A contender whose create was sent
- * before (create_stamp is not 0) came before the postponed ones and does not wait for
- * them. */
-static bool has_to_wait(const struct uvzk__contender *contender)
-{
-    const struct uvzk__queue *queue = contender->queue;
-
-    if (contender->limits.create_alone && contender->create_stamp != 0) {
-        return false;
-    }
-    return queue->creates_in_batch > 0 ||
-           (queue->creates_postponed && contender->create_stamp == 0);
-}
-
-/* Adds the create to those that gather. If the contender that gathers in this directory
- * is not a reader, its create is sent alone first, because the two may not share a
- * multi. */
-static void add_to_batch(struct uvzk__contender *contender)
-{
-    struct uvzk__queue *queue = contender->queue;
-
-    if (queue->batching && !queue->batching_readers) {
-        send_gathered(queue);
-    }
-    uvzk__queue_set_batching(queue, true, may_share_czxid(contender));
-    uvzk__list_append(&uvzk__session_of(contender)->directories->to_create,
-                      &contender->in_batch);
-    uvzk__wake(uvzk__session_of(contender));
-}
-
-void uvzk__create_batch_add(struct uvzk__contender *contender)
-{
-    struct uvzk__queue *queue = contender->queue;
-
-    if (!uvzk__list_empty(&contender->in_batch) && !contender->limits.create_alone) {
-        return; /* it waits for a multi already */
-    }
-    if (has_to_wait(contender) ||
-        (contender->create_stamp == 0 && !uvzk__create_order_allows(queue))) {
-        uvzk__queue_set_creates_postponed(queue, true);
-    } else if (contender->limits.create_alone) {
-        send_alone(contender);
-    } else if (may_share_multi(contender)) {
-        add_to_batch(contender);
-    } else if (has_gathered(queue, READERS_PER_BATCH_MIN)) {
-        /* The readers before this writer are enough for a multi: they go first. */
-        uvzk__queue_set_creates_postponed(queue, true);
-    } else {
-        /* Fewer readers than that are created alone too, before this contender. */
-        if (queue->batching) {
-            send_gathered(queue);
-        }
-        uvzk__contender_create(contender);
-    }
-}
-
-void uvzk__create_alone(struct uvzk__contender *contender)
-{
-    uvzk__contender_set_create_alone(contender);
-    if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE &&
-        !uvzk__list_empty(&contender->in_batch) &&
-        uvzk__may_send(uvzk__session_of(contender))) {
-        send_alone(contender);
-    }
-}
+/* --------------------------------------------------------------- filling a multi */
 
 /* Whether the ACL gives READ to anyone. If it does not, no exists can return the czxid,
  * so the create is sent alone: its own reply contains the czxid. */
@@ -231,7 +99,7 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
 
     uvzk__contender_create_op(contender, op, &batch->acls[batch->count]);
     if (contender->limits.create_alone || !is_readable(op->acl)) {
-        send_alone(contender);
+        uvzk__create_order_send_alone(contender);
         return true;
     }
     size_t bytes =
@@ -244,7 +112,8 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
     uvzk__contender_ref(contender);
     uvzk__list_remove(&contender->in_batch);
     /* Otherwise two holds of one lock that exclude one another would have one token. */
-    assert(contender->queue->creates_in_batch == 0 || may_share_czxid(contender));
+    assert(contender->queue->creates_in_batch == 0 ||
+           uvzk__create_order_shares_czxid(contender));
     uvzk__queue_batch_create_added(contender->queue);
     return true;
 }
@@ -411,25 +280,6 @@ static int status_of(struct create_batch *batch, size_t i,
                                                               : UVZK_ECONNLOSS;
 }
 
-void uvzk__create_batch_resume(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
-    if (!queue->creates_postponed || queue->creates_in_batch > 0 ||
-        has_gathered(queue, 1) || uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS) ||
-        !uvzk__create_order_allows(queue)) {
-        return; /* some contenders must be created first */
-    }
-    uvzk__queue_set_creates_postponed(queue, false);
-    while (link != NULL) {
-        struct uvzk__contender *contender = unplaced_at(link);
-        link = uvzk__ring_next(&queue->unplaced, link);
-        if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE) {
-            uvzk__contender_pump(contender);
-        }
-    }
-}
-
 static void create_done(struct create_batch *batch, size_t i,
                         const struct uvzk__reply *reply)
 {
@@ -485,7 +335,7 @@ static void submit(struct create_batch *batch)
 static bool saves_nothing(const struct create_batch *batch)
 {
     return batch->count == 1 ||
-           (batch->count < READERS_PER_BATCH_MIN &&
+           (batch->count < UVZK__READERS_PER_BATCH_MIN &&
             batch->contenders[0]->queue == batch->contenders[1]->queue);
 }
 
@@ -496,7 +346,7 @@ static void submit_each(struct create_batch *batch)
         struct uvzk__contender *contender = batch->contenders[i];
         uvzk__queue_batch_create_done(contender->queue);
         drop(batch, i);
-        send_alone(contender);
+        uvzk__create_order_send_alone(contender);
     }
     uvzk__free(batch);
 }
@@ -510,7 +360,7 @@ static void send_one(struct uvzk__session *session)
     struct create_batch *batch = lone ? NULL : uvzk__calloc(1, sizeof(*batch));
 
     if (batch == NULL) {
-        send_alone(to_create_at(head->next));
+        uvzk__create_order_send_alone(to_create_at(head->next));
         return;
     }
     batch->session = session;

@@ -1,12 +1,25 @@
+/* Decides when a contender's create is sent, and whether it may share a multi
+ * (create_order.h). claim.c passes each contender that needs a create, unless its recipe
+ * sends creates itself. create_batch.c sends the creates that gather here on
+ * directories->to_create; settle.c resumes postponed creates.
+ *
+ * The idea: contenders wait behind a multi of their directory that is in flight
+ * (creates_postponed). A create that was in a failed multi is sent alone, so no create
+ * fails twice because of another one. */
 #include "settle/create_order.h"
 
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/queue.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
 
-static const struct uvzk__contender *contender_at(const struct uvzk__link *link)
+static struct uvzk__contender *unplaced_at(const struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue);
 }
+
+/* ------------------------------------------------------------ several sessions */
 
 /* Whether the create is about to be sent or answered. A contender that pauses or is
  * searched for does not count, because that may last as long as its session. */
@@ -23,10 +36,10 @@ static uint64_t oldest_ms(const struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
 
-    while (link != NULL && !is_being_created(contender_at(link))) {
+    while (link != NULL && !is_being_created(unplaced_at(link))) {
         link = uvzk__ring_next(&queue->unplaced, link);
     }
-    return link == NULL ? UINT64_MAX : contender_at(link)->first_attempt_ms;
+    return link == NULL ? UINT64_MAX : unplaced_at(link)->first_attempt_ms;
 }
 
 static struct uvzk__queue *in_session(struct uvzk__session *session,
@@ -83,6 +96,145 @@ void uvzk__create_order_skip_session(struct uvzk__session *session)
     for (uint32_t i = 0; i < client->count; i++) {
         if (client->sessions[i] != session) {
             uvzk__queues_settle_later(client->sessions[i]);
+        }
+    }
+}
+
+/* ------------------------------------------------------------ one directory */
+
+void uvzk__create_order_send_alone(struct uvzk__contender *contender)
+{
+    uvzk__list_remove(&contender->in_batch);
+    uvzk__contender_create(contender);
+    if (contender->queue->creates_postponed) {
+        uvzk__queue_settle_later(
+            contender->queue); /* others may have waited for this one */
+    }
+}
+
+/* Sends each gathered create of this directory alone, because a contender that may not
+ * share their multi has come behind them. */
+static void send_gathered(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
+
+    uvzk__queue_set_batching(queue, false, false);
+    while (link != NULL) {
+        struct uvzk__contender *contender = unplaced_at(link);
+        link = uvzk__ring_next(&queue->unplaced, link);
+        if (!uvzk__list_empty(&contender->in_batch)) {
+            uvzk__create_order_send_alone(contender);
+        }
+    }
+}
+
+/* Whether at least `many` contenders of this directory wait for a multi. */
+static bool has_gathered(const struct uvzk__queue *queue, size_t many)
+{
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
+         queue->batching && many > 0 && link != NULL;
+         link = uvzk__ring_next(&queue->unplaced, link)) {
+        many -= !uvzk__list_empty(&unplaced_at(link)->in_batch);
+    }
+    return many == 0;
+}
+
+bool uvzk__create_order_shares_czxid(const struct uvzk__contender *contender)
+{
+    return (uvzk__session_of(contender)->tuning & UVZK__TUNE_READERS) != 0 &&
+           uvzk__contender_is_shared(contender);
+}
+
+/* Whether the contender's create may be in a multi: it is a reader, or the only contender
+ * of this session in its directory. */
+static bool may_share_multi(const struct uvzk__contender *contender)
+{
+    return uvzk__create_order_shares_czxid(contender) ||
+           ((uvzk__session_of(contender)->tuning & UVZK__TUNE_CREATE_BATCH) != 0 &&
+            uvzk__contenders_in(&contender->queue->counts) == 1);
+}
+
+/* Whether other contenders must be created first. A contender whose create was sent
+ * before (create_stamp is not 0) came before the postponed ones and does not wait for
+ * them. */
+static bool has_to_wait(const struct uvzk__contender *contender)
+{
+    const struct uvzk__queue *queue = contender->queue;
+
+    if (contender->limits.create_alone && contender->create_stamp != 0) {
+        return false;
+    }
+    return queue->creates_in_batch > 0 ||
+           (queue->creates_postponed && contender->create_stamp == 0);
+}
+
+/* Adds the create to those that gather. If the contender that gathers in this directory
+ * is not a reader, its create is sent alone first, because the two may not share a
+ * multi. */
+static void add_to_batch(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+
+    if (queue->batching && !queue->batching_readers) {
+        send_gathered(queue);
+    }
+    uvzk__queue_set_batching(queue, true, uvzk__create_order_shares_czxid(contender));
+    uvzk__list_append(&uvzk__session_of(contender)->directories->to_create,
+                      &contender->in_batch);
+    uvzk__wake(uvzk__session_of(contender));
+}
+
+void uvzk__create_order_add(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+
+    if (!uvzk__list_empty(&contender->in_batch) && !contender->limits.create_alone) {
+        return; /* it waits for a multi already */
+    }
+    if (has_to_wait(contender) ||
+        (contender->create_stamp == 0 && !uvzk__create_order_allows(queue))) {
+        uvzk__queue_set_creates_postponed(queue, true);
+    } else if (contender->limits.create_alone) {
+        uvzk__create_order_send_alone(contender);
+    } else if (may_share_multi(contender)) {
+        add_to_batch(contender);
+    } else if (has_gathered(queue, UVZK__READERS_PER_BATCH_MIN)) {
+        /* The readers before this writer are enough for a multi: they go first. */
+        uvzk__queue_set_creates_postponed(queue, true);
+    } else {
+        /* Fewer readers than that are created alone too, before this contender. */
+        if (queue->batching) {
+            send_gathered(queue);
+        }
+        uvzk__contender_create(contender);
+    }
+}
+
+void uvzk__create_alone(struct uvzk__contender *contender)
+{
+    uvzk__contender_set_create_alone(contender);
+    if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE &&
+        !uvzk__list_empty(&contender->in_batch) &&
+        uvzk__may_send(uvzk__session_of(contender))) {
+        uvzk__create_order_send_alone(contender);
+    }
+}
+
+void uvzk__create_order_resume(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
+
+    if (!queue->creates_postponed || queue->creates_in_batch > 0 ||
+        has_gathered(queue, 1) || uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS) ||
+        !uvzk__create_order_allows(queue)) {
+        return; /* some contenders must be created first */
+    }
+    uvzk__queue_set_creates_postponed(queue, false);
+    while (link != NULL) {
+        struct uvzk__contender *contender = unplaced_at(link);
+        link = uvzk__ring_next(&queue->unplaced, link);
+        if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE) {
+            uvzk__contender_pump(contender);
         }
     }
 }

@@ -1,10 +1,20 @@
-/* The order in which several sessions of one client create their contenders at one path.
- * A path is used in several sessions when the first one has no room for all its
- * contenders. Contenders of different sessions are foreign nodes to one another, and a
- * handover between sessions costs requests that a handover within one session does not
- * cost. So the sessions create their contenders one session after the other, in the order
- * in which the acquires were requested. Then the contenders of each session are next to
- * one another in line, no matter how many acquires are requested in one turn.
+/* The order in which contenders are created, and which of their creates may share a multi.
+ *
+ * In one directory, contenders are created in the order in which they were requested, even
+ * if a multi fails; only the order of readers in a row does not matter. So a contender
+ * that comes behind contenders of its directory whose multi is in flight waits for the
+ * reply. Otherwise it would be created before them if the multi failed. For the same
+ * reason a writer waits behind readers that are about to share a multi, and every
+ * contender behind that writer waits too. Meanwhile these contenders gather, so the next
+ * batch of readers is large.
+ *
+ * Several sessions of one client may create contenders at one path: the path is used in
+ * several sessions when the first one has no room for all its contenders. Contenders of
+ * different sessions are foreign nodes to one another, and a handover between sessions
+ * costs requests that a handover within one session does not cost. So the sessions create
+ * their contenders one session after the other, in the order in which the acquires were
+ * requested. Then the contenders of each session are next to one another in line, no
+ * matter how many acquires are requested in one turn.
  *
  * A session waits for another one if that session ranks before it for the path
  * (rendezvous.h), has a connection, and has a contender there that was requested no later
@@ -16,8 +26,33 @@
 
 #include <stdbool.h>
 
+/* Two readers of one directory need two requests either way: two creates, or a multi and
+ * its exists, which takes one more round trip. */
+#define UVZK__READERS_PER_BATCH_MIN 3U
+
+struct uvzk__contender;
 struct uvzk__session;
 struct uvzk__queue;
+
+/* The contender's node needs a create. Sends it now in a request of its own, or puts the
+ * contender on directories->to_create for the next multi, or lets it wait until the
+ * contenders before it have been created. Does nothing if it is on that list already. */
+void uvzk__create_order_add(struct uvzk__contender *);
+
+/* The contender's create is sent in a request of its own, so no other znode has its
+ * czxid. This has no effect on a create that has been sent already. */
+void uvzk__create_alone(struct uvzk__contender *);
+
+/* Sends the creates that were postponed in the directory, if no contender that must be
+ * created before them is left. Called when the directory is settled. */
+void uvzk__create_order_resume(struct uvzk__queue *);
+
+/* For create_batch.c. Sends the create of a contender that may be on
+ * directories->to_create, in a request of its own. */
+void uvzk__create_order_send_alone(struct uvzk__contender *);
+/* Whether the contender may have the same czxid as others of its directory: only readers
+ * may. */
+bool uvzk__create_order_shares_czxid(const struct uvzk__contender *);
 
 /* Whether this session may create its contenders in the directory now. If not, the
  * directory for which it waits is marked (other_session_waits). */

@@ -12,7 +12,6 @@
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "engine/turn.h"
-#include "settle/create_batch.h"
 #include "settle/create_order.h"
 
 static void free_directory(struct uvzk__queue *queue)
@@ -95,7 +94,7 @@ void uvzk__directories_free(struct uvzk__session *session)
 static void settle(struct uvzk__queue *queue)
 {
     /* Postponed creates are sent first, so that a listing is sent behind them. */
-    uvzk__create_batch_resume(queue);
+    uvzk__create_order_resume(queue);
     uvzk__create_order_changed(queue);
     queue->kind->settle(queue);
 

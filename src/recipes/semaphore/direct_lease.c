@@ -17,7 +17,6 @@
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "recipes/semaphore/leases.h"
-#include "settle/create_batch.h"
 #include "settle/create_order.h"
 
 /* Whether no local lease request has a ticket, wants one, or is being given leases, and
@@ -110,7 +109,7 @@ static void send_create(struct uvzk__lease_request *request,
 {
     if (may_send(request)) {
         uvzk__lease_request_create_leases(request, 0);
-        uvzk__create_batch_add(lease);
+        uvzk__create_order_add(lease);
         uvzk__queue_settle_later(request->leases); /* sends the listing of `locks` */
     } else {
         use_ticket_instead(request);

@@ -11,13 +11,12 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "settle/create_batch.h"
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "recipes/semaphore/lease_request.h"
 #include "recipes/semaphore/leases.h"
-#include "settle/create_batch.h"
+#include "settle/create_order.h"
 #include "settle/in_order.h"
 
 static struct uvzk__lease_request *ticket_holder_of(const struct uvzk__queue *leases)
@@ -210,14 +209,14 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases)
 static const struct uvzk__contender_kind ticket_kind = {
     .name_prefix = UVZK__NAME_PREFIX_MUTEX,
     .admits = true,
-    .create = uvzk__create_batch_add,
+    .create = uvzk__create_order_add,
 };
 
 static const struct uvzk__contender_kind ticket_once_kind = {
     .name_prefix = UVZK__NAME_PREFIX_MUTEX,
     .admits = true,
     .once = true,
-    .create = uvzk__create_batch_add,
+    .create = uvzk__create_order_add,
 };
 
 void uvzk__ticket_forbid_recreate(struct uvzk__contender *ticket)
