@@ -1,7 +1,7 @@
 /* The simulator as a library (uvzk_sim.h): the public client over simulated ports, and
  * functions by which a user's test injects faults. It takes the place of
- * loop/client_init.c and loop/clock.c. There is one simulation at a time, because
- * uvzk_client_init has no argument that could name one.
+ * loop/session/client_init.c and loop/platform/clock.c. There is one simulation at a
+ * time, because uvzk_client_init has no argument that could name one.
  *
  * Each function here checks its arguments and calls sim.h. Nothing happens inside these
  * calls, except in the functions that let time pass. */

@@ -40,7 +40,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "resolver.h"
+#include "discovery/resolver.h"
 #include "wall_clock.h"
 
 #define SAMPLE_MS 2

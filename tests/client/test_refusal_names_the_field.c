@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/refusal.h"
-#include "hosts.h"
+#include "discovery/hosts.h"
 
 static struct world world;
 static struct process a;

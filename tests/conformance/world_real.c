@@ -8,12 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "close_keep_session.h"
-#include "handle.h"
 #include "raw.h"
 #include "run_loop.h"
 #include "server.h"
-#include "zk_port.h"
+#include "session/close_keep_session.h"
+#include "session/handle.h"
+#include "session/zk_port.h"
 
 #define SESSION_MS 4000U
 

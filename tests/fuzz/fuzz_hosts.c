@@ -1,7 +1,7 @@
 /* Connect strings: whatever is taken for one has a host and a port in each entry. */
 #include "base/path.h"
+#include "discovery/hosts.h"
 #include "fuzz.h"
-#include "hosts.h"
 #include "uvzk.h"
 
 static void check_entry(const char *entry, size_t length)

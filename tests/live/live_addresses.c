@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "discovery/resolver.h"
 #include "fake_server.h"
 #include "name_server.h"
-#include "resolver.h"
 
 #define SESSION_MS 4000U
 #define SEARCH_MS 1000U /* between two searches at most, of those that come first */

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "close_keep_session.h"
 #include "diverge.h"
 #include "scratch.h"
+#include "session/close_keep_session.h"
 
 #define LOCK "/diverged"
 #define KEPT_LOCK "/kept"

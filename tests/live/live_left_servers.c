@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "client/create.h"
-#include "close_keep_session.h"
-#include "handle.h"
 #include "relay.h"
-#include "zk_port.h"
+#include "session/close_keep_session.h"
+#include "session/handle.h"
+#include "session/zk_port.h"
 
 extern ZooLogLevel logLevel; /* zookeeper_log.h */
 

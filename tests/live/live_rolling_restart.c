@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "close_keep_session.h"
 #include "contention.h"
+#include "session/close_keep_session.h"
 
 #define HELD "/rolling/held"
 #define MUTEX "/rolling/mutex"

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "discovery/resolver.h"
 #include "fake_server.h"
 #include "name_server.h"
-#include "resolver.h"
 #include "zk_process.h"
 
 #define SESSION_MS 4000U

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "addresses.h"
 #include "base/memory.h"
+#include "discovery/addresses.h"
 
 static struct uvzk__address address_of(const char *host, uint16_t port)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 
-#include "error_map.h"
+#include "platform/error_map.h"
 #include "uvzk.h"
 
 static int is_ours(int code)

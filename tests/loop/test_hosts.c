@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosts.h"
+#include "discovery/hosts.h"
 #include "uvzk.h"
 
 static void good_strings_are_accepted(void **state)

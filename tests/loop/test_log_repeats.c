@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "log_repeats.h"
+#include "log/log_repeats.h"
 
 #define SECOND 1000U
 #define FROM 1000000U

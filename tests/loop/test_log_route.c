@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "log_route.h"
-#include "zk_port.h"
+#include "log/log_route.h"
+#include "session/zk_port.h"
 
 struct listener {
     struct uvzk__zk_port port;

@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "handle.h"
-#include "request.h"
-#include "send_window.h"
-#include "submit_thread.h"
-#include "zk_port.h"
+#include "requests/request.h"
+#include "requests/send_window.h"
+#include "requests/submit_thread.h"
+#include "session/handle.h"
+#include "session/zk_port.h"
 
 enum { COUNT = UVZK__DIRECT_SENDS + 3 };
 

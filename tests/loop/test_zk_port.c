@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handle.h"
+#include "requests/send_window.h"
 #include "run_loop.h"
-#include "send_window.h"
+#include "session/handle.h"
+#include "session/zk_port.h"
 #include "world_probe.h"
 #include "world_real.h"
-#include "zk_port.h"
 
 /* ------------------------------------------------------------------- memory */
 

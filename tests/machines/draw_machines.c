@@ -10,16 +10,16 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
+#include "discovery/search.h"
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "future/future.h"
-#include "handle.h"
 #include "lock_job.h"
 #include "proof/prover.h"
 #include "recipes/multilock.h"
 #include "recipes/node_watch.h"
 #include "recipes/semaphore/lease_request.h"
-#include "search.h"
+#include "session/handle.h"
 #include "settle/create_batch.h"
 #include "settle/delete_batch.h"
 #include "termination.h"
@@ -52,8 +52,8 @@ static const struct {
     {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
     {&uvzk__future_machine, "src/future/future.h"},
-    {&uvzk__handle_machine, "loop/handle.h"},
-    {&uvzk__search_machine, "loop/search.h"},
+    {&uvzk__handle_machine, "loop/session/handle.h"},
+    {&uvzk__search_machine, "loop/discovery/search.h"},
     {&lock_job_machine, "command/lock_job.h"},
     {&termination_machine, "command/termination.h"},
 };

@@ -51,7 +51,7 @@ rule "handle hears" link = ATTACHED ==> begin link := HEARD; end;
 -- src/client/lifecycle.c: connected
 rule "loop hears" link = HEARD ==> begin link := UP; end;
 
--- loop/handle.c: uvzk__handle_leave
+-- loop/session/handle.c: uvzk__handle_leave
 rule "handle replaced"
   link = HEARD & WITH_HANDLE_ASKED = 0 & (server = LEADER | !cut)
 ==> begin

@@ -1,0 +1,154 @@
+/* One probe of one address (server_probe.h). The caller watches the socket and limits the
+ * time. The first step sends a connect request of ZooKeeper's protocol, the next steps
+ * read the answer. */
+#include "discovery/server_probe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <uv.h>
+
+/* The request: its length, protocol version 0, last zxid 0, the timeout in ms, the
+ * session id, the length of the password, 16 bytes of password, read-only: 0. */
+#define REQUEST_BYTES 49
+#define TIMEOUT_AT 16
+#define SESSION_AT 20
+#define PASSWORD_LENGTH_AT 28
+#define PASSWORD_AT 32
+
+/* The answer that refuses a session: its length, protocol version 0, timeout 0, session
+ * id 0, and a password of 16 bytes. A last byte says whether the server is read-only; old
+ * servers do not send it. */
+#define ANSWER_BYTES 41
+#define OLD_ANSWER_BYTES 40
+#define ANSWER_PASSWORD_AT 20
+
+#define PASSWORD_BYTES 16
+#define ASKED_TIMEOUT_MS 10000U
+
+static void write_u32(unsigned char *at, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        at[i] = (unsigned char)(value >> (24 - 8 * i));
+    }
+}
+
+static uint32_t read_u32(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* Whatever the bytes are, no session has this id and password (write_request). */
+static void write_random(unsigned char *at, size_t length)
+{
+    if (getrandom(at, length, GRND_NONBLOCK) < 0) {
+        memset(at, 0x5a, length);
+    }
+}
+
+/* A server puts its own number, 1 to 254, into the first byte of the session ids that it
+ * creates. The byte 0xff makes an id that no server has created. */
+static void write_request(unsigned char request[REQUEST_BYTES])
+{
+    memset(request, 0, REQUEST_BYTES);
+    write_u32(request, REQUEST_BYTES - 4);
+    write_u32(request + TIMEOUT_AT, ASKED_TIMEOUT_MS);
+    write_random(request + SESSION_AT, 8);
+    request[SESSION_AT] = 0xff;
+    write_u32(request + PASSWORD_LENGTH_AT, PASSWORD_BYTES);
+    write_random(request + PASSWORD_AT, PASSWORD_BYTES);
+}
+
+static enum uvzk__probe_result out_of_reach(struct uvzk__server_probe *probe, int error)
+{
+    probe->error = uv_translate_sys_error(error);
+    return UVZK__PROBE_UNREACHABLE;
+}
+
+enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *probe,
+                                                 const struct uvzk__address *address)
+{
+    memset(probe, 0, sizeof(*probe));
+    probe->fd = socket(address->socket.any.sa_family,
+                       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (probe->fd < 0) {
+        return out_of_reach(probe, errno);
+    }
+    if (connect(probe->fd, &address->socket.any, address->length) < 0 &&
+        errno != EINPROGRESS) {
+        return out_of_reach(probe, errno);
+    }
+    return UVZK__PROBE_PENDING;
+}
+
+/* The request fits into the send buffer of a new connection, so a partial send is a
+ * failure. */
+static enum uvzk__probe_result ask(struct uvzk__server_probe *probe)
+{
+    unsigned char request[REQUEST_BYTES];
+    int error = 0;
+    socklen_t size = sizeof(error);
+
+    (void)getsockopt(probe->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) {
+        return out_of_reach(probe, error);
+    }
+    write_request(request);
+    probe->asked = true;
+    if (send(probe->fd, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request)) {
+        return UVZK__PROBE_CLOSED;
+    }
+    return UVZK__PROBE_PENDING;
+}
+
+static enum uvzk__probe_result read_answer(const struct uvzk__server_probe *probe)
+{
+    static const unsigned char zeros[ANSWER_PASSWORD_AT - 4];
+    const unsigned char *answer = probe->answer;
+
+    /* The first 4 bytes are the length of the rest. */
+    if (probe->received < 4) {
+        return UVZK__PROBE_PENDING;
+    }
+    uint32_t whole = read_u32(answer) + 4;
+    if (whole != ANSWER_BYTES && whole != OLD_ANSWER_BYTES) {
+        return UVZK__PROBE_NOT_ZOOKEEPER;
+    }
+    if (probe->received < whole) {
+        return UVZK__PROBE_PENDING;
+    }
+    /* A granted session would have a timeout and an id. The bytes of the password are not
+     * compared. */
+    bool refusal = memcmp(answer + 4, zeros, sizeof(zeros)) == 0 &&
+                   read_u32(answer + ANSWER_PASSWORD_AT) == PASSWORD_BYTES;
+    return refusal ? UVZK__PROBE_SERVER : UVZK__PROBE_NOT_ZOOKEEPER;
+}
+
+static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
+{
+    ssize_t got = recv(probe->fd, probe->answer + probe->received,
+                       sizeof(probe->answer) - probe->received, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return UVZK__PROBE_PENDING;
+    }
+    if (got <= 0) {
+        /* A server without a quorum closes the connection without an answer. */
+        return probe->received > 0 ? UVZK__PROBE_NOT_ZOOKEEPER : UVZK__PROBE_CLOSED;
+    }
+    probe->received += (size_t)got;
+    return read_answer(probe);
+}
+
+enum uvzk__probe_result uvzk__server_probe_step(struct uvzk__server_probe *probe)
+{
+    return probe->asked ? receive(probe) : ask(probe);
+}
+
+void uvzk__server_probe_end(struct uvzk__server_probe *probe)
+{
+    if (probe->fd >= 0) {
+        close(probe->fd);
+        probe->fd = -1;
+    }
+}

@@ -1,0 +1,60 @@
+/* Finds out whether an address is a ZooKeeper server. The probe asks the address to
+ * resume a session that does not exist. A server refuses this with an answer of zeros
+ * within milliseconds and creates no session. The C client itself would accept any answer
+ * as a server's. */
+#ifndef UVZK_SERVER_PROBE_H
+#define UVZK_SERVER_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "discovery/addresses.h"
+
+enum uvzk__probe_result {
+    UVZK__PROBE_PENDING,     /* not known yet */
+    UVZK__PROBE_SERVER,      /* it refused as a server does */
+    UVZK__PROBE_UNREACHABLE, /* no connection; see error */
+    UVZK__PROBE_TIMEOUT,     /* no answer in time; set by the caller of the probe */
+    /* The connection was closed without an answer, by a server without a quorum or by
+     * another program. */
+    UVZK__PROBE_CLOSED,
+    UVZK__PROBE_NOT_ZOOKEEPER /* it sent something else */
+};
+
+struct uvzk__server_probe {
+    int fd;          /* the socket; -1: none */
+    bool asked;      /* the request has been sent */
+    int error;       /* for UNREACHABLE, a code of libuv */
+    size_t received; /* bytes of answer */
+    unsigned char answer[41];
+};
+
+/* Returns the socket, for watching; -1: none. */
+static inline int uvzk__server_probe_socket(const struct uvzk__server_probe *probe)
+{
+    return probe->fd;
+}
+
+/* For UNREACHABLE, a code of libuv. */
+static inline int uvzk__server_probe_error(const struct uvzk__server_probe *probe)
+{
+    return probe->error;
+}
+
+/* The caller could not begin the probe; `error` is a code of libuv. */
+static inline void uvzk__server_probe_failed(struct uvzk__server_probe *probe, int error)
+{
+    probe->error = error;
+}
+
+/* Begins to connect. UVZK__PROBE_PENDING: the socket must be watched for writing. In
+ * every case the probe must be ended with uvzk__server_probe_end. */
+enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *probe,
+                                                 const struct uvzk__address *address);
+/* The socket is ready. UVZK__PROBE_PENDING: the socket must be watched for reading. */
+enum uvzk__probe_result uvzk__server_probe_step(struct uvzk__server_probe *probe);
+/* Closes the socket. The socket must not be watched any more. */
+void uvzk__server_probe_end(struct uvzk__server_probe *probe);
+
+#endif

@@ -1,0 +1,135 @@
+/* The sockets of a search on the loop: an epoll set behind one poll handle of libuv, and
+ * an alarm on one timer (sockets.h). search.c and resolver.c call it on the loop's
+ * thread. */
+#include "discovery/sockets.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "uvzk.h"
+
+/* How many ready sockets one iteration of the loop handles, so that the loop's other
+ * handles are not held up. */
+#define READY_AT_ONCE 64
+
+/* In ms. A libuv timer stands still while the machine is suspended, so the timer fires at
+ * least this often. */
+#define STEP_MS 1000U
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct uvzk__sockets *sockets = poll->data;
+    struct epoll_event event;
+    (void)status;
+    (void)events;
+    /* Reads one event at a time, because handling one socket may close another, whose
+     * event must not be delivered then. */
+    for (int i = 0; i < READY_AT_ONCE && !sockets->closing; i++) {
+        if (epoll_wait(sockets->epoll, &event, 1, 0) <= 0) {
+            return;
+        }
+        bool ended = (event.events & (EPOLLERR | EPOLLHUP)) != 0;
+        sockets->ready(sockets, event.data.fd, ended || (event.events & EPOLLIN) != 0,
+                       ended || (event.events & EPOLLOUT) != 0);
+    }
+}
+
+int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
+{
+    sockets->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (sockets->epoll < 0) {
+        return uv_translate_sys_error(errno);
+    }
+    int rc = uv_poll_init(loop, &sockets->poll, sockets->epoll);
+    if (rc < 0) {
+        close(sockets->epoll);
+        return rc;
+    }
+    uv_timer_init(loop, &sockets->timer);
+    /* Whether the loop stays alive is decided by the owner. */
+    uv_unref((uv_handle_t *)&sockets->poll);
+    uv_unref((uv_handle_t *)&sockets->timer);
+    sockets->poll.data = sockets;
+    sockets->timer.data = sockets;
+    sockets->closing = false;
+    uv_poll_start(&sockets->poll, UV_READABLE, on_poll);
+    return 0;
+}
+
+static void close_last(struct uvzk__sockets *sockets, uv_close_cb close_cb)
+{
+    uv_timer_init(sockets->poll.loop, &sockets->last_timer);
+    sockets->last_timer.data = sockets;
+    uv_close((uv_handle_t *)&sockets->last_timer, close_cb);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct uvzk__sockets *sockets = handle->data;
+    close(sockets->epoll);
+    sockets->closed(sockets);
+}
+
+/* libuv has finished with every handle that was closed in the same iteration of the loop,
+ * no matter who closed it, only in the next iteration. So a second timer is closed after
+ * the first. */
+static void on_all_closed(uv_handle_t *handle)
+{
+    close_last(handle->data, on_closed);
+}
+
+/* The program may have closed the handle already. */
+static void leave(uv_handle_t *handle)
+{
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+void uvzk__sockets_close(struct uvzk__sockets *sockets)
+{
+    sockets->closing = true;
+    leave((uv_handle_t *)&sockets->poll);
+    leave((uv_handle_t *)&sockets->timer);
+    close_last(sockets, on_all_closed);
+}
+
+int uvzk__sockets_watch(struct uvzk__sockets *sockets, int fd, bool readable,
+                        bool writable)
+{
+    struct epoll_event event = {.data = {.fd = fd}};
+    event.events = (readable ? EPOLLIN : 0U) | (writable ? EPOLLOUT : 0U);
+    if (epoll_ctl(sockets->epoll, EPOLL_CTL_MOD, fd, &event) == 0 ||
+        (errno == ENOENT && epoll_ctl(sockets->epoll, EPOLL_CTL_ADD, fd, &event) == 0)) {
+        return 0;
+    }
+    return UV_ENOMEM;
+}
+
+void uvzk__sockets_forget(struct uvzk__sockets *sockets, int fd)
+{
+    (void)epoll_ctl(sockets->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct uvzk__sockets *sockets = timer->data;
+    sockets->due(sockets);
+}
+
+void uvzk__sockets_alarm(struct uvzk__sockets *sockets, uint64_t at_ms)
+{
+    if (sockets->closing) {
+        return;
+    }
+    if (at_ms == UINT64_MAX) {
+        uv_timer_stop(&sockets->timer);
+        return;
+    }
+    uint64_t now = uvzk_now();
+    uint64_t delay = at_ms > now ? at_ms - now : 0;
+    /* Otherwise the time since the loop's iteration began would be missing. */
+    uv_update_time(sockets->timer.loop);
+    uv_timer_start(&sockets->timer, on_timer, delay < STEP_MS ? delay : STEP_MS, 0);
+}

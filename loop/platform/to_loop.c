@@ -1,0 +1,52 @@
+#include "platform/to_loop.h"
+
+int uvzk__to_loop_init(struct uvzk__to_loop *to_loop)
+{
+    uvzk__list_init(&to_loop->entries);
+    to_loop->async = NULL;
+    return pthread_mutex_init(&to_loop->mutex, NULL) == 0 ? 0 : UV_ENOMEM;
+}
+
+void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async)
+{
+    pthread_mutex_lock(&to_loop->mutex);
+    to_loop->async = async;
+    /* Entries that were pushed before must arrive too. */
+    uv_async_send(async);
+    pthread_mutex_unlock(&to_loop->mutex);
+}
+
+void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop)
+{
+    pthread_mutex_destroy(&to_loop->mutex);
+}
+
+/* The async handle is signaled under the mutex. So when the loop has seen the entry, this
+ * thread has finished with the async handle, and the loop may close it. */
+void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entry *entry,
+                        uvzk__arrive_cb arrive)
+{
+    entry->arrive = arrive;
+    pthread_mutex_lock(&to_loop->mutex);
+    uvzk__list_append(&to_loop->entries, &entry->link);
+    if (to_loop->async != NULL) {
+        uv_async_send(to_loop->async);
+    }
+    pthread_mutex_unlock(&to_loop->mutex);
+}
+
+void uvzk__to_loop_drain(struct uvzk__to_loop *to_loop)
+{
+    struct uvzk__link arrived;
+    pthread_mutex_lock(&to_loop->mutex);
+    /* The mutex is not held while `arrive` runs, because `arrive` may call the user. */
+    uvzk__list_move(&to_loop->entries, &arrived);
+    pthread_mutex_unlock(&to_loop->mutex);
+
+    struct uvzk__link *link;
+    while ((link = uvzk__list_take(&arrived)) != NULL) {
+        struct uvzk__to_loop_entry *entry =
+            UVZK__CONTAINER_OF(link, struct uvzk__to_loop_entry, link);
+        entry->arrive(entry);
+    }
+}

@@ -1,0 +1,27 @@
+#include "requests/request.h"
+
+#include "base/memory.h"
+#include "session/handle.h"
+
+struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle,
+                                        struct uvzk__rpc *rpc, size_t name_size)
+{
+    struct uvzk__request *request = uvzk__calloc(1, sizeof(*request) + name_size);
+    if (request != NULL) {
+        request->handle = handle;
+        request->rpc = rpc;
+        request->kind = rpc == NULL ? 0 : rpc->kind;
+        request->reply.failed_op = SIZE_MAX;
+        request->name_size = name_size;
+        /* Requests leave in the order of their creation. */
+        uvzk__list_append(&handle->waiting, &request->link);
+    }
+    return request;
+}
+
+void uvzk__request_free(struct uvzk__request *request)
+{
+    uvzk__list_remove(&request->link);
+    uvzk__free(request->memory);
+    uvzk__free(request);
+}

@@ -1,0 +1,131 @@
+/* One request on its way through the C client. It is created when an rpc is submitted,
+ * and receives the answer on the C client's thread. If the rpc is replied before the C
+ * client has answered (connection lost, closing), the request outlives the rpc. */
+#ifndef UVZK_REQUEST_H
+#define UVZK_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "engine/port.h"
+#include "platform/to_loop.h"
+
+struct uvzk__handle;
+struct uvzk__registration;
+
+/* Bytes for the server's sequence number: ten digits, a sign and the terminating 0. */
+#define UVZK__SUFFIX_SIZE 12
+
+struct uvzk__request {
+    /* On the to_loop queue once answered; its link is on the submit thread's queue
+     * before. */
+    struct uvzk__to_loop_entry to_loop_entry;
+    uvzk__arrive_cb arrive; /* called on the loop when the answer arrives */
+    struct uvzk__link link; /* on handle->waiting or handle->sent */
+    struct uvzk__handle *handle;
+    struct uvzk__rpc *rpc; /* NULL: replied already, or the request is uvzk's own */
+    /* The watch that it arms or removes; NULL: none. */
+    struct uvzk__registration *watching;
+    bool removal;        /* removes the watch */
+    bool auth_check;     /* uvzk's own exists of "/", sent ahead of a multi */
+    bool sent;           /* the C client or the submit thread has it, or has had it */
+    unsigned connection; /* the handle->connection on which it was sent */
+    uint8_t kind;        /* enum uvzk__rpc_kind */
+
+    /* Written by the completion, or by the submit thread, before the request is pushed
+     * onto the to_loop queue. */
+    int code;     /* ZooKeeper's code */
+    bool refused; /* the C client refused it when the submit thread submitted it */
+    struct uvzk__reply reply;
+    void *memory; /* holds what the reply points to; owned, may be NULL */
+    /* MULTI: the results. They, and everything that they and made point to, are in
+     * memory. */
+    zoo_op_result_t *results;
+    const char **made; /* MULTI: the created paths; within memory */
+    size_t op_count;   /* MULTI: the length of results and made */
+    size_t name_size;
+    /* CREATE: name_size bytes for the created path. They are allocated with the request,
+     * so that the completion needs no memory. */
+    char name[];
+};
+
+/* Creates a request and appends it to handle->waiting. rpc is NULL for a request of
+ * uvzk's own. Returns NULL if out of memory. */
+struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle,
+                                        struct uvzk__rpc *rpc, size_t name_size);
+
+/* ---------------------------------------------------------------------- on the loop */
+
+/* Sets the watch that the request arms or, with `removal`, removes. NULL: it does neither
+ * any more. */
+static inline void uvzk__request_watches(struct uvzk__request *request,
+                                         struct uvzk__registration *watching,
+                                         bool removal)
+{
+    request->watching = watching;
+    request->removal = removal;
+}
+
+/* Marks uvzk's own request that is sent ahead of a multi. */
+static inline void uvzk__request_is_auth_check(struct uvzk__request *request)
+{
+    request->auth_check = true;
+}
+
+/* uvzk__request_sent: the C client or the submit thread is given the request, on this
+ * connection. uvzk__request_not_taken: the C client has refused the request, or the
+ * submit thread has returned it. */
+static inline void uvzk__request_sent(struct uvzk__request *request, unsigned connection)
+{
+    request->connection = connection;
+    request->sent = true;
+}
+static inline void uvzk__request_not_taken(struct uvzk__request *request)
+{
+    request->sent = false;
+}
+
+/* The rpc has been replied without this request's answer. */
+static inline void uvzk__request_forget_rpc(struct uvzk__request *request)
+{
+    request->rpc = NULL;
+}
+
+/* Sets the memory that receives the outcome of a multi with op_count operations. */
+static inline void uvzk__request_set_multi(struct uvzk__request *request,
+                                           zoo_op_result_t *results, const char **made,
+                                           size_t op_count)
+{
+    request->results = results;
+    request->made = made;
+    request->op_count = op_count;
+}
+
+/* Sets memory that is freed with the request, and returns it. NULL is allowed. */
+static inline void *uvzk__request_set_memory(struct uvzk__request *request, void *memory)
+{
+    request->memory = memory;
+    return memory;
+}
+
+/* ------------------------------------------------------------------ by a completion */
+
+static inline void uvzk__request_answered(struct uvzk__request *request, int code)
+{
+    request->code = code;
+}
+/* Takes the request off its list and frees it with its memory. Called on the loop. */
+void uvzk__request_free(struct uvzk__request *request);
+
+/* ------------------------------------------------------------- by the submit thread */
+
+/* The C client has refused the request with this code. */
+static inline void uvzk__request_refused(struct uvzk__request *request, int code)
+{
+    request->code = code;
+    request->refused = true;
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* Gives requests to the C client, at most UVZK__SEND_WINDOW at a time (send_window.h),
+ * and processes their answers. All functions run on the loop's thread.
+ *
+ * A request waits on handle->waiting until `pump` gives it to the C client, directly or
+ * through the submit thread. Then it is on handle->sent until its answer arrives from the
+ * to_loop queue (arrive). Every answer makes room for the next request. Requests leave in
+ * the order of submission, so when the first one must wait, all others wait too. */
+#include "requests/send_window.h"
+
+#include <string.h>
+
+#include "platform/error_map.h"
+#include "requests/outstanding.h"
+#include "requests/request.h"
+#include "requests/rpc.h"
+#include "session/handle.h"
+#include "session/wakeup.h"
+#include "session/zk_port.h"
+#include "watches/registration.h"
+
+/* The kinds of requests that can arm a watch. */
+static bool takes_watch(uint8_t kind)
+{
+    return kind == UVZK__RPC_GET || kind == UVZK__RPC_EXISTS ||
+           kind == UVZK__RPC_CHILDREN;
+}
+
+bool uvzk__send_window_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc)
+{
+    size_t name_size = 0;
+    if (rpc->kind == UVZK__RPC_CREATE) {
+        name_size = strlen(rpc->path) + UVZK__SUFFIX_SIZE;
+    }
+    struct uvzk__request *request = uvzk__request_new(handle, rpc, name_size);
+    if (request == NULL) {
+        return false;
+    }
+    if (rpc->watch != NULL && takes_watch(rpc->kind) &&
+        !uvzk__registration_new(request, rpc->watch, rpc->path)) {
+        uvzk__request_free(request);
+        return false;
+    }
+    rpc->port.answer = request;
+    return true;
+}
+
+/* The C client has refused the request, which was certainly not executed. Settles its
+ * rpc. */
+static void refused(struct uvzk__request *request, int code)
+{
+    uvzk__list_remove(&request->link);
+    uvzk__request_not_taken(request);
+    if (request->removal) {
+        uvzk__registration_removed(request->watching, code);
+        uvzk__request_free(request);
+        return;
+    }
+    if (request->watching != NULL) {
+        uvzk__registration_detach(request->watching);
+        uvzk__registration_answered(request, false);
+    }
+    if (request->rpc == NULL) { /* replied while the submit thread had it */
+        uvzk__request_free(request);
+        return;
+    }
+    uvzk__outstanding_settle(request->rpc, uvzk__error_of_submit(code), request);
+    /* This may run inside a call of the port, where no callback is allowed. */
+    uvzk__wakeup(request->handle->port);
+}
+
+/* Returns whether this multi must wait for an earlier answer on this connection. The
+ * server answers the credentials before every other request. If it refuses them, the C
+ * client ends the session, and a zoo_amulti that runs at that moment may free paths twice
+ * (rpc.c). */
+static bool too_early(const struct uvzk__request *request)
+{
+    const struct uvzk__handle *handle = request->handle;
+    return request->kind == UVZK__RPC_MULTI && !handle->answered &&
+           handle->port->auth_scheme != NULL;
+}
+
+/* ------------------------------------------------------------------- answered */
+
+/* Returns whether the code is from the server. The codes listed here are the C client's
+ * own, for a lost connection or an ended session. */
+static bool is_the_servers(int code)
+{
+    switch (code) {
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZINVALIDSTATE:
+    case ZCLOSING:
+    case ZSESSIONEXPIRED:
+    case ZAUTHFAILED:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Returns the status of the reply. An answer for which there was no memory is UV_ENOMEM:
+ * the request did not fail, so its watch is armed and will be removed. */
+static int outcome(const struct uvzk__request *request)
+{
+    if (request->code == ZOK && request->reply.status != 0) {
+        return request->reply.status;
+    }
+    return uvzk__error_of_reply(request->code);
+}
+
+static void settle_watch(struct uvzk__request *request, int status)
+{
+    struct uvzk__registration *registration = request->watching;
+    /* The server arms the watch of an exists also if there is no znode. */
+    bool armed = request->code == ZOK ||
+                 (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
+    uvzk__registration_answered(request, armed);
+    if (armed && status == UV_ENOMEM && registration->watch != NULL) {
+        uvzk__registration_unwatch(registration);
+    }
+}
+
+static void answered(struct uvzk__request *request)
+{
+    struct uvzk__handle *handle = request->handle;
+    int status = outcome(request);
+
+    uvzk__list_remove(&request->link);
+    /* An answer to a request of an earlier connection proves nothing about this one's
+     * credentials. */
+    uvzk__handle_returned(handle, request->connection == handle->connection &&
+                                      is_the_servers(request->code));
+    if (request->removal) {
+        uvzk__registration_removed(request->watching, request->code);
+    } else if (request->watching != NULL) {
+        settle_watch(request, status);
+    }
+    uvzk__send_window_pump(handle);
+    if (request->rpc == NULL) {
+        uvzk__request_free(request);
+    } else {
+        uvzk__outstanding_settle(request->rpc, status, request);
+        uvzk__outstanding_deliver(&handle->port->outstanding);
+    }
+}
+
+/* The request arrives on the loop: the C client has answered it, or has refused it when
+ * the submit thread submitted it. */
+static void arrive(struct uvzk__to_loop_entry *entry)
+{
+    struct uvzk__request *request =
+        UVZK__CONTAINER_OF(entry, struct uvzk__request, to_loop_entry);
+    struct uvzk__handle *handle = request->handle;
+    if (request->refused) {
+        uvzk__handle_returned(handle, false);
+        refused(request, request->code);
+        uvzk__send_window_pump(handle);
+    } else {
+        answered(request);
+    }
+    uvzk__handle_drained(handle);
+}
+
+/* ------------------------------------------------------------------------ sent */
+
+/* Returns whether the submit thread submits the next request. Before the first answer on
+ * a connection there is nothing to gain, and too_early must know whether a request has
+ * really been submitted. While the submit thread still has requests, the next one must go
+ * there too, so that the order stays the same. */
+static bool uses_submit_thread(struct uvzk__handle *handle)
+{
+    return (handle->answered && handle->in_flight >= UVZK__DIRECT_SENDS) ||
+           !uvzk__submit_thread_is_idle(&handle->submit_thread);
+}
+
+/* Log lines of the C client that come from this call belong to this handle's port. */
+static int submit_directly(struct uvzk__request *request)
+{
+    uvzk__log_route_enter(&request->handle->log_route);
+    int code = uvzk__rpc_send(request, uvzk__rpc_path(request));
+    uvzk__log_route_leave();
+    return code;
+}
+
+/* Submits the request, or pushes it to the submit thread. Returns the C client's code. If
+ * the code is not ZOK, the request is on no list. */
+static int give(struct uvzk__request *request)
+{
+    struct uvzk__handle *handle = request->handle;
+    uvzk__list_remove(&request->link);
+    uvzk__request_sent(request, handle->connection);
+    request->arrive = arrive;
+    /* If no submit thread can be started, the loop submits. */
+    if (!uses_submit_thread(handle) ||
+        !uvzk__submit_thread_push(&handle->submit_thread, request)) {
+        int code = submit_directly(request);
+        if (code != ZOK) {
+            return code;
+        }
+    }
+    uvzk__list_append(&handle->sent, &request->link);
+    uvzk__handle_sent(handle);
+    return ZOK;
+}
+
+/* Sends uvzk's own exists of "/", whose answer shows that the credentials have been
+ * answered. */
+static int submit_auth_check(struct uvzk__handle *handle)
+{
+    struct uvzk__request *probe = uvzk__request_new(handle, NULL, 0);
+    if (probe == NULL) {
+        return ZSYSTEMERROR;
+    }
+    uvzk__request_is_auth_check(probe);
+    int code = give(probe);
+    if (code != ZOK) {
+        uvzk__request_free(probe);
+    }
+    return code;
+}
+
+void uvzk__send_window_pump(struct uvzk__handle *handle)
+{
+    while (uvzk__handle_is_connected(handle) && handle->in_flight < UVZK__SEND_WINDOW &&
+           !uvzk__list_empty(&handle->waiting)) {
+        struct uvzk__request *request =
+            UVZK__CONTAINER_OF(handle->waiting.next, struct uvzk__request, link);
+        int code;
+        if (!too_early(request)) {
+            code = give(request);
+        } else if (handle->asked) {
+            return; /* until an answer arrives */
+        } else {
+            code = submit_auth_check(handle);
+        }
+        if (code != ZOK) {
+            refused(request, code);
+        }
+    }
+}
+
+void uvzk__send_window_take_back(struct uvzk__handle *handle)
+{
+    struct uvzk__link recalled;
+    struct uvzk__request *request;
+    uvzk__submit_thread_take_back(&handle->submit_thread, &recalled);
+    /* From the last to the first, each put before those that wait: the order stays the
+     * same. */
+    while ((request = uvzk__submit_thread_next_taken_back(&recalled)) != NULL) {
+        uvzk__list_remove(&request->link);
+        uvzk__list_prepend(&handle->waiting, &request->link);
+        uvzk__request_not_taken(request);
+        uvzk__handle_taken_back(handle);
+    }
+}
+
+void uvzk__send_window_flush(struct uvzk__handle *handle)
+{
+    uvzk__send_window_take_back(handle);
+    uvzk__submit_thread_stop(&handle->submit_thread);
+    uvzk__send_window_pump(handle);
+}

@@ -1,0 +1,93 @@
+/* uvzk_client_init, uvzk_client_ref and uvzk_client_unref over libzookeeper_mt and
+ * libuv. */
+#include "base/refusal.h"
+#include "client/create.h"
+#include "engine/client.h"
+
+#include <string.h>
+
+#include "discovery/hosts.h"
+#include "session/zk_port.h"
+
+/* Every port of such a client is a zk_port. */
+static struct uvzk__zk_port *zk_port(struct uvzk__port *port)
+{
+    return (struct uvzk__zk_port *)(void *)port;
+}
+
+/* Creates a client over one port for each session. No port is started before the client
+ * exists, so that nothing has to be undone on the loop after a failure. */
+static int create(uv_loop_t *loop, uvzk_client_t *client,
+                  const uvzk_client_options_t *options)
+{
+    struct uvzk__port *ports[UVZK__SESSIONS_MAX];
+    uint32_t count = 0;
+    int rc = 0;
+
+    while (rc == 0 && count < options->sessions) {
+        struct uvzk__zk_port *port = uvzk__zk_port_new(loop, options);
+        rc = port == NULL ? UV_ENOMEM : 0;
+        if (port != NULL) {
+            ports[count++] = &port->port;
+        }
+    }
+    if (rc == 0) {
+        rc = uvzk__client_create_over(client, ports, count, options, UVZK__TUNE_ALL);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (rc == 0) {
+            uvzk__zk_port_start(zk_port(ports[i]));
+        } else {
+            uvzk__zk_port_free(zk_port(ports[i]));
+        }
+    }
+    return rc;
+}
+
+int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
+                     const uvzk_client_options_t *options)
+{
+    /* A caller that was compiled against another version of uvzk.h has a struct that
+     * differs at its end. */
+    uvzk_client_options_t given, known;
+    if (loop == NULL || client == NULL || options == NULL ||
+        options->size < offsetof(uvzk_client_options_t, hosts) + sizeof(options->hosts)) {
+        return uvzk__refuse(UV_EINVAL, loop == NULL      ? "loop is NULL"
+                                       : client == NULL  ? "client is NULL"
+                                       : options == NULL ? "options is NULL"
+                                                         : "options.size: begin with "
+                                                           "uvzk_client_options_init");
+    }
+    /* Fields that the caller's struct does not have keep their defaults. */
+    uvzk_client_options_init(&given);
+    memcpy(&given, options,
+           options->size < sizeof(given) ? options->size : sizeof(given));
+    given.size = sizeof(given);
+    int rc = uvzk__hosts_validate(given.hosts);
+    if (rc == 0) {
+        rc = uvzk__options_read(&known, &given);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    return create(loop, client, &known);
+}
+
+static void keep(uvzk_client_t *client, bool alive)
+{
+    struct uvzk__port *port;
+
+    for (uint32_t i = 0; (port = uvzk__client_port_of(client, i)) != NULL; i++) {
+        uvzk__zk_port_set_ref(zk_port(port), alive);
+    }
+}
+
+void uvzk_client_ref(uvzk_client_t *client)
+{
+    keep(client, true);
+}
+
+void uvzk_client_unref(uvzk_client_t *client)
+{
+    keep(client, false);
+}

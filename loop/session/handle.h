@@ -1,0 +1,213 @@
+/* A handle keeps one ZooKeeper session of a port by means of one zhandle_t after another.
+ *
+ *                  fails
+ *              .-----------.
+ *              v           |
+ *     .---> SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING
+ *     |        |           |        ^ |           |             |
+ *     |        |           v        | v           v             v
+ *     |        |        CLOSE_PENDING -----|-----> CLOSING <-----------'
+ *     |        `-----------^--------|---------^     closed: freed
+ *     |                    |        v
+ *     `------------------- LEAVING -'
+ *
+ * SEEKING: the handle waits for the addresses of servers (reconnect.h). OPENING:
+ * zookeeper_init2 runs. LEAVING: the zhandle_t is closed without ending the session
+ * (close_keep_session.h), because its servers do not answer or because another server is
+ * wanted. The handle then seeks other servers and continues the session with a new
+ * zhandle_t. Opening, leaving and closing block, so each runs on a thread of its own
+ * (blocking_call.h).
+ *
+ * When the session has ended, the port creates a new handle and the old one is closed
+ * meanwhile, so a port may have several handles. */
+#ifndef UVZK_HANDLE_H
+#define UVZK_HANDLE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "base/machine.h"
+#include "discovery/addresses.h"
+#include "engine/port.h"
+#include "log/log_route.h"
+#include "platform/blocking_call.h"
+#include "platform/to_loop.h"
+#include "requests/submit_thread.h"
+
+struct uvzk__handle;
+struct uvzk__pending_events;
+struct uvzk__zk_port;
+
+/* The events that a handle reports to its port, on the loop's thread. A callback may
+ * close the port. */
+struct uvzk__handle_user {
+    /* The C client has a connection. The callback may run while the handle is CONNECTED
+     * already. */
+    void (*connected)(struct uvzk__handle *, const struct uvzk__pending_events *);
+    /* The connection of a CONNECTED handle is lost. */
+    void (*suspended)(struct uvzk__handle *);
+    /* The session has ended, or it never existed (UVZK__SESSION_OPEN_FAILED; status says
+     * why). */
+    void (*ended)(struct uvzk__handle *, enum uvzk__session_event_kind, int status);
+    /* The C client has connected to a program that is not a ZooKeeper server. */
+    void (*wrong_server)(struct uvzk__handle *, const char *server);
+    /* opened: the zhandle_t exists. unopened: it could not be created, and the handle,
+     * which has an earlier session to continue, is SEEKING again. */
+    void (*opened)(struct uvzk__handle *);
+    void (*unopened)(struct uvzk__handle *);
+    /* The zhandle_t has been closed without ending the session. The handle is SEEKING
+     * again. */
+    void (*left)(struct uvzk__handle *);
+    /* A handle has been closed and freed. */
+    void (*freed)(struct uvzk__zk_port *);
+};
+
+/* The session events that the C client's thread has reported and the loop has not yet
+ * read. They are merged into this struct instead of being queued, so reporting needs no
+ * memory, however often the connection is lost and established. */
+struct uvzk__pending_events {
+    bool on_its_way; /* the entry pending_entry is on the to_loop queue */
+    bool suspended;  /* at least once since the last read */
+    bool connected;  /* and not lost since */
+    bool ended;      /* The session has ended. Never reset. */
+    enum uvzk__session_event_kind end;
+    int end_status;
+    /* The C client has connected to a program that is not a ZooKeeper server. */
+    bool wrong_server;
+    /* "address:port" of the server of the last connection, or of that program. */
+    char server[UVZK__SERVER_TEXT];
+    /* Id and password; written by the loop before the handle is opened, then by the C
+     * client's thread at each connection. */
+    clientid_t session;
+    uint32_t timeout_ms; /* the session timeout that the server granted */
+};
+
+enum uvzk__handle_state {
+    UVZK__HANDLE_SEEKING, /* next: OPENING CLOSING */
+    UVZK__HANDLE_OPENING, /* next: OPEN SEEKING CLOSE_PENDING */
+    /* To be closed when the opening or leaving is over; next: CLOSING. */
+    UVZK__HANDLE_CLOSE_PENDING,
+    UVZK__HANDLE_OPEN, /* not connected; next: CONNECTED LEAVING CLOSING */
+    /* Its zhandle_t is being closed; next: SEEKING OPEN CLOSE_PENDING. */
+    UVZK__HANDLE_LEAVING,
+    UVZK__HANDLE_CONNECTED, /* as the user has been told; next: OPEN DRAINING CLOSING */
+    UVZK__HANDLE_DRAINING,  /* requests are in flight; next: CLOSING */
+    UVZK__HANDLE_CLOSING    /* final */
+};
+
+extern const struct uvzk__machine uvzk__handle_machine;
+
+struct uvzk__handle {
+    struct uvzk__zk_port *port;
+    /* NULL until it is open. While OPENING, LEAVING, CLOSE_PENDING or CLOSING, a thread
+     * of `call` uses and writes it. */
+    zhandle_t *zh;
+    struct uvzk__blocking_call call; /* opening, leaving, closing */
+
+    pthread_mutex_t mutex; /* protects pending */
+    struct uvzk__pending_events pending;
+    struct uvzk__to_loop_entry pending_entry;
+    /* zoo_add_auth has accepted the credentials. Written by the C client's thread; by the
+     * loop only when that thread does not exist. */
+    bool authenticated;
+
+    uint8_t state; /* enum uvzk__handle_state */
+    /* The handle continues the session of an earlier zhandle_t, and has not been
+     * connected since it was created or left its servers. */
+    bool resumes_session;
+    char *servers;   /* the connect string for zookeeper_init2; owned */
+    int open_status; /* why zookeeper_init2 failed */
+    /* The status of rpcs that are submitted while the end of the session is being
+     * reported; 0: it is not. */
+    int end_status;
+    /* This machine's address towards the servers; "": unknown. */
+    char local_address[UVZK__ADDRESS_TEXT];
+    struct uvzk__log_route log_route;
+
+    struct uvzk__link waiting; /* requests not yet sent, in the order of submission */
+    /* Requests that the C client or the submit thread has. */
+    struct uvzk__link sent;
+    struct uvzk__submit_thread submit_thread;
+    int in_flight; /* the length of sent */
+    /* The number of this connection, from 1; 0: there was none yet. */
+    unsigned connection;
+    /* On this connection a request has been sent, and a server has answered one. */
+    bool asked, answered;
+    struct uvzk__link watched;  /* registrations with a watch */
+    struct uvzk__link detached; /* registrations without a watch */
+};
+
+/* Creates a handle in state SEEKING. It will continue the port's session if the port has
+ * one. Returns NULL if out of memory. The handle frees itself after uvzk__handle_end. */
+struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port);
+/* SEEKING to OPENING: opens a zhandle_t with these servers. The handle takes ownership of
+ * `servers`. The port learns the outcome by opened, unopened or ended. */
+void uvzk__handle_start(struct uvzk__handle *handle, char *servers);
+
+static inline bool uvzk__handle_is_connected(const struct uvzk__handle *handle)
+{
+    return handle->state == UVZK__HANDLE_CONNECTED;
+}
+/* uvzk__handle_connect: the port is about to tell the user CONNECTED; a new connection
+ * number begins. uvzk__handle_disconnect: the port is about to tell the user SUSPENDED or
+ * the end; does nothing if the handle is not CONNECTED. */
+void uvzk__handle_connect(struct uvzk__handle *handle);
+void uvzk__handle_disconnect(struct uvzk__handle *handle);
+
+/* Leaves the servers: closes the zhandle_t without ending the session. The handle must be
+ * OPEN, so the user regards it as not connected; the C client may have connected
+ * meanwhile. All watches are lost. Afterwards the handle is SEEKING and `left` is
+ * called. */
+void uvzk__handle_leave(struct uvzk__handle *handle);
+/* Copies "address:port" of the server to which the handle is connected, or was connected
+ * last. */
+void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEXT]);
+/* Returns whether the C client is connected although the loop has not yet read the
+ * event. */
+bool uvzk__handle_has_connected(const struct uvzk__handle *handle);
+
+/* Closes the handle, which then frees itself and calls `freed`. With `drain`, a connected
+ * handle first waits until no request is in flight, or until uvzk__handle_stop_draining
+ * is called. The port must have abandoned the handle's requests and detached its watches
+ * before. */
+void uvzk__handle_end(struct uvzk__handle *handle, bool drain);
+void uvzk__handle_stop_draining(struct uvzk__handle *handle);
+
+/* Ends the handle as if its session had expired. `ended` is called later, not from inside
+ * this call. */
+void uvzk__handle_abandon(struct uvzk__handle *handle);
+
+/* Count the requests in flight. uvzk__handle_sent: the C client or the submit thread has
+ * been given a request. uvzk__handle_returned: a request has come back; `answered` says
+ * whether a server has answered it on the current connection. uvzk__handle_taken_back:
+ * the submit thread has returned a request without submitting it. */
+static inline void uvzk__handle_sent(struct uvzk__handle *handle)
+{
+    handle->in_flight++;
+    handle->asked = true;
+}
+static inline void uvzk__handle_returned(struct uvzk__handle *handle, bool answered)
+{
+    handle->in_flight--;
+    handle->answered |= answered;
+}
+static inline void uvzk__handle_taken_back(struct uvzk__handle *handle)
+{
+    handle->in_flight--;
+}
+
+/* The end of the session is about to be reported. Rpcs that are submitted meanwhile are
+ * replied with `status`. */
+static inline void uvzk__handle_ending(struct uvzk__handle *handle, int status)
+{
+    handle->end_status = status;
+}
+
+/* A request has come back: closes a DRAINING handle if no more requests are in flight. */
+void uvzk__handle_drained(struct uvzk__handle *handle);
+
+#endif

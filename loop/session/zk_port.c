@@ -1,0 +1,599 @@
+/* The port over libzookeeper_mt and libuv: the functions that src/ calls through
+ * engine/port.h, and the callbacks of the port's handle (handle.h). Everything here runs
+ * on the loop's thread.
+ *
+ * A call of the port may send requests, but it reports nothing: it wakes the loop.
+ * on_async then delivers what has come from other threads, then the replies, then the
+ * turn. on_timer delivers the turn at the alarm. So no callback runs inside a call.
+ * Before an rpc is replied without an answer, the submit thread must have given back its
+ * requests, because it may be reading the rpc.
+ *
+ * When the port is closing and its handles, its search and its rpcs are gone, finish
+ * closes its libuv handles, and on_closed frees it. */
+#include "session/zk_port.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/memory.h"
+#include "requests/send_window.h"
+#include "session/handle.h"
+#include "session/loop_handles.h"
+#include "session/wakeup.h"
+#include "watches/registration.h"
+
+/* In ms. A libuv timer stands still while the machine is suspended, but an alarm must
+ * not, so the timer fires at least this often. */
+#define ALARM_STEP_MS 1000U
+
+/* How long close() waits for the requests in flight before it closes the handle. The C
+ * client loses memory for a request that it never answers (ZOOKEEPER-2894). */
+#define DRAIN_MS 500U
+
+/* port is the first member. */
+static struct uvzk__zk_port *self_of(struct uvzk__port *port)
+{
+    return (struct uvzk__zk_port *)(void *)port;
+}
+
+static void tell(struct uvzk__zk_port *port, const struct uvzk__session_event *event)
+{
+    port->port.user->session(port->port.user, event);
+}
+
+/* -------------------------------------------------------------- the end of the port */
+
+/* Frees the port. closed() is the port's last callback. */
+static void on_closed(uv_handle_t *uv)
+{
+    struct uvzk__zk_port *port = uv->data;
+    /* Rpcs that were submitted after finish() was called; they have the status
+     * UVZK_ECLOSED. */
+    while (!uvzk__outstanding_is_empty(&port->outstanding)) {
+        uvzk__outstanding_deliver(&port->outstanding);
+    }
+    struct uvzk__port_user *user = port->port.user;
+    uvzk__zk_port_free(port);
+    user->closed(user);
+}
+
+/* libuv calls the close callbacks of one iteration in reverse order, so this timer's
+ * comes first. */
+static void close_last(struct uvzk__zk_port *port, uv_close_cb close_cb)
+{
+    uv_timer_init(port->loop, &port->last_timer);
+    port->last_timer.data = port;
+    uv_close((uv_handle_t *)&port->last_timer, close_cb);
+}
+
+/* When this callback runs, other handles that were closed in the same iteration of the
+ * loop may not be finished. They are finished in the next iteration, so the timer is
+ * opened and closed once more. */
+static void on_all_closed(uv_handle_t *uv)
+{
+    close_last(uv->data, on_closed);
+}
+
+/* Called whenever something has ended. Begins the end of the port if nothing is left. */
+static void finish(struct uvzk__zk_port *port)
+{
+    if (port->closing && !port->finishing && port->handles == 0 &&
+        !uvzk__reconnect_is_searching(&port->reconnect) &&
+        uvzk__outstanding_is_empty(&port->outstanding)) {
+        port->finishing = true;
+        uvzk__loop_handles_close(port->loop_handles);
+        close_last(port, on_all_closed);
+    }
+}
+
+/* -------------------------------------------------------------- what the loop calls */
+
+static void tell_open_failure(struct uvzk__zk_port *port)
+{
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_OPEN_FAILED,
+                                              .status = port->open_failure,
+                                              .local_address = ""};
+    port->open_failure = 0;
+    if (!port->closing) {
+        tell(port, &event);
+    }
+}
+
+static void leave_server(struct uvzk__zk_port *port);
+
+/* The order matters: events and answers first, then the replies that they settle, then
+ * the turn, which sees all of them. */
+static void on_async(uv_async_t *async)
+{
+    struct uvzk__zk_port *port = async->data;
+
+    uvzk__to_loop_drain(&port->to_loop);
+    uvzk__outstanding_deliver(&port->outstanding);
+    if (port->leave_wanted) {
+        leave_server(port);
+    }
+    if (port->open_failure != 0) {
+        tell_open_failure(port);
+    }
+    /* The replies may have set it as well: one turn serves them all. */
+    if (port->turn_wanted) {
+        port->turn_wanted = false;
+        port->port.user->turn(port->port.user);
+    }
+    finish(port);
+}
+
+static void wake(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (!port->closing) {
+        port->turn_wanted = true;
+        uvzk__wakeup(port);
+    }
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void start_timer(struct uvzk__zk_port *port)
+{
+    uint64_t now = uvzk_now();
+    uint64_t delay = port->alarm_at > now ? port->alarm_at - now : 0;
+    /* Otherwise the time since the loop's iteration began would be missing. */
+    uv_update_time(port->loop);
+    uv_timer_start(&port->loop_handles->timer, on_timer,
+                   delay < ALARM_STEP_MS ? delay : ALARM_STEP_MS, 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct uvzk__zk_port *port = timer->data;
+    /* The timer fires every ALARM_STEP_MS to compare the clock. */
+    if (uvzk_now() < port->alarm_at) {
+        start_timer(port);
+    } else {
+        port->alarm_at = UINT64_MAX;
+        port->port.user->turn(port->port.user);
+    }
+}
+
+static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (port->closing || at_ms == port->alarm_at) {
+        return;
+    }
+    port->alarm_at = at_ms;
+    if (!uvzk__to_loop_is_attached(&port->to_loop)) {
+        return; /* init_loop_handles starts the timer */
+    }
+    if (at_ms == UINT64_MAX) {
+        uv_timer_stop(&port->loop_handles->timer);
+    } else {
+        start_timer(port);
+    }
+}
+
+/* ---------------------------------------------------------- session events */
+
+static void connected(struct uvzk__handle *handle,
+                      const struct uvzk__pending_events *pending)
+{
+    struct uvzk__zk_port *port = handle->port;
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
+                                              .session_id = pending->session.client_id,
+                                              .timeout_ms = pending->timeout_ms,
+                                              .watches_lost = handle->resumes_session,
+                                              .local_address = handle->local_address};
+
+    /* If the handle is connected already, outstanding rpcs are still valid and only the
+     * event is repeated. */
+    if (!uvzk__handle_is_connected(handle)) {
+        /* Rpcs that were submitted while there was no connection are replied with
+         * UVZK_ENOTSENT before CONNECTED. A callback may close the port. */
+        uvzk__outstanding_deliver(&port->outstanding);
+        if (port->handle != handle) {
+            return;
+        }
+        uvzk__handle_connect(handle);
+        port->session = pending->session;
+        uvzk__reconnect_connected(port);
+        /* Before the user hears of the connection, so that the removals precede the
+         * user's new watches on the same paths. */
+        uvzk__registration_remove_detached(handle);
+        uvzk__send_window_pump(handle);
+    }
+    tell(port, &event);
+}
+
+/* The handle is not connected any more. The submit thread returns its requests before any
+ * rpc is replied without an answer, because it may be reading the rpc. */
+static void disconnect(struct uvzk__handle *handle)
+{
+    uvzk__handle_disconnect(handle);
+    uvzk__send_window_take_back(handle);
+}
+
+/* The connection is lost. The user hears of it before the replies. */
+static void suspended(struct uvzk__handle *handle)
+{
+    struct uvzk__zk_port *port = handle->port;
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
+                                              .local_address = ""};
+    disconnect(handle);
+    uvzk__reconnect_lost(port);
+    uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
+    tell(port, &event);
+    uvzk__outstanding_deliver(&port->outstanding);
+}
+
+/* Treats the connected server as if the connection had been lost, although it is not.
+ * Answers that arrive from now on are ignored. The session continues on the next
+ * connection. */
+static void leave_server(struct uvzk__zk_port *port)
+{
+    struct uvzk__handle *handle = port->handle;
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
+                                              .local_address = ""};
+
+    port->leave_wanted = false;
+    if (handle == NULL || !uvzk__handle_is_connected(handle)) {
+        return;
+    }
+    disconnect(handle);
+    uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
+    tell(port, &event);
+    uvzk__outstanding_deliver(&port->outstanding);
+    /* The user's callbacks may have closed the port. */
+    if (port->handle == handle && !port->closing) {
+        uvzk__reconnect_diverged(port);
+    }
+}
+
+/* The session has ended, or the handle could not be opened. */
+static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
+                  int status)
+{
+    struct uvzk__zk_port *port = handle->port;
+    const struct uvzk__session_event event = {
+        .kind = kind, .status = status, .local_address = ""};
+
+    disconnect(handle);
+    uvzk__handle_ending(handle, status);
+    uvzk__registration_detach_all(handle);
+    uvzk__outstanding_fail(&port->outstanding, status, status);
+    /* The user has not been told yet and may submit further rpcs in these replies. Those
+     * are replied with the same status, also before the event. */
+    while (port->handle == handle && !uvzk__outstanding_is_empty(&port->outstanding)) {
+        uvzk__outstanding_deliver(&port->outstanding);
+    }
+    if (port->handle != handle) {
+        return; /* the user has closed the port in a reply */
+    }
+    port->handle = NULL;
+    /* The next handle begins a new session. */
+    memset(&port->session, 0, sizeof(port->session));
+    uvzk__port_timeout_reset(&port->port);
+    uvzk__reconnect_stop(port);
+    /* The event comes first, because closing the handle may end the session and so its
+     * ephemeral znodes. By then no hold is valid any more. */
+    tell(port, &event);
+    uvzk__handle_end(handle, false);
+    uvzk__wakeup(port);
+}
+
+static void wrong_server(struct uvzk__handle *handle, const char *server)
+{
+    uvzk__reconnect_wrong_server(handle->port, server);
+}
+
+static void opened(struct uvzk__handle *handle)
+{
+    uvzk__reconnect_lost(handle->port);
+}
+
+static void unopened(struct uvzk__handle *handle)
+{
+    uvzk__reconnect_retry(handle->port);
+}
+
+/* The C client may have been connected meanwhile, to a server that has shortened the
+ * session timeout. The turn reads least_timeout_ms (engine/port.h, 12). */
+static void left(struct uvzk__handle *handle)
+{
+    wake(&handle->port->port);
+    uvzk__reconnect_left(handle->port);
+}
+
+static const struct uvzk__handle_user handle_user = {
+    .connected = connected,
+    .suspended = suspended,
+    .ended = ended,
+    .wrong_server = wrong_server,
+    .opened = opened,
+    .unopened = unopened,
+    .left = left,
+    .freed = finish,
+};
+
+/* ------------------------------------------------------------------------- draining */
+
+static void open_handle(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    assert(port->handle == NULL && !port->closing);
+    int status = uvzk__reconnect_open(port);
+    if (status == 0) {
+        port->handle = uvzk__handle_new(port);
+        status = port->handle != NULL ? 0 : UV_ENOMEM;
+    }
+    /* open() must not call back, so on_async reports the failure. */
+    if (status < 0) {
+        port->open_failure = status;
+        uvzk__wakeup(port);
+    }
+}
+
+/* Does nothing if the handle is connected or down. */
+static void abandon_handle(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (port->handle != NULL && !uvzk__handle_is_connected(port->handle)) {
+        uvzk__handle_abandon(port->handle);
+    }
+}
+
+/* The server is left in on_async, not inside this call. */
+static void leave(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    port->leave_wanted = true;
+    uvzk__wakeup(port);
+}
+
+static void stop_draining(uv_timer_t *timer)
+{
+    struct uvzk__zk_port *port = timer->data;
+    if (port->draining != NULL) {
+        uvzk__handle_stop_draining(port->draining);
+    }
+}
+
+/* The timer is free: a closed port has no alarm. */
+static void start_draining(struct uvzk__zk_port *port)
+{
+    uv_timer_start(&port->loop_handles->timer, stop_draining, DRAIN_MS, 0);
+}
+
+/* ----------------------------------------------------------------- the loop handles */
+
+static void on_gone(uv_write_t *write, int status);
+
+/* Opens the loop handles and restores what they were doing. Called at the start, and when
+ * the program has closed the earlier ones. */
+static void init_loop_handles(struct uvzk__zk_port *port)
+{
+    uvzk__loop_handles_init(port->loop_handles, port, on_async);
+    uvzk__loop_handles_set_ref(port->loop_handles, !port->unreferenced);
+    if (port->ending) {
+        uvzk__loop_handles_detect_close(port->loop_handles, on_gone);
+    }
+    uvzk__to_loop_attach(&port->to_loop, &port->loop_handles->async);
+    if (port->draining != NULL) {
+        start_draining(port);
+    } else if (port->alarm_at != UINT64_MAX) {
+        start_timer(port);
+    }
+}
+
+/* Replaces loop handles that the program has closed. If there is no memory, the port
+ * remains without loop handles, and no callback runs. */
+static void renew_loop_handles(struct uvzk__zk_port *port)
+{
+    struct uvzk__loop_handles *loop_handles = uvzk__loop_handles_new(port->loop_handles);
+    if (loop_handles != NULL) {
+        /* Some of the handles may still be open. */
+        uvzk__loop_handles_close(port->loop_handles);
+        port->loop_handles = loop_handles;
+        init_loop_handles(port);
+    }
+}
+
+/* libuv has canceled the write to the full pipe, because close_pipe was closed. If the
+ * port did not close it, the program did. */
+static void on_gone(uv_write_t *write, int status)
+{
+    struct uvzk__zk_port *port = write->handle->data;
+    (void)status;
+    if (!port->finishing && uvzk__loop_handles_are_closed(port->loop_handles)) {
+        renew_loop_handles(port);
+    }
+}
+
+/* The port will be closed. From now on the loop stays alive, and the port learns at once
+ * if the program closes its loop handles. */
+static void end_port(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (port->ending) {
+        return;
+    }
+    port->ending = true;
+    port->unreferenced = false;
+    if (uvzk__loop_handles_are_closed(port->loop_handles)) {
+        renew_loop_handles(port);
+    } else {
+        uvzk__loop_handles_set_ref(port->loop_handles, true);
+        uvzk__loop_handles_detect_close(port->loop_handles, on_gone);
+    }
+}
+
+void uvzk__zk_port_set_ref(struct uvzk__zk_port *port, bool keep)
+{
+    if (!port->ending) {
+        port->unreferenced = !keep;
+        uvzk__loop_handles_set_ref(port->loop_handles, keep);
+    }
+}
+
+static void close_port(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    struct uvzk__handle *handle = port->handle;
+
+    assert(!port->closing);
+    /* Also for a port whose close_soon was not called. */
+    end_port(public_port);
+    port->closing = true;
+    port->turn_wanted = false;
+    port->leave_wanted = false;
+    port->alarm_at = UINT64_MAX;
+    uv_timer_stop(&port->loop_handles->timer);
+    uvzk__reconnect_close(port);
+    if (handle != NULL) {
+        /* Requests that were pushed to the submit thread are still submitted, among them
+         * deletes. */
+        uvzk__send_window_flush(handle);
+        uvzk__registration_detach_all(handle);
+        port->handle = NULL;
+    }
+    /* After close() every rpc is replied with UVZK_ECLOSED, even if its answer is
+     * here. */
+    uvzk__outstanding_override(&port->outstanding, UVZK_ECLOSED);
+    if (handle != NULL) {
+        uvzk__handle_end(handle, true);
+    }
+    if (port->draining != NULL) {
+        start_draining(port);
+    }
+    uvzk__wakeup(port);
+}
+
+static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    struct uvzk__handle *handle = port->handle;
+
+    uvzk__outstanding_add(&port->outstanding, rpc, public_port);
+    if (port->closing) {
+        uvzk__outstanding_settle(rpc, UVZK_ECLOSED, NULL);
+    } else if (handle == NULL || !uvzk__handle_is_connected(handle)) {
+        /* While the end of the session is being reported, the reason is the status. */
+        bool ends = handle != NULL && handle->end_status != 0;
+        uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
+    } else if (!uvzk__send_window_add(handle, rpc)) {
+        uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
+    } else {
+        uvzk__send_window_pump(handle);
+        return;
+    }
+    uvzk__wakeup(port);
+}
+
+static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
+{
+    (void)public_port;
+    struct uvzk__registration *armed = watch->armed;
+    if (armed != NULL) {
+        struct uvzk__handle *handle = armed->handle;
+        uvzk__registration_unwatch(armed);
+        uvzk__send_window_pump(handle);
+    }
+}
+
+static uint64_t now(struct uvzk__port *public_port)
+{
+    (void)public_port;
+    return uvzk_now();
+}
+
+static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t length)
+{
+    unsigned char *at = bytes;
+    (void)public_port;
+    while (length > 0) {
+        ssize_t got = getrandom(at, length, GRND_NONBLOCK);
+        if (got < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return uv_translate_sys_error(errno);
+        }
+        at += got;
+        length -= (size_t)got;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------- creation */
+
+/* Copies what the port needs. Returns false if out of memory; the caller frees the port
+ * then. */
+static bool copy_options(struct uvzk__zk_port *port, const uvzk_client_options_t *options)
+{
+    port->session_timeout_ms = options->session_timeout_ms;
+    port->hosts = uvzk__strdup(options->hosts);
+    if (options->auth_scheme == NULL) {
+        return port->hosts != NULL;
+    }
+    size_t length = options->auth != NULL ? options->auth_length : 0;
+    port->auth_scheme = uvzk__strdup(options->auth_scheme);
+    port->auth = uvzk__memdup(length > 0 ? options->auth : "", length);
+    port->auth_length = (int)length;
+    return port->hosts != NULL && port->auth_scheme != NULL && port->auth != NULL;
+}
+
+struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
+                                        const uvzk_client_options_t *options)
+{
+    static const struct uvzk__port calls = {.open = open_handle,
+                                            .abandon = abandon_handle,
+                                            .leave_server = leave,
+                                            .close_soon = end_port,
+                                            .close = close_port,
+                                            .submit = submit,
+                                            .unwatch = unwatch,
+                                            .alarm = set_alarm,
+                                            .wake = wake,
+                                            .now = now,
+                                            .random = random_bytes};
+    struct uvzk__zk_port *port = uvzk__calloc(1, sizeof(*port));
+    if (port == NULL) {
+        return NULL;
+    }
+    if (uvzk__to_loop_init(&port->to_loop) < 0) {
+        uvzk__free(port);
+        return NULL;
+    }
+    port->port = calls;
+    port->handle_user = &handle_user;
+    port->loop = loop;
+    port->alarm_at = UINT64_MAX;
+    port->loop_handles = uvzk__loop_handles_new(NULL);
+    if (port->loop_handles == NULL || !copy_options(port, options)) {
+        uvzk__zk_port_free(port);
+        return NULL;
+    }
+    return port;
+}
+
+void uvzk__zk_port_free(struct uvzk__zk_port *port)
+{
+    uvzk__to_loop_destroy(&port->to_loop);
+    uvzk__loop_handles_free(port->loop_handles);
+    uvzk__free(port->hosts);
+    uvzk__free(port->auth_scheme);
+    /* The credentials must not stay in freed memory. */
+    if (port->auth != NULL) {
+        explicit_bzero(port->auth, (size_t)port->auth_length);
+    }
+    uvzk__free(port->auth);
+    uvzk__free(port);
+}
+
+void uvzk__zk_port_start(struct uvzk__zk_port *port)
+{
+    init_loop_handles(port);
+}
