@@ -15,19 +15,19 @@
 #include "base/memory.h"
 #include "log/log_repeats.h"
 #include "platform/to_loop.h"
-#include "session/zk_port.h"
+#include "uvzk.h"
 
 #define LINE_MAX_BYTES 1000 /* longer lines are cut */
 #define NAME_PREFIX "uvzk-"
 
 struct line {
     struct uvzk__to_loop_entry entry;
-    struct uvzk__zk_port *port;
+    struct uvzk__log_lines *lines;
     int level;
     char text[];
 };
 
-/* Protects routes, last_number and the log_repeats of every port. While a route is on the
+/* Protects routes, last_number and the repeats of all log lines. While a route is on the
  * list, its port exists. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct uvzk__link routes = {&routes, &routes};
@@ -39,24 +39,25 @@ static _Thread_local uint32_t inherited;
 
 /* Reports the lines that were dropped while UVZK__LOG_LINES_MAX lines were on the queue.
  * The report follows the first line that arrives after them. */
-static void tell_dropped(struct uvzk__zk_port *port, unsigned dropped)
+static void tell_dropped(struct uvzk__port *port, unsigned dropped)
 {
     char text[64];
     if (dropped > 0) {
         (void)snprintf(text, sizeof(text),
                        "lines of the ZooKeeper client that were dropped: %u", dropped);
-        port->port.user->log(port->port.user, UVZK_LOG_WARN, "zookeeper", text);
+        port->user->log(port->user, UVZK_LOG_WARN, "zookeeper", text);
     }
 }
 
 static void arrive(struct uvzk__to_loop_entry *entry)
 {
     struct line *line = UVZK__CONTAINER_OF(entry, struct line, entry);
-    struct uvzk__zk_port *port = line->port;
-    atomic_fetch_sub(&port->log_lines, 1U);
-    unsigned dropped = atomic_exchange(&port->log_dropped, 0U);
-    if (!port->closing) {
-        port->port.user->log(port->port.user, line->level, "zookeeper", line->text);
+    struct uvzk__log_lines *lines = line->lines;
+    struct uvzk__port *port = lines->port;
+    atomic_fetch_sub(&lines->queued, 1U);
+    unsigned dropped = atomic_exchange(&lines->dropped, 0U);
+    if (!lines->silent) {
+        port->user->log(port->user, line->level, "zookeeper", line->text);
         tell_dropped(port, dropped);
     }
     uvzk__free(line);
@@ -74,33 +75,34 @@ static int level_of(const char *message)
 }
 
 /* `often` is appended to the message. */
-static void push_line(struct uvzk__zk_port *port, const char *message, const char *often)
+static void push_line(struct uvzk__log_lines *lines, const char *message,
+                      const char *often)
 {
-    if (atomic_fetch_add(&port->log_lines, 1U) < UVZK__LOG_LINES_MAX) {
+    if (atomic_fetch_add(&lines->queued, 1U) < UVZK__LOG_LINES_MAX) {
         size_t length = strnlen(message, LINE_MAX_BYTES);
         struct line *line = uvzk__malloc(sizeof(*line) + length + strlen(often) + 1);
         if (line != NULL) {
-            line->port = port;
+            line->lines = lines;
             line->level = level_of(message);
             memcpy(line->text, message, length);
             memcpy(line->text + length, often, strlen(often) + 1);
-            uvzk__to_loop_push(&port->to_loop, &line->entry, arrive);
+            uvzk__to_loop_push(lines->to_loop, &line->entry, arrive);
             return;
         }
     }
-    atomic_fetch_sub(&port->log_lines, 1U);
-    atomic_fetch_add(&port->log_dropped, 1U);
+    atomic_fetch_sub(&lines->queued, 1U);
+    atomic_fetch_add(&lines->dropped, 1U);
 }
 
 /* While no server is reachable the C client logs the same line about thirty times a
  * second. */
-static void log_unless_repeated(struct uvzk__zk_port *port, const char *message)
+static void log_unless_repeated(struct uvzk__log_lines *lines, const char *message)
 {
     char often[64] = "";
     uint64_t now = uvzk_now(), told_ms;
     uint32_t untold;
 
-    if (!uvzk__log_repeats_check(&port->log_repeats, message, now, &untold, &told_ms)) {
+    if (!uvzk__log_repeats_check(&lines->repeats, message, now, &untold, &told_ms)) {
         return;
     }
     if (untold > 0) {
@@ -108,7 +110,7 @@ static void log_unless_repeated(struct uvzk__zk_port *port, const char *message)
                        " (%" PRIu32 " more of these in %" PRIu64 " s)", untold,
                        (now - told_ms) / 1000);
     }
-    push_line(port, message, often);
+    push_line(lines, message, often);
 }
 
 static uint32_t number_of_this_thread(void)
@@ -134,19 +136,31 @@ static void take_line(const char *message)
         struct uvzk__log_route *route =
             UVZK__CONTAINER_OF(link, struct uvzk__log_route, link);
         if (route->number == number) {
-            log_unless_repeated(route->port, message);
+            log_unless_repeated(route->lines, message);
             break;
         }
     }
     pthread_mutex_unlock(&mutex);
 }
 
-void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__zk_port *port)
+void uvzk__log_lines_init(struct uvzk__log_lines *lines, struct uvzk__port *port,
+                          struct uvzk__to_loop *to_loop)
+{
+    lines->port = port;
+    lines->to_loop = to_loop;
+}
+
+void uvzk__log_lines_silence(struct uvzk__log_lines *lines)
+{
+    lines->silent = true;
+}
+
+void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__log_lines *lines)
 {
     pthread_mutex_lock(&mutex);
     last_number += last_number == UINT32_MAX ? 2 : 1; /* 0 means "no route" */
     route->number = last_number;
-    route->port = port;
+    route->lines = lines;
     uvzk__list_append(&routes, &route->link);
     pthread_mutex_unlock(&mutex);
 }

@@ -11,26 +11,46 @@
 #ifndef UVZK_LOG_ROUTE_H
 #define UVZK_LOG_ROUTE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <zookeeper/zookeeper.h>
 
 #include "base/list.h"
-
-struct uvzk__zk_port;
+#include "engine/port.h"
+#include "log/log_repeats.h"
+#include "platform/to_loop.h"
 
 #define UVZK__LOG_LINES_MAX \
     64U /* log lines of one port on the to_loop queue; more are dropped and counted */
 #define UVZK__THREAD_NAME 16 /* in bytes, with the terminating 0 */
 
+/* The C client's log lines of one port. */
+struct uvzk__log_lines {
+    struct uvzk__port *port; /* its user receives the lines */
+    struct uvzk__to_loop *to_loop;
+    atomic_uint queued;               /* lines on the to_loop queue */
+    atomic_uint dropped;              /* lines dropped and not yet reported */
+    struct uvzk__log_repeats repeats; /* protected by the mutex of log_route.c */
+    bool silent;                      /* lines are not passed on any more */
+};
+
 struct uvzk__log_route {
     struct uvzk__link link; /* in the list of all routes of the process */
-    struct uvzk__zk_port *port;
+    struct uvzk__log_lines *lines;
     uint32_t number; /* never 0 */
 };
 
+/* Initialises the lines of a port, in memory of zeros. */
+void uvzk__log_lines_init(struct uvzk__log_lines *lines, struct uvzk__port *port,
+                          struct uvzk__to_loop *to_loop);
+/* The port is closing: its user receives no more lines. To be called on the loop's
+ * thread. */
+void uvzk__log_lines_silence(struct uvzk__log_lines *lines);
+
 /* Adds the route to the list of the process. The route receives a new number. */
-void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__zk_port *port);
+void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__log_lines *lines);
 /* Removes the route. When the function has returned, no line is passed to the route's
  * port any more. */
 void uvzk__log_route_end(struct uvzk__log_route *route);

@@ -16,6 +16,13 @@ void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async)
     pthread_mutex_unlock(&to_loop->mutex);
 }
 
+void uvzk__to_loop_detach(struct uvzk__to_loop *to_loop)
+{
+    pthread_mutex_lock(&to_loop->mutex);
+    to_loop->async = NULL;
+    pthread_mutex_unlock(&to_loop->mutex);
+}
+
 void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop)
 {
     pthread_mutex_destroy(&to_loop->mutex);
@@ -33,6 +40,14 @@ void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entr
         uv_async_send(to_loop->async);
     }
     pthread_mutex_unlock(&to_loop->mutex);
+}
+
+void uvzk__to_loop_wake(struct uvzk__to_loop *to_loop)
+{
+    /* Attaching the queue wakes the loop anyway. */
+    if (uvzk__to_loop_is_attached(to_loop)) {
+        uv_async_send(to_loop->async);
+    }
 }
 
 void uvzk__to_loop_drain(struct uvzk__to_loop *to_loop)

@@ -37,6 +37,8 @@ int uvzk__to_loop_init(struct uvzk__to_loop *to_loop);
 /* Attaches the queue to a loop: each push sends this async handle from now on. The
  * function sends it once itself, for the entries that already wait. */
 void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async);
+/* The loop's async handle is about to be closed: from now on nothing wakes the loop. */
+void uvzk__to_loop_detach(struct uvzk__to_loop *to_loop);
 /* No entry may be on the queue, and no thread may push any more. */
 void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop);
 
@@ -45,6 +47,10 @@ void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop);
  * order in which they were pushed. */
 void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entry *entry,
                         uvzk__arrive_cb arrive);
+
+/* Makes the loop run the callback of its async handle in its next iteration. Does nothing
+ * while the queue is not attached. To be called on the loop's thread. */
+void uvzk__to_loop_wake(struct uvzk__to_loop *to_loop);
 
 /* Called on the loop's thread: calls `arrive` for every entry that was pushed before the
  * call. Entries that are pushed meanwhile wait for the next call. */

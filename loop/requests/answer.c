@@ -9,8 +9,7 @@
 #include "base/memory.h"
 #include "platform/error_map.h"
 #include "requests/request.h"
-#include "session/handle.h"
-#include "session/zk_port.h"
+#include "requests/send_window.h"
 
 static struct uvzk__request *request_of(const void *data)
 {
@@ -20,7 +19,7 @@ static struct uvzk__request *request_of(const void *data)
 static void to_loop(struct uvzk__request *request, int code)
 {
     uvzk__request_answered(request, code);
-    uvzk__to_loop_push(&request->handle->port->to_loop, &request->to_loop_entry,
+    uvzk__to_loop_push(request->window->to_loop, &request->to_loop_entry,
                        request->arrive);
 }
 

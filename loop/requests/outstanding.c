@@ -49,7 +49,7 @@ static bool abandon_request(struct uvzk__request *request)
      * yet replied. */
     if (!sent || uvzk__list_empty(&request->link)) {
         if (request->watching != NULL) {
-            uvzk__registration_answered(request, false);
+            uvzk__request_watch_answered(request, false);
         }
         uvzk__request_free(request);
     }

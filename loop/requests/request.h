@@ -12,8 +12,8 @@
 #include "engine/port.h"
 #include "platform/to_loop.h"
 
-struct uvzk__handle;
 struct uvzk__registration;
+struct uvzk__send_window;
 
 /* Bytes for the server's sequence number: ten digits, a sign and the terminating 0. */
 #define UVZK__SUFFIX_SIZE 12
@@ -23,15 +23,16 @@ struct uvzk__request {
      * before. */
     struct uvzk__to_loop_entry to_loop_entry;
     uvzk__arrive_cb arrive; /* called on the loop when the answer arrives */
-    struct uvzk__link link; /* on handle->waiting or handle->sent */
-    struct uvzk__handle *handle;
+    struct uvzk__link link; /* on window->waiting or window->sent */
+    struct uvzk__send_window *window;
+    zhandle_t *zh;         /* by which it was sent */
     struct uvzk__rpc *rpc; /* NULL: replied already, or the request is uvzk's own */
     /* The watch that it arms or removes; NULL: none. */
     struct uvzk__registration *watching;
     bool removal;        /* removes the watch */
     bool auth_check;     /* uvzk's own exists of "/", sent ahead of a multi */
     bool sent;           /* the C client or the submit thread has it, or has had it */
-    unsigned connection; /* the handle->connection on which it was sent */
+    unsigned connection; /* the window->connection on which it was sent */
     uint8_t kind;        /* enum uvzk__rpc_kind */
 
     /* Written by the completion, or by the submit thread, before the request is pushed
@@ -51,9 +52,9 @@ struct uvzk__request {
     char name[];
 };
 
-/* Creates a request and appends it to handle->waiting. rpc is NULL for a request of
+/* Creates a request and appends it to window->waiting. rpc is NULL for a request of
  * uvzk's own. Returns NULL if out of memory. */
-struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle,
+struct uvzk__request *uvzk__request_new(struct uvzk__send_window *window,
                                         struct uvzk__rpc *rpc, size_t name_size);
 
 /* ---------------------------------------------------------------------- on the loop */
@@ -68,17 +69,23 @@ static inline void uvzk__request_watches(struct uvzk__request *request,
     request->removal = removal;
 }
 
+/* The request has an answer, or was never sent. `armed` says whether the C client has the
+ * watch. The request must arm a watch; it does not any more. */
+void uvzk__request_watch_answered(struct uvzk__request *request, bool armed);
+
 /* Marks uvzk's own request that is sent ahead of a multi. */
 static inline void uvzk__request_is_auth_check(struct uvzk__request *request)
 {
     request->auth_check = true;
 }
 
-/* uvzk__request_sent: the C client or the submit thread is given the request, on this
- * connection. uvzk__request_not_taken: the C client has refused the request, or the
+/* uvzk__request_sent: the C client or the submit thread is given the request, on the
+ * present connection. uvzk__request_not_taken: the C client has refused the request, or the
  * submit thread has returned it. */
-static inline void uvzk__request_sent(struct uvzk__request *request, unsigned connection)
+static inline void uvzk__request_sent(struct uvzk__request *request, zhandle_t *zh,
+                                      unsigned connection)
 {
+    request->zh = zh;
     request->connection = connection;
     request->sent = true;
 }

@@ -14,7 +14,6 @@
 #include "requests/answer.h"
 #include "requests/request.h"
 #include "requests/rpc.h"
-#include "session/handle.h"
 #include "watches/registration.h"
 
 #define ACL_ON_STACK 8U
@@ -292,7 +291,7 @@ int uvzk__rpc_send(struct uvzk__request *request, const char *path)
         [UVZK__RPC_EXISTS] = send_exists, [UVZK__RPC_CHILDREN] = send_children,
         [UVZK__RPC_SYNC] = send_sync,     [UVZK__RPC_MULTI] = send_multi,
     };
-    zhandle_t *zh = request->handle->zh;
+    zhandle_t *zh = request->zh;
     if (request->removal) {
         return send_removal(request, path, zh);
     }

@@ -1,21 +1,21 @@
 /* Gives requests to the C client, at most UVZK__SEND_WINDOW at a time (send_window.h),
  * and processes their answers. All functions run on the loop's thread.
  *
- * A request waits on handle->waiting until `pump` gives it to the C client, directly or
- * through the submit thread. Then it is on handle->sent until its answer arrives from the
+ * A request waits on window->waiting until `pump` gives it to the C client, directly or
+ * through the submit thread. Then it is on window->sent until its answer arrives from the
  * to_loop queue (arrive). Every answer makes room for the next request. Requests leave in
  * the order of submission, so when the first one must wait, all others wait too. */
 #include "requests/send_window.h"
 
 #include <string.h>
 
+#include "log/log_route.h"
 #include "platform/error_map.h"
+#include "platform/to_loop.h"
 #include "requests/outstanding.h"
+#include "requests/removal.h"
 #include "requests/request.h"
 #include "requests/rpc.h"
-#include "session/handle.h"
-#include "session/wakeup.h"
-#include "session/zk_port.h"
 #include "watches/registration.h"
 
 /* The kinds of requests that can arm a watch. */
@@ -25,18 +25,33 @@ static bool takes_watch(uint8_t kind)
            kind == UVZK__RPC_CHILDREN;
 }
 
-bool uvzk__send_window_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc)
+/* The watch of the rpc counts as being armed from now on. Returns false if out of
+ * memory. */
+static bool arm(struct uvzk__request *request, const struct uvzk__rpc *rpc)
+{
+    /* For a removal: exists and get share the data watches of a path. */
+    ZooWatcherType type =
+        rpc->kind == UVZK__RPC_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    struct uvzk__registration *registration = uvzk__registration_new(
+        &request->window->registrations, request, rpc->watch, type, rpc->path);
+    if (registration == NULL) {
+        return false;
+    }
+    uvzk__request_watches(request, registration, false);
+    return true;
+}
+
+bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *rpc)
 {
     size_t name_size = 0;
     if (rpc->kind == UVZK__RPC_CREATE) {
         name_size = strlen(rpc->path) + UVZK__SUFFIX_SIZE;
     }
-    struct uvzk__request *request = uvzk__request_new(handle, rpc, name_size);
+    struct uvzk__request *request = uvzk__request_new(window, rpc, name_size);
     if (request == NULL) {
         return false;
     }
-    if (rpc->watch != NULL && takes_watch(rpc->kind) &&
-        !uvzk__registration_new(request, rpc->watch, rpc->path)) {
+    if (rpc->watch != NULL && takes_watch(rpc->kind) && !arm(request, rpc)) {
         uvzk__request_free(request);
         return false;
     }
@@ -57,7 +72,7 @@ static void refused(struct uvzk__request *request, int code)
     }
     if (request->watching != NULL) {
         uvzk__registration_detach(request->watching);
-        uvzk__registration_answered(request, false);
+        uvzk__request_watch_answered(request, false);
     }
     if (request->rpc == NULL) { /* replied while the submit thread had it */
         uvzk__request_free(request);
@@ -65,7 +80,7 @@ static void refused(struct uvzk__request *request, int code)
     }
     uvzk__outstanding_settle(request->rpc, uvzk__error_of_submit(code), request);
     /* This may run inside a call of the port, where no callback is allowed. */
-    uvzk__wakeup(request->handle->port);
+    uvzk__to_loop_wake(request->window->to_loop);
 }
 
 /* Returns whether this multi must wait for an earlier answer on this connection. The
@@ -74,9 +89,9 @@ static void refused(struct uvzk__request *request, int code)
  * (rpc.c). */
 static bool too_early(const struct uvzk__request *request)
 {
-    const struct uvzk__handle *handle = request->handle;
-    return request->kind == UVZK__RPC_MULTI && !handle->answered &&
-           handle->port->auth_scheme != NULL;
+    const struct uvzk__send_window *window = request->window;
+    return request->kind == UVZK__RPC_MULTI && !window->answered &&
+           window->has_credentials;
 }
 
 /* ------------------------------------------------------------------- answered */
@@ -108,39 +123,47 @@ static int outcome(const struct uvzk__request *request)
     return uvzk__error_of_reply(request->code);
 }
 
+/* A request is not in flight any more. `answered`: a server has answered it on this
+ * connection. */
+static void came_back(struct uvzk__send_window *window, bool answered)
+{
+    window->in_flight--;
+    window->answered |= answered;
+}
+
 static void settle_watch(struct uvzk__request *request, int status)
 {
     struct uvzk__registration *registration = request->watching;
     /* The server arms the watch of an exists also if there is no znode. */
     bool armed = request->code == ZOK ||
                  (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
-    uvzk__registration_answered(request, armed);
+    uvzk__request_watch_answered(request, armed);
     if (armed && status == UV_ENOMEM && registration->watch != NULL) {
-        uvzk__registration_unwatch(registration);
+        uvzk__removal_of(registration);
     }
 }
 
 static void answered(struct uvzk__request *request)
 {
-    struct uvzk__handle *handle = request->handle;
+    struct uvzk__send_window *window = request->window;
     int status = outcome(request);
 
     uvzk__list_remove(&request->link);
     /* An answer to a request of an earlier connection proves nothing about this one's
      * credentials. */
-    uvzk__handle_returned(handle, request->connection == handle->connection &&
-                                      is_the_servers(request->code));
+    came_back(window,
+              request->connection == window->connection && is_the_servers(request->code));
     if (request->removal) {
         uvzk__registration_removed(request->watching, request->code);
     } else if (request->watching != NULL) {
         settle_watch(request, status);
     }
-    uvzk__send_window_pump(handle);
+    uvzk__send_window_pump(window);
     if (request->rpc == NULL) {
         uvzk__request_free(request);
     } else {
         uvzk__outstanding_settle(request->rpc, status, request);
-        uvzk__outstanding_deliver(&handle->port->outstanding);
+        uvzk__outstanding_deliver(window->outstanding);
     }
 }
 
@@ -150,15 +173,15 @@ static void arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__request *request =
         UVZK__CONTAINER_OF(entry, struct uvzk__request, to_loop_entry);
-    struct uvzk__handle *handle = request->handle;
+    struct uvzk__send_window *window = request->window;
     if (request->refused) {
-        uvzk__handle_returned(handle, false);
+        came_back(window, false);
         refused(request, request->code);
-        uvzk__send_window_pump(handle);
+        uvzk__send_window_pump(window);
     } else {
         answered(request);
     }
-    uvzk__handle_drained(handle);
+    window->returned(window);
 }
 
 /* ------------------------------------------------------------------------ sent */
@@ -167,16 +190,16 @@ static void arrive(struct uvzk__to_loop_entry *entry)
  * a connection there is nothing to gain, and too_early must know whether a request has
  * really been submitted. While the submit thread still has requests, the next one must go
  * there too, so that the order stays the same. */
-static bool uses_submit_thread(struct uvzk__handle *handle)
+static bool uses_submit_thread(struct uvzk__send_window *window)
 {
-    return (handle->answered && handle->in_flight >= UVZK__DIRECT_SENDS) ||
-           !uvzk__submit_thread_is_idle(&handle->submit_thread);
+    return (window->answered && window->in_flight >= UVZK__DIRECT_SENDS) ||
+           !uvzk__submit_thread_is_idle(&window->submit_thread);
 }
 
 /* Log lines of the C client that come from this call belong to this handle's port. */
 static int submit_directly(struct uvzk__request *request)
 {
-    uvzk__log_route_enter(&request->handle->log_route);
+    uvzk__log_route_enter(request->window->log_route);
     int code = uvzk__rpc_send(request, uvzk__rpc_path(request));
     uvzk__log_route_leave();
     return code;
@@ -186,28 +209,29 @@ static int submit_directly(struct uvzk__request *request)
  * the code is not ZOK, the request is on no list. */
 static int give(struct uvzk__request *request)
 {
-    struct uvzk__handle *handle = request->handle;
+    struct uvzk__send_window *window = request->window;
     uvzk__list_remove(&request->link);
-    uvzk__request_sent(request, handle->connection);
+    uvzk__request_sent(request, window->zh, window->connection);
     request->arrive = arrive;
     /* If no submit thread can be started, the loop submits. */
-    if (!uses_submit_thread(handle) ||
-        !uvzk__submit_thread_push(&handle->submit_thread, request)) {
+    if (!uses_submit_thread(window) ||
+        !uvzk__submit_thread_push(&window->submit_thread, request)) {
         int code = submit_directly(request);
         if (code != ZOK) {
             return code;
         }
     }
-    uvzk__list_append(&handle->sent, &request->link);
-    uvzk__handle_sent(handle);
+    uvzk__list_append(&window->sent, &request->link);
+    window->in_flight++;
+    window->asked = true;
     return ZOK;
 }
 
 /* Sends uvzk's own exists of "/", whose answer shows that the credentials have been
  * answered. */
-static int submit_auth_check(struct uvzk__handle *handle)
+static int submit_auth_check(struct uvzk__send_window *window)
 {
-    struct uvzk__request *probe = uvzk__request_new(handle, NULL, 0);
+    struct uvzk__request *probe = uvzk__request_new(window, NULL, 0);
     if (probe == NULL) {
         return ZSYSTEMERROR;
     }
@@ -219,19 +243,19 @@ static int submit_auth_check(struct uvzk__handle *handle)
     return code;
 }
 
-void uvzk__send_window_pump(struct uvzk__handle *handle)
+void uvzk__send_window_pump(struct uvzk__send_window *window)
 {
-    while (uvzk__handle_is_connected(handle) && handle->in_flight < UVZK__SEND_WINDOW &&
-           !uvzk__list_empty(&handle->waiting)) {
+    while (window->zh != NULL && window->in_flight < UVZK__SEND_WINDOW &&
+           !uvzk__list_empty(&window->waiting)) {
         struct uvzk__request *request =
-            UVZK__CONTAINER_OF(handle->waiting.next, struct uvzk__request, link);
+            UVZK__CONTAINER_OF(window->waiting.next, struct uvzk__request, link);
         int code;
         if (!too_early(request)) {
             code = give(request);
-        } else if (handle->asked) {
+        } else if (window->asked) {
             return; /* until an answer arrives */
         } else {
-            code = submit_auth_check(handle);
+            code = submit_auth_check(window);
         }
         if (code != ZOK) {
             refused(request, code);
@@ -239,24 +263,83 @@ void uvzk__send_window_pump(struct uvzk__handle *handle)
     }
 }
 
-void uvzk__send_window_take_back(struct uvzk__handle *handle)
+void uvzk__send_window_unwatch(struct uvzk__registration *registration)
+{
+    struct uvzk__send_window *window = UVZK__CONTAINER_OF(
+        registration->registrations, struct uvzk__send_window, registrations);
+    uvzk__removal_of(registration);
+    uvzk__send_window_pump(window);
+}
+
+void uvzk__send_window_take_back(struct uvzk__send_window *window)
 {
     struct uvzk__link recalled;
     struct uvzk__request *request;
-    uvzk__submit_thread_take_back(&handle->submit_thread, &recalled);
+    uvzk__submit_thread_take_back(&window->submit_thread, &recalled);
     /* From the last to the first, each put before those that wait: the order stays the
      * same. */
     while ((request = uvzk__submit_thread_next_taken_back(&recalled)) != NULL) {
         uvzk__list_remove(&request->link);
-        uvzk__list_prepend(&handle->waiting, &request->link);
+        uvzk__list_prepend(&window->waiting, &request->link);
         uvzk__request_not_taken(request);
-        uvzk__handle_taken_back(handle);
+        window->in_flight--;
     }
 }
 
-void uvzk__send_window_flush(struct uvzk__handle *handle)
+void uvzk__send_window_flush(struct uvzk__send_window *window)
 {
-    uvzk__send_window_take_back(handle);
-    uvzk__submit_thread_stop(&handle->submit_thread);
-    uvzk__send_window_pump(handle);
+    uvzk__send_window_take_back(window);
+    uvzk__submit_thread_stop(&window->submit_thread);
+    uvzk__send_window_pump(window);
+}
+
+/* -------------------------------------------------------------- creation and connection */
+
+int uvzk__send_window_init(struct uvzk__send_window *window,
+                           struct uvzk__outstanding *outstanding,
+                           struct uvzk__to_loop *to_loop,
+                           const struct uvzk__log_route *log_route, bool has_credentials,
+                           void (*returned)(struct uvzk__send_window *))
+{
+    window->outstanding = outstanding;
+    window->to_loop = to_loop;
+    window->log_route = log_route;
+    window->has_credentials = has_credentials;
+    window->returned = returned;
+    uvzk__list_init(&window->waiting);
+    uvzk__list_init(&window->sent);
+    uvzk__registrations_init(&window->registrations, to_loop);
+    return uvzk__submit_thread_init(&window->submit_thread);
+}
+
+static void free_requests(struct uvzk__link *list)
+{
+    while (!uvzk__list_empty(list)) {
+        uvzk__request_free(UVZK__CONTAINER_OF(list->next, struct uvzk__request, link));
+    }
+}
+
+void uvzk__send_window_clear(struct uvzk__send_window *window)
+{
+    free_requests(&window->waiting);
+    free_requests(&window->sent);
+    uvzk__registrations_free_detached(&window->registrations);
+    window->in_flight = 0;
+}
+
+void uvzk__send_window_destroy(struct uvzk__send_window *window)
+{
+    uvzk__submit_thread_destroy(&window->submit_thread);
+}
+
+void uvzk__send_window_connect(struct uvzk__send_window *window, zhandle_t *zh)
+{
+    window->zh = zh;
+    window->connection++;
+    window->asked = window->answered = false;
+}
+
+void uvzk__send_window_disconnect(struct uvzk__send_window *window)
+{
+    window->zh = NULL;
 }

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "log/log_route.h"
+#include "platform/to_loop.h"
 #include "requests/request.h"
 #include "requests/rpc.h"
-#include "session/handle.h"
-#include "session/zk_port.h"
+#include "requests/send_window.h"
 
 int uvzk__submit_thread_init(struct uvzk__submit_thread *submit_thread)
 {
@@ -45,7 +46,7 @@ static struct uvzk__request *request_of(struct uvzk__link *link)
  * the copy is still too long when cut, so it is refused. */
 static void give(struct uvzk__request *request)
 {
-    struct uvzk__to_loop *to_loop = &request->handle->port->to_loop;
+    struct uvzk__to_loop *to_loop = request->window->to_loop;
     char path[UVZK__NODE_PATH_MAX + 2];
     const char *its_path = uvzk__rpc_path(request);
     size_t length = strnlen(its_path, UVZK__NODE_PATH_MAX + 1);
@@ -85,12 +86,12 @@ static struct uvzk__request *next(struct uvzk__submit_thread *submit_thread)
 static void *run(void *context)
 {
     struct uvzk__submit_thread *submit_thread = context;
-    const struct uvzk__handle *handle =
-        UVZK__CONTAINER_OF(submit_thread, struct uvzk__handle, submit_thread);
+    const struct uvzk__send_window *window =
+        UVZK__CONTAINER_OF(submit_thread, struct uvzk__send_window, submit_thread);
     char before[UVZK__THREAD_NAME];
     struct uvzk__request *request;
 
-    uvzk__log_route_name(&handle->log_route, before);
+    uvzk__log_route_name(window->log_route, before);
     while ((request = next(submit_thread)) != NULL) {
         give(request);
     }

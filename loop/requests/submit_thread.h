@@ -17,7 +17,6 @@
 
 #include "base/list.h"
 
-struct uvzk__handle;
 struct uvzk__request;
 
 struct uvzk__submit_thread {

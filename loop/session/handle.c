@@ -17,10 +17,8 @@
 
 #include "base/memory.h"
 #include "platform/error_map.h"
-#include "requests/request.h"
 #include "session/close_keep_session.h"
 #include "session/zk_port.h"
-#include "watches/registration.h"
 
 #define SEEKING UVZK__HANDLE_SEEKING
 #define OPENING UVZK__HANDLE_OPENING
@@ -55,7 +53,7 @@ static bool invariant_holds(const struct uvzk__handle *handle)
     case CONNECTED:
         return handle->zh != NULL;
     case DRAINING:
-        return handle->zh != NULL && handle->in_flight > 0;
+        return handle->zh != NULL && uvzk__send_window_in_flight(&handle->window) > 0;
     default: /* a thread may be opening or closing it, and may set zh */
         return true;
     }
@@ -72,14 +70,14 @@ static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
 void uvzk__handle_connect(struct uvzk__handle *handle)
 {
     move(handle, CONNECTED);
-    handle->connection++;
-    handle->asked = handle->answered = false;
+    uvzk__send_window_connect(&handle->window, handle->zh);
     handle->resumes_session = false;
 }
 
 void uvzk__handle_disconnect(struct uvzk__handle *handle)
 {
     if (handle->state == CONNECTED) {
+        uvzk__send_window_disconnect(&handle->window);
         move(handle, OPEN);
     }
 }
@@ -247,35 +245,15 @@ void uvzk__handle_abandon(struct uvzk__handle *handle)
 
 /* -------------------------------------------------------------------------- closing */
 
-static void free_requests(struct uvzk__link *list)
-{
-    while (!uvzk__list_empty(list)) {
-        uvzk__request_free(UVZK__CONTAINER_OF(list->next, struct uvzk__request, link));
-    }
-}
-
-/* The C client's threads have ended, so no request will be answered and no watch event
- * will come. */
-static void free_all_asked(struct uvzk__handle *handle)
-{
-    struct uvzk__link *link;
-    free_requests(&handle->waiting);
-    free_requests(&handle->sent);
-    while ((link = uvzk__list_take(&handle->detached)) != NULL) {
-        uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
-    }
-}
-
 /* The handle has no zhandle_t any more. `freed` may end the port. */
 static void free_handle(struct uvzk__handle *handle)
 {
     struct uvzk__zk_port *port = handle->port;
-    free_all_asked(handle);
-    uvzk__submit_thread_destroy(&handle->submit_thread);
+    uvzk__send_window_clear(&handle->window);
+    uvzk__send_window_destroy(&handle->window);
     pthread_mutex_destroy(&handle->mutex);
     uvzk__free(handle->servers);
     uvzk__free(handle);
-    uvzk__zk_port_unpin(port);
     port->handle_user->freed(port);
 }
 
@@ -295,7 +273,7 @@ static void begin_call(struct uvzk__handle *handle,
 static void close_work(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
-    uvzk__submit_thread_end(&handle->submit_thread);
+    uvzk__submit_thread_end(&handle->window.submit_thread);
     if (handle->zh != NULL) {
         uvzk__log_route_enter(&handle->log_route);
         zookeeper_close(handle->zh);
@@ -315,9 +293,6 @@ static void close_done(struct uvzk__blocking_call *call)
 static void begin_close(struct uvzk__handle *handle)
 {
     move(handle, CLOSING);
-    if (handle->port->draining == handle) {
-        uvzk__zk_port_drains(handle->port, NULL);
-    }
     begin_call(handle, close_work, close_done);
 }
 
@@ -326,9 +301,12 @@ void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
     /* A thread uses the zhandle_t; open_done or leave_done closes it. */
     if (handle->state == OPENING || handle->state == LEAVING) {
         move(handle, CLOSE_PENDING);
-    } else if (drain && handle->state == CONNECTED && handle->in_flight > 0) {
+        return;
+    }
+    uvzk__send_window_disconnect(&handle->window);
+    if (drain && handle->state == CONNECTED &&
+        uvzk__send_window_in_flight(&handle->window) > 0) {
         move(handle, DRAINING);
-        uvzk__zk_port_drains(handle->port, handle);
     } else {
         begin_close(handle);
     }
@@ -339,9 +317,12 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle)
     begin_close(handle);
 }
 
-void uvzk__handle_drained(struct uvzk__handle *handle)
+/* A request has come back: closes a DRAINING handle if no more requests are in flight. */
+static void returned(struct uvzk__send_window *window)
 {
-    if (handle->state == DRAINING && handle->in_flight == 0) {
+    struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
+    if (handle->state == DRAINING && uvzk__send_window_in_flight(window) == 0) {
+        handle->port->handle_user->drained(handle);
         begin_close(handle);
     }
 }
@@ -363,7 +344,7 @@ static void inherit(struct uvzk__handle *handle)
 static void leave_work(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
-    uvzk__submit_thread_end(&handle->submit_thread);
+    uvzk__submit_thread_end(&handle->window.submit_thread);
     uint32_t timeout_ms = 0;
     uvzk__log_route_enter(&handle->log_route);
     bool closed = uvzk__close_keep_session(handle->zh, &timeout_ms);
@@ -385,8 +366,7 @@ static void leave_work(struct uvzk__blocking_call *call)
  * client has reported stays pending. */
 static void begin_anew(struct uvzk__handle *handle)
 {
-    free_all_asked(handle);
-    handle->in_flight = 0;
+    uvzk__send_window_clear(&handle->window);
     handle->authenticated = false;
     inherit(handle);
     pthread_mutex_lock(&handle->mutex);
@@ -404,7 +384,7 @@ static void leave_done(struct uvzk__blocking_call *call)
     struct uvzk__handle *handle = handle_of(call);
     const struct uvzk__handle_user *user = handle->port->handle_user;
 
-    uvzk__submit_thread_reset(&handle->submit_thread);
+    uvzk__submit_thread_reset(&handle->window.submit_thread);
     if (handle->state == CLOSE_PENDING) {
         begin_close(handle);
     } else if (handle->zh != NULL) {
@@ -432,7 +412,7 @@ void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEX
 
 void uvzk__handle_leave(struct uvzk__handle *handle)
 {
-    uvzk__registration_detach_all(handle);
+    uvzk__registrations_detach_all(&handle->window.registrations);
     move(handle, LEAVING);
     begin_call(handle, leave_work, leave_done);
 }
@@ -456,7 +436,7 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
     char name[UVZK__THREAD_NAME];
 
     pthread_once(&once, configure_client);
-    uvzk__log_route_begin(&handle->log_route, handle->port);
+    uvzk__log_route_begin(&handle->log_route, &handle->port->log_lines);
     uvzk__log_route_enter(&handle->log_route);
     uvzk__log_route_name(&handle->log_route, name);
     /* The C client's threads inherit the signal mask. Signals belong to the application's
@@ -528,17 +508,14 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         uvzk__free(handle);
         return NULL;
     }
-    if (uvzk__submit_thread_init(&handle->submit_thread) < 0) {
+    if (uvzk__send_window_init(&handle->window, &port->outstanding, &port->to_loop,
+                               &handle->log_route, port->auth_scheme != NULL,
+                               returned) < 0) {
         pthread_mutex_destroy(&handle->mutex);
         uvzk__free(handle);
         return NULL;
     }
     handle->port = port;
     inherit(handle);
-    uvzk__list_init(&handle->waiting);
-    uvzk__list_init(&handle->sent);
-    uvzk__list_init(&handle->watched);
-    uvzk__list_init(&handle->detached);
-    uvzk__zk_port_pin(port);
     return handle;
 }

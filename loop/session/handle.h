@@ -36,7 +36,7 @@
 #include "log/log_route.h"
 #include "platform/blocking_call.h"
 #include "platform/to_loop.h"
-#include "requests/submit_thread.h"
+#include "requests/send_window.h"
 
 struct uvzk__handle;
 struct uvzk__pending_events;
@@ -62,8 +62,12 @@ struct uvzk__handle_user {
     /* The zhandle_t has been closed without ending the session. The handle is SEEKING
      * again. */
     void (*left)(struct uvzk__handle *);
+    /* A DRAINING handle has no requests in flight any more and is being closed. */
+    void (*drained)(struct uvzk__handle *);
     /* A handle has been closed and freed. */
     void (*freed)(struct uvzk__zk_port *);
+    /* The port's search has been closed and freed (reconnect.h). */
+    void (*search_freed)(struct uvzk__zk_port *);
 };
 
 /* The session events that the C client's thread has reported and the loop has not yet
@@ -128,17 +132,7 @@ struct uvzk__handle {
     char local_address[UVZK__ADDRESS_TEXT];
     struct uvzk__log_route log_route;
 
-    struct uvzk__link waiting; /* requests not yet sent, in the order of submission */
-    /* Requests that the C client or the submit thread has. */
-    struct uvzk__link sent;
-    struct uvzk__submit_thread submit_thread;
-    int in_flight; /* the length of sent */
-    /* The number of this connection, from 1; 0: there was none yet. */
-    unsigned connection;
-    /* On this connection a request has been sent, and a server has answered one. */
-    bool asked, answered;
-    struct uvzk__link watched;  /* registrations with a watch */
-    struct uvzk__link detached; /* registrations without a watch */
+    struct uvzk__send_window window; /* connected while the handle is CONNECTED */
 };
 
 /* Creates a handle in state SEEKING. It will continue the port's session if the port has
@@ -175,30 +169,15 @@ bool uvzk__handle_has_connected(const struct uvzk__handle *handle);
  * is called. The port must have abandoned the handle's requests and detached its watches
  * before. */
 void uvzk__handle_end(struct uvzk__handle *handle, bool drain);
+static inline bool uvzk__handle_is_draining(const struct uvzk__handle *handle)
+{
+    return handle->state == UVZK__HANDLE_DRAINING;
+}
 void uvzk__handle_stop_draining(struct uvzk__handle *handle);
 
 /* Ends the handle as if its session had expired. `ended` is called later, not from inside
  * this call. */
 void uvzk__handle_abandon(struct uvzk__handle *handle);
-
-/* Count the requests in flight. uvzk__handle_sent: the C client or the submit thread has
- * been given a request. uvzk__handle_returned: a request has come back; `answered` says
- * whether a server has answered it on the current connection. uvzk__handle_taken_back:
- * the submit thread has returned a request without submitting it. */
-static inline void uvzk__handle_sent(struct uvzk__handle *handle)
-{
-    handle->in_flight++;
-    handle->asked = true;
-}
-static inline void uvzk__handle_returned(struct uvzk__handle *handle, bool answered)
-{
-    handle->in_flight--;
-    handle->answered |= answered;
-}
-static inline void uvzk__handle_taken_back(struct uvzk__handle *handle)
-{
-    handle->in_flight--;
-}
 
 /* The end of the session is about to be reported. Rpcs that are submitted meanwhile are
  * replied with `status`. */
@@ -206,8 +185,5 @@ static inline void uvzk__handle_ending(struct uvzk__handle *handle, int status)
 {
     handle->end_status = status;
 }
-
-/* A request has come back: closes a DRAINING handle if no more requests are in flight. */
-void uvzk__handle_drained(struct uvzk__handle *handle);
 
 #endif

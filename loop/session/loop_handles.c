@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "session/zk_port.h"
 
 struct uvzk__loop_handles *uvzk__loop_handles_new(struct uvzk__loop_handles *previous)
 {
@@ -30,17 +29,17 @@ void uvzk__loop_handles_free(struct uvzk__loop_handles *loop_handles)
     }
 }
 
-void uvzk__loop_handles_init(struct uvzk__loop_handles *loop_handles,
-                             struct uvzk__zk_port *port, uv_async_cb async_cb)
+void uvzk__loop_handles_init(struct uvzk__loop_handles *loop_handles, uv_loop_t *loop,
+                             void *data, uv_async_cb async_cb)
 {
-    uv_timer_init(port->loop, &loop_handles->timer);
+    uv_timer_init(loop, &loop_handles->timer);
     /* uv_async_init cannot fail here: all async handles of a loop share one descriptor,
      * which uv_loop_init has already opened for the thread pool. */
-    if (uv_async_init(port->loop, &loop_handles->async, async_cb) != 0) {
+    if (uv_async_init(loop, &loop_handles->async, async_cb) != 0) {
         abort();
     }
-    loop_handles->timer.data = port;
-    loop_handles->async.data = port;
+    loop_handles->timer.data = data;
+    loop_handles->async.data = data;
 }
 
 bool uvzk__loop_handles_are_closed(const struct uvzk__loop_handles *loop_handles)

@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <uv.h>
 
-struct uvzk__zk_port;
-
 struct uvzk__loop_handles {
     uv_async_t async;
     uv_timer_t timer;
@@ -34,9 +32,9 @@ struct uvzk__loop_handles *uvzk__loop_handles_new(struct uvzk__loop_handles *pre
  * them. */
 void uvzk__loop_handles_free(struct uvzk__loop_handles *loop_handles);
 
-/* Opens the async handle and the timer on the port's loop. Their data is the port. */
-void uvzk__loop_handles_init(struct uvzk__loop_handles *loop_handles,
-                             struct uvzk__zk_port *port, uv_async_cb async_cb);
+/* Opens the async handle and the timer on the loop. `data` is the data of all handles. */
+void uvzk__loop_handles_init(struct uvzk__loop_handles *loop_handles, uv_loop_t *loop,
+                             void *data, uv_async_cb async_cb);
 /* Returns whether one of the handles is closed or closing. The program may have done
  * this. */
 bool uvzk__loop_handles_are_closed(const struct uvzk__loop_handles *loop_handles);

@@ -128,7 +128,7 @@ static void closed(struct uvzk__search_user *user)
 {
     struct uvzk__zk_port *port = port_of(user);
     port->reconnect.search = NULL;
-    port->handle_user->freed(port);
+    port->handle_user->search_freed(port);
 }
 
 int uvzk__reconnect_open(struct uvzk__zk_port *port)

@@ -52,8 +52,8 @@ void uvzk__reconnect_wrong_server(struct uvzk__zk_port *port, const char *server
 void uvzk__reconnect_left(struct uvzk__zk_port *port);
 /* The session has ended: the search rests until the next uvzk__reconnect_open. */
 void uvzk__reconnect_stop(struct uvzk__zk_port *port);
-/* The port is closing: closes the search. handle_user->freed is called when the search
- * has been freed. Does nothing if there is no search. */
+/* The port is closing: closes the search. handle_user->search_freed is called when
+ * the search has been freed. Does nothing if there is no search. */
 void uvzk__reconnect_close(struct uvzk__zk_port *port);
 
 #endif

@@ -19,10 +19,10 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
+#include "requests/removal.h"
 #include "requests/send_window.h"
 #include "session/handle.h"
 #include "session/loop_handles.h"
-#include "session/wakeup.h"
 #include "watches/registration.h"
 
 /* In ms. A libuv timer stands still while the machine is suspended, but an alarm must
@@ -84,6 +84,7 @@ static void finish(struct uvzk__zk_port *port)
         !uvzk__reconnect_is_searching(&port->reconnect) &&
         uvzk__outstanding_is_empty(&port->outstanding)) {
         port->finishing = true;
+        uvzk__to_loop_detach(&port->to_loop);
         uvzk__loop_handles_close(port->loop_handles);
         close_last(port, on_all_closed);
     }
@@ -131,7 +132,7 @@ static void wake(struct uvzk__port *public_port)
     struct uvzk__zk_port *port = self_of(public_port);
     if (!port->closing) {
         port->turn_wanted = true;
-        uvzk__wakeup(port);
+        uvzk__to_loop_wake(&port->to_loop);
     }
 }
 
@@ -202,8 +203,8 @@ static void connected(struct uvzk__handle *handle,
         uvzk__reconnect_connected(port);
         /* Before the user hears of the connection, so that the removals precede the
          * user's new watches on the same paths. */
-        uvzk__registration_remove_detached(handle);
-        uvzk__send_window_pump(handle);
+        uvzk__removal_of_detached(&handle->window);
+        uvzk__send_window_pump(&handle->window);
     }
     tell(port, &event);
 }
@@ -213,7 +214,7 @@ static void connected(struct uvzk__handle *handle,
 static void disconnect(struct uvzk__handle *handle)
 {
     uvzk__handle_disconnect(handle);
-    uvzk__send_window_take_back(handle);
+    uvzk__send_window_take_back(&handle->window);
 }
 
 /* The connection is lost. The user hears of it before the replies. */
@@ -262,7 +263,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
 
     disconnect(handle);
     uvzk__handle_ending(handle, status);
-    uvzk__registration_detach_all(handle);
+    uvzk__registrations_detach_all(&handle->window.registrations);
     uvzk__outstanding_fail(&port->outstanding, status, status);
     /* The user has not been told yet and may submit further rpcs in these replies. Those
      * are replied with the same status, also before the event. */
@@ -281,7 +282,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
      * ephemeral znodes. By then no hold is valid any more. */
     tell(port, &event);
     uvzk__handle_end(handle, false);
-    uvzk__wakeup(port);
+    uvzk__to_loop_wake(&port->to_loop);
 }
 
 static void wrong_server(struct uvzk__handle *handle, const char *server)
@@ -307,6 +308,17 @@ static void left(struct uvzk__handle *handle)
     uvzk__reconnect_left(handle->port);
 }
 
+static void drained(struct uvzk__handle *handle)
+{
+    handle->port->draining = NULL;
+}
+
+static void handle_freed(struct uvzk__zk_port *port)
+{
+    port->handles--;
+    finish(port);
+}
+
 static const struct uvzk__handle_user handle_user = {
     .connected = connected,
     .suspended = suspended,
@@ -315,7 +327,9 @@ static const struct uvzk__handle_user handle_user = {
     .opened = opened,
     .unopened = unopened,
     .left = left,
-    .freed = finish,
+    .drained = drained,
+    .freed = handle_freed,
+    .search_freed = finish,
 };
 
 /* ------------------------------------------------------------------------- draining */
@@ -327,12 +341,13 @@ static void open_handle(struct uvzk__port *public_port)
     int status = uvzk__reconnect_open(port);
     if (status == 0) {
         port->handle = uvzk__handle_new(port);
+        port->handles += port->handle != NULL;
         status = port->handle != NULL ? 0 : UV_ENOMEM;
     }
     /* open() must not call back, so on_async reports the failure. */
     if (status < 0) {
         port->open_failure = status;
-        uvzk__wakeup(port);
+        uvzk__to_loop_wake(&port->to_loop);
     }
 }
 
@@ -350,14 +365,16 @@ static void leave(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     port->leave_wanted = true;
-    uvzk__wakeup(port);
+    uvzk__to_loop_wake(&port->to_loop);
 }
 
 static void stop_draining(uv_timer_t *timer)
 {
     struct uvzk__zk_port *port = timer->data;
-    if (port->draining != NULL) {
-        uvzk__handle_stop_draining(port->draining);
+    struct uvzk__handle *draining = port->draining;
+    if (draining != NULL) {
+        port->draining = NULL;
+        uvzk__handle_stop_draining(draining);
     }
 }
 
@@ -375,7 +392,7 @@ static void on_gone(uv_write_t *write, int status);
  * the program has closed the earlier ones. */
 static void init_loop_handles(struct uvzk__zk_port *port)
 {
-    uvzk__loop_handles_init(port->loop_handles, port, on_async);
+    uvzk__loop_handles_init(port->loop_handles, port->loop, port, on_async);
     uvzk__loop_handles_set_ref(port->loop_handles, !port->unreferenced);
     if (port->ending) {
         uvzk__loop_handles_detect_close(port->loop_handles, on_gone);
@@ -447,6 +464,7 @@ static void close_port(struct uvzk__port *public_port)
     /* Also for a port whose close_soon was not called. */
     end_port(public_port);
     port->closing = true;
+    uvzk__log_lines_silence(&port->log_lines);
     port->turn_wanted = false;
     port->leave_wanted = false;
     port->alarm_at = UINT64_MAX;
@@ -455,8 +473,8 @@ static void close_port(struct uvzk__port *public_port)
     if (handle != NULL) {
         /* Requests that were pushed to the submit thread are still submitted, among them
          * deletes. */
-        uvzk__send_window_flush(handle);
-        uvzk__registration_detach_all(handle);
+        uvzk__send_window_flush(&handle->window);
+        uvzk__registrations_detach_all(&handle->window.registrations);
         port->handle = NULL;
     }
     /* After close() every rpc is replied with UVZK_ECLOSED, even if its answer is
@@ -464,11 +482,12 @@ static void close_port(struct uvzk__port *public_port)
     uvzk__outstanding_override(&port->outstanding, UVZK_ECLOSED);
     if (handle != NULL) {
         uvzk__handle_end(handle, true);
+        port->draining = uvzk__handle_is_draining(handle) ? handle : NULL;
     }
     if (port->draining != NULL) {
         start_draining(port);
     }
-    uvzk__wakeup(port);
+    uvzk__to_loop_wake(&port->to_loop);
 }
 
 static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
@@ -483,23 +502,20 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
         /* While the end of the session is being reported, the reason is the status. */
         bool ends = handle != NULL && handle->end_status != 0;
         uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
-    } else if (!uvzk__send_window_add(handle, rpc)) {
+    } else if (!uvzk__send_window_add(&handle->window, rpc)) {
         uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
     } else {
-        uvzk__send_window_pump(handle);
+        uvzk__send_window_pump(&handle->window);
         return;
     }
-    uvzk__wakeup(port);
+    uvzk__to_loop_wake(&port->to_loop);
 }
 
 static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
 {
     (void)public_port;
-    struct uvzk__registration *armed = watch->armed;
-    if (armed != NULL) {
-        struct uvzk__handle *handle = armed->handle;
-        uvzk__registration_unwatch(armed);
-        uvzk__send_window_pump(handle);
+    if (watch->armed != NULL) {
+        uvzk__send_window_unwatch(watch->armed);
     }
 }
 
@@ -569,6 +585,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
     }
     port->port = calls;
     port->handle_user = &handle_user;
+    uvzk__log_lines_init(&port->log_lines, &port->port, &port->to_loop);
     port->loop = loop;
     port->alarm_at = UINT64_MAX;
     port->loop_handles = uvzk__loop_handles_new(NULL);

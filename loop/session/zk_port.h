@@ -8,7 +8,6 @@
 #ifndef UVZK_ZK_PORT_H
 #define UVZK_ZK_PORT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
@@ -16,7 +15,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "engine/port.h"
-#include "log/log_repeats.h"
+#include "log/log_route.h"
 #include "platform/to_loop.h"
 #include "requests/outstanding.h"
 #include "session/reconnect.h"
@@ -51,10 +50,8 @@ struct uvzk__zk_port {
     struct uvzk__handle *handle; /* NULL: down */
     /* The handle whose requests in flight the closed port waits for; NULL: none. */
     struct uvzk__handle *draining;
-    unsigned handles;        /* not yet freed, including those that are being closed */
-    atomic_uint log_lines;   /* log lines on the to_loop queue */
-    atomic_uint log_dropped; /* log lines dropped and not yet reported */
-    struct uvzk__log_repeats log_repeats; /* protected by the mutex of log_route.c */
+    unsigned handles; /* not yet freed, including those that are being closed */
+    struct uvzk__log_lines log_lines;
 
     /* Why open() failed before there was a handle; 0: nothing to report. */
     int open_failure;
@@ -63,24 +60,6 @@ struct uvzk__zk_port {
     bool unreferenced;               /* the port does not keep its loop alive */
     bool ending, closing, finishing; /* set one after the other */
 };
-
-/* A handle has been created; a handle has been freed. */
-static inline void uvzk__zk_port_pin(struct uvzk__zk_port *port)
-{
-    port->handles++;
-}
-static inline void uvzk__zk_port_unpin(struct uvzk__zk_port *port)
-{
-    port->handles--;
-}
-
-/* The closed port waits for the requests that this handle has in flight; NULL: it waits
- * no more. */
-static inline void uvzk__zk_port_drains(struct uvzk__zk_port *port,
-                                        struct uvzk__handle *handle)
-{
-    port->draining = handle;
-}
 
 /* Creates a port. The options must have been checked by uvzk__options_read
  * (client/create.h); they are copied. The port's functions may be called at once, but no

@@ -8,30 +8,34 @@
 
 #include "base/memory.h"
 #include "platform/error_map.h"
-#include "requests/request.h"
-#include "session/handle.h"
-#include "session/zk_port.h"
 
-bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *watch,
-                            const char *path)
+void uvzk__registrations_init(struct uvzk__registrations *registrations,
+                              struct uvzk__to_loop *to_loop)
+{
+    registrations->to_loop = to_loop;
+    uvzk__list_init(&registrations->watched);
+    uvzk__list_init(&registrations->detached);
+}
+
+struct uvzk__registration *
+uvzk__registration_new(struct uvzk__registrations *registrations,
+                       struct uvzk__request *request, struct uvzk__watch *watch,
+                       ZooWatcherType type, const char *path)
 {
     size_t size = strlen(path) + 1;
     struct uvzk__registration *registration =
         uvzk__calloc(1, sizeof(*registration) + size);
     if (registration == NULL) {
-        return false;
+        return NULL;
     }
-    registration->handle = request->handle;
+    registration->registrations = registrations;
     registration->request = request;
     registration->watch = watch;
-    /* For a removal: exists and get share the data watches of a path. */
-    registration->type =
-        request->kind == UVZK__RPC_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    registration->type = type;
     memcpy(registration->path, path, size);
-    uvzk__list_append(&request->handle->watched, &registration->link);
-    uvzk__request_watches(request, registration, false);
+    uvzk__list_append(&registrations->watched, &registration->link);
     watch->armed = registration;
-    return true;
+    return registration;
 }
 
 /* Frees the registration if neither the C client nor a request refers to it any more. */
@@ -51,55 +55,15 @@ void uvzk__registration_detach(struct uvzk__registration *registration)
         registration->watch->armed = NULL;
         registration->watch = NULL;
         uvzk__list_remove(&registration->link);
-        uvzk__list_append(&registration->handle->detached, &registration->link);
+        uvzk__list_append(&registration->registrations->detached, &registration->link);
     }
 }
 
-void uvzk__registration_answered(struct uvzk__request *request, bool armed)
+void uvzk__registration_answered(struct uvzk__registration *registration, bool armed)
 {
-    struct uvzk__registration *registration = request->watching;
-    uvzk__request_watches(request, NULL, false);
     registration->request = NULL;
     registration->present = armed;
     release(registration);
-}
-
-/* Adds a request by which the server removes the watch. Returns false if out of
- * memory. */
-static bool add_removal(struct uvzk__registration *watching)
-{
-    struct uvzk__request *request = uvzk__request_new(watching->handle, NULL, 0);
-    if (request == NULL) {
-        return false;
-    }
-    uvzk__request_watches(request, watching, true);
-    watching->removals++;
-    return true;
-}
-
-/* If there is no memory now, the removal is never requested: a later removal would also
- * remove the next watch on the path. */
-static void ask_removal(struct uvzk__registration *registration)
-{
-    if (!add_removal(registration)) {
-        registration->abandoned = true;
-    }
-}
-
-void uvzk__registration_unwatch(struct uvzk__registration *registration)
-{
-    struct uvzk__handle *handle = registration->handle;
-    struct uvzk__request *request = registration->request;
-
-    uvzk__registration_detach(registration);
-    /* A request that has not been sent is sent without a watch. If there is no
-     * connection, uvzk__registration_remove_detached requests the removal on the next
-     * one. */
-    if (request != NULL && !request->sent) {
-        uvzk__registration_answered(request, false);
-    } else if (uvzk__handle_is_connected(handle)) {
-        ask_removal(registration);
-    }
 }
 
 void uvzk__registration_removed(struct uvzk__registration *registration, int code)
@@ -113,23 +77,19 @@ void uvzk__registration_removed(struct uvzk__registration *registration, int cod
     release(registration);
 }
 
-void uvzk__registration_remove_detached(struct uvzk__handle *handle)
+void uvzk__registrations_detach_all(struct uvzk__registrations *registrations)
 {
-    struct uvzk__link *link;
-    for (link = handle->detached.next; link != &handle->detached; link = link->next) {
-        struct uvzk__registration *registration =
-            UVZK__CONTAINER_OF(link, struct uvzk__registration, link);
-        if (!registration->abandoned) {
-            ask_removal(registration);
-        }
+    while (!uvzk__list_empty(&registrations->watched)) {
+        uvzk__registration_detach(UVZK__CONTAINER_OF(registrations->watched.next,
+                                                     struct uvzk__registration, link));
     }
 }
 
-void uvzk__registration_detach_all(struct uvzk__handle *handle)
+void uvzk__registrations_free_detached(struct uvzk__registrations *registrations)
 {
-    while (!uvzk__list_empty(&handle->watched)) {
-        uvzk__registration_detach(
-            UVZK__CONTAINER_OF(handle->watched.next, struct uvzk__registration, link));
+    struct uvzk__link *link;
+    while ((link = uvzk__list_take(&registrations->detached)) != NULL) {
+        uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
     }
 }
 
@@ -166,6 +126,6 @@ void uvzk__registration_event(zhandle_t *zh, int type, int state, const char *pa
     } else {
         return; /* a session event, which the handle reports */
     }
-    uvzk__to_loop_push(&registration->handle->port->to_loop, &registration->entry,
+    uvzk__to_loop_push(registration->registrations->to_loop, &registration->entry,
                        arrive);
 }

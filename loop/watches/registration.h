@@ -23,13 +23,19 @@
 #include "engine/port.h"
 #include "platform/to_loop.h"
 
-struct uvzk__handle;
 struct uvzk__request;
+
+/* The registrations of one zhandle_t. */
+struct uvzk__registrations {
+    struct uvzk__to_loop *to_loop;
+    struct uvzk__link watched;  /* registrations with a watch */
+    struct uvzk__link detached; /* registrations without a watch */
+};
 
 struct uvzk__registration {
     struct uvzk__to_loop_entry entry; /* its event, on the to_loop queue */
-    struct uvzk__link link;           /* on handle->watched or handle->detached */
-    struct uvzk__handle *handle;
+    struct uvzk__link link;           /* on watched or detached */
+    struct uvzk__registrations *registrations;
     struct uvzk__watch *watch; /* NULL: detached */
     /* The request that arms the watch; NULL once it has an answer, or was never sent. */
     struct uvzk__request *request;
@@ -45,28 +51,42 @@ struct uvzk__registration {
     char path[];
 };
 
+void uvzk__registrations_init(struct uvzk__registrations *registrations,
+                              struct uvzk__to_loop *to_loop);
+/* Detaches all registrations. */
+void uvzk__registrations_detach_all(struct uvzk__registrations *registrations);
+/* Frees the detached registrations. The C client's threads have ended, so no watch event
+ * will come. */
+void uvzk__registrations_free_detached(struct uvzk__registrations *registrations);
+
 /* Creates a registration for the watch that this request arms, and sets watch->armed. The
- * path is copied. Returns false if out of memory. */
-bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *watch,
-                            const char *path);
+ * path is copied. Returns NULL if out of memory. */
+struct uvzk__registration *
+uvzk__registration_new(struct uvzk__registrations *registrations,
+                       struct uvzk__request *request, struct uvzk__watch *watch,
+                       ZooWatcherType type, const char *path);
 /* Detaches the registration: its event is not reported any more, and the watch belongs to
  * the user again. */
 void uvzk__registration_detach(struct uvzk__registration *registration);
 /* The request that was to arm the watch has an answer, or was never sent. `armed` says
  * whether the C client has the watch. Frees the registration if nothing refers to it any
  * more. */
-void uvzk__registration_answered(struct uvzk__request *request, bool armed);
-/* Detaches the registration and adds a request by which the server removes the watch. The
- * caller must pump the send window. */
-void uvzk__registration_unwatch(struct uvzk__registration *registration);
+void uvzk__registration_answered(struct uvzk__registration *registration, bool armed);
+
+/* A removal request has been added. */
+static inline void uvzk__registration_removing(struct uvzk__registration *registration)
+{
+    registration->removals++;
+}
+/* No removal is requested any more. */
+static inline void uvzk__registration_abandon(struct uvzk__registration *registration)
+{
+    registration->abandoned = true;
+}
 /* A removal has been answered with this ZooKeeper code. Frees the registration if nothing
  * refers to it any more. */
 void uvzk__registration_removed(struct uvzk__registration *registration, int code);
-/* The handle is connected: adds removal requests for the detached registrations that the
- * server may still have. */
-void uvzk__registration_remove_detached(struct uvzk__handle *handle);
-/* Detaches all registrations of the handle. */
-void uvzk__registration_detach_all(struct uvzk__handle *handle);
+
 /* The watcher_fn of the C client; context is the registration. Runs on the C client's
  * thread. */
 void uvzk__registration_event(zhandle_t *zh, int type, int state, const char *path,

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "log/log_route.h"
-#include "session/zk_port.h"
 
 struct listener {
-    struct uvzk__zk_port port;
+    struct uvzk__port port;
+    struct uvzk__to_loop to_loop;
+    struct uvzk__log_lines log_lines;
     struct uvzk__port_user user;
     struct uvzk__log_route route;
     unsigned lines;
@@ -33,15 +34,16 @@ static void begin(struct listener *listener)
 {
     memset(listener, 0, sizeof(*listener));
     listener->user.log = on_line;
-    listener->port.port.user = &listener->user;
-    assert_int_equal(uvzk__to_loop_init(&listener->port.to_loop), 0);
-    uvzk__log_route_begin(&listener->route, &listener->port);
+    listener->port.user = &listener->user;
+    assert_int_equal(uvzk__to_loop_init(&listener->to_loop), 0);
+    uvzk__log_lines_init(&listener->log_lines, &listener->port, &listener->to_loop);
+    uvzk__log_route_begin(&listener->route, &listener->log_lines);
 }
 
 static void end(struct listener *listener)
 {
     uvzk__log_route_end(&listener->route);
-    uvzk__to_loop_destroy(&listener->port.to_loop);
+    uvzk__to_loop_destroy(&listener->to_loop);
 }
 
 static void say(const struct listener *listener, const char *line)
@@ -67,8 +69,8 @@ static void a_line_takes_the_route_of_its_thread(void **state)
     say(&other, "what\nis it");
     say(&other, "1:ZOO_ERROR@here: bad");
     uvzk__log_route_callback()("of nobody");
-    uvzk__to_loop_drain(&one.port.to_loop);
-    uvzk__to_loop_drain(&other.port.to_loop);
+    uvzk__to_loop_drain(&one.to_loop);
+    uvzk__to_loop_drain(&other.to_loop);
     assert_int_equal(one.lines, 0);
     assert_int_equal(other.lines, 2);
     assert_int_equal(other.level, UVZK_LOG_ERROR);
@@ -91,7 +93,7 @@ static void each_of_many_has_its_own_lines(void **state)
         say(&many[i], text);
     }
     for (int i = 0; i < MANY; i++) {
-        uvzk__to_loop_drain(&many[i].port.to_loop);
+        uvzk__to_loop_drain(&many[i].to_loop);
         snprintf(text, sizeof(text), "of %d", i);
         assert_int_equal(many[i].lines, 1);
         assert_string_equal(many[i].last, text);
@@ -114,18 +116,18 @@ static void what_is_said_again_and_again_is_told_once(void **state)
         say(&one, said[i % 3]);
     }
     say(&other, said[0]);
-    uvzk__to_loop_drain(&one.port.to_loop);
-    uvzk__to_loop_drain(&other.port.to_loop);
+    uvzk__to_loop_drain(&one.to_loop);
+    uvzk__to_loop_drain(&other.to_loop);
     assert_int_equal(one.lines, 2);
     assert_string_equal(one.last, said[2]);
     assert_int_equal(other.lines, 1);
     /* As if it had been a minute ago; then it comes again, and goes on. */
     for (size_t i = 0; i < UVZK__LOG_REPEATS_MAX; i++) {
-        one.port.log_repeats.texts[i].told_ms -= 60000;
+        one.log_lines.repeats.texts[i].told_ms -= 60000;
     }
     say(&one, said[1]);
     say(&one, said[1]);
-    uvzk__to_loop_drain(&one.port.to_loop);
+    uvzk__to_loop_drain(&one.to_loop);
     assert_int_equal(one.lines, 3);
     assert_memory_equal(one.last, said[1], strlen(said[1]));
     assert_non_null(strstr(one.last, " (199 more of these in 60 s)"));
@@ -142,10 +144,10 @@ static void lines_beyond_the_limit_are_counted(void **state)
     for (unsigned i = 0; i < UVZK__LOG_LINES_MAX + 5; i++) {
         say(&one, number(i));
     }
-    uvzk__to_loop_drain(&one.port.to_loop);
+    uvzk__to_loop_drain(&one.to_loop);
     assert_int_equal(one.lines, UVZK__LOG_LINES_MAX + 1);
     say(&one, "at last");
-    uvzk__to_loop_drain(&one.port.to_loop);
+    uvzk__to_loop_drain(&one.to_loop);
     assert_int_equal(one.lines, UVZK__LOG_LINES_MAX + 2);
     assert_string_equal(one.last, "at last");
     end(&one);

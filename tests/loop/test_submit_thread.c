@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "log/log_route.h"
+#include "requests/outstanding.h"
 #include "requests/request.h"
 #include "requests/send_window.h"
 #include "requests/submit_thread.h"
-#include "session/handle.h"
-#include "session/zk_port.h"
 
 enum { COUNT = UVZK__DIRECT_SENDS + 3 };
 
@@ -63,9 +63,13 @@ static void set_shut(bool shut)
     pthread_mutex_unlock(&client.mutex);
 }
 
-static struct uvzk__zk_port port;
-static struct uvzk__handle handle;
-static struct uvzk__submit_thread *const submit_thread = &handle.submit_thread;
+static struct uvzk__to_loop to_loop;
+static struct uvzk__outstanding outstanding;
+static const struct uvzk__log_route log_route;
+static struct uvzk__send_window window;
+static struct uvzk__submit_thread *const submit_thread = &window.submit_thread;
+/* The client above does not look at it. */
+static char zhandle;
 static struct uvzk__rpc rpcs[COUNT];
 static struct uvzk__request *requests[COUNT];
 static const struct uvzk__request *landed;
@@ -73,6 +77,11 @@ static const struct uvzk__request *landed;
 static void on_landed(struct uvzk__to_loop_entry *entry)
 {
     landed = UVZK__CONTAINER_OF(entry, struct uvzk__request, to_loop_entry);
+}
+
+static void on_returned(struct uvzk__send_window *its_window)
+{
+    assert_ptr_equal(its_window, &window);
 }
 
 static int begin(void **state)
@@ -84,18 +93,18 @@ static int begin(void **state)
     client.code = ZOK;
     client.loop = pthread_self();
     landed = NULL;
-    handle = (struct uvzk__handle){.port = &port};
-    uvzk__list_init(&handle.waiting);
-    uvzk__list_init(&handle.sent);
+    window = (struct uvzk__send_window){.zh = NULL};
+    if (uvzk__to_loop_init(&to_loop) < 0 ||
+        uvzk__send_window_init(&window, &outstanding, &to_loop, &log_route, false,
+                               on_returned) < 0) {
+        return -1;
+    }
     for (int i = 0; i < COUNT; i++) {
         rpcs[i] = (struct uvzk__rpc){.kind = UVZK__RPC_EXISTS, .path = "/a"};
-        requests[i] = uvzk__request_new(&handle, &rpcs[i], 0);
+        requests[i] = uvzk__request_new(&window, &rpcs[i], 0);
         requests[i]->arrive = on_landed;
     }
-    return uvzk__to_loop_init(&port.to_loop) < 0 ||
-                   uvzk__submit_thread_init(submit_thread) < 0
-               ? -1
-               : 0;
+    return 0;
 }
 
 static int end(void **state)
@@ -103,8 +112,8 @@ static int end(void **state)
     (void)state;
     set_shut(false);
     uvzk__submit_thread_end(submit_thread);
-    uvzk__submit_thread_destroy(submit_thread);
-    uvzk__to_loop_destroy(&port.to_loop);
+    uvzk__send_window_destroy(&window);
+    uvzk__to_loop_destroy(&to_loop);
     for (int i = 0; i < COUNT; i++) {
         uvzk__request_free(requests[i]);
     }
@@ -228,7 +237,7 @@ static void what_the_client_refuses_lands(void **state)
     client.code = ZINVALIDSTATE;
     hand(0, 1);
     while (landed == NULL) {
-        uvzk__to_loop_drain(&port.to_loop);
+        uvzk__to_loop_drain(&to_loop);
     }
     assert_ptr_equal(landed, requests[0]);
     assert_true(landed->refused);
@@ -267,16 +276,16 @@ static void without_a_thread_takes_nothing(void **state)
 /* Another request, which leaves at once. */
 static void submit(int i)
 {
-    uvzk__list_append(&handle.waiting, &requests[i]->link);
-    uvzk__send_window_pump(&handle);
+    uvzk__list_append(&window.waiting, &requests[i]->link);
+    uvzk__send_window_pump(&window);
 }
 
 /* The submit thread is in a call, behind those that the loop has given. */
 static void give_few_and_one(void)
 {
-    handle.state = UVZK__HANDLE_CONNECTED;
-    handle.answered = true;
-    uvzk__list_init(&handle.waiting);
+    uvzk__send_window_connect(&window, (zhandle_t *)(void *)&zhandle);
+    window.answered = true;
+    uvzk__list_init(&window.waiting);
     for (int i = 0; i < COUNT; i++) {
         uvzk__list_init(&requests[i]->link);
     }
@@ -288,7 +297,7 @@ static void give_few_and_one(void)
     submit(UVZK__DIRECT_SENDS);
     await_calls(UVZK__DIRECT_SENDS + 1);
     assert_int_equal(client.returned, UVZK__DIRECT_SENDS);
-    assert_int_equal(handle.in_flight, UVZK__DIRECT_SENDS + 1);
+    assert_int_equal(window.in_flight, UVZK__DIRECT_SENDS + 1);
 }
 
 static void land(int i)
@@ -309,7 +318,7 @@ static void nothing_overtakes_the_submit_thread(void **state)
     (void)state;
     give_few_and_one();
     land_the_few();
-    assert_int_equal(handle.in_flight, 1);
+    assert_int_equal(window.in_flight, 1);
     submit(UVZK__DIRECT_SENDS + 1);
     assert_int_equal(client.calls, UVZK__DIRECT_SENDS + 1);
     set_shut(false);
@@ -323,7 +332,7 @@ static void the_loop_gives_until_there_is_an_answer(void **state)
     set_shut(false);
     while (!uvzk__submit_thread_is_idle(submit_thread)) {
     }
-    handle.answered = false;
+    window.answered = false;
     set_shut(true);
     submit(UVZK__DIRECT_SENDS + 1);
     assert_int_equal(client.returned, UVZK__DIRECT_SENDS + 2);
@@ -338,15 +347,15 @@ static void what_is_refused_is_not_under_way(void **state)
     requests[UVZK__DIRECT_SENDS]->rpc = NULL;
     set_shut(false);
     while (landed == NULL) {
-        uvzk__to_loop_drain(&port.to_loop);
+        uvzk__to_loop_drain(&to_loop);
     }
     requests[UVZK__DIRECT_SENDS]->arrive = requests[0]->arrive;
-    handle.answered = false;
+    window.answered = false;
     land(UVZK__DIRECT_SENDS); /* it is freed, being nobody's any more */
     requests[UVZK__DIRECT_SENDS] =
-        uvzk__request_new(&handle, &rpcs[UVZK__DIRECT_SENDS], 0);
-    assert_int_equal(handle.in_flight, UVZK__DIRECT_SENDS);
-    assert_false(handle.answered);
+        uvzk__request_new(&window, &rpcs[UVZK__DIRECT_SENDS], 0);
+    assert_int_equal(window.in_flight, UVZK__DIRECT_SENDS);
+    assert_false(window.answered);
 }
 
 static void what_is_recalled_waits_in_its_place(void **state)
@@ -357,14 +366,14 @@ static void what_is_recalled_waits_in_its_place(void **state)
     submit(UVZK__DIRECT_SENDS + 1);
     submit(UVZK__DIRECT_SENDS + 2);
     assert_int_equal(pthread_create(&opener, NULL, open_in_time, NULL), 0);
-    handle.state = UVZK__HANDLE_OPEN;
-    uvzk__send_window_take_back(&handle);
+    uvzk__send_window_disconnect(&window);
+    uvzk__send_window_take_back(&window);
     pthread_join(opener, NULL);
-    assert_int_equal(handle.in_flight, UVZK__DIRECT_SENDS + 1);
+    assert_int_equal(window.in_flight, UVZK__DIRECT_SENDS + 1);
     assert_true(requests[UVZK__DIRECT_SENDS]->sent);
     assert_false(requests[UVZK__DIRECT_SENDS + 1]->sent);
-    assert_ptr_equal(handle.waiting.next, &requests[UVZK__DIRECT_SENDS + 1]->link);
-    assert_ptr_equal(handle.waiting.prev, &requests[UVZK__DIRECT_SENDS + 2]->link);
+    assert_ptr_equal(window.waiting.next, &requests[UVZK__DIRECT_SENDS + 1]->link);
+    assert_ptr_equal(window.waiting.prev, &requests[UVZK__DIRECT_SENDS + 2]->link);
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)

@@ -1,0 +1,59 @@
+#include "requests/removal.h"
+
+#include "requests/request.h"
+#include "requests/send_window.h"
+#include "watches/registration.h"
+
+static struct uvzk__send_window *window_of(const struct uvzk__registration *registration)
+{
+    return UVZK__CONTAINER_OF(registration->registrations, struct uvzk__send_window,
+                              registrations);
+}
+
+/* Returns false if out of memory. */
+static bool add_removal(struct uvzk__registration *registration)
+{
+    struct uvzk__request *request = uvzk__request_new(window_of(registration), NULL, 0);
+    if (request == NULL) {
+        return false;
+    }
+    uvzk__request_watches(request, registration, true);
+    uvzk__registration_removing(registration);
+    return true;
+}
+
+/* If there is no memory now, the removal is never requested: a later removal would also
+ * remove the next watch on the path. */
+static void ask_removal(struct uvzk__registration *registration)
+{
+    if (!add_removal(registration)) {
+        uvzk__registration_abandon(registration);
+    }
+}
+
+void uvzk__removal_of(struct uvzk__registration *registration)
+{
+    const struct uvzk__send_window *window = window_of(registration);
+    struct uvzk__request *request = registration->request;
+
+    uvzk__registration_detach(registration);
+    /* A request that has not been sent is sent without a watch. If there is no
+     * connection, uvzk__removal_of_detached requests the removal on the next one. */
+    if (request != NULL && !request->sent) {
+        uvzk__request_watch_answered(request, false);
+    } else if (window->zh != NULL) {
+        ask_removal(registration);
+    }
+}
+
+void uvzk__removal_of_detached(struct uvzk__send_window *window)
+{
+    struct uvzk__link *detached = &window->registrations.detached;
+    for (struct uvzk__link *link = detached->next; link != detached; link = link->next) {
+        struct uvzk__registration *registration =
+            UVZK__CONTAINER_OF(link, struct uvzk__registration, link);
+        if (!registration->abandoned) {
+            ask_removal(registration);
+        }
+    }
+}
