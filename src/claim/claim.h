@@ -18,39 +18,11 @@
 #define UVZK_CLAIM_H
 
 #include "base/machine.h"
+#include "claim/claims.h"
 #include "claim/wait_reason.h"
 #include "directory/queue.h"
 
 struct uvzk__lock;
-
-/* One for each session. */
-struct uvzk__claims {
-    struct uvzk__link locks;    /* made in this session, until they are freed */
-    struct uvzk__link try_once; /* pending acquisitions with UVZK_TRY_ONCE */
-    /* Claims that have ended, whose contenders are withdrawn in the next round. */
-    struct uvzk__link to_withdraw;
-    /* The buffer of uvzk__claims_user_text; NULL: none yet. */
-    char *user_text;
-    /* In bytes, without one byte that is always added. */
-    size_t user_text_size;
-    /* Locks made in this session so far; the last number that was given out. */
-    uint64_t locks_made;
-};
-
-/* The struct itself is part of the session's memory (client/create.c). init prepares its
- * lists; free frees what the struct points to. */
-void uvzk__claims_init(struct uvzk__claims *);
-void uvzk__claims_free(struct uvzk__claims *);
-
-/* Returns the number of a new lock. No two locks of one session have the same number. */
-static inline uint64_t uvzk__claims_number_lock(struct uvzk__claims *claims)
-{
-    return ++claims->locks_made;
-}
-
-/* Returns a buffer of at least `size` bytes for a text that the user may read until the
- * next call of this function. The session owns the buffer. NULL: out of memory. */
-char *uvzk__claims_user_text(struct uvzk__session *, size_t size);
 
 /* How the claims of a recipe differ. Each contender of a claim reports to the kind of its
  * claim. The plain kind is in claim.c. */
