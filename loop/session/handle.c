@@ -1,9 +1,8 @@
 /* The state machine of a handle: one ZooKeeper session, kept by one zhandle_t after
  * another (handle.h). zk_port.c and reconnect.c call it on the loop's thread.
  *
- * The C client's thread reports session events by session_event, which merges them into
- * handle->pending under a mutex. The loop reads them in read_pending and calls the port.
- * Opening, leaving and closing a zhandle_t block, so each is a pair of functions:
+ * The C client's thread reports session events to handle->pending (pending_events.h). The
+ * loop reads them in read_pending and calls the port. Opening, leaving and closing a zhandle_t block, so each is a pair of functions:
  * ..._work runs on a thread of its own, ..._done runs on the loop's thread afterwards.
  * Between the two, the loop does not use handle->zh. Events that come while the handle is
  * OPENING or LEAVING are read afterwards. */
@@ -12,11 +11,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "platform/error_map.h"
 #include "session/close_keep_session.h"
 #include "session/zk_port.h"
 
@@ -86,13 +82,9 @@ void uvzk__handle_disconnect(struct uvzk__handle *handle)
 
 static void read_pending(struct uvzk__handle *handle)
 {
-    pthread_mutex_lock(&handle->mutex);
-    struct uvzk__pending_events news = handle->pending;
-    handle->pending.suspended = false;
-    handle->pending.connected = false;
-    pthread_mutex_unlock(&handle->mutex);
-
     struct uvzk__zk_port *port = handle->port;
+    struct uvzk__session_news news = uvzk__pending_events_read(&handle->pending);
+
     /* An old connection is reported lost before anything newer. If the connection was
      * lost and replaced since the last read, both callbacks run. */
     if (news.suspended && handle->state == CONNECTED && port->handle == handle) {
@@ -109,138 +101,19 @@ static void read_pending(struct uvzk__handle *handle)
     }
 }
 
-static void pending_arrive(struct uvzk__to_loop_entry *entry)
+static void pending_arrived(struct uvzk__pending_events *events)
 {
     struct uvzk__handle *handle =
-        UVZK__CONTAINER_OF(entry, struct uvzk__handle, pending_entry);
-    pthread_mutex_lock(&handle->mutex);
-    /* Reset only here, when the entry is off the to_loop queue: only then may it be
-     * pushed again. */
-    handle->pending.on_its_way = false;
-    pthread_mutex_unlock(&handle->mutex);
+        UVZK__CONTAINER_OF(events, struct uvzk__handle, pending);
     if (handle->state != OPENING && handle->state != LEAVING &&
         handle->state != CLOSE_PENDING) { /* else open_done or leave_done reads them */
         read_pending(handle);
     }
 }
 
-/* The caller holds the mutex. If pending events are already on their way in the to_loop
- * queue, new events join them there, and so may overtake replies that were pushed between
- * the two. This is harmless: SUSPENDED settles all outstanding rpcs, so no reply that was
- * pushed between the two is delivered wrongly. */
-static void push_pending(struct uvzk__handle *handle)
-{
-    if (!handle->pending.on_its_way) {
-        handle->pending.on_its_way = true;
-        uvzk__to_loop_push(&handle->port->to_loop, &handle->pending_entry,
-                           pending_arrive);
-    }
-}
-
-/* The caller holds the mutex. The first end counts; later ones are ignored. */
-static void end_pending(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
-                        int status)
-{
-    handle->pending.connected = false;
-    if (!handle->pending.ended) {
-        handle->pending.ended = true;
-        handle->pending.end = kind;
-        handle->pending.end_status = status;
-    }
-}
-
-/* Runs on the C client's thread, at the first CONNECTED and before every request. Earlier
- * the C client may refuse the credentials, because it may be between two attempts to
- * connect. From then on the C client sends the credentials itself on every connection. */
-static int authenticate(struct uvzk__handle *handle, zhandle_t *zh)
-{
-    const struct uvzk__zk_port *port = handle->port;
-    if (handle->authenticated || port->auth_scheme == NULL) {
-        return ZOK;
-    }
-    int rc =
-        zoo_add_auth(zh, port->auth_scheme, port->auth, port->auth_length, NULL, NULL);
-    handle->authenticated = rc == ZOK;
-    return rc;
-}
-
-/* Returns whether the C client has reached a ZooKeeper server. The C client itself
- * accepts any answer as a server's. */
-static bool is_server(zhandle_t *zh)
-{
-    return zoo_client_id(zh)->client_id != 0 && zoo_recv_timeout(zh) > 0;
-}
-
-/* Writes "address:port" of the connected server, or "a server" if the address is
- * unknown. */
-static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
-{
-    struct uvzk__address address = {.length = sizeof(address.socket)};
-    snprintf(text, UVZK__SERVER_TEXT, "a server");
-    if (zookeeper_get_connected_host(zh, &address.socket.any, &address.length) != NULL) {
-        uvzk__address_server_text(&address, text);
-    }
-}
-
-/* [P2] The C client's own thread stores each session timeout that a server grants, so
- * that a late loop does not keep a hold valid too long. The caller holds the mutex. The
- * value belongs to the port's session. If this handle's session has ended, the port may
- * already have another session, so the value is ignored. */
-static void given(struct uvzk__handle *handle, uint32_t timeout_ms)
-{
-    if (!handle->pending.ended) {
-        uvzk__port_timeout_granted(&handle->port->port, timeout_ms);
-    }
-}
-
-/* Runs on the C client's thread. Only here is it safe to read the session id and the
- * session timeout from the zhandle_t. */
-static void session_event(zhandle_t *zh, int type, int state, const char *path,
-                          void *context)
-{
-    struct uvzk__handle *handle = context;
-    (void)path;
-    if (type != ZOO_SESSION_EVENT) {
-        return;
-    }
-    bool wrong_server = state == ZOO_CONNECTED_STATE && !is_server(zh);
-    int auth =
-        state == ZOO_CONNECTED_STATE && !wrong_server ? authenticate(handle, zh) : ZOK;
-
-    pthread_mutex_lock(&handle->mutex);
-    if (state == ZOO_EXPIRED_SESSION_STATE) {
-        end_pending(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
-    } else if (state == ZOO_AUTH_FAILED_STATE) {
-        end_pending(handle, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH);
-    } else if (wrong_server) {
-        handle->pending.wrong_server = true;
-        handle->pending.connected = false;
-        name_server(zh, handle->pending.server);
-    } else if (state != ZOO_CONNECTED_STATE || auth == ZINVALIDSTATE) {
-        /* ZINVALIDSTATE: the C client lost the connection before it accepted the
-         * credentials. */
-        handle->pending.suspended = true;
-        handle->pending.connected = false;
-    } else if (auth != ZOK) {
-        end_pending(handle, UVZK__SESSION_OPEN_FAILED, uvzk__error_of_submit(auth));
-    } else {
-        handle->pending.connected = true;
-        handle->pending.session = *zoo_client_id(zh);
-        name_server(zh, handle->pending.server);
-        handle->pending.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
-        /* Before the loop hears of the connection (engine/port.h, 12). */
-        given(handle, handle->pending.timeout_ms);
-    }
-    push_pending(handle);
-    pthread_mutex_unlock(&handle->mutex);
-}
-
 void uvzk__handle_abandon(struct uvzk__handle *handle)
 {
-    pthread_mutex_lock(&handle->mutex);
-    end_pending(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
-    push_pending(handle);
-    pthread_mutex_unlock(&handle->mutex);
+    uvzk__pending_events_expire(&handle->pending, true);
 }
 
 /* -------------------------------------------------------------------------- closing */
@@ -251,7 +124,7 @@ static void free_handle(struct uvzk__handle *handle)
     struct uvzk__zk_port *port = handle->port;
     uvzk__send_window_clear(&handle->window);
     uvzk__send_window_destroy(&handle->window);
-    pthread_mutex_destroy(&handle->mutex);
+    uvzk__pending_events_destroy(&handle->pending);
     uvzk__free(handle->servers);
     uvzk__free(handle);
     port->handle_user->freed(port);
@@ -337,7 +210,7 @@ bool uvzk__handle_has_connected(const struct uvzk__handle *handle)
 /* Takes over the port's session, if it has one. */
 static void inherit(struct uvzk__handle *handle)
 {
-    handle->pending.session = handle->port->session;
+    uvzk__pending_events_begin(&handle->pending, &handle->port->session);
     handle->resumes_session = handle->port->session.client_id != 0;
 }
 
@@ -351,9 +224,7 @@ static void leave_work(struct uvzk__blocking_call *call)
     uvzk__log_route_leave();
     /* The server of the last connection may have shortened the session timeout. */
     if (timeout_ms > 0) {
-        pthread_mutex_lock(&handle->mutex);
-        given(handle, timeout_ms);
-        pthread_mutex_unlock(&handle->mutex);
+        uvzk__pending_events_granted(&handle->pending, timeout_ms);
     }
     if (closed) {
         uvzk__log_route_end(&handle->log_route);
@@ -367,12 +238,7 @@ static void leave_work(struct uvzk__blocking_call *call)
 static void begin_anew(struct uvzk__handle *handle)
 {
     uvzk__send_window_clear(&handle->window);
-    handle->authenticated = false;
     inherit(handle);
-    pthread_mutex_lock(&handle->mutex);
-    handle->pending.suspended = handle->pending.connected = handle->pending.wrong_server =
-        false;
-    pthread_mutex_unlock(&handle->mutex);
     move(handle, SEEKING);
 }
 
@@ -389,13 +255,11 @@ static void leave_done(struct uvzk__blocking_call *call)
         begin_close(handle);
     } else if (handle->zh != NULL) {
         move(handle, OPEN);
-        pthread_mutex_lock(&handle->mutex);
-        end_pending(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
-        pthread_mutex_unlock(&handle->mutex);
+        uvzk__pending_events_expire(&handle->pending, false);
         user->ended(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     } else {
         begin_anew(handle);
-        if (handle->pending.ended) {
+        if (uvzk__pending_events_have_end(&handle->pending)) {
             read_pending(handle);
         } else {
             user->left(handle);
@@ -405,9 +269,7 @@ static void leave_done(struct uvzk__blocking_call *call)
 
 void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEXT])
 {
-    pthread_mutex_lock(&handle->mutex);
-    memcpy(text, handle->pending.server, UVZK__SERVER_TEXT);
-    pthread_mutex_unlock(&handle->mutex);
+    uvzk__pending_events_server(&handle->pending, text);
 }
 
 void uvzk__handle_leave(struct uvzk__handle *handle)
@@ -444,9 +306,10 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     zhandle_t *zh = zookeeper_init2(
-        handle->servers, session_event, (int)handle->port->session_timeout_ms,
-        handle->resumes_session ? &handle->pending.session : NULL, handle,
-        ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback());
+        handle->servers, uvzk__pending_events_watch,
+        (int)handle->port->session_timeout_ms,
+        handle->resumes_session ? uvzk__pending_events_session(&handle->pending) : NULL,
+        &handle->pending, ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback());
     int error = errno;
     if (zh != NULL) {
         /* The C client must not resolve names again while it is connected: that would
@@ -504,14 +367,14 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
     if (handle == NULL) {
         return NULL;
     }
-    if (pthread_mutex_init(&handle->mutex, NULL) != 0) {
+    if (uvzk__pending_events_init(&handle->pending, port, pending_arrived) < 0) {
         uvzk__free(handle);
         return NULL;
     }
     if (uvzk__send_window_init(&handle->window, &port->outstanding, &port->to_loop,
                                &handle->log_route, port->auth_scheme != NULL,
                                returned) < 0) {
-        pthread_mutex_destroy(&handle->mutex);
+        uvzk__pending_events_destroy(&handle->pending);
         uvzk__free(handle);
         return NULL;
     }

@@ -23,7 +23,6 @@
 #ifndef UVZK_HANDLE_H
 #define UVZK_HANDLE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
@@ -37,9 +36,9 @@
 #include "platform/blocking_call.h"
 #include "platform/to_loop.h"
 #include "requests/send_window.h"
+#include "session/pending_events.h"
 
 struct uvzk__handle;
-struct uvzk__pending_events;
 struct uvzk__zk_port;
 
 /* The events that a handle reports to its port, on the loop's thread. A callback may
@@ -47,7 +46,7 @@ struct uvzk__zk_port;
 struct uvzk__handle_user {
     /* The C client has a connection. The callback may run while the handle is CONNECTED
      * already. */
-    void (*connected)(struct uvzk__handle *, const struct uvzk__pending_events *);
+    void (*connected)(struct uvzk__handle *, const struct uvzk__session_news *);
     /* The connection of a CONNECTED handle is lost. */
     void (*suspended)(struct uvzk__handle *);
     /* The session has ended, or it never existed (UVZK__SESSION_OPEN_FAILED; status says
@@ -68,26 +67,6 @@ struct uvzk__handle_user {
     void (*freed)(struct uvzk__zk_port *);
     /* The port's search has been closed and freed (reconnect.h). */
     void (*search_freed)(struct uvzk__zk_port *);
-};
-
-/* The session events that the C client's thread has reported and the loop has not yet
- * read. They are merged into this struct instead of being queued, so reporting needs no
- * memory, however often the connection is lost and established. */
-struct uvzk__pending_events {
-    bool on_its_way; /* the entry pending_entry is on the to_loop queue */
-    bool suspended;  /* at least once since the last read */
-    bool connected;  /* and not lost since */
-    bool ended;      /* The session has ended. Never reset. */
-    enum uvzk__session_event_kind end;
-    int end_status;
-    /* The C client has connected to a program that is not a ZooKeeper server. */
-    bool wrong_server;
-    /* "address:port" of the server of the last connection, or of that program. */
-    char server[UVZK__SERVER_TEXT];
-    /* Id and password; written by the loop before the handle is opened, then by the C
-     * client's thread at each connection. */
-    clientid_t session;
-    uint32_t timeout_ms; /* the session timeout that the server granted */
 };
 
 enum uvzk__handle_state {
@@ -112,12 +91,7 @@ struct uvzk__handle {
     zhandle_t *zh;
     struct uvzk__blocking_call call; /* opening, leaving, closing */
 
-    pthread_mutex_t mutex; /* protects pending */
     struct uvzk__pending_events pending;
-    struct uvzk__to_loop_entry pending_entry;
-    /* zoo_add_auth has accepted the credentials. Written by the C client's thread; by the
-     * loop only when that thread does not exist. */
-    bool authenticated;
 
     uint8_t state; /* enum uvzk__handle_state */
     /* The handle continues the session of an earlier zhandle_t, and has not been

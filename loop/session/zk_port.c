@@ -179,13 +179,12 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
 
 /* ---------------------------------------------------------- session events */
 
-static void connected(struct uvzk__handle *handle,
-                      const struct uvzk__pending_events *pending)
+static void connected(struct uvzk__handle *handle, const struct uvzk__session_news *news)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
-                                              .session_id = pending->session.client_id,
-                                              .timeout_ms = pending->timeout_ms,
+                                              .session_id = news->session.client_id,
+                                              .timeout_ms = news->timeout_ms,
                                               .watches_lost = handle->resumes_session,
                                               .local_address = handle->local_address};
 
@@ -199,7 +198,7 @@ static void connected(struct uvzk__handle *handle,
             return;
         }
         uvzk__handle_connect(handle);
-        port->session = pending->session;
+        port->session = news->session;
         uvzk__reconnect_connected(port);
         /* Before the user hears of the connection, so that the removals precede the
          * user's new watches on the same paths. */

@@ -176,9 +176,9 @@ void world_stand_direct(bool direct)
 /* The client's other thread brings it, some time after its state has changed. */
 static bool has_news_of_its_end(struct uvzk__handle *handle)
 {
-    pthread_mutex_lock(&handle->mutex);
-    bool ended = handle->pending.ended;
-    pthread_mutex_unlock(&handle->mutex);
+    pthread_mutex_lock(&handle->pending.mutex);
+    bool ended = handle->pending.news.ended;
+    pthread_mutex_unlock(&handle->pending.mutex);
     return ended;
 }
 
