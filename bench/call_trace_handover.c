@@ -117,9 +117,9 @@ enum step {
     STEPS
 };
 static const char *const names[STEPS] = {
-    "whole",        "release_to_call", "call",    "call_to_wire",
-    "server",       "event_to_wake",   "hop",     "turn_to_listing",
-    "to_wire",      "server_again",    "to_wake", "hop_again",
+    "whole",        "release_to_call", "call",        "call_to_wire",
+    "server",       "event_to_wake",   "loop_wakeup", "turn_to_listing",
+    "to_wire",      "server_again",    "to_wake",     "loop_wakeup_again",
     "turn_to_grant"};
 static struct latencies steps[STEPS];
 static size_t ways, others;

@@ -78,7 +78,7 @@ def recover(world, watch, fault):
     seen = delays.Delays(world, watch.names)
     while missing and not world.stopping.is_set() and not watch.violations:
         time.sleep(0.05)
-        world.judged.take(world.clients)
+        world.records.take(world.clients)
         take_recovered(world, fault, missing, seen)
         if missing and clock.now() > end:
             too_late(world, watch, fault, missing)
@@ -91,7 +91,7 @@ def take_recovered(world, fault, missing, seen):
     """Removes the locks that have been granted from `missing`, and notes how long each took. For a
     slow recovery it prints what the lock waited for."""
     for name in list(missing):
-        granted = world.judged.granted_since(name, fault.undone)
+        granted = world.records.granted_since(name, fault.undone)
         if not granted:
             continue
         since = max(last_end(world, part, fault.undone, granted)
@@ -108,7 +108,7 @@ def take_recovered(world, fault, missing, seen):
 def last_end(world, name, moment, granted):
     """Returns the last end of the holds that were valid at `moment` and ended before the grant; 0
     if there was none."""
-    held = world.judged.holds.get(name, [])
+    held = world.records.holds.get(name, [])
     return max([hold.until for hold in held if hold.since < moment < hold.until <= granted],
                default=0)
 

@@ -1,4 +1,4 @@
-"""The clock by which everything is judged: CLOCK_BOOTTIME of this host, in ns."""
+"""The clock by which everything is measured: CLOCK_BOOTTIME of this host, in ns."""
 
 import time
 

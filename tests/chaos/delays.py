@@ -1,5 +1,5 @@
 """What a slow recovery waits for: who is first in the queue, looked at repeatedly, and what its
-client says about it. It does not judge."""
+client says about it. It checks nothing."""
 
 from journal import OURS
 from orphans import Knowledge, parent

@@ -25,7 +25,7 @@ def write(directory: Path, world, reason, cores):
     write_trees(directory, world)
     write_faults(directory, world)
     (directory / "values.txt").write_text("".join(
-        shown.text() + "\n" for shown in world.judged.values.last.values()))
+        shown.text() + "\n" for shown in world.records.values.last.values()))
     if cores:
         write_cores(directory, world)
     write_servers(directory, world)
@@ -100,7 +100,7 @@ def write_servers(directory, world):
 
 
 def write_journal(directory, world):
-    holds = sorted((hold for held in world.judged.holds.values() for hold in held),
+    holds = sorted((hold for held in world.records.holds.values() for hold in held),
                    key=lambda hold: hold.since)
     (directory / "holds.txt").write_text("".join(
         "%d %d %s %s\n" % (hold.since, hold.until, hold.lock, hold.text()) for hold in holds))

@@ -6,7 +6,7 @@ fault was done."""
 
 import lookups
 from orphans import parent
-from peers import deed
+from peers import intervention
 from zookeeper import ALL, DELETE_PERM, NODEEXISTS, NONODE, READ, Connection, Error
 
 # How exact a clock step must be: the process may be late between its two reads.
@@ -141,7 +141,7 @@ def kill_client(world):
 def clear(world, directory):
     names = by_operator(world, lambda eyes: eyes.children(directory)) or ()
     for path in [directory + "/" + name for name in names]:
-        world.note_deed(deed(path=path))
+        world.note_intervention(intervention(path=path))
         by_operator(world, lambda eyes, path=path: eyes.delete(path))
 
 
@@ -189,7 +189,7 @@ def end_session(world):
     session = next((s.id for s in client.sessions.values() if s.id in world.wires.passwords), 0)
     if not session:
         return "nobody"
-    world.note_deed(deed(session=session))
+    world.note_intervention(intervention(session=session))
     try:
         server = any_server(world)
         Connection(server.address, session, world.wires.passwords[session]).end_session()
@@ -205,7 +205,7 @@ def delete_znode(world):
         standing = [path for path in sorted(tree) if parent(path) in world.directories]
         if standing:
             path = world.random.choice(standing)
-            world.note_deed(deed(path=path))
+            world.note_intervention(intervention(path=path))
             try:
                 world.eyes_of_operator.at(server).delete(path)
             except (OSError, Error) as failure:

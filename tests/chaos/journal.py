@@ -36,7 +36,7 @@ def parse_hold(maker, client, words, shift):
 
 
 @dataclass
-class Deed:
+class Intervention:
     """Something that a fault did and that ends holds without a violation: an operator ended a
     session, or a znode was deleted by hand."""
 
@@ -48,5 +48,5 @@ class Deed:
 @dataclass
 class Journal:
     holds: list = field(default_factory=list)
-    deeds: list = field(default_factory=list)
+    interventions: list = field(default_factory=list)
     refusals: dict = field(default_factory=dict)  # by status: how many

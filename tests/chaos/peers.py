@@ -7,7 +7,7 @@ import threading
 from dataclasses import replace
 
 import clock
-from journal import CURATOR, KAZOO, KILLED, OURS, Deed, parse_hold
+from journal import CURATOR, KAZOO, KILLED, OURS, Intervention, parse_hold
 from servers import LIBC, PR_SET_PDEATHSIG
 from values import parse_set, parse_shown
 
@@ -23,7 +23,7 @@ class Session:
 
 
 class Client:
-    """One client process, and its successors after kills. A thread reads its lines; the judge
+    """One client process, and its successors after kills. A thread reads its lines; the checks
     takes the holds from `fresh`."""
 
     def __init__(self, maker, name, command, log):
@@ -204,8 +204,8 @@ class Client:
         return self.process.poll() is None
 
 
-def deed(session=0, path=""):
-    return Deed(clock.now(), session, path)
+def intervention(session=0, path=""):
+    return Intervention(clock.now(), session, path)
 
 
 MAKERS = (OURS, CURATOR, KAZOO)

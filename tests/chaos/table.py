@@ -4,7 +4,7 @@ import csv
 import statistics
 from pathlib import Path
 
-from judge import BY_HAND, STALE, THEIRS, VIOLATION
+from hold_checks import BY_HAND, STALE, THEIRS, VIOLATION
 from journal import CURATOR, KAZOO, OURS
 
 COLUMNS = ("recipe", "minutes", "servers", "observers", "clients", "curators", "kazoos", "seed",
@@ -25,8 +25,8 @@ def in_words(counted):
     return " ".join("%s:%d" % item for item in sorted(counted.items()))
 
 
-def grants(judged, *makers):
-    return sum(count for (_, maker), count in judged.grants.items() if maker in makers)
+def grants(records, *makers):
+    return sum(count for (_, maker), count in records.grants.items() if maker in makers)
 
 
 def recoveries(faults, lock=None):
@@ -44,37 +44,37 @@ def slow_by_cause(faults):
 
 
 def row(world, watch, minutes, bound_ms):
-    judged, options = world.judged, world.options
+    records, options = world.records, world.options
     took = recoveries(world.faults)
     return dict(zip(COLUMNS, (
         " ".join(options.recipe), "%.1f" % minutes, options.servers, options.observers,
         options.clients, options.curators, options.kazoos, options.seed, len(world.faults),
-        in_words(kinds(world.faults)), grants(judged, OURS), grants(judged, CURATOR, KAZOO),
+        in_words(kinds(world.faults)), grants(records, OURS), grants(records, CURATOR, KAZOO),
         "%.0f" % statistics.median(took) if took else "", "%.0f" % took[-1] if took else "",
-        "%.0f" % bound_ms, judged.overlaps_of(VIOLATION), judged.overlaps_of(STALE),
-        judged.overlaps_of(THEIRS), judged.overlaps_of(BY_HAND),
+        "%.0f" % bound_ms, records.overlaps_of(VIOLATION), records.overlaps_of(STALE),
+        records.overlaps_of(THEIRS), records.overlaps_of(BY_HAND),
         sum(not suspect.diverged() for suspect in watch.orphans.found) - watch.brought_back,
         len(watch.diverged), watch.brought_back,
         sum(blame == OURS for _, _, blame in watch.stalls),
-        sum(blame != OURS for _, _, blame in watch.stalls), len(judged.falls),
+        sum(blame != OURS for _, _, blame in watch.stalls), len(records.falls),
         len(watch.violations))))
 
 
 def show(world, line):
     """Prints the table."""
-    judged = world.judged
+    records = world.records
     print("\n%-20s %8s %8s %7s %9s %9s" % ("lock", "ours", "Curator", "kazoo",
                                            "median ms", "worst ms"))
     for lock in world.locks:
         took = recoveries(world.faults, lock.name)
-        counts = [judged.grants.get((lock.name, maker), 0) for maker in (OURS, CURATOR, KAZOO)]
+        counts = [records.grants.get((lock.name, maker), 0) for maker in (OURS, CURATOR, KAZOO)]
         print("%-20s %8d %8d %7d %9s %9s" % (
             lock.name, *counts, "%.0f" % statistics.median(took) if took else "-",
             "%.0f" % took[-1] if took else "-"))
     for why, took in sorted(slow_by_cause(world.faults).items(), key=lambda item: -len(item[1])):
         print("slow, %s: %d, worst %.0f ms" % (why, len(took), max(took)))
-    print("lost: %s" % in_words(judged.lost))
-    print("refused: %s" % in_words(judged.journal.refusals))
+    print("lost: %s" % in_words(records.lost))
+    print("refused: %s" % in_words(records.journal.refusals))
     for name in COLUMNS:
         print("%-20s %s" % (name, line[name]))
 

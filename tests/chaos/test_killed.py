@@ -5,9 +5,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import clock
-import judge
+import hold_checks
 from journal import KILLED, OURS, Hold
-from judged import Judged
+from records import Records
 from killed import end_of
 from locks import IN_TURN, Lock
 from txnlog import Node
@@ -59,16 +59,16 @@ class Ends(unittest.TestCase):
         self.assertEqual(self.end(), HOLD.until)
 
 
-class Judging(unittest.TestCase):
-    def judged(self, hold, *others, lives):
-        """Returns the Judged and the violations, after the servers' logs have been read."""
-        judged = Judged([A, B, BOTH], [])
-        judged.read_lives = lambda ahead: lives
+class Checks(unittest.TestCase):
+    def records(self, hold, *others, lives):
+        """Returns the Records and the violations, after the servers' logs have been read."""
+        records = Records([A, B, BOTH], [])
+        records.read_lives = lambda ahead: lives
         client = SimpleNamespace(fresh=list(others), cut_short=[hold], refused=[], shown=[],
                                  sets=[], kills=1, maker=OURS)
-        judged.take([client])
-        judged.killed.next = 0
-        return judged, judged.judge(0, {"/a": A, "/b": B})
+        records.take([client])
+        records.killed.next = 0
+        return records, records.check(0, {"/a": A, "/b": B})
 
     def hold(self, since, until, token, lock="a"):
         now = clock.now() - 10 * S
@@ -82,27 +82,27 @@ class Judging(unittest.TestCase):
     def test_another_is_granted_before_the_session_ends(self):
         killed = self.killed()
         lives = Lives(node(born=killed.since, died=killed.since + 5 * S))
-        judged, wrong = self.judged(killed, self.hold(4 * S, 6 * S, 2), lives=lives)
+        records, wrong = self.records(killed, self.hold(4 * S, 6 * S, 2), lives=lives)
         self.assertEqual(len(wrong), 1)
-        self.assertEqual(judged.overlaps_of(judge.VIOLATION), 1)
+        self.assertEqual(records.overlaps_of(hold_checks.VIOLATION), 1)
 
     def test_after_it(self):
         killed = self.killed()
         lives = Lives(node(born=killed.since, died=killed.since + 5 * S))
-        _, wrong = self.judged(killed, self.hold(5 * S, 6 * S, 2), lives=lives)
+        _, wrong = self.records(killed, self.hold(5 * S, 6 * S, 2), lives=lives)
         self.assertEqual(wrong, [])
 
     def test_what_stands_is_looked_at_again(self):
         killed = self.killed()
-        judged, wrong = self.judged(killed, lives=Lives(node(born=killed.since)))
-        self.assertEqual((wrong, judged.killed.holds), ([], [killed]))
+        records, wrong = self.records(killed, lives=Lives(node(born=killed.since)))
+        self.assertEqual((wrong, records.killed.holds), ([], [killed]))
 
     def test_a_member_of_a_multi_lock(self):
         killed = self.killed("both", ("/a/x", "/b/x"))
         lives = Lives(node(born=killed.since, died=killed.since + 5 * S),
                       node("/b/x", killed.since, killed.since + 5 * S))
         other = self.hold(4 * S, 6 * S, 2, "b")
-        _, wrong = self.judged(killed, other, lives=lives)
+        _, wrong = self.records(killed, other, lives=lives)
         self.assertEqual(len(wrong), 1)
 
 

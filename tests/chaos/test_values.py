@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import clock
 from journal import CURATOR, OURS
-from judged import Judged
+from records import Records
 from locks import Lock
 from test_watch import SilentWatch, World, client
 from txnlog import Event, Lives
@@ -31,7 +31,7 @@ def written(mzxid_to_number, version=None):
             for mzxid, number in mzxid_to_number.items()]
 
 
-def judge(*what, history=None):
+def check(*what, history=None):
     """Returns all that is wrong. `history` is what the servers have written, by name; by default,
     what was set successfully."""
     values = Values([COUNT, VALUE])
@@ -42,54 +42,54 @@ def judge(*what, history=None):
         history = {name: {-i: one.content for i, one in enumerate(what)
                           if isinstance(one, Set) and one.name == name and one.status == SET}
                    for name in ("count", "value")}
-    return wrong + values.judge_all(history)
+    return wrong + values.check_all(history)
 
 
 class Views(unittest.TestCase):
     def test_they_grow_and_may_skip(self):
-        self.assertEqual(judge(shown(1, "0"), shown(5, "3"), shown(5, "3"), shown(9, "4")), [])
+        self.assertEqual(check(shown(1, "0"), shown(5, "3"), shown(5, "3"), shown(9, "4")), [])
 
     def test_one_goes_back(self):
-        self.assertEqual(len(judge(shown(5, "3"), shown(4, "2"))), 1)
+        self.assertEqual(len(check(shown(5, "3"), shown(4, "2"))), 1)
 
     def test_each_client_has_its_own(self):
-        self.assertEqual(judge(shown(5, "3"), shown(4, "2", "u1.1"), shown(4, "2", "u0.2")), [])
+        self.assertEqual(check(shown(5, "3"), shown(4, "2", "u1.1"), shown(4, "2", "u0.2")), [])
 
     def test_two_contents_of_one_transaction(self):
-        self.assertEqual(len(judge(shown(5, "a", name="value"),
+        self.assertEqual(len(check(shown(5, "a", name="value"),
                                    shown(5, "b", "u1.1", name="value"))), 1)
 
     def test_not_what_the_servers_have_written(self):
-        self.assertEqual(judge(shown(5, "a", name="value"), history={"value": {5: "a"}}), [])
-        self.assertEqual(len(judge(shown(5, "a", name="value"), history={"value": {5: "b"}})), 1)
+        self.assertEqual(check(shown(5, "a", name="value"), history={"value": {5: "a"}}), [])
+        self.assertEqual(len(check(shown(5, "a", name="value"), history={"value": {5: "b"}})), 1)
 
 
 class Sets(unittest.TestCase):
     def test_each_over_the_number_before(self):
-        self.assertEqual(judge(made("1"), made("2", maker=CURATOR), made("3")), [])
+        self.assertEqual(check(made("1"), made("2", maker=CURATOR), made("3")), [])
 
     def test_two_over_the_same_number(self):
-        self.assertEqual(len(judge(made("1"), made("1", maker=CURATOR))), 1)
+        self.assertEqual(len(check(made("1"), made("1", maker=CURATOR))), 1)
 
     def test_one_of_two_was_refused(self):
-        self.assertEqual(judge(made("1"), made("1", "UVZK_EBADVERSION"), shown(5, "1")), [])
+        self.assertEqual(check(made("1"), made("1", "UVZK_EBADVERSION"), shown(5, "1")), [])
 
     def test_a_number_that_falls(self):
-        self.assertEqual(len(judge(shown(5, "3"), shown(6, "3", "u1.1"))), 1)
+        self.assertEqual(len(check(shown(5, "3"), shown(6, "3", "u1.1"))), 1)
 
     def test_what_no_server_has_written(self):
-        self.assertEqual(len(judge(made("1"), history={"count": {5: "2"}})), 1)
+        self.assertEqual(len(check(made("1"), history={"count": {5: "2"}})), 1)
 
     def test_of_an_unknown_one_nothing_is_asked(self):
-        self.assertEqual(judge(made("1", "UVZK_ECONNLOSS"), history={"count": {5: "2"}}), [])
+        self.assertEqual(check(made("1", "UVZK_ECONNLOSS"), history={"count": {5: "2"}}), [])
 
     def test_one_that_was_refused_is_shown(self):
         refused = made("x", "UVZK_EBADVERSION", name="value")
-        self.assertEqual(len(judge(refused, shown(5, "x", name="value"))), 1)
-        self.assertEqual(judge(made("1", "another", maker=CURATOR), shown(5, "1")), [])
+        self.assertEqual(len(check(refused, shown(5, "x", name="value"))), 1)
+        self.assertEqual(check(made("1", "another", maker=CURATOR), shown(5, "1")), [])
 
     def test_plain_sets_may_be_made_over_each_other(self):
-        self.assertEqual(judge(made("x", name="value"), made("y", name="value"),
+        self.assertEqual(check(made("x", name="value"), made("y", name="value"),
                                shown(5, "y", name="value"), shown(6, "x", name="value")), [])
 
 
@@ -116,35 +116,35 @@ class Blame(unittest.TestCase):
         self.assertEqual(self.lost((1, "create", 0), (5, "set", 1), (9, "set", 1),
                                    by_most=lambda zxid: zxid != 5), [])
 
-    def judged(self, events, content="1", mzxid=0):
-        judged = Judged([COUNT], [])
+    def records(self, events, content="1", mzxid=0):
+        records = Records([COUNT], [])
         lives = object.__new__(Lives)
         lives.written, lives.servers = {"/count": events}, 1
         lives.seen_by = {event.zxid: {0} for event in events}
-        judged.read_lives = lambda ahead: lives
-        judged.wrong_values = [Wrong("a set is lost", "count", content, mzxid)]
-        return judged.judge_values(0, all_over=False)
+        records.read_lives = lambda ahead: lives
+        records.wrong_values = [Wrong("a set is lost", "count", content, mzxid)]
+        return records.check_values(0, all_over=False)
 
     def test_the_servers_have_lost_it(self):
-        self.assertEqual(self.judged(written({5: 1, 9: 1})), [("a set is lost", True)])
+        self.assertEqual(self.records(written({5: 1, 9: 1})), [("a set is lost", True)])
 
     def test_they_have_not(self):
-        self.assertEqual(self.judged(written({5: 1, 9: 2})), [("a set is lost", False)])
+        self.assertEqual(self.records(written({5: 1, 9: 2})), [("a set is lost", False)])
 
     def test_they_have_lost_another(self):
-        self.assertEqual(self.judged(written({5: 1, 9: 1}), "7"), [("a set is lost", False)])
+        self.assertEqual(self.records(written({5: 1, 9: 1}), "7"), [("a set is lost", False)])
 
     def test_no_server_has_it_any_more(self):
-        self.assertEqual(self.judged(written({5: 1, 9: 2}), "7", 6), [("a set is lost", True)])
+        self.assertEqual(self.records(written({5: 1, 9: 2}), "7", 6), [("a set is lost", True)])
 
     def test_a_server_still_has_it(self):
-        self.assertEqual(self.judged(written({5: 1, 9: 2}), "7", 5), [("a set is lost", False)])
+        self.assertEqual(self.records(written({5: 1, 9: 2}), "7", 5), [("a set is lost", False)])
 
     def test_no_server_has_it_yet(self):
-        self.assertEqual(self.judged(written({5: 1, 9: 2}), "7", 10), [("a set is lost", False)])
+        self.assertEqual(self.records(written({5: 1, 9: 2}), "7", 10), [("a set is lost", False)])
 
     def test_what_any_loss_may_explain(self):
-        self.assertEqual(self.judged(written({5: 1, 9: 1}), ""), [("a set is lost", True)])
+        self.assertEqual(self.records(written({5: 1, 9: 1}), ""), [("a set is lost", True)])
 
 
 class Watching(unittest.TestCase):
@@ -154,10 +154,10 @@ class Watching(unittest.TestCase):
         one.sessions = {0: SimpleNamespace(id=5, connected=True, since=0)}
         world = World(one)
         world.locks = [COUNT]
-        world.judged = Judged([COUNT], [])
+        world.records = Records([COUNT], [])
         now = clock.now()
-        world.judged.values.take_shown(shown(5, "1", at=now - int(seen_s_ago * clock.S)))
-        world.judged.last["count"] = now - int(set_s_ago * clock.S)
+        world.records.values.take_shown(shown(5, "1", at=now - int(seen_s_ago * clock.S)))
+        world.records.last["count"] = now - int(set_s_ago * clock.S)
         watch = SilentWatch(world)
         watch.quiet_from = 0
         return watch, one
@@ -188,7 +188,7 @@ class Watching(unittest.TestCase):
 
     def unset(self, mzxid):
         watch, _ = self.watch(0, 0)
-        watch.world.judged.values.take_shown(shown(9, "4"))
+        watch.world.records.values.take_shown(shown(9, "4"))
         watch.world.trees = {0: {"/count": SimpleNamespace(mzxid=mzxid)}}
         done = []
         watch.by_operator = lambda server, act: done.append(server.number)

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import bounds
 import chaos
 import clock
-from journal import CURATOR, OURS, Deed, Hold
-from judged import Judged
+from journal import CURATOR, OURS, Intervention, Hold
+from records import Records
 from locks import Lock
 from orphans import LOOKS
 from watch import LATE_MS, QUIET_S, Watch
@@ -37,7 +37,7 @@ class World:
     def __init__(self, *clients, tree=None):
         self.clients, self.locks, self.directories = clients, [MUTEX], {"/m": MUTEX}
         self.patience_ms, self.timeout_ms, self.tick_ms = 100, 100, 10
-        self.judged = Judged(self.locks, [])
+        self.records = Records(self.locks, [])
         self.stopping, self.resting = threading.Event(), False
         leader = server(0)
         self.ensemble = SimpleNamespace(leader=lambda: leader, servers=[leader])
@@ -99,7 +99,7 @@ class Silence(unittest.TestCase):
 
     def test_servers_have_brought_it_back(self):
         world = World(client(OURS, 5), tree={"/m/a": stat(5)})
-        world.judged.brought_back = lambda path, czxid, ahead: "deleted by 0x7"
+        world.records.brought_back = lambda path, czxid, ahead: "deleted by 0x7"
         watch = quiet(world, QUIET_S + 1)
         self.assertEqual((watch.violations, watch.stalls[0][2]), ([], "diverged"))
 
@@ -146,7 +146,7 @@ class Silence(unittest.TestCase):
 class Orphans(unittest.TestCase):
     def look(self, ended):
         world = World(client(OURS, 5), tree={"/m/a": stat(5, age_ms=9000)})
-        world.judged.brought_back = lambda path, czxid, ahead: ended
+        world.records.brought_back = lambda path, czxid, ahead: ended
         watch = SilentWatch(world)
         for _ in range(LOOKS):
             watch.look_for_orphans(world.trees)
@@ -254,7 +254,7 @@ class Recovery(unittest.TestCase):
         fault = SimpleNamespace(kind="kill", what="server 0", undone=now, until=now,
                                 recovery_ms={}, slow={}, stalled={})
         if grant_after_ms is not None:
-            world.judged.first["m"] = [now + grant_after_ms * clock.MS]
+            world.records.first["m"] = [now + grant_after_ms * clock.MS]
         chaos.recover(world, watch, fault)
         return watch, fault
 
@@ -275,10 +275,11 @@ class Fences(unittest.TestCase):
     def test_a_refused_token(self):
         one = client(OURS, 5)
         hold = Hold(OURS, "u0", "u0-m", "m", 100, 120, token=5, session=5)
-        for deeds, wrong in (([], 1), ([Deed(101, session=5)], 1), ([Deed(99, session=5)], 0)):
+        for interventions, wrong in (([], 1), ([Intervention(101, session=5)], 1),
+                                     ([Intervention(99, session=5)], 0)):
             one.fallen = [("fell u0-m m 5", hold)]
             watch = SilentWatch(World(one))
-            watch.world.judged.journal.deeds = deeds
+            watch.world.records.journal.interventions = interventions
             watch.look_at_clients()
             self.assertEqual(len(watch.violations), wrong)
         one.fallen = [("fell u0-m m 5", None)]

@@ -128,7 +128,7 @@ class Values:
                 yield Wrong("a set is lost: %s of %s, which no server has written" % (
                     content, name), name)
 
-    def judge_all(self, histories):
+    def check_all(self, histories):
         """`histories` is what the servers have written, by name."""
         wrong = []
         for name, kind in self.kinds.items():

@@ -8,7 +8,7 @@ import time
 import bounds
 import clock
 import dump
-import judge
+import hold_checks
 from journal import CURATOR, KAZOO, OURS
 from orphans import Knowledge, Orphans, parent
 from world import names_by_directory
@@ -53,7 +53,7 @@ class Watch:
             self.note_lateness(time.monotonic() - before - LOOK_S)
             looks += 1
             try:
-                self.look(judging=looks % 2 == 0)
+                self.look(checks_holds=looks % 2 == 0)
             except Exception as failure:  # a watch that cannot look must not go unnoticed
                 self.violate("the watch failed: %r" % failure)
                 raise
@@ -61,12 +61,12 @@ class Watch:
     def note_lateness(self, seconds):
         self.late_ms = max(self.late_ms * 0.9, seconds * 1000)
 
-    def look(self, judging=True):
-        self.world.judged.take(self.world.clients)
+    def look(self, checks_holds=True):
+        self.world.records.take(self.world.clients)
         self.look_at_clients()
         self.look_for_cut_off()
-        if judging:
-            for text in self.world.judged.judge(clock.ahead_of_real(), self.world.directories):
+        if checks_holds:
+            for text in self.world.records.check(clock.ahead_of_real(), self.world.directories):
                 self.violate(text)
             self.look_at_values()
         trees = self.world.eyes.look()
@@ -90,8 +90,8 @@ class Watch:
         for client in self.world.clients:
             fallen, client.fallen = client.fallen, []
             for line, hold in fallen:
-                deeds = self.world.judged.journal.deeds
-                if hold is None or judge.by_hand(hold, hold.since, deeds) is None:
+                interventions = self.world.records.journal.interventions
+                if hold is None or hold_checks.by_hand(hold, hold.since, interventions) is None:
                     self.violate("the fenced store refused a valid hold: " + line)
             # Another thread may kill the client between these checks; it sets `killed` first.
             gone = not client.killed and not client.alive() and not client.killed
@@ -120,7 +120,7 @@ class Watch:
     # -------------------------------------------------------------------- values
 
     def look_at_values(self, all_over=False):
-        for text, servers in self.world.judged.judge_values(clock.ahead_of_real(), all_over):
+        for text, servers in self.world.records.check_values(clock.ahead_of_real(), all_over):
             if servers:
                 self.tell_other("servers have lost what they had written: " + text)
             else:
@@ -130,20 +130,20 @@ class Watch:
         """Finds connected clients that are not shown what others set. First it takes all lines
         that the clients have printed, and the mutex keeps other threads from taking more
         meanwhile, because the looks before this one took some time."""
-        with self.world.judged.mutex:
-            self.world.judged.take(self.world.clients)
+        with self.world.records.mutex:
+            self.world.records.take(self.world.clients)
             unshown = [text for client in self.world.ours() for text in self.unshown(client)]
         for text in unshown:
             self.violate(text)
 
     def unshown(self, client):
-        now, values = clock.now(), self.world.judged.values
+        now, values = clock.now(), self.world.records.values
         since = max([self.quiet_from, *(s.since for s in client.sessions.values())])
         connected = client.sessions and all(s.connected for s in client.sessions.values())
         for name in values.kinds:
             shown = values.last.get((client.process_name(), name))
             seen = max(since, shown.at if shown else 0)
-            fresh = now - self.world.judged.last.get(name, 0) < clock.S
+            fresh = now - self.world.records.last.get(name, 0) < clock.S
             if connected and not client.paused and fresh and now - seen > QUIET_S * clock.S:
                 yield "%s is shown nothing of %s for %.1f s" % (
                     client.name, name, (now - seen) / 1e9)
@@ -158,7 +158,7 @@ class Watch:
         if tree is None:
             return "servers", "no leader serves"
         stat = tree.get(lock.path)
-        mzxid, content = self.world.judged.values.newest(lock.name)
+        mzxid, content = self.world.records.values.newest(lock.name)
         if stat is None or stat.mzxid >= mzxid:
             return OURS, "nobody sets it"
         data = (int(content) + 1).to_bytes(4, "big") if lock.kind == "count" else b"anew"
@@ -172,7 +172,7 @@ class Watch:
         behind = self.behind()
         while behind and time.monotonic() < end:
             time.sleep(0.1)
-            self.world.judged.take(self.world.clients)
+            self.world.records.take(self.world.clients)
             behind = self.behind()
         for text, servers in behind:
             if servers:
@@ -183,7 +183,7 @@ class Watch:
     def behind(self):
         """Returns (text, whether the servers show different values) for each client that was not
         shown the current value."""
-        trees, values = self.world.eyes.look(), self.world.judged.values
+        trees, values = self.world.eyes.look(), self.world.records.values
         found = []
         for lock in (lock for lock in self.world.locks if lock.is_value()):
             stood = {tree[lock.path].mzxid for tree in trees.values() if lock.path in tree}
@@ -226,7 +226,7 @@ class Watch:
 
     def ended(self, path, czxid):
         """Returns how this znode was ended, if most servers have written its end; otherwise ""."""
-        return self.world.judged.brought_back(path, czxid, clock.ahead_of_real())
+        return self.world.records.brought_back(path, czxid, clock.ahead_of_real())
 
     def tell_other(self, text):
         print(text, flush=True)
@@ -238,12 +238,12 @@ class Watch:
 
     def look_for_silence(self, trees):
         """Finds locks that no client was granted for QUIET_S and that no client of uvzk holds."""
-        self.world.judged.take(self.world.clients)  # the looks at the trees took some time
+        self.world.records.take(self.world.clients)  # the looks at the trees took some time
         now = clock.now()
         if self.blocked:
             self.quiet_from = now
         for lock in self.world.locks:
-            since = max(self.world.judged.last.get(lock.name, 0), self.quiet_from,
+            since = max(self.world.records.last.get(lock.name, 0), self.quiet_from,
                         self.told_quiet.get(lock.name, 0))
             if now - since > QUIET_S * clock.S and not self.world.resting and not self.held(lock):
                 self.told_quiet[lock.name] = now

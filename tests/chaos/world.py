@@ -8,7 +8,7 @@ from pathlib import Path
 
 import clock
 import locks as all_locks
-from judged import Judged
+from records import Records
 from journal import CURATOR, KAZOO, OURS
 from names import NameServer
 from peers import Client
@@ -56,7 +56,7 @@ class World:
         # for the faults, which run in another thread than the watch
         self.eyes_of_operator = Eyes(self.ensemble)
         self.clients, self.faults = [], []
-        self.judged = Judged(self.locks, [server.data for server in self.ensemble.servers])
+        self.records = Records(self.locks, [server.data for server in self.ensemble.servers])
         self.stopping, self.resting = threading.Event(), False
         self.ports = {}  # (client name, server number): the relay's port
         self.moved = {}  # the same key: the relay's address, if not the server's own
@@ -184,8 +184,8 @@ class World:
     def longest_timeout_ms(self):
         return max(client.longest_timeout_ms(self.timeout_ms) for client in self.clients)
 
-    def note_deed(self, deed):
-        self.judged.journal.deeds.append(deed)
+    def note_intervention(self, intervention):
+        self.records.journal.interventions.append(intervention)
 
 
 def names_by_directory(locks):

@@ -292,7 +292,7 @@ static void on_written(uvzk_write_t *request, int status, size_t at)
     play.told++;
 }
 
-static void on_pleaded(uvzk_revoke_t *request, int status)
+static void on_revoke_answered(uvzk_revoke_t *request, int status)
 {
     assert_null(request->impl);
     assert_true(status == 0 || status == UV_ENOMEM);
@@ -346,7 +346,7 @@ static void on_revoked(uvzk_hold_t *request)
 /* B asks until it is heard. */
 static void write_lock_is_revoked(void)
 {
-    static uvzk_revoke_t plea;
+    static uvzk_revoke_t revoke_request;
     uvzk_acquire_options_t options;
 
     MADE(uvzk_rwlock_init(&a.client, &play.rwlocks[0], ROOT "/a"));
@@ -357,8 +357,8 @@ static void write_lock_is_revoked(void)
     await(0);
     ask(1, &b, &play.rwlocks[1].read, NULL, 1);
     for (int i = 0; i < 8 && hold_holds(&holds[0]); i++) {
-        play.asked +=
-            accepted(uvzk_client_revoke(&b.client, &plea, holds[0].path, on_pleaded));
+        play.asked += accepted(uvzk_client_revoke(&b.client, &revoke_request,
+                                                  holds[0].path, on_revoke_answered));
         run(1000);
         assert_int_equal(play.told, play.asked);
     }

@@ -286,7 +286,7 @@ static void asked_about(void)
     static uvzk_verify_t verify;
     static uvzk_write_t write;
     static uvzk_participants_t list;
-    static uvzk_revoke_t plea;
+    static uvzk_revoke_t revoke_request;
     static char text[32768];
     const uvzk_write_op_t op = {UVZK_WRITE_CREATE, -1, "/w", "one", 3};
     uvzk_client_metrics_t metrics;
@@ -304,8 +304,8 @@ static void asked_about(void)
     if (hold_holds(&holds[0])) {
         calls += accepted(uvzk_hold_verify(&holds[0].request, &verify, on_verified));
         calls += accepted(uvzk_hold_write(&holds[0].request, &write, &op, 1, on_written));
-        calls +=
-            accepted(uvzk_client_revoke(&b.client, &plea, holds[0].path, on_revoked));
+        calls += accepted(
+            uvzk_client_revoke(&b.client, &revoke_request, holds[0].path, on_revoked));
         calls += accepted(uvzk_lock_participants(lock_of(&a), &list, on_listed));
     }
     world_run_for(&world, 5000);

@@ -10,7 +10,7 @@
 
 static struct world world;
 static struct process a, b;
-static struct hold revoked, other; /* pleas to the first are counted */
+static struct hold revoked, other; /* revocations to the first are counted */
 
 static void on_revoked(uvzk_hold_t *request)
 {
@@ -120,7 +120,7 @@ static void an_interruption_does_not_hide_it(uint64_t seed, void *const *state)
 }
 
 /* It stands for long, and is read again and again: an event may have been lost. */
-static void one_plea_is_told_once(uint64_t seed, void *const *state)
+static void one_revocation_is_told_once(uint64_t seed, void *const *state)
 {
     world_begin_ready(&world, seed, state, &a, &b);
     ask(NULL);
@@ -163,7 +163,7 @@ int main(void)
         WORLD_SCENARIO(who_waits_hears_it, 0, STEPS - 1),
         WORLD_SCENARIO(others_do_not_clear_it, 0, STEPS - 1),
         WORLD_SCENARIO(an_interruption_does_not_hide_it, 0, 7),
-        WORLD_SCENARIO(one_plea_is_told_once, 0, 7),
+        WORLD_SCENARIO(one_revocation_is_told_once, 0, 7),
         WORLD_SCENARIO(who_enters_again_hears_it, 0, 7),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -475,7 +475,7 @@ static void ignore_read(uvzk_read_t *request, int status, const void *data, size
     (void)data;
     (void)length;
 }
-static void ignore_plea(uvzk_revoke_t *request, int status)
+static void ignore_revoke_status(uvzk_revoke_t *request, int status)
 {
     (void)request;
     (void)status;
@@ -493,7 +493,8 @@ static void test_questions(void **state)
 {
     uvzk_verify_t verify = {.data = NULL}, busy_verify = {.impl = &verify};
     uvzk_read_t read = {.data = NULL}, busy_read = {.impl = &read};
-    uvzk_revoke_t plea = {.data = NULL}, busy_plea = {.impl = &plea};
+    uvzk_revoke_t revoke_request = {.data = NULL},
+                  busy_request = {.impl = &revoke_request};
     uvzk_hold_t none = {.data = NULL};
     uvzk_client_t nobody = {.data = NULL};
     uvzk_hold_t *held = &first.request;
@@ -515,14 +516,17 @@ static void test_questions(void **state)
     REFUSED(UVZK_EPATH, "path", uvzk_client_read(client, &read, "a", ignore_read));
     REFUSED(UVZK_EPATH, "2048",
             uvzk_client_read(client, &read, path_of_length(2049), ignore_read));
-    REFUSED(UV_EINVAL, "client", uvzk_client_revoke(NULL, &plea, "/a", ignore_plea));
-    REFUSED(UV_EINVAL, "request", uvzk_client_revoke(client, NULL, "/a", ignore_plea));
-    REFUSED(UV_EINVAL, "node_path", uvzk_client_revoke(client, &plea, NULL, ignore_plea));
-    REFUSED(UV_EINVAL, "cb", uvzk_client_revoke(client, &plea, "/a", NULL));
+    REFUSED(UV_EINVAL, "client",
+            uvzk_client_revoke(NULL, &revoke_request, "/a", ignore_revoke_status));
+    REFUSED(UV_EINVAL, "request",
+            uvzk_client_revoke(client, NULL, "/a", ignore_revoke_status));
+    REFUSED(UV_EINVAL, "node_path",
+            uvzk_client_revoke(client, &revoke_request, NULL, ignore_revoke_status));
+    REFUSED(UV_EINVAL, "cb", uvzk_client_revoke(client, &revoke_request, "/a", NULL));
     REFUSED(UV_EBUSY, "request",
-            uvzk_client_revoke(client, &busy_plea, "/a", ignore_plea));
+            uvzk_client_revoke(client, &busy_request, "/a", ignore_revoke_status));
     REFUSED(UVZK_ECLOSED, "client",
-            uvzk_client_revoke(&nobody, &plea, "/a", ignore_plea));
+            uvzk_client_revoke(&nobody, &revoke_request, "/a", ignore_revoke_status));
     end();
 }
 

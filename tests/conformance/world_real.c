@@ -33,10 +33,10 @@ struct world {
     struct uvzk__port *port;
 };
 
-/* One server and one stranger for all tests: a directory each keeps the tests
+/* One server and one other client for all tests: a directory each keeps the tests
  * apart, as the chroot of their sessions. */
 static struct server *server;
-static zhandle_t *stranger;
+static zhandle_t *other_client;
 static char directory[32];
 static unsigned worlds;
 
@@ -45,13 +45,13 @@ struct world_settings world_settings;
 int world_begin(void)
 {
     server = server_start(NULL);
-    stranger = server != NULL ? raw_open(server_hosts(server)) : NULL;
-    return stranger != NULL ? 0 : -1;
+    other_client = server != NULL ? raw_open(server_hosts(server)) : NULL;
+    return other_client != NULL ? 0 : -1;
 }
 
 void world_end(void)
 {
-    raw_close(stranger);
+    raw_close(other_client);
     server_stop(server);
 }
 
@@ -64,7 +64,7 @@ struct world *world_new(void)
     assert(proxy_open(&world->loop, &world->elsewhere, server_port(server)) == 0);
     proxy_refuse(&world->elsewhere);
     snprintf(directory, sizeof(directory), "/world%u", worlds++);
-    assert(raw_create(stranger, directory) == ZOK);
+    assert(raw_create(other_client, directory) == ZOK);
     snprintf(world->hosts, sizeof(world->hosts), "%s%s%s%s%s",
              world_settings.more_hosts != NULL ? world_settings.more_hosts : "",
              world_settings.no_proxy ? server_hosts(server) : world->proxy.hosts,
@@ -218,35 +218,35 @@ void world_create(struct world *world, const char *path)
 {
     char text[256];
     (void)world;
-    assert(raw_create(stranger, full(text, path)) == ZOK);
+    assert(raw_create(other_client, full(text, path)) == ZOK);
 }
 
 void world_set(struct world *world, const char *path)
 {
     char text[256];
     (void)world;
-    assert(raw_set(stranger, full(text, path), "changed") == ZOK);
+    assert(raw_set(other_client, full(text, path), "changed") == ZOK);
 }
 
 void world_delete(struct world *world, const char *path)
 {
     char text[256];
     (void)world;
-    assert(raw_delete(stranger, full(text, path)) == ZOK);
+    assert(raw_delete(other_client, full(text, path)) == ZOK);
 }
 
 long world_children_count(struct world *world, const char *path)
 {
     char text[256];
     (void)world;
-    return raw_children_count(stranger, full(text, path));
+    return raw_children_count(other_client, full(text, path));
 }
 
 long world_data_length(struct world *world, const char *path)
 {
     char text[256];
     (void)world;
-    return raw_data_length(stranger, full(text, path));
+    return raw_data_length(other_client, full(text, path));
 }
 
 bool world_forgives(void)

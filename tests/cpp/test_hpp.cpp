@@ -68,7 +68,7 @@ void test_moves_while_it_is_pending()
     CHECK(futures[0].state() == status(UVZK_ESTATE));
 }
 
-void test_tells_queues_and_pleas()
+void test_tells_queues_and_revocations()
 {
     world world;
     uvzk::client client = open_client(), other = open_client();
@@ -656,7 +656,7 @@ int main()
 {
     test_calls_back_with_the_hold();
     test_moves_while_it_is_pending();
-    test_tells_queues_and_pleas();
+    test_tells_queues_and_revocations();
     test_asks_about_a_hold();
     test_makes_every_recipe();
     test_of_several();

@@ -12,7 +12,7 @@ static struct process a, b;
 static struct hold held, waits;
 static struct world_path before, own; /* who has given up before it, and its own */
 
-static void on_plea(uvzk_hold_t *request)
+static void on_revoke(uvzk_hold_t *request)
 {
     (void)request;
 }
@@ -39,13 +39,13 @@ static void begin(uint64_t seed, void *const *state)
     hold_take(&held, &b);
     before = world_foreign_node(&world, WORLD_PATH, "lock-");
     uvzk_acquire_options_init(&options);
-    options.revoke_cb = on_plea;
+    options.revoke_cb = on_revoke;
     assert_int_equal(hold_ask(&waits, &a, NULL, &options), 0);
     world_run_for(&world, 200);
     own = world_child(&world, WORLD_PATH, 2);
 }
 
-/* The one before it goes, so it lists; a plea comes, so its own znode is read. */
+/* The one before it goes, so it lists; a revocation comes, so its own znode is read. */
 static void check(uint64_t seed, uint64_t steps, void *const *state)
 {
     begin(seed, state);

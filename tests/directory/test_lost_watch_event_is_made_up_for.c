@@ -150,7 +150,7 @@ static void begin_revocable(uint64_t seed, void *const *state)
     world_run_for(&world, SETTLED_MS);
 }
 
-static void write_plea(void)
+static void write_revocation(void)
 {
     assert_int_equal(sim_set_by_hand(world.sim, holds.path, "__REVOKE__", 10), 0);
 }
@@ -167,7 +167,7 @@ static void of_a_revocation(uint64_t seed, void *const *state)
 {
     begin_revocable(seed, state);
     sim_lose_events(a.port, 1);
-    write_plea();
+    write_revocation();
     world_run_for(&world, SETTLED_MS);
     assert_int_equal(holds.revoked, 0);
     check_heard(AGAIN_MS);
@@ -178,7 +178,7 @@ static void of_a_revocation_that_may_not_be_read(uint64_t seed, void *const *sta
 {
     begin_revocable(seed, state);
     sim_refuse(world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 3);
-    write_plea();
+    write_revocation();
     check_heard(4 * AGAIN_MS);
 }
 

@@ -464,7 +464,7 @@ static void search(const struct world *from)
         arrive(&w, "a listing shows it", true);
     } else if (w.limbo == NOTHING && w.stands[STRANGE]) {
         uvzk__node_found(&w.node, sequences[STRANGE]);
-        arrive(&w, "a listing after a sync shows the stranger", true);
+        arrive(&w, "a listing after a sync shows the foreign znode", true);
     } else if (w.limbo == NOTHING) {
         uvzk__node_absent(&w.node);
         arrive(&w, "a listing after a sync does not show it", true);
@@ -570,14 +570,14 @@ static void expand(const struct world *w)
     session_end(w, UVZK_EAUTH, "the session is refused");
 }
 
-static void begin(bool stranger)
+static void begin(bool foreign)
 {
     struct world world;
 
     memset(&world, 0, sizeof(world));
     uvzk__node_init(&world.node);
-    world.directory = stranger;
-    world.stands[STRANGE] = stranger;
+    world.directory = foreign;
+    world.stands[STRANGE] = foreign;
     world.limbo_target = NO_SLOT;
     clear_channel(&world);
     (void)visit_of(&world, "at the beginning");
@@ -665,9 +665,9 @@ static uint32_t count_of(enum uvzk__node_state state)
     return count;
 }
 
-static void explore_from_the_beginning(bool stranger)
+static void explore_from_the_beginning(bool foreign)
 {
-    begin(stranger);
+    begin(foreign);
     explore();
     check_ends();
     printf("%u states, %u steps between them\n", space.count, space.steps);

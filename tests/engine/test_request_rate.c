@@ -171,7 +171,7 @@ static void play(enum recipe recipe, enum uvzk__rpc_kind kind, int code)
     sim_refuse(world.sim, kind, 0, 0);
 }
 
-static void judge(enum recipe recipe, const char *trouble)
+static void check_rate(enum recipe recipe, const char *trouble)
 {
     if (most > REQUESTS_A_SECOND) {
         print_error("%s, %s: %d requests in a second\n", recipes[recipe].name, trouble,
@@ -192,7 +192,7 @@ static void check_refusals(unsigned tuning, enum recipe recipe, enum uvzk__rpc_k
         play(recipe, kind, codes[i]);
         (void)snprintf(trouble, sizeof(trouble), "requests of kind %d refused with %s",
                        (int)kind, uvzk_err_name(codes[i]));
-        judge(recipe, trouble);
+        check_rate(recipe, trouble);
         end();
     }
 }
@@ -217,7 +217,7 @@ static void contradictions(void **state)
         ask(1);
         world_run_for(&world, 3000);
         sim_refuse(world.sim, UVZK__RPC_GET, 0, 0);
-        judge(recipe, "contradicted");
+        check_rate(recipe, "contradicted");
         end();
     }
     assert_int_equal(storms, 0);
@@ -233,7 +233,7 @@ static void check_outages(unsigned tuning, enum recipe recipe, uint64_t ms)
         world_steps(&world, steps);
         sim_disconnect(process.port, SIM_RESET, ms);
         world_run_for(&world, ms + 5000);
-        judge(recipe, "reconnected");
+        check_rate(recipe, "reconnected");
         end();
     }
 }

@@ -111,7 +111,7 @@ static void ten_thousand_wait_and_are_granted(void **state)
     end();
 }
 
-/* A plea is heard by the own watch alone. */
+/* A revocation is heard by the own watch alone. */
 static void who_is_revocable_is_refused_rather_than_deaf(void **state)
 {
     (void)state;

@@ -535,7 +535,7 @@ static void test_refuses_bad_combinations(void **state)
 {
     uvzk_future_t alien = {0}, deep[70];
     uvzk_future_t *twice[] = {&parts[0], &parts[0]};
-    uvzk_future_t *strangers[] = {&parts[0], &alien};
+    uvzk_future_t *foreign_nodes[] = {&parts[0], &alien};
     uvzk_future_t *unused[] = {&parts[0], &parts[1]};
     uvzk_future_t *null[] = {&parts[0], NULL};
     uvzk_future_t *one[] = {&parts[0]};
@@ -552,7 +552,7 @@ static void test_refuses_bad_combinations(void **state)
     assert_int_equal(uvzk_future_any_of(NULL, one, 1), UV_EINVAL);
     assert_int_equal(uvzk_future_any_of(&whole, null, 2), UV_EINVAL);
     assert_int_equal(uvzk_future_any_of(&whole, twice, 2), UV_EBUSY);
-    assert_int_equal(uvzk_future_any_of(&whole, strangers, 2), UV_EINVAL);
+    assert_int_equal(uvzk_future_any_of(&whole, foreign_nodes, 2), UV_EINVAL);
     assert_int_equal(uvzk_future_any_of(&whole, unused, 2), UVZK_ESTATE);
     assert_int_equal(uvzk_future_any_of(&parts[0], one, 1), UV_EBUSY);
     int depth = 0, status = 0;

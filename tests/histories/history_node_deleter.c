@@ -71,19 +71,19 @@ static bool is_held(const struct history *history, const char *node_path)
 /* The first in line of those that wait, or any of them; NULL: nobody is sure to. */
 static const char *choose(struct history *history, const char *const *names, size_t count)
 {
-    const char *victim = NULL;
+    const char *chosen = NULL;
     bool any = chance(history, 2) == 0;
 
     for (size_t i = 0; i < count; i++) {
         if (!history->deletes_first_waiter && may_hold(names, count, names[i])) {
             continue;
         }
-        if (victim == NULL || (any && chance(history, count) == 0) ||
-            (!any && sequence_of(names[i]) < sequence_of(victim))) {
-            victim = names[i];
+        if (chosen == NULL || (any && chance(history, count) == 0) ||
+            (!any && sequence_of(names[i]) < sequence_of(chosen))) {
+            chosen = names[i];
         }
     }
-    return victim;
+    return chosen;
 }
 
 /* Who does both to one znode is outside the promise: one that could not be checked is
@@ -91,7 +91,7 @@ static const char *choose(struct history *history, const char *const *names, siz
 static void delete_one(struct history *history, int path)
 {
     const char *names[CHILDREN_MAX];
-    char directory[128], victim[256];
+    char directory[128], chosen[256];
 
     (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path],
                    history->recipe->directories(history, path)[0]);
@@ -100,10 +100,10 @@ static void delete_one(struct history *history, int path)
     if (name == NULL) {
         return;
     }
-    (void)snprintf(victim, sizeof(victim), "%s/%s", directory, name);
-    if (!is_held(history, victim) && !sim_was_unreadable(history->sim, victim)) {
+    (void)snprintf(chosen, sizeof(chosen), "%s/%s", directory, name);
+    if (!is_held(history, chosen) && !sim_was_unreadable(history->sim, chosen)) {
         history->result->nodes_deleted++;
-        (void)sim_delete_by_hand(history->sim, victim);
+        (void)sim_delete_by_hand(history->sim, chosen);
     }
 }
 

@@ -16,7 +16,7 @@ enum history_kind {
     HISTORY_BATCHES = 1, /* what has arrived comes in one batch before one turn */
     HISTORY_SERVERS = 2, /* several servers, each behind the leader in its own way */
     HISTORY_DEPOSED = 4, /* ... and old leaders that do not know they are; no seed has
-                            them that is judged by UVZK_PROOF_SYNC */
+                            them that is proved by UVZK_PROOF_SYNC */
     HISTORY_MOVES = 8,   /* clients go over to another server at any time */
     HISTORY_EVENT_ORDER = 16, /* missed events come in any order */
     HISTORY_CLOCKS = 32,      /* clocks drift, and jump forward */

@@ -142,10 +142,10 @@ static bool has(const char *text)
 }
 
 /* The session has ended, and the answer to a question says so first. */
-static void verify_as_it_ends(int session, int verdict)
+static void verify_as_it_ends(int session, int answer)
 {
     sim_refuse(world.sim, UVZK__RPC_MULTI, UVZK_EEXPIRED, 1);
-    hold_verify(&hold, 1000, verdict);
+    hold_verify(&hold, 1000, answer);
     assert_true(sim_expire(a.ports[session]));
 }
 

@@ -513,7 +513,7 @@ static void test_reading_refuses_bad_input(void **state)
 {
     static const char *const malformed[] = {"", "a", "/a/", "//", "/a//b", "/.", "/\x01"};
     uvzk_client_t nobody = {0};
-    uvzk_revoke_t plea = {0};
+    uvzk_revoke_t revoke_request = {0};
     char longest[2050];
     (void)state;
 
@@ -525,9 +525,9 @@ static void test_reading_refuses_bad_input(void **state)
         assert_int_equal(read_node(malformed[i]), UVZK_EPATH);
     }
     assert_int_equal(read_node(longest), UVZK_EPATH);
-    assert_int_equal(uvzk_client_revoke(&a.client, &plea, longest, on_revoked),
+    assert_int_equal(uvzk_client_revoke(&a.client, &revoke_request, longest, on_revoked),
                      UVZK_EPATH);
-    assert_null(plea.impl);
+    assert_null(revoke_request.impl);
     assert_int_equal(read_node(NULL), UV_EINVAL);
     assert_null(reading.request.impl);
     assert_int_equal(uvzk_client_read(NULL, &reading.request, "/a", on_read), UV_EINVAL);

@@ -246,7 +246,7 @@ static void test_crowd_at_a_semaphore(void **state)
     mix_begin(&mix, &world, "/crowd/s/locks", "lock-", 20, 8);
     send_permits(&mix, permits, locks);
     mix_run(&mix, 3);
-    assert_true(mix.verdict.peak >= 2);
+    assert_true(mix.result.peak >= 2);
     mix_end(&mix);
     end();
 }
@@ -262,7 +262,7 @@ static void test_crowd_of_readers_and_writers(void **state)
     mix_begin(&mix, &world, "/crowd/rw", "__WRIT__", 20, 8);
     send_permits(&mix, permits, locks);
     mix_run(&mix, MIX_MAX);
-    assert_true(mix.verdict.peak >= 2);
+    assert_true(mix.result.peak >= 2);
     mix_end(&mix);
     end();
 }

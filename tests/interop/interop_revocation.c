@@ -17,7 +17,7 @@ static int revoked; /* how often our contender was asked */
 static void begin(void)
 {
     both_sides_begin(&world, "/interop/m", &us, &curator);
-    /* A plea does not wait for a connection, as an acquire does. */
+    /* A revocation does not wait for a connection, as an acquire does. */
     assert_true(world_await(&world, &us.connected, PATIENCE_MS));
     memset(&rwlock, 0, sizeof(rwlock));
     revoked = 0;

@@ -191,9 +191,9 @@ static void test_two_thousand_grants_in_a_crowd_of_ten(void **state)
     }
     mix_run(&mix, ALL);
     print_message("%zu grants, %zu of them from one side to the other, %zu at once\n",
-                  mix.verdict.entries, mix.verdict.crossings, mix.verdict.peak);
-    assert_true(mix.verdict.crossings >= 200); /* else nothing was shown */
-    assert_true(mix.verdict.peak >= 3);
+                  mix.result.entries, mix.result.crossings, mix.result.peak);
+    assert_true(mix.result.crossings >= 200); /* else nothing was shown */
+    assert_true(mix.result.peak >= 3);
     mix_end(&mix);
     end();
 }

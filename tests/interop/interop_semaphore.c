@@ -158,9 +158,9 @@ static void assert_crowd(const char *line, const unsigned permits[5], unsigned l
     send_ten(&mix, permits);
     mix_run(&mix, leases);
     print_message("%zu grants, %zu of them from one side to the other, %zu at once\n",
-                  mix.verdict.entries, mix.verdict.crossings, mix.verdict.peak);
-    assert_true(mix.verdict.crossings >= (size_t)times); /* else nothing was shown */
-    assert_true(leases == 1 || mix.verdict.peak >= 2);
+                  mix.result.entries, mix.result.crossings, mix.result.peak);
+    assert_true(mix.result.crossings >= (size_t)times); /* else nothing was shown */
+    assert_true(leases == 1 || mix.result.peak >= 2);
     mix_end(&mix);
 }
 

@@ -52,7 +52,7 @@ static void test_mutexes(void **state)
         send_pair(&lock, "L", 1);
     }
     mix_run(&mix, 1);
-    assert_true(mix.verdict.crossings > EACH);
+    assert_true(mix.result.crossings > EACH);
     end();
 }
 
@@ -71,7 +71,7 @@ static void test_readers_and_writers(void **state)
                   writes ? MIX_MAX : 1);
     }
     mix_run(&mix, MIX_MAX);
-    assert_true(mix.verdict.peak > 1 && mix.verdict.crossings > EACH);
+    assert_true(mix.result.peak > 1 && mix.result.crossings > EACH);
     end();
 }
 
@@ -89,7 +89,7 @@ static void test_leases(void **state)
         send_pair(&lock, "L", i % 2 == 0 ? 1 : 2);
     }
     mix_run(&mix, 3);
-    assert_true(mix.verdict.peak > 1 && mix.verdict.crossings > EACH);
+    assert_true(mix.result.peak > 1 && mix.result.crossings > EACH);
     end();
 }
 

@@ -185,12 +185,12 @@ static void wait_done(struct mix *mix, struct mix_member *member)
 
 void mix_run(struct mix *mix, unsigned permits)
 {
-    const struct journal_result *result = &mix->verdict;
+    const struct journal_result *result = &mix->result;
     world_delete(mix->world, &mix->gate);
     for (int i = 0; i < mix->count; i++) {
         wait_done(mix, &mix->members[i]);
     }
-    assert_true(journal_check_permits(mix->file, permits, &mix->verdict));
+    assert_true(journal_check_permits(mix->file, permits, &mix->result));
     if (result->first_error[0] != '\0') {
         fail_msg("%s", result->first_error);
     }

@@ -2,9 +2,9 @@
  * acquire and release, time after time, and keep one journal. All stand in the
  * line, in the order in which they were sent, before the first one is let in.
  *
- *   begin: a gate, the znode of a stranger, stands at the head of the line
+ *   begin: a gate, the znode of a foreign client, stands at the head of the line
  *   send:  ours, theirs, ours, ... each waits behind the last one
- *   run:   the gate goes; when all have come through, the journal is judged
+ *   run:   the gate goes; when all have come through, the journal is checked
  *   end:   the journal is gone
  */
 #ifndef MIX_H
@@ -43,7 +43,7 @@ struct mix {
     int64_t last_token;      /* of ours */
     struct mix_member members[MIX_MAX];
     int count;
-    struct journal_result verdict;
+    struct journal_result result;
 };
 
 /* line: the directory in which contenders queue; made if it is missing. token:

@@ -89,8 +89,8 @@ void test_two_thousand_grants_in_a_crowd_of_ten(void **state)
     send_ten(&mix);
     mix_run(&mix, 1);
     print_message("%zu grants, %zu of them from one side to the other\n",
-                  mix.verdict.entries, mix.verdict.crossings);
-    assert_true(mix.verdict.crossings >= 200); /* else nothing was shown */
+                  mix.result.entries, mix.result.crossings);
+    assert_true(mix.result.crossings >= 200); /* else nothing was shown */
     mix_end(&mix);
     one_mutex_end(&scene);
 }

@@ -385,12 +385,12 @@ static void on_verified(uvzk_verify_t *request, int status)
 {
     struct hold *hold = request->data;
 
-    expect(hold, request->impl == NULL, "the verdict is not final");
+    expect(hold, request->impl == NULL, "the answer is not final");
     hold->verified++;
-    hold->verdict = status;
+    hold->verify_status = status;
 }
 
-void hold_verify(struct hold *hold, uint64_t ms, int verdict)
+void hold_verify(struct hold *hold, uint64_t ms, int verify_status)
 {
     hold->verified = 0;
     hold->verify_request.data = hold;
@@ -398,7 +398,7 @@ void hold_verify(struct hold *hold, uint64_t ms, int verdict)
                      0);
     expect(hold, world_await(hold->process->world, &hold->verified, ms),
            "it is not verified");
-    assert_int_equal(hold->verdict, verdict);
+    assert_int_equal(hold->verify_status, verify_status);
 }
 
 void hold_unexpected_cb(uvzk_hold_t *request, int status)

@@ -35,7 +35,7 @@ struct hold {
     int answered, queued, lost, released;
     int revoked;                        /* counted by the test's own callback */
     uvzk_verify_t verify_request;       /* of hold_verify */
-    int verified, verdict;              /* how often its callback ran; its last status */
+    int verified, verify_status;        /* how often its callback ran; its last status */
     int status, reason, release_status; /* of the acquire, the loss, the release */
     uint64_t ahead;                     /* of the queued callback */
     uint64_t answered_ms, lost_ms, released_ms; /* when these callbacks ran */
@@ -127,7 +127,7 @@ bool hold_over(const struct hold *hold);    /* after the last callback, or refus
 
 /* Calls uvzk_hold_verify, and asserts that its callback runs within `ms` with this
  * status. */
-void hold_verify(struct hold *hold, uint64_t ms, int verdict);
+void hold_verify(struct hold *hold, uint64_t ms, int verify_status);
 
 /* A callback for calls that are refused: the test fails if it runs. */
 void hold_unexpected_cb(uvzk_hold_t *request, int status);

@@ -6,12 +6,12 @@
 static struct world world;
 static struct process a, b;
 static struct hold first, second;
-static int pleas;
+static int revocations;
 
 static void on_revoked(uvzk_hold_t *hold)
 {
     assert_ptr_equal(hold, &first.request);
-    pleas++;
+    revocations++;
     hold_release(&first);
 }
 
@@ -36,12 +36,12 @@ static void test_revoking(void **state)
     uvzk_acquire_options_init(&options);
     options.revoke_cb = on_revoked;
     for (int i = 1; i <= 3; i++) {
-        pleas = 0;
+        revocations = 0;
         assert_int_equal(hold_ask(&first, &a, NULL, &options), 0);
         hold_await(&first, PATIENCE_MS);
         ask_for_it();
         hold_take(&second, &b);
-        assert_int_equal(pleas, 1);
+        assert_int_equal(revocations, 1);
         hold_await_released(&first, WORLD_TIMEOUT_MS, 0);
         hold_give_back(&second);
     }

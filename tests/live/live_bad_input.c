@@ -232,12 +232,12 @@ static size_t count_participants(void)
     return participants.count;
 }
 
-/* Ours, a stranger's, ours: served in this order beside the foreign children. */
+/* Ours, a foreign client's, ours: served in this order beside the foreign children. */
 static void serve_three(uint64_t foreign)
 {
     hold_take(&first, &a);
     assert_int_equal(process_stats(&a).foreign, foreign);
-    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
+    struct world_path foreign_node = world_foreign_node(&world, LOCK, "lock-");
     hold_queue(&second, &a, NULL);
     assert_int_equal(second.ahead, 2);
     assert_int_equal(process_stats(&a).foreign, foreign);
@@ -245,8 +245,8 @@ static void serve_three(uint64_t foreign)
     assert_non_null(strstr(warning, LOCK));
     hold_give_back(&first);
     world_run_for(&world, 300);
-    assert_int_equal(second.answered, 0); /* the stranger's turn */
-    world_delete(&world, &stranger);
+    assert_int_equal(second.answered, 0); /* the foreign client's turn */
+    world_delete(&world, &foreign_node);
     hold_await(&second, PATIENCE_MS);
     assert_true(second.token > first.token);
     hold_give_back(&second);

@@ -88,16 +88,16 @@ static void test_grants_in_turn_and_tells_the_place(void **state)
     world_end(&world);
 }
 
-static void test_waits_behind_a_stranger(void **state)
+static void test_waits_behind_a_foreign_znode(void **state)
 {
     (void)state;
-    world_begin_one(&world, "/stranger", &a);
-    world_make_path(&world, "/stranger");
-    struct world_path stranger = world_foreign_node(&world, "/stranger", "lock-");
+    world_begin_one(&world, "/foreign", &a);
+    world_make_path(&world, "/foreign");
+    struct world_path foreign_node = world_foreign_node(&world, "/foreign", "lock-");
     hold_queue(&first, &a, NULL);
     assert_int_equal(first.ahead, 1);
     assert_int_equal(first.answered, 0);
-    world_delete(&world, &stranger);
+    world_delete(&world, &foreign_node);
     hold_await(&first, PATIENCE_MS);
     hold_give_back(&first);
     world_end(&world);
@@ -175,11 +175,11 @@ static void test_cancels_in_the_queue(void **state)
 }
 
 /* The predecessor stands, and with it the watch on it, if that is forgotten. */
-static void test_cancels_behind_a_stranger(void **state)
+static void test_cancels_behind_a_foreign_znode(void **state)
 {
     (void)state;
     world_begin_held(&world, LOCK, &a, &first);
-    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
+    struct world_path foreign_node = world_foreign_node(&world, LOCK, "lock-");
     hold_give_back(&first);
     hold_queue(&second, &a, NULL);
     wait_for_watches(true);
@@ -187,7 +187,7 @@ static void test_cancels_behind_a_stranger(void **state)
     hold_await_status(&second, PATIENCE_MS, UV_ECANCELED);
     wait_for_watches(false);
     assert_true(world_await_children(&world, LOCK, 1));
-    world_delete(&world, &stranger);
+    world_delete(&world, &foreign_node);
     world_end(&world);
 }
 
@@ -221,12 +221,12 @@ static void test_queues_again_after_its_znode_was_deleted(void **state)
 {
     (void)state;
     world_begin_held(&world, LOCK, &a, &first);
-    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
+    struct world_path foreign_node = world_foreign_node(&world, LOCK, "lock-");
     hold_queue(&second, &a, NULL);
     struct world_path last = world_child(&world, LOCK, 2);
     world_delete(&world, &last);
     hold_give_back(&first);
-    world_delete(&world, &stranger);
+    world_delete(&world, &foreign_node);
     hold_await(&second, PATIENCE_MS);
     assert_true(hold_holds(&second));
     assert_string_not_equal(second.path, last.text);
@@ -237,12 +237,12 @@ static void test_queues_again_after_its_znode_was_deleted(void **state)
 }
 
 struct exclusion {
-    struct world_path stranger;
+    struct world_path foreign_node;
     int violations;
 };
 
 /* Whether the second one has come to a hold on a real znode, or to a loss. On the way:
- * it never holds while a stranger is first in line. */
+ * it never holds while a foreign client is first in line. */
 static bool second_is_decided(void *context)
 {
     struct exclusion *exclusion = context;
@@ -251,7 +251,8 @@ static bool second_is_decided(void *context)
         front = world_child(&world, LOCK, 0);
     }
     bool held = uvzk_hold_is_valid(&second.request);
-    exclusion->violations += held && strcmp(front.text, exclusion->stranger.text) == 0;
+    exclusion->violations +=
+        held && strcmp(front.text, exclusion->foreign_node.text) == 0;
     return second.lost > 0 ||
            (held && raw_exists(world.raw, uvzk_hold_path(&second.request), NULL) == ZOK);
 }
@@ -266,12 +267,12 @@ static void test_excludes_others_after_its_znode_was_deleted(void **state)
     queue_two();
     struct world_path last = world_child(&world, LOCK, 1);
     world_delete(&world, &last);
-    exclusion.stranger = world_foreign_node(&world, LOCK, "lock-");
+    exclusion.foreign_node = world_foreign_node(&world, LOCK, "lock-");
     hold_release(&first);
     run_until(world.loop, second_is_decided, &exclusion, 3000);
     assert_int_equal(exclusion.violations, 0);
     hold_await_released(&first, WORLD_TIMEOUT_MS, 0);
-    world_delete(&world, &exclusion.stranger);
+    world_delete(&world, &exclusion.foreign_node);
     assert_true(world_await_that(&world, second_is_decided, &exclusion));
     if (hold_holds(&second)) {
         hold_give_back(&second);
@@ -292,15 +293,15 @@ static void test_lists_participants(void **state)
     participants_call_run(&participants, &world, &a.mutex);
     assert_int_equal(participants.count, 0);
     hold_take(&first, &a);
-    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
+    struct world_path foreign_node = world_foreign_node(&world, LOCK, "lock-");
     assert_int_equal(raw_create(world.raw, LOCK "/no-contender"), ZOK);
     hold_queue(&second, &a, NULL);
     participants_call_run(&participants, &world, &a.mutex);
     assert_int_equal(participants.count, 3);
     assert_string_equal(participants.paths[0], first.path);
-    assert_string_equal(participants.paths[1], stranger.text);
+    assert_string_equal(participants.paths[1], foreign_node.text);
     assert_int_equal(process_stats(&a).foreign, 1);
-    world_delete(&world, &stranger);
+    world_delete(&world, &foreign_node);
     hand_over(&first, &second);
     assert_string_equal(participants.paths[2], second.path);
     hold_give_back(&second);
@@ -638,12 +639,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_acquires_and_releases),
         cmocka_unit_test(test_grants_in_turn_and_tells_the_place),
-        cmocka_unit_test(test_waits_behind_a_stranger),
+        cmocka_unit_test(test_waits_behind_a_foreign_znode),
         cmocka_unit_test(test_reenters_by_owner),
         cmocka_unit_test(test_try_once),
         cmocka_unit_test(test_times_out_in_the_queue),
         cmocka_unit_test(test_cancels_in_the_queue),
-        cmocka_unit_test(test_cancels_behind_a_stranger),
+        cmocka_unit_test(test_cancels_behind_a_foreign_znode),
         cmocka_unit_test(test_cancels_at_once),
         cmocka_unit_test(test_loses_a_deleted_znode),
         cmocka_unit_test(test_queues_again_after_its_znode_was_deleted),

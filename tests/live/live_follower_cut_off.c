@@ -5,10 +5,10 @@
  *
  *     holder ---- follower --x-- leader ---- other follower ---- contender
  *                                  |
- *                               witness: stamps the moment the znode is deleted
+ *                               recorder: stamps the moment the znode is deleted
  *
  * The hold must have ended by the clock before that moment. All clocks are
- * CLOCK_BOOTTIME of one machine; the witness stamps on a thread of its own. */
+ * CLOCK_BOOTTIME of one machine; the recorder stamps on a thread of its own. */
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static int start(void **state)
     return servers_start_three_with(&ensemble_options);
 }
 
-/* ----------------------------------------------------------------- witness */
+/* ----------------------------------------------------------------- deletion */
 
 /* When the majority deleted the holder's znode; 0: not yet. Beside the loop, so
  * that a busy loop cannot make it later. */
@@ -55,7 +55,7 @@ static void ignore_stat(int status, const struct Stat *stat, const void *context
     (void)context;
 }
 
-static void witness(zhandle_t *zh, const char *path)
+static void record_deletion(zhandle_t *zh, const char *path)
 {
     deleted_at = 0;
     assert_int_equal(zoo_awexists(zh, path, on_event, NULL, ignore_stat, NULL), ZOK);
@@ -116,7 +116,7 @@ static void begin(uvzk_proof_t proof)
     world.options.proof = UVZK_PROOF_QUORUM;
     process_begin(&contender, &world, "contender", NULL);
     hold_queue(&contending, &contender, NULL);
-    witness(world.raw, holding.path);
+    record_deletion(world.raw, holding.path);
     valid_until = last_held = 0;
     both = 0;
     uv_timer_init(world.loop, &sampling);

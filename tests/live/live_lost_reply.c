@@ -68,17 +68,17 @@ static void test_finds_its_znode_again(void **state)
     end();
 }
 
-static void test_keeps_its_place_behind_a_stranger(void **state)
+static void test_keeps_its_place_behind_a_foreign_znode(void **state)
 {
     (void)state;
     begin();
-    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
+    struct world_path foreign_node = world_foreign_node(&world, LOCK, "lock-");
     connect_to_lose(false);
     hold_queue(&hold, &a, NULL);
     assert_int_equal(world.proxy.dropped, 1);
     assert_int_equal(raw_creation_count(world.raw, LOCK), 2);
     assert_int_equal(hold.answered, 0);
-    world_delete(&world, &stranger);
+    world_delete(&world, &foreign_node);
     hold_await(&hold, PATIENCE_MS);
     assert_int_equal(raw_creation_count(world.raw, LOCK), 2);
     hold_give_back(&hold);
@@ -123,7 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_its_znode_again),
-        cmocka_unit_test(test_keeps_its_place_behind_a_stranger),
+        cmocka_unit_test(test_keeps_its_place_behind_a_foreign_znode),
         cmocka_unit_test(test_cancelled_meanwhile_leaves_no_znode),
         cmocka_unit_test(test_timed_out_meanwhile_leaves_no_znode),
         cmocka_unit_test(test_releases_in_spite_of_lost_replies),

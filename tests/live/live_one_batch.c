@@ -1,10 +1,10 @@
 /* While the loop is busy, what the server says gathers, and is told in one batch before
  * one turn: a listing, and then an event that is younger than what the listing shows.
  *
- *     writer (a stranger's)   reader 1   reader 2   writer of the other side   reader 3
+ *     writer (a foreign client's)   reader 1   reader 2   writer of the other side   reader 3
  *
  * The listing of reader 3 shows reader 2; then reader 2's znode is deleted by hand, and
- * then the stranger's. That reader 2 was there before its predecessor went says nothing
+ * then the foreign client's. That reader 2 was there before its predecessor went says nothing
  * of what it is worth after that. */
 #include "world.h"
 
@@ -22,7 +22,7 @@ static struct world world;
 static struct process ours, other; /* the readers', the writer's */
 static uvzk_rwlock_t reading, writing;
 static struct hold readers[3], writer;
-static struct world_path stranger;
+static struct world_path foreign_node;
 static long requests; /* the last that the server had answered before the last reader's */
 
 static void open_clients(void)
@@ -30,14 +30,14 @@ static void open_clients(void)
     world_begin(&world, LOCK);
     world.options.session_timeout_ms = SESSION_MS;
     world_make_path(&world, LOCK);
-    stranger = world_foreign_node(&world, LOCK, "__WRIT__");
+    foreign_node = world_foreign_node(&world, LOCK, "__WRIT__");
     process_begin(&ours, &world, "ours", NULL);
     process_begin(&other, &world, "other", NULL);
     assert_int_equal(uvzk_rwlock_init(&ours.client, &reading, LOCK), 0);
     assert_int_equal(uvzk_rwlock_init(&other.client, &writing, LOCK), 0);
 }
 
-/* The first reader's two, of the stranger and of itself, and the writer's: behind
+/* The first reader's two, of the foreign client and of itself, and the writer's: behind
  * several its own is not watched. */
 static void wait_for_watches(void)
 {
@@ -94,9 +94,9 @@ static void go_while_nobody_looks(void)
     assert_int_equal(world_children(&world, LOCK), 5);
     struct world_path second = world_child(&world, LOCK, 2);
     world_delete(&world, &second);
-    world_delete(&world, &stranger);
+    world_delete(&world, &foreign_node);
     for (int i = 0; i < ROUND_TRIPS; i++) {
-        assert_int_equal(raw_exists(world.raw, stranger.text, NULL), ZNONODE);
+        assert_int_equal(raw_exists(world.raw, foreign_node.text, NULL), ZNONODE);
     }
 }
 

@@ -116,7 +116,7 @@ static void expect_fact(struct peer *peer, const char *fact)
 
 /* What it said from that moment on, at which the other one had the lock and it
  * was still stopped. */
-static void judge(const struct peer *peer, uint64_t since)
+static void check_journal_of(const struct peer *peer, uint64_t since)
 {
     size_t answers = 0;
     for (size_t i = 0; i < peer->count; i++) {
@@ -161,7 +161,7 @@ static void test_wakes_without_the_lock(void **state)
     assert_true(hold_holds(&hold));
     assert_true(peer_wait(&peer));
     assert_int_equal(peer.exit_status, 0);
-    judge(&peer, granted);
+    check_journal_of(&peer, granted);
     peer_close(&peer);
     hold_give_back(&hold);
     world_end(&world);

@@ -1,6 +1,6 @@
 /* Two processes of 500 contenders each on one lock. Every holder shows its
  * fencing token to a register that refuses old ones, and writes down when it
- * enters and leaves; the test judges the record. */
+ * enters and leaves; the test checks the record. */
 #include "world.h"
 
 #include <inttypes.h>
@@ -111,7 +111,7 @@ static void test_two_processes_exclude_each_other(void **state)
 {
     static struct peer peers[PROCESSES];
     struct scratch scratch;
-    struct journal_result verdict;
+    struct journal_result result;
     char hosts[32], tick[16], journal[160], program[] = "/proc/self/exe",
                                             mode[] = "crowd";
     char *arguments[] = {program, mode, hosts, tick, scratch.path, NULL};
@@ -141,15 +141,15 @@ static void test_two_processes_exclude_each_other(void **state)
         peer_close(&peers[i]);
     }
     snprintf(journal, sizeof(journal), "%s/journal", scratch.path);
-    assert_true(journal_check(journal, &verdict));
-    if (verdict.first_error[0] != '\0') {
-        print_error("%s\n", verdict.first_error);
+    assert_true(journal_check(journal, &result));
+    if (result.first_error[0] != '\0') {
+        print_error("%s\n", result.first_error);
     }
-    assert_true(verdict.exclusive);
-    assert_true(verdict.tokens_grow);
-    assert_int_equal(verdict.entries, PROCESSES * CONTENDERS);
-    print_message("handed over between the processes %zu times\n", verdict.handovers);
-    assert_true(verdict.handovers >= 10); /* else nothing was shown */
+    assert_true(result.exclusive);
+    assert_true(result.tokens_grow);
+    assert_int_equal(result.entries, PROCESSES * CONTENDERS);
+    print_message("handed over between the processes %zu times\n", result.handovers);
+    assert_true(result.handovers >= 10); /* else nothing was shown */
     scratch_remove(&scratch);
     world_end(&world);
 }

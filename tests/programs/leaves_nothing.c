@@ -32,7 +32,7 @@ static int run(char **command)
 }
 
 /* How many znodes the root has beside the server's own, -1 on an error. */
-static int strangers(zhandle_t *zh, bool tell)
+static int foreign_nodes(zhandle_t *zh, bool tell)
 {
     struct raw_names names;
     int count = 0;
@@ -56,14 +56,14 @@ static int look(const char *hosts)
 {
     const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
     zhandle_t *zh = raw_open(hosts);
-    int left = zh == NULL ? -1 : strangers(zh, false);
+    int left = zh == NULL ? -1 : foreign_nodes(zh, false);
 
     for (int i = 0; left > 0 && i < PATIENCE_S * 1000 / LOOK_AGAIN_MS; i++) {
         nanosleep(&pause, NULL);
-        left = strangers(zh, false);
+        left = foreign_nodes(zh, false);
     }
     if (left > 0) {
-        left = strangers(zh, true);
+        left = foreign_nodes(zh, true);
     }
     raw_close(zh);
     return left < 0 ? 2 : left > 0;

@@ -569,7 +569,7 @@ static uint64_t best_claim(const struct ensemble *ensemble, size_t first, size_t
     return proved == 0 ? 0 : heard + timeout - timeout / 100;
 }
 
-struct judgement {
+struct expected {
     uint64_t ends_at; /* by what the leader is known to know */
     uint64_t floor;
     size_t first; /* request on this connection */
@@ -577,56 +577,56 @@ struct judgement {
     uint64_t poor;
 };
 
-static void judge(const struct ensemble *ensemble, const struct uvzk__proof *proof,
-                  const struct judgement *judgement)
+static void check_end(const struct ensemble *ensemble, const struct uvzk__proof *proof,
+                      const struct expected *expected)
 {
-    if (proof->valid_until > judgement->ends_at) {
+    if (proof->valid_until > expected->ends_at) {
         fail_msg(
             "valid until %llu, but the session may end at %llu (tick %u, timeout %u)",
-            (unsigned long long)proof->valid_until,
-            (unsigned long long)judgement->ends_at, ensemble->tick, proof->timeout_ms);
+            (unsigned long long)proof->valid_until, (unsigned long long)expected->ends_at,
+            ensemble->tick, proof->timeout_ms);
     }
 }
 
-static void judge_move(const struct ensemble *ensemble, struct uvzk__proof *proof,
-                       struct judgement *judgement, const struct move *move)
+static void check_move(const struct ensemble *ensemble, struct uvzk__proof *proof,
+                       struct expected *expected, const struct move *move)
 {
     uvzk__proof_suspended(proof, move->at);
     uvzk__proof_connected(proof, move->timeout, false, 0);
-    judgement->ends_at = move->ends_at;
-    judgement->timeout =
-        move->timeout < judgement->timeout ? move->timeout : judgement->timeout;
-    if (move->before > judgement->first) {
-        judgement->floor = ensemble->asks[move->before - 1].sent;
+    expected->ends_at = move->ends_at;
+    expected->timeout =
+        move->timeout < expected->timeout ? move->timeout : expected->timeout;
+    if (move->before > expected->first) {
+        expected->floor = ensemble->asks[move->before - 1].sent;
     }
-    judgement->first = move->before;
-    judge(ensemble, proof, judgement);
+    expected->first = move->before;
+    check_end(ensemble, proof, expected);
 }
 
-static void judge_answer(const struct ensemble *ensemble, struct uvzk__proof *proof,
-                         struct judgement *judgement, size_t i)
+static void check_answer(const struct ensemble *ensemble, struct uvzk__proof *proof,
+                         struct expected *expected, size_t i)
 {
     const struct ask *ask = &ensemble->asks[i];
     uint64_t before = proof->valid_until;
 
     uvzk__proof_answered(proof, ask->sent, ask->answered, ask->ack);
     if (ask->ack == WRITE) {
-        judgement->ends_at = ensemble->ends_when_passed_on[i];
+        expected->ends_at = ensemble->ends_when_passed_on[i];
     }
     if (proof->valid_until != before) {
-        judge(ensemble, proof, judgement);
+        check_end(ensemble, proof, expected);
     }
     assert_true(proof->valid_until >= before);
     /* And it is worth something: forgetting costs little. */
-    uint64_t best = best_claim(ensemble, judgement->first, i + 1, judgement->floor,
-                               judgement->timeout);
+    uint64_t best =
+        best_claim(ensemble, expected->first, i + 1, expected->floor, expected->timeout);
     if (ask->ack == WRITE) {
         assert_true(proof->valid_until <= best || proof->valid_until == before);
     }
     if (ask->ack == WRITE && best > before) {
-        uint64_t heard = best + judgement->timeout / 100 - judgement->timeout;
+        uint64_t heard = best + expected->timeout / 100 - expected->timeout;
         uint64_t lost = ensemble->tick / 8 + (ask->answered - heard) / 8;
-        judgement->poor += proof->valid_until + lost < best;
+        expected->poor += proof->valid_until + lost < best;
     }
 }
 
@@ -634,18 +634,18 @@ static void check_claims(const struct ensemble *ensemble, uint64_t begin,
                          uint32_t timeout, uint64_t *poor)
 {
     struct uvzk__proof proof;
-    struct judgement judgement = {.floor = begin, .timeout = timeout};
+    struct expected expected = {.floor = begin, .timeout = timeout};
     size_t moves = 0;
 
     uvzk__proof_init(&proof, UVZK_PROOF_QUORUM, ensemble->tick);
     uvzk__proof_connected(&proof, timeout, true, begin);
     for (size_t i = 0; i < ensemble->ask_count; i++) {
         while (moves < ensemble->move_count && ensemble->moves[moves].before == i) {
-            judge_move(ensemble, &proof, &judgement, &ensemble->moves[moves++]);
+            check_move(ensemble, &proof, &expected, &ensemble->moves[moves++]);
         }
-        judge_answer(ensemble, &proof, &judgement, i);
+        check_answer(ensemble, &proof, &expected, i);
     }
-    *poor += judgement.poor;
+    *poor += expected.poor;
 }
 
 static void nothing_is_claimed_beyond_the_true_expiry(void **state)

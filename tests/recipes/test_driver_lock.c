@@ -738,7 +738,7 @@ static void waiter_deleted_by_hand(void **state)
     world_release_and_end(&world);
 }
 
-/* A verdict that could not be acted upon at once, for want of a proof, is not acted upon
+/* A decision of the driver that could not be acted upon at once, for want of a proof, is not acted upon
  * when a proof comes that says nothing of the znode: it may be gone by then. */
 static void old_decisions_are_not_trusted(void **state)
 {

@@ -39,7 +39,8 @@ static unsigned valid_holds(const struct contention *contention)
 
 /* Counts the valid holds at a grant. With one permit, the fencing token must have
  * grown. */
-static void judge(struct contention *contention, const struct contention_user *granted)
+static void check_grant(struct contention *contention,
+                        const struct contention_user *granted)
 {
     unsigned valid = valid_holds(contention);
     contention->grants++;
@@ -53,7 +54,7 @@ static void judge(struct contention *contention, const struct contention_user *g
 static void be_granted(struct contention_user *contention_user)
 {
     contention_user->grants++;
-    judge(contention_user->contention, contention_user);
+    check_grant(contention_user->contention, contention_user);
     if (contention_user->granted != NULL) {
         contention_user->granted(contention_user);
     }

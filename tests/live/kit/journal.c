@@ -93,7 +93,7 @@ static struct holder *find(struct reading *reading, const char *who)
 
 /* Holders that take all permits exclude all others, so their tokens are ordered with
  * those of all. Other holders enter in any order among themselves. */
-static void judge_token(struct reading *reading, const struct record *record)
+static void check_token(struct reading *reading, const struct record *record)
 {
     bool sole = record->permits == reading->permits;
     if (record->token == 0) {
@@ -112,7 +112,7 @@ static void judge_token(struct reading *reading, const struct record *record)
 }
 
 /* A handover is an entry by another holder than the entry before. */
-static void judge_handover(struct reading *reading, const char *who)
+static void check_handover(struct reading *reading, const char *who)
 {
     struct journal_result *result = reading->result;
     if (result->entries > 0 && strcmp(reading->before, who) != 0) {
@@ -124,7 +124,7 @@ static void judge_handover(struct reading *reading, const char *who)
 }
 
 /* Returns false if more holders are in than JOURNAL_INSIDE_MAX. */
-static bool judge_entry(struct reading *reading, const struct record *record)
+static bool check_entry(struct reading *reading, const struct record *record)
 {
     struct journal_result *result = reading->result;
     if (result->inside == JOURNAL_INSIDE_MAX) {
@@ -143,12 +143,12 @@ static bool judge_entry(struct reading *reading, const struct record *record)
     if (result->inside > result->peak) {
         result->peak = result->inside;
     }
-    judge_token(reading, record);
-    judge_handover(reading, record->who);
+    check_token(reading, record);
+    check_handover(reading, record->who);
     return true;
 }
 
-static void judge_exit(struct reading *reading, const struct record *record)
+static void check_exit(struct reading *reading, const struct record *record)
 {
     struct journal_result *result = reading->result;
     struct holder *holder = find(reading, record->who);
@@ -200,9 +200,9 @@ bool journal_check_permits(const char *path, unsigned permits,
         reading.line++;
         well_formed = read_record(line, &record);
         if (well_formed && record.what == 'E') {
-            well_formed = judge_entry(&reading, &record);
+            well_formed = check_entry(&reading, &record);
         } else if (well_formed) {
-            judge_exit(&reading, &record);
+            check_exit(&reading, &record);
         }
     }
     fclose(file);

@@ -317,7 +317,7 @@ static void test_proxy_knows_the_session_to_expire(void **state)
 /* ---------------------------------------------------------- journal, fence */
 
 /* Writes the text as a journal and checks it; one permit is checked as a mutex. */
-static void judge(const char *text, unsigned permits, struct journal_result *result)
+static void check_text(const char *text, unsigned permits, struct journal_result *result)
 {
     struct scratch scratch;
     char path[128];
@@ -331,54 +331,54 @@ static void judge(const char *text, unsigned permits, struct journal_result *res
     scratch_remove(&scratch);
 }
 
-static void test_journal_judges(void **state)
+static void test_journal_finds_faults(void **state)
 {
-    struct journal_result verdict;
+    struct journal_result result;
     (void)state;
-    judge("E a 1\nL a 1\nE b 2\nL b 2\nE b 3\nL b 3\n", 1, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
-    assert_int_equal(verdict.entries, 3);
-    assert_int_equal(verdict.handovers, 1);
-    judge("E a 1\nE b 2\nL a 1\nL b 2\n", 1, &verdict);
-    assert_false(verdict.exclusive);
-    judge("E a 1\nL b 1\n", 1, &verdict);
-    assert_false(verdict.exclusive);
-    judge("E a 2\nL a 2\nE b 2\nL b 2\n", 1, &verdict);
-    assert_true(verdict.exclusive);
-    assert_false(verdict.tokens_grow);
-    judge("E a 2\nL a 2\nE j 0\nL j 0\nE a 3\nL a 3\n", 1, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
+    check_text("E a 1\nL a 1\nE b 2\nL b 2\nE b 3\nL b 3\n", 1, &result);
+    assert_true(result.exclusive && result.tokens_grow);
+    assert_int_equal(result.entries, 3);
+    assert_int_equal(result.handovers, 1);
+    check_text("E a 1\nE b 2\nL a 1\nL b 2\n", 1, &result);
+    assert_false(result.exclusive);
+    check_text("E a 1\nL b 1\n", 1, &result);
+    assert_false(result.exclusive);
+    check_text("E a 2\nL a 2\nE b 2\nL b 2\n", 1, &result);
+    assert_true(result.exclusive);
+    assert_false(result.tokens_grow);
+    check_text("E a 2\nL a 2\nE j 0\nL j 0\nE a 3\nL a 3\n", 1, &result);
+    assert_true(result.exclusive && result.tokens_grow);
 }
 
 static void test_journal_counts_permits(void **state)
 {
-    struct journal_result verdict;
+    struct journal_result result;
     (void)state;
-    judge("E a 1 1\nE b 2 2\nL a 1 1\nE j 0 1\nL b 2 2\nL j 0 1\n", 3, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
-    assert_int_equal(verdict.peak, 2);
-    assert_int_equal(verdict.handovers, 2);
-    assert_int_equal(verdict.crossings, 2);
-    assert_int_equal(verdict.inside, 0);
-    judge("E a 1 1\nE b 2 2\nE j 0 1\n", 3, &verdict);
-    assert_false(verdict.exclusive);
-    assert_int_equal(verdict.inside, 3);
-    judge("E a 1 2\nL a 1 3\n", 3, &verdict);
-    assert_false(verdict.exclusive);
-    judge("E a 1 1\nE a 2 1\n", 3, &verdict);
-    assert_false(verdict.exclusive);
+    check_text("E a 1 1\nE b 2 2\nL a 1 1\nE j 0 1\nL b 2 2\nL j 0 1\n", 3, &result);
+    assert_true(result.exclusive && result.tokens_grow);
+    assert_int_equal(result.peak, 2);
+    assert_int_equal(result.handovers, 2);
+    assert_int_equal(result.crossings, 2);
+    assert_int_equal(result.inside, 0);
+    check_text("E a 1 1\nE b 2 2\nE j 0 1\n", 3, &result);
+    assert_false(result.exclusive);
+    assert_int_equal(result.inside, 3);
+    check_text("E a 1 2\nL a 1 3\n", 3, &result);
+    assert_false(result.exclusive);
+    check_text("E a 1 1\nE a 2 1\n", 3, &result);
+    assert_false(result.exclusive);
     /* After a writer's downgrade readers may enter, but no writer. */
-    judge("E a 1 9\nL a 1 8\nE b 3 1\nL a 1 1\nL b 3 1\nE c 4 9\n", 9, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
-    judge("E a 1 9\nL a 1 8\nE c 4 9\n", 9, &verdict);
-    assert_false(verdict.exclusive);
+    check_text("E a 1 9\nL a 1 8\nE b 3 1\nL a 1 1\nL b 3 1\nE c 4 9\n", 9, &result);
+    assert_true(result.exclusive && result.tokens_grow);
+    check_text("E a 1 9\nL a 1 8\nE c 4 9\n", 9, &result);
+    assert_false(result.exclusive);
     /* Readers may enter in any order among themselves, but not among writers. */
-    judge("E b 3 1\nE a 2 1\nL b 3 1\nL a 2 1\nE c 4 9\nL c 4 9\n", 9, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
-    judge("E c 4 9\nL c 4 9\nE a 2 1\n", 9, &verdict);
-    assert_false(verdict.tokens_grow);
-    judge("E a 3 1\nL a 3 1\nE c 2 9\n", 9, &verdict);
-    assert_false(verdict.tokens_grow);
+    check_text("E b 3 1\nE a 2 1\nL b 3 1\nL a 2 1\nE c 4 9\nL c 4 9\n", 9, &result);
+    assert_true(result.exclusive && result.tokens_grow);
+    check_text("E c 4 9\nL c 4 9\nE a 2 1\n", 9, &result);
+    assert_false(result.tokens_grow);
+    check_text("E a 3 1\nL a 3 1\nE c 2 9\n", 9, &result);
+    assert_false(result.tokens_grow);
 }
 
 static void test_fence_refuses_old_tokens(void **state)
@@ -603,7 +603,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_proxy_drops_the_reply_to_a_contender),
         cmocka_unit_test(test_proxy_withholds_answers_and_loses_a_listing),
         cmocka_unit_test(test_proxy_knows_the_session_to_expire),
-        cmocka_unit_test(test_journal_judges),
+        cmocka_unit_test(test_journal_finds_faults),
         cmocka_unit_test(test_journal_counts_permits),
         cmocka_unit_test(test_fence_refuses_old_tokens),
         cmocka_unit_test(test_scratch_is_not_removed_by_others),

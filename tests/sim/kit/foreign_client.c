@@ -18,7 +18,7 @@
 
 /* A watch on one path. When it fires, all contenders in `directory` that wait are
  * woken. */
-struct sight {
+struct foreign_watch {
     struct uvzk__watch watch;
     struct uvzk__link link;
     struct foreign_client *foreign_client;
@@ -27,7 +27,7 @@ struct sight {
 };
 
 /* A request that is repeated in the background until a znode is deleted. */
-struct chore {
+struct cleanup {
     struct call call;
     struct uvzk__link link;
     char directory[FOREIGN_PATH_MAX];
@@ -49,23 +49,23 @@ static struct call *call_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct call, link);
 }
 
-static struct foreign_contender *standing_at(struct uvzk__link *link)
+static struct foreign_contender *contender_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct foreign_contender, link);
 }
 
-static struct sight *sight_at(struct uvzk__link *link)
+static struct foreign_watch *watch_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct sight, link);
+    return UVZK__CONTAINER_OF(link, struct foreign_watch, link);
 }
 
 /* --------------------------------------------------------------------- watches */
 
 /* Frees a watch that the port has dropped, or that it has never armed. */
-static void forget(struct sight *sight)
+static void forget(struct foreign_watch *foreign_watch)
 {
-    uvzk__list_remove(&sight->link);
-    free(sight);
+    uvzk__list_remove(&foreign_watch->link);
+    free(foreign_watch);
 }
 
 /* Wakes the contenders in this directory. NULL: in all directories. */
@@ -73,32 +73,33 @@ static void wake_standings(struct foreign_client *foreign_client, const char *di
 {
     FOR_EACH(at, following, &foreign_client->contenders)
     {
-        if (directory == NULL || strcmp(standing_at(at)->directory, directory) == 0) {
-            foreign_contender_wake(standing_at(at));
+        if (directory == NULL || strcmp(contender_at(at)->directory, directory) == 0) {
+            foreign_contender_wake(contender_at(at));
         }
     }
 }
 
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
-    struct sight *sight = UVZK__CONTAINER_OF(watch, struct sight, watch);
+    struct foreign_watch *foreign_watch =
+        UVZK__CONTAINER_OF(watch, struct foreign_watch, watch);
     char directory[FOREIGN_PATH_MAX];
-    struct foreign_client *foreign_client = sight->foreign_client;
+    struct foreign_client *foreign_client = foreign_watch->foreign_client;
 
     (void)event;
     /* forget() frees the watch, so the directory is copied first. */
-    memcpy(directory, sight->directory, sizeof(directory));
-    forget(sight);
+    memcpy(directory, foreign_watch->directory, sizeof(directory));
+    forget(foreign_watch);
     wake_standings(foreign_client, directory);
 }
 
-static struct sight *find_sight(const struct foreign_client *foreign_client,
-                                const char *path)
+static struct foreign_watch *find_watch(const struct foreign_client *foreign_client,
+                                        const char *path)
 {
     for (struct uvzk__link *at = foreign_client->watches.next;
          at != &foreign_client->watches; at = at->next) {
-        if (strcmp(sight_at(at)->path, path) == 0) {
-            return sight_at(at);
+        if (strcmp(watch_at(at)->path, path) == 0) {
+            return watch_at(at);
         }
     }
     return NULL;
@@ -109,34 +110,35 @@ static struct sight *find_sight(const struct foreign_client *foreign_client,
 static struct uvzk__watch *watch_new(struct foreign_client *foreign_client,
                                      const char *path, const char *directory)
 {
-    if (find_sight(foreign_client, path) != NULL) {
+    if (find_watch(foreign_client, path) != NULL) {
         return NULL;
     }
-    struct sight *sight = calloc(1, sizeof(*sight));
-    sight->foreign_client = foreign_client;
-    sight->watch.watch_cb = fired;
-    (void)snprintf(sight->path, sizeof(sight->path), "%s", path);
-    (void)snprintf(sight->directory, sizeof(sight->directory), "%s", directory);
-    uvzk__list_append(&foreign_client->watches, &sight->link);
-    return &sight->watch;
+    struct foreign_watch *foreign_watch = calloc(1, sizeof(*foreign_watch));
+    foreign_watch->foreign_client = foreign_client;
+    foreign_watch->watch.watch_cb = fired;
+    (void)snprintf(foreign_watch->path, sizeof(foreign_watch->path), "%s", path);
+    (void)snprintf(foreign_watch->directory, sizeof(foreign_watch->directory), "%s",
+                   directory);
+    uvzk__list_append(&foreign_client->watches, &foreign_watch->link);
+    return &foreign_watch->watch;
 }
 
 bool foreign_client_watches(const struct foreign_client *foreign_client, const char *path)
 {
-    const struct sight *sight = find_sight(foreign_client, path);
+    const struct foreign_watch *foreign_watch = find_watch(foreign_client, path);
 
-    return sight != NULL && sight->watch.armed != NULL;
+    return foreign_watch != NULL && foreign_watch->watch.armed != NULL;
 }
 
 /* Frees the watch of a request that has been answered without arming it. */
 static void forget_failed(struct foreign_client *foreign_client, const char *path)
 {
-    struct sight *sight = find_sight(foreign_client, path);
+    struct foreign_watch *foreign_watch = find_watch(foreign_client, path);
 
-    if (sight != NULL && sight->watch.armed == NULL) {
+    if (foreign_watch != NULL && foreign_watch->watch.armed == NULL) {
         char directory[FOREIGN_PATH_MAX];
-        memcpy(directory, sight->directory, sizeof(directory));
-        forget(sight);
+        memcpy(directory, foreign_watch->directory, sizeof(directory));
+        forget(foreign_watch);
         wake_standings(foreign_client, directory); /* others may rely on it */
     }
 }
@@ -146,10 +148,11 @@ void foreign_client_unwatch_all(struct foreign_client *foreign_client,
 {
     FOR_EACH(at, following, &foreign_client->watches)
     {
-        struct sight *sight = sight_at(at);
-        if (sight->watch.armed != NULL && strcmp(sight->directory, directory) == 0) {
-            foreign_client->port->unwatch(foreign_client->port, &sight->watch);
-            forget(sight);
+        struct foreign_watch *foreign_watch = watch_at(at);
+        if (foreign_watch->watch.armed != NULL &&
+            strcmp(foreign_watch->directory, directory) == 0) {
+            foreign_client->port->unwatch(foreign_client->port, &foreign_watch->watch);
+            forget(foreign_watch);
         }
     }
     wake_standings(foreign_client, directory);
@@ -211,74 +214,74 @@ static void send_call(struct foreign_client *foreign_client, struct call *call)
 
 /* -------------------------------------------------------- background deletes */
 
-static void chore_over(struct chore *chore)
+static void cleanup_over(struct cleanup *cleanup)
 {
-    uvzk__list_remove(&chore->link);
-    free(chore);
+    uvzk__list_remove(&cleanup->link);
+    free(cleanup);
 }
 
-static void chore_step(struct chore *chore, uint64_t after_ms);
+static void cleanup_step(struct cleanup *cleanup, uint64_t after_ms);
 
-static void chore_answered(struct call *call, const struct uvzk__reply *reply)
+static void cleanup_answered(struct call *call, const struct uvzk__reply *reply)
 {
-    struct chore *chore = UVZK__CONTAINER_OF(call, struct chore, call);
+    struct cleanup *cleanup = UVZK__CONTAINER_OF(call, struct cleanup, call);
 
     /* A background delete has no limit of retries: the libraries repeat it until the
      * znode is deleted. */
     if (foreign_client_may_retry(reply->status)) {
-        chore_step(chore, call->foreign_client->retry_ms);
+        cleanup_step(cleanup, call->foreign_client->retry_ms);
         return;
     }
     /* The reply to a listing: delete the znode whose name has the prefix. */
     for (size_t i = 0;
-         reply->status == 0 && chore->path[0] == '\0' && i < reply->name_count; i++) {
-        if (strncmp(reply->names[i], chore->prefix, strlen(chore->prefix)) == 0) {
-            (void)snprintf(chore->path, sizeof(chore->path), "%.*s/%.*s", 120,
-                           chore->directory, 120, reply->names[i]);
-            chore_step(chore, 0);
+         reply->status == 0 && cleanup->path[0] == '\0' && i < reply->name_count; i++) {
+        if (strncmp(reply->names[i], cleanup->prefix, strlen(cleanup->prefix)) == 0) {
+            (void)snprintf(cleanup->path, sizeof(cleanup->path), "%.*s/%.*s", 120,
+                           cleanup->directory, 120, reply->names[i]);
+            cleanup_step(cleanup, 0);
             return;
         }
     }
-    chore_over(chore);
+    cleanup_over(cleanup);
 }
 
 /* Lists the directory if the path is not known yet, otherwise deletes the znode. */
-static void chore_step(struct chore *chore, uint64_t after_ms)
+static void cleanup_step(struct cleanup *cleanup, uint64_t after_ms)
 {
-    struct uvzk__rpc *rpc = &chore->call.rpc;
+    struct uvzk__rpc *rpc = &cleanup->call.rpc;
 
-    rpc->kind = chore->path[0] == '\0' ? UVZK__RPC_CHILDREN : UVZK__RPC_DELETE;
-    rpc->path = chore->path[0] == '\0' ? chore->directory : chore->path;
+    rpc->kind = cleanup->path[0] == '\0' ? UVZK__RPC_CHILDREN : UVZK__RPC_DELETE;
+    rpc->path = cleanup->path[0] == '\0' ? cleanup->directory : cleanup->path;
     rpc->version = -1;
-    chore->call.answered = chore_answered;
-    foreign_client_call(chore->call.foreign_client, &chore->call, after_ms);
+    cleanup->call.answered = cleanup_answered;
+    foreign_client_call(cleanup->call.foreign_client, &cleanup->call, after_ms);
 }
 
-static struct chore *chore_new(struct foreign_client *foreign_client)
+static struct cleanup *cleanup_new(struct foreign_client *foreign_client)
 {
-    struct chore *chore = calloc(1, sizeof(*chore));
+    struct cleanup *cleanup = calloc(1, sizeof(*cleanup));
 
-    chore->call.foreign_client = foreign_client;
-    uvzk__list_append(&foreign_client->background_deletes, &chore->link);
-    return chore;
+    cleanup->call.foreign_client = foreign_client;
+    uvzk__list_append(&foreign_client->background_deletes, &cleanup->link);
+    return cleanup;
 }
 
 void foreign_client_delete(struct foreign_client *foreign_client, const char *path)
 {
-    struct chore *chore = chore_new(foreign_client);
+    struct cleanup *cleanup = cleanup_new(foreign_client);
 
-    (void)snprintf(chore->path, sizeof(chore->path), "%s", path);
-    chore_step(chore, 0);
+    (void)snprintf(cleanup->path, sizeof(cleanup->path), "%s", path);
+    cleanup_step(cleanup, 0);
 }
 
 void foreign_client_search_and_delete(struct foreign_client *foreign_client,
                                       const char *directory, const char *prefix)
 {
-    struct chore *chore = chore_new(foreign_client);
+    struct cleanup *cleanup = cleanup_new(foreign_client);
 
-    (void)snprintf(chore->directory, sizeof(chore->directory), "%s", directory);
-    (void)snprintf(chore->prefix, sizeof(chore->prefix), "%s", prefix);
-    chore_step(chore, 0);
+    (void)snprintf(cleanup->directory, sizeof(cleanup->directory), "%s", directory);
+    (void)snprintf(cleanup->prefix, sizeof(cleanup->prefix), "%s", prefix);
+    cleanup_step(cleanup, 0);
 }
 
 /* --------------------------------------------------------------- alarm and turn */
@@ -301,8 +304,8 @@ static void set_alarm(struct foreign_client *foreign_client)
     }
     FOR_EACH(at, following, &foreign_client->contenders)
     {
-        if (standing_at(at)->step == WAITING) {
-            at_ms = earlier(at_ms, standing_at(at)->deadline_ms);
+        if (contender_at(at)->step == WAITING) {
+            at_ms = earlier(at_ms, contender_at(at)->deadline_ms);
         }
     }
     foreign_client->port->alarm(foreign_client->port, at_ms);
@@ -323,8 +326,8 @@ static void on_turn(struct uvzk__port_user *user)
     }
     FOR_EACH(at, following, &foreign_client->contenders)
     {
-        if (standing_at(at)->deadline_ms <= sim_now(foreign_client->sim)) {
-            foreign_contender_timed_out(standing_at(at));
+        if (contender_at(at)->deadline_ms <= sim_now(foreign_client->sim)) {
+            foreign_contender_timed_out(contender_at(at));
         }
     }
     /* Each call goes back into the list before it is tried, because send_call removes it
@@ -355,11 +358,11 @@ static void session_over(struct foreign_client *foreign_client)
     foreign_client->lost_ms = UINT64_MAX;
     FOR_EACH(at, following, &foreign_client->watches)
     {
-        forget(sight_at(at)); /* the port has dropped all of them */
+        forget(watch_at(at)); /* the port has dropped all of them */
     }
     FOR_EACH(at, following, &foreign_client->contenders)
     {
-        foreign_contender_expired(standing_at(at));
+        foreign_contender_expired(contender_at(at));
     }
     foreign_client->port->open(foreign_client->port);
 }
@@ -398,11 +401,11 @@ static void on_closed(struct uvzk__port_user *user)
 
     FOR_EACH(at, following, &foreign_client->watches)
     {
-        forget(sight_at(at));
+        forget(watch_at(at));
     }
     FOR_EACH(at, following, &foreign_client->background_deletes)
     {
-        chore_over(UVZK__CONTAINER_OF(at, struct chore, link));
+        cleanup_over(UVZK__CONTAINER_OF(at, struct cleanup, link));
     }
     foreign_client->port = NULL;
 }

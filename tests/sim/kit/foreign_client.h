@@ -67,8 +67,8 @@ struct foreign_client {
     struct uvzk__link calls;              /* struct call: they wait to be sent */
     struct uvzk__link contenders;         /* those that are not at rest */
     struct uvzk__link holds;              /* struct foreign_claim: those that are held */
-    struct uvzk__link watches;            /* struct sight */
-    struct uvzk__link background_deletes; /* struct chore */
+    struct uvzk__link watches;            /* struct foreign_watch */
+    struct uvzk__link background_deletes; /* struct cleanup */
 };
 
 /* Opens a port and the first session. The name is borrowed, and must outlive the

@@ -21,7 +21,7 @@ class Overlap:
     lock: str
     at: int
     holds: list  # in the order in which they began
-    verdict: str = VIOLATION
+    kind: str = VIOLATION
     evidence: list = field(default_factory=list)
 
     def lasted_ms(self):
@@ -41,12 +41,13 @@ def find_overlaps(lock, holds):
     return overlaps
 
 
-def by_hand(hold, at, deeds):
-    """Returns the deed that ended this hold of uvzk before this moment, or None."""
-    for deed in deeds:
-        ended = deed.session == hold.session and hold.session or deed.path in hold.paths
-        if ended and deed.at <= at and deed.at <= hold.until:
-            return deed
+def by_hand(hold, at, interventions):
+    """Returns the intervention that ended this hold of uvzk before this moment, or None."""
+    for intervention in interventions:
+        ended_session = hold.session and intervention.session == hold.session
+        ended = ended_session or intervention.path in hold.paths
+        if ended and intervention.at <= at and intervention.at <= hold.until:
+            return intervention
     return None
 
 
@@ -57,43 +58,43 @@ def permits_of(lock, hold, standing):
     return need(lock, hold.lock) * leases
 
 
-def blame(overlap, lock, deeds, stood):
-    """Sets the verdict and returns it. stood(hold, at) returns how many znodes of the hold existed
-    at that moment, and the evidence."""
+def classify(overlap, lock, interventions, stood):
+    """Sets the kind of the overlap and returns it. stood(hold, at) returns how many znodes of the
+    hold existed at that moment, and the evidence."""
     remain = []
     for hold in overlap.holds[:-1]:
-        deed = by_hand(hold, overlap.at, deeds) if hold.maker == OURS else None
+        intervention = by_hand(hold, overlap.at, interventions) if hold.maker == OURS else None
         standing, evidence = stood(hold, overlap.at)
         overlap.evidence.append("%s: %s" % (hold.worker, evidence))
-        if deed is not None:
+        if intervention is not None:
             overlap.evidence.append("%s: ended by hand %.1f ms before" % (
-                hold.worker, (overlap.at - deed.at) / 1e6))
-            overlap.verdict = BY_HAND
+                hold.worker, (overlap.at - intervention.at) / 1e6))
+            overlap.kind = BY_HAND
         elif hold.maker != OURS and not standing:
-            overlap.verdict = STALE
+            overlap.kind = STALE
         else:
             remain.append((hold, standing))
     last = overlap.holds[-1]
-    if last.maker == OURS and by_hand(last, overlap.at, deeds) is not None:
+    if last.maker == OURS and by_hand(last, overlap.at, interventions) is not None:
         # It was granted after its session or znode had been ended, before the connection could
         # tell.
         overlap.evidence.append("%s: ended by hand before it was granted" % last.worker)
-        overlap.verdict = BY_HAND
-        return overlap.verdict
+        overlap.kind = BY_HAND
+        return overlap.kind
     taken = sum(permits_of(lock, hold, standing) for hold, standing in remain)
     if taken + need(lock, last.lock) * last.leases <= lock.permits:
-        if overlap.verdict == VIOLATION:
-            overlap.verdict = STALE
-        return overlap.verdict
+        if overlap.kind == VIOLATION:
+            overlap.kind = STALE
+        return overlap.kind
     standing, evidence = stood(last, overlap.at)
     overlap.evidence.append("%s: %s" % (last.worker, evidence))
-    overlap.verdict = VIOLATION
+    overlap.kind = VIOLATION
     ours = [hold for hold, _ in remain if hold.maker == OURS]
     if last.maker != OURS and (not ours or all(still for hold, still in remain)):
         # It was granted although all other holders' znodes existed, or the overlap is only among
         # other makers' holds.
-        overlap.verdict = THEIRS
-    return overlap.verdict
+        overlap.kind = THEIRS
+    return overlap.kind
 
 
 def find_falls(lock, holds):

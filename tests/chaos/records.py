@@ -4,17 +4,17 @@ import threading
 from dataclasses import replace
 
 import clock
-import judge
+import hold_checks
 import txnlog
 from journal import OURS, Journal
 from killed import Killed
 from values import SET, Values, lost_sets
 
-# Older holds have been judged and are forgotten. No client is paused for so long.
+# Older holds have been checked and are forgotten. No client is paused for so long.
 HORIZON_S = 60
 
 
-class Judged:
+class Records:
     def __init__(self, locks, servers_data):
         self.locks = {lock.name: lock for lock in locks}
         self.servers_data = servers_data  # directories
@@ -70,7 +70,7 @@ class Judged:
             else:
                 self.count_refusal(one.maker, "set:" + one.status)
 
-    def judge_values(self, ahead_of_real, all_over):
+    def check_values(self, ahead_of_real, all_over):
         """Returns what is wrong with the values: (text, whether the servers are to blame because
         they have lost what they had written). With all_over, no client sets a value any more."""
         with self.mutex:
@@ -82,7 +82,7 @@ class Judged:
             written = {lock.name: lives.written.get(lock.path, [])
                        for lock in self.locks.values() if lock.is_value()}
             if all_over:
-                wrong += self.values.judge_all({name: self.contents(name, events)
+                wrong += self.values.check_all({name: self.contents(name, events)
                                                 for name, events in written.items()})
             lost = {name: set(self.contents(name, lost_sets(events, lives.by_most)).values())
                     for name, events in written.items()}
@@ -125,7 +125,7 @@ class Judged:
             self.first[name] = later = [at for at in self.first.get(name, []) if at >= moment]
             return min(later, default=0)
 
-    def judge(self, ahead_of_real, directories):
+    def check(self, ahead_of_real, directories):
         """Returns the new violations, as texts."""
         with self.mutex:
             self.lives = None
@@ -135,7 +135,7 @@ class Judged:
             horizon = clock.now() - HORIZON_S * clock.S
             for name, holds in self.holds.items():
                 lock = self.locks[name]
-                for overlap in judge.find_overlaps(lock, holds):
+                for overlap in hold_checks.find_overlaps(lock, holds):
                     last = overlap.holds[-1]
                     if (name, last.worker, last.since) not in self.seen:
                         self.seen.add((name, last.worker, last.since))
@@ -159,19 +159,19 @@ class Judged:
 
     def weigh(self, overlap, lock, ahead_of_real, directories):
         if all(hold.maker != OURS for hold in overlap.holds):
-            overlap.verdict = judge.THEIRS
+            overlap.kind = hold_checks.THEIRS
             self.overlaps.append(overlap)
             return []
         lives = self.read_lives(ahead_of_real)
         own = {path for path, of in directories.items() if of is lock}
-        judge.blame(overlap, lock, self.journal.deeds,
+        hold_checks.classify(overlap, lock, self.journal.interventions,
                     lambda hold, at: lives.stood(hold, at, own))
         self.overlaps.append(overlap)
         text = "overlap at %s, %s, at %d: %s; %s" % (
-            lock.name, overlap.verdict, overlap.at,
+            lock.name, overlap.kind, overlap.at,
             " BESIDE ".join(hold.text() for hold in overlap.holds),
             "; ".join(overlap.evidence))
-        return [text] if overlap.verdict == judge.VIOLATION else []
+        return [text] if overlap.kind == hold_checks.VIOLATION else []
 
     def read_lives(self, ahead_of_real):
         """Reads the servers' logs, which takes about a second, and keeps them: a hold whose znode
@@ -188,9 +188,9 @@ class Judged:
 
     def weigh_falls(self, lock, holds):
         new = []
-        for before, hold in judge.find_falls(lock, holds):
+        for before, hold in hold_checks.find_falls(lock, holds):
             key = ("fall", lock.name, hold.worker, hold.since)
-            if judge.by_hand(hold, hold.since, self.journal.deeds) is not None:
+            if hold_checks.by_hand(hold, hold.since, self.journal.interventions) is not None:
                 continue  # granted before the connection could tell that it had been ended
             if key not in self.seen:
                 self.seen.add(key)
@@ -199,5 +199,5 @@ class Judged:
                     lock.name, hold.text(), before.text()))
         return new
 
-    def overlaps_of(self, *verdicts):
-        return sum(overlap.verdict in verdicts for overlap in self.overlaps)
+    def overlaps_of(self, *kinds):
+        return sum(overlap.kind in kinds for overlap in self.overlaps)
