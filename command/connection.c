@@ -166,7 +166,7 @@ static int open_client(struct connection *connection, uv_loop_t *loop,
         status = uvzk_client_start(&connection->client);
     }
     if (status < 0) {
-        fprintf(stderr, "uvzk: cannot begin a session with %s: %s\n", options->hosts,
+        fprintf(stderr, "uvzk: cannot open a session with %s: %s\n", options->hosts,
                 uvzk_refusal(status));
     }
     return exit_code_of(status);

@@ -60,7 +60,7 @@ static const char help[] =
     "      --on-lost ACTION      what to do with CMD: term (the default), kill, ignore\n"
     "      --grace SECONDS       between SIGTERM and SIGKILL (5)\n"
     "  -a, --all                 hold it until all processes of CMD have ended\n"
-    "      --revocable           send CMD SIGTERM when somebody asks for the lock\n"
+    "      --revocable           send CMD SIGTERM when another client asks for it\n"
     "      --data TEXT           what status shows of us (user, host, pid, CMD)\n"
     "  -c, --command STRING      run STRING with /bin/sh, instead of CMD\n";
 

@@ -154,7 +154,9 @@ static void command_ended(struct lock_job *job, const struct message *message)
  * that. */
 static void supervisor_failed(struct lock_job *job, const char *how)
 {
-    fprintf(stderr, "uvzk: the supervisor %s: all that it had started is killed\n", how);
+    fprintf(stderr,
+            "uvzk: the supervisor %s; all processes that it had started are killed\n",
+            how);
     supervisor_kill(&job->supervisor);
     job->killed_by = 0;
     leave(job, job->lost ? EXIT_LOST : EX_OSERR);
@@ -247,7 +249,7 @@ static void run_command(struct lock_job *job)
                 start.number, start.text);
     }
     if (!channel_send(job->supervisor.channel, &start)) {
-        supervisor_failed(job, "does not listen");
+        supervisor_failed(job, "cannot be reached");
     } else if (job->revoked) {
         tell_supervisor(job, MESSAGE_REVOKE, 0);
     }
@@ -399,7 +401,7 @@ static void on_revoked(uvzk_hold_t *hold)
 {
     struct lock_job *job = hold->data;
 
-    say_verbose(job, "somebody asks for the lock");
+    say_verbose(job, "another client asks for the lock");
     job->revoked = true;
     if (job->state == RUNNING) {
         tell_supervisor(job, MESSAGE_REVOKE, 0);
@@ -413,7 +415,7 @@ static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
     const struct lock_job *job = hold->data;
 
     if (job->request->connection.verbose) {
-        fprintf(stderr, "uvzk: %s: waiting, %" PRIu64 " before us\n", job->request->path,
+        fprintf(stderr, "uvzk: %s: waiting, %" PRIu64 " ahead\n", job->request->path,
                 ahead);
     }
 }
@@ -560,7 +562,7 @@ static int start_supervisor(struct lock_job *job)
     int status = supervisor_start(&job->supervisor, &orders);
 
     if (status < 0) {
-        fprintf(stderr, "uvzk: cannot run a supervisor: %s\n", uv_strerror(status));
+        fprintf(stderr, "uvzk: cannot start the supervisor: %s\n", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         }
     }
     if (argc > 1) {
-        fprintf(stderr, "uvzk: there is no subcommand %s\n", argv[1]);
+        fprintf(stderr, "uvzk: unknown subcommand: %s\n", argv[1]);
     }
     print_usage(stderr);
     return EX_USAGE;

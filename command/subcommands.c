@@ -23,7 +23,7 @@ void subcommand_needs_hosts(struct connection_options *options)
         options->hosts = getenv("ZOOKEEPER_HOSTS");
     }
     if (options->hosts == NULL || options->hosts[0] == '\0') {
-        fputs("uvzk: no servers: neither --hosts nor ZOOKEEPER_HOSTS\n", stderr);
+        fputs("uvzk: no servers: give --hosts or set ZOOKEEPER_HOSTS\n", stderr);
         exit(EX_USAGE);
     }
 }

@@ -87,7 +87,7 @@ static void carry_out(struct supervisor_process *process, enum termination_actio
 {
     if (wish != ACTION_NONE && !process->said) {
         process->said = true;
-        dprintf(STDERR_FILENO, "uvzk: %s: %s is ended\n", why,
+        dprintf(STDERR_FILENO, "uvzk: %s: ending %s\n", why,
                 process->options->command[0]);
     }
     if (wish == ACTION_TERM) {

@@ -50,7 +50,7 @@ static void on_released(uvzk_hold_t *hold, int status)
  * it may first finish a part of its work. */
 static void on_revoke(uvzk_hold_t *hold)
 {
-    puts("batch: somebody asks for the lock; released");
+    puts("batch: another client asks for the lock; released");
     plea_was_heard = true;
     uvzk_hold_release(hold, on_released);
 }

@@ -88,7 +88,7 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(EEXHAUSTED, -7021, "the path's sequence numbers are used up")          \
     XX(ELIMIT, -7022, "a session's budget of znodes or watches is spent")     \
     XX(EPROOF, -7023, "ownership could not be proved in time")                \
-    XX(EDELETED, -7024, "somebody else deleted the lock's znode")             \
+    XX(EDELETED, -7024, "another client deleted the lock's znode")            \
     XX(EDEADLOCK, -7025, "the wait could never end")                          \
     XX(EDATA, -7026, "the znode's data are not a count")                      \
     XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \

@@ -82,7 +82,7 @@ int uvzk__hosts_next(const char **cursor, struct uvzk__host *host)
 int uvzk__hosts_validate(const char *hosts)
 {
     if (hosts == NULL) {
-        return uvzk__refuse(UV_EINVAL, "options.hosts: none are named");
+        return uvzk__refuse(UV_EINVAL, "options.hosts: no server is named");
     }
     const char *cursor = hosts;
     struct uvzk__host host;
@@ -91,7 +91,7 @@ int uvzk__hosts_validate(const char *hosts)
     }
     if (rc < 0) {
         return uvzk__refuse(rc, hosts[0] == '\0'
-                                    ? "options.hosts: none are named"
+                                    ? "options.hosts: no server is named"
                                     : "options.hosts: an entry is not "
                                       "host:port, or an IPv6 address without "
                                       "brackets");

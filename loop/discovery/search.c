@@ -218,7 +218,7 @@ static void report_slow(struct uvzk__search *search)
 
     if (name != NULL) {
         report_connect_error(search, UV_EAI_AGAIN, name->host.name,
-                             "no answer of a name server yet");
+                             "no answer from a name server yet");
     } else if (target != NULL) {
         uvzk__address_server_text(&target->address, text);
         report_connect_error(search, UV_ETIMEDOUT, text, "no answer yet");

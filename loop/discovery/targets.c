@@ -37,10 +37,11 @@ const char *uvzk__target_reason(const struct uvzk__target *target, int *code)
         return "no answer";
     case UVZK__PROBE_CLOSED:
         *code = UV_ECONNRESET;
-        return "hangs up without an answer: without a quorum, or no ZooKeeper server";
+        return "closes the connection without an answer: it has no quorum, or is not a "
+               "ZooKeeper server";
     default:
         *code = UV_EPROTO;
-        return "what answers is no ZooKeeper server";
+        return "not a ZooKeeper server";
     }
 }
 

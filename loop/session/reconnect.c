@@ -172,7 +172,8 @@ void uvzk__reconnect_stop(struct uvzk__zk_port *port)
 void uvzk__reconnect_wrong_server(struct uvzk__zk_port *port, const char *server)
 {
     char line[UVZK__SERVER_TEXT + 80];
-    snprintf(line, sizeof(line), "%s: made a session without an id or a timeout", server);
+    snprintf(line, sizeof(line), "%s: created a session without an id or a timeout",
+             server);
     uvzk__search_distrust(port->reconnect.search, server);
     uvzk__search_begin(port->reconnect.search, first_pause(port));
     uvzk__handle_leave(port->handle);
@@ -180,14 +181,14 @@ void uvzk__reconnect_wrong_server(struct uvzk__zk_port *port, const char *server
     forward_connect_error(
         &port->reconnect.user,
         &(struct uvzk__connect_error){UV_EPROTO, server,
-                                      "made a session without an id or a timeout"});
+                                      "created a session without an id or a timeout"});
 }
 
 /* The search avoids the handle's server for a time, and begins at once. */
 void uvzk__reconnect_diverged(struct uvzk__zk_port *port)
 {
     static const char *const text =
-        "shows a znode that was deleted: left for another server";
+        "shows a znode that was deleted; the client has left it for another server";
     char server[UVZK__SERVER_TEXT], line[UVZK__SERVER_TEXT + 80];
 
     uvzk__handle_server(port->handle, server);

@@ -92,9 +92,8 @@ int uvzk__path_validate_znode(const char *path)
     }
     size_t length = strnlen(path, UVZK__NODE_PATH_MAX + 1);
     if (path[0] != '/' || length > UVZK__NODE_PATH_MAX) {
-        return uvzk__refuse(UVZK_EPATH, path[0] != '/'
-                                            ? "path: it does not begin with '/'"
-                                            : "path: longer than 2048 bytes");
+        return uvzk__refuse(UVZK_EPATH, path[0] != '/' ? "path: does not begin with '/'"
+                                                       : "path: longer than 2048 bytes");
     }
     if (length == 1) {
         return 0; /* the root */
@@ -105,7 +104,7 @@ int uvzk__path_validate_znode(const char *path)
         if (!is_element_valid(path + start, element_length)) {
             return uvzk__refuse(UVZK_EPATH,
                                 "path: an element is empty, \".\", \"..\", or has "
-                                "characters that ZooKeeper does not take");
+                                "characters that ZooKeeper does not accept");
         }
         slash = start + element_length;
     }
@@ -117,7 +116,7 @@ int uvzk__path_validate_below(const char *ns, const char *path)
     if (strcmp(path, "/") == 0 || strlen(ns) + strlen(path) > UVZK__PATH_MAX) {
         return uvzk__refuse(UVZK_EPATH,
                             strcmp(path, "/") == 0
-                                ? "path: \"/\" is no place for a lock"
+                                ? "path: \"/\" cannot be the path of a lock"
                                 : "path: longer than 1024 bytes with the namespace");
     }
     return uvzk__path_validate(path);

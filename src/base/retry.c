@@ -23,7 +23,7 @@ int uvzk__retry_normalize(uvzk_retry_policy_t *policy)
     if (policy->kind > UVZK_RETRY_FOREVER ||
         (policy->base_ms == 0 && policy->kind != UVZK_RETRY_N_TIMES)) {
         return uvzk__refuse(UV_EINVAL, policy->kind > UVZK_RETRY_FOREVER
-                                           ? "options.retry.kind: there is no such policy"
+                                           ? "options.retry.kind: unknown policy"
                                            : "options.retry.base_ms is 0");
     }
     if (policy->max_sleep_ms == 0) {

@@ -55,7 +55,7 @@ static bool within(uint32_t value, uint32_t least, uint32_t most)
 static const char *invalid_option(const uvzk_client_options_t *options)
 {
     if (options->hosts == NULL || options->hosts[0] == '\0') {
-        return "options.hosts: none are named";
+        return "options.hosts: no server is named";
     }
     if (!within(options->session_timeout_ms, SESSION_TIMEOUT_MIN_MS,
                 SESSION_TIMEOUT_MAX_MS)) {
@@ -173,11 +173,11 @@ static int copy_namespace(struct uvzk__session *session, const char *ns)
         return UV_ENOMEM;
     }
     status = uvzk__path_validate(session->ns);
-    return uvzk__refuse_if(status, status == 0
-                                       ? NULL
-                                       : "options.ns: an element is empty, \".\", "
-                                         "\"..\", or has characters that ZooKeeper "
-                                         "does not take; or it is too long");
+    return uvzk__refuse_if(
+        status, status == 0
+                    ? NULL
+                    : "options.ns: an element is empty, \".\", \"..\", or has characters "
+                      "that ZooKeeper does not accept; or it is too long");
 }
 
 static int copy_data(struct uvzk__session *session, const uvzk_client_options_t *options)

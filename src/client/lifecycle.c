@@ -221,7 +221,7 @@ static void lost_due(struct uvzk__timer *timer)
 
     if (now >= abandon_at) {
         uvzk__log(session, UVZK_LOG_WARN, "session",
-                  "no server in reach: the session is given up");
+                  "no server can be reached: the client gives up the session");
         session->lifecycle->abandoned = true;
         session->port->abandon(session->port);
         return;

@@ -228,8 +228,8 @@ static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
     queue->optional->undeletables.data = data;
     uvzk__log(
         queue->session, UVZK_LOG_WARN, "directory",
-        "%s cannot be deleted: the ACL of its directory denies us DELETE. It blocks "
-        "others; uvzk tries again until it or its session is gone",
+        "%s cannot be deleted: the ACL of its directory denies this client DELETE. It "
+        "blocks other clients. uvzk retries until the znode or its session is gone",
         contender->path);
     return data;
 }
@@ -284,7 +284,8 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
     }
     if (!data->permitted) {
         uvzk__log(queue->session, UVZK_LOG_INFO, "directory",
-                  "%s: its ACL lets us delete znodes again, %" PRIu32 " are left",
+                  "%s: its ACL allows this client to delete znodes again; %" PRIu32
+                  " are left",
                   queue->path->text, data->count);
         data->permitted = true;
     }
@@ -364,11 +365,10 @@ static struct uvzk__unsearchable *begin_unsearchable(struct uvzk__queue *queue)
     those->pause_ms = FIRST_PAUSE_MS;
     those->retry.due = pause_over;
     queue->optional->unsearchables.those = those;
-    uvzk__log(
-        queue->session, UVZK_LOG_WARN, "directory",
-        "%s may not be listed: a znode of ours may stand there that nobody wants; it "
-        "is searched for again until it is found or the session has gone",
-        queue->path->text);
+    uvzk__log(queue->session, UVZK_LOG_WARN, "directory",
+              "%s cannot be listed: an unwanted znode of this client may exist there. "
+              "uvzk searches for it until it is found or the session is gone",
+              queue->path->text);
     return those;
 }
 

@@ -470,7 +470,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     bool again = waits && !contender->kind->once &&
                  uvzk__retry_allow(&session->retry, contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
-    uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by somebody else",
+    uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by another client",
               contender->path);
     if (again && uvzk__contender_holds(contender)) {
         uvzk__contender_ungrant(contender);

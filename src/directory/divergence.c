@@ -114,8 +114,8 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
         return false;
     }
     uvzk__log(queue->session, UVZK_LOG_WARN, "directory",
-              "%s/%s belongs to our session %" PRIx64
-              " but to none of its locks: an orphan, which is deleted",
+              "%s/%s belongs to this client's session %" PRIx64
+              " but to none of its locks. It is an orphan and is deleted",
               queue->path->text, name, (uint64_t)stat->ephemeral_owner);
     /* The last listing counted it among the foreign nodes. */
     uvzk__foreign_nodes_remove(queue, name);

@@ -30,8 +30,9 @@ int uvzk__acl_check(const uvzk_acl_t *entries, size_t count)
     }
     for (size_t i = 0; i < count; i++) {
         if (!is_valid_entry(&entries[i])) {
-            return uvzk__refuse(UV_EINVAL, "options.acl: an entry without a scheme or an "
-                                           "id, or whose perms are none");
+            return uvzk__refuse(
+                UV_EINVAL,
+                "options.acl: an entry has no scheme, no id or no permissions");
         }
         bytes += entry_bytes(&entries[i]);
         if (bytes > BYTES_MAX) {

@@ -33,11 +33,12 @@ bool uvzk__diverged(struct uvzk__session *session, const char *path, bool shows)
         return false;
     }
     session->divergence.found_ms = now;
-    uvzk__log(
-        session, UVZK_LOG_WARN, "session",
-        "the server %s: it has diverged from the others, and is left for another one "
-        "(%s)",
-        shows ? "shows a znode that was deleted" : "does not show one that stands", path);
+    uvzk__log(session, UVZK_LOG_WARN, "session",
+              "the server %s, so it has diverged from the others; the client leaves it "
+              "for another one (%s)",
+              shows ? "shows a znode that was deleted"
+                    : "does not show a znode that exists",
+              path);
     if (session->observer != NULL) {
         uvzk__count_diverged(session->observer);
     }

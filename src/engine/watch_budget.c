@@ -30,7 +30,7 @@ static void warn_spent(struct uvzk__session *session)
         session->watches.warned = true;
         uvzk__log(session, UVZK_LOG_WARN, "session",
                   "the budget of watches, %u bytes of their paths, is spent: set "
-                  "options.sessions, or set it higher",
+                  "options.sessions, or increase it",
                   UVZK__WATCH_BYTES_MAX);
     }
 }

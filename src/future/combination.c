@@ -216,11 +216,11 @@ static int name(const uvzk_future_t *shell, const struct uvzk__session *session)
                              : uvzk__refuse(UVZK_ESTATE, "parts: one is not in use");
     }
     if (!is_of(part, session) || part->kind->outlives || part->depth >= DEPTH_MAX) {
-        return uvzk__refuse(UV_EINVAL, !is_of(part, session) ? "parts: of several clients"
-                                       : part->kind->outlives
-                                           ? "parts: one is of a client's close"
-                                           : "parts: more than 64 combinations "
-                                             "inside one another");
+        return uvzk__refuse(UV_EINVAL,
+                            !is_of(part, session) ? "parts: not all of one client"
+                            : part->kind->outlives
+                                ? "parts: one is the future of a client's close"
+                                : "parts: combinations are nested more than 64 deep");
     }
     if (part->listed || belongs_to_pending(part)) {
         return uvzk__refuse(UV_EBUSY, part->listed
@@ -244,7 +244,7 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
 
     *session = first == NULL ? NULL : first->session;
     if (first != NULL && *session == NULL) {
-        return uvzk__refuse(UVZK_ECLOSED, "parts: their client has gone");
+        return uvzk__refuse(UVZK_ECLOSED, "parts: their client is closed");
     }
     while (named < count && status == 0) {
         status = name(parts[named], *session);

@@ -282,7 +282,7 @@ int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
     bool done = future->status != UV_EAGAIN;
     /* No loop would run the callback. */
     if (done && future->session == NULL) {
-        return uvzk__refuse(UVZK_ECLOSED, "future: its client has gone");
+        return uvzk__refuse(UVZK_ECLOSED, "future: its client is closed");
     }
     struct then *then = uvzk__calloc(1, sizeof(*then));
     if (then == NULL) {
@@ -327,7 +327,7 @@ int uvzk_future_deadline(uvzk_future_t *shell, uint64_t timeout_ms)
     int status = check_pending(shell);
 
     if (status == 0 && future->session == NULL) {
-        return uvzk__refuse(UVZK_ECLOSED, "future: its client has gone");
+        return uvzk__refuse(UVZK_ECLOSED, "future: its client is closed");
     }
     if (status == 0) {
         uint64_t now = uvzk__now(future->session);

@@ -83,7 +83,7 @@ int uvzk_future_stat(const uvzk_future_t *shell, uvzk_stat_t *stat)
         return uvzk__refuse(UV_EINVAL, shell == NULL ? "future is NULL" : "stat is NULL");
     }
     if (future == NULL || !reading_of(future)->has_stat) {
-        return uvzk__refuse(UVZK_ESTATE, "future: of no look that is done with 0");
+        return uvzk__refuse(UVZK_ESTATE, "future: not of a check that has succeeded");
     }
     *stat = reading_of(future)->stat;
     return 0;
@@ -110,7 +110,7 @@ int uvzk_future_data(const uvzk_future_t *shell, const void **data, size_t *leng
         return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
     if (future == NULL) {
-        return uvzk__refuse(UVZK_ESTATE, "future: of no read that is done with 0");
+        return uvzk__refuse(UVZK_ESTATE, "future: not of a read that has succeeded");
     }
     if (data != NULL) {
         *data = reading_of(future)->data;

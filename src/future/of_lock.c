@@ -85,7 +85,7 @@ int uvzk_future_participants(const uvzk_future_t *shell, const char *const **pat
     }
     if (future == NULL) {
         return uvzk__refuse(UVZK_ESTATE,
-                            "future: of no participants that are told with 0");
+                            "future: not of a list of participants that has succeeded");
     }
     if (paths != NULL) {
         *paths = participants_result_of(future)->paths;

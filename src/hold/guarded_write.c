@@ -52,11 +52,11 @@ static int check_op(const struct uvzk__session *session, const uvzk_write_op_t *
 {
     if (op->kind > UVZK_WRITE_CHECK || op->path == NULL || op->version < -1 ||
         (has_data(op) && op->data == NULL && op->data_length > 0)) {
-        return uvzk__refuse(
-            UV_EINVAL, op->kind > UVZK_WRITE_CHECK ? "ops: a kind that there is not"
-                       : op->path == NULL          ? "ops: a path is NULL"
-                       : op->version < -1          ? "ops: a version is below -1"
-                                          : "ops: data is NULL, data_length is not 0");
+        return uvzk__refuse(UV_EINVAL, op->kind > UVZK_WRITE_CHECK ? "ops: unknown kind"
+                                       : op->path == NULL          ? "ops: a path is NULL"
+                                       : op->version < -1
+                                           ? "ops: a version is below -1"
+                                           : "ops: data is NULL, data_length is not 0");
     }
     return uvzk__path_validate_below(session->ns, op->path);
 }
@@ -203,9 +203,9 @@ static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
     int status = node_checks == NULL ? UV_ENOMEM : 0;
 
     if (status == 0 && !can_be_checked(node_checks)) {
-        status =
-            uvzk__refuse(UV_ENOTSUP, "hold: of a znode with a fixed name, of which a "
-                                     "check says nothing");
+        status = uvzk__refuse(
+            UV_ENOTSUP,
+            "hold: its znode has a fixed name, so a check cannot tell that it is held");
     }
     if (status == 0) {
         write = copy_ops(node_checks, ops, count);

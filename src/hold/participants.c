@@ -218,7 +218,8 @@ int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
                                           "initialised");
     }
     if (lock->kind->directories == NULL) {
-        return uvzk__refuse(UV_ENOTSUP, "lock is a multi lock: ask its members");
+        return uvzk__refuse(UV_ENOTSUP,
+                            "lock is a multi lock: call this function for its members");
     }
     struct participants_query *participants_query =
         uvzk__calloc(1, sizeof(*participants_query));

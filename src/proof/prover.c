@@ -106,8 +106,8 @@ void uvzk__prover_connected(struct uvzk__session *session, uint32_t timeout_ms,
     }
     if (!fresh && timeout_ms < before_ms) {
         uvzk__log(session, UVZK_LOG_WARN, "proof",
-                  "this server ends the session after %" PRIu32 " ms, not %" PRIu32
-                  ": holds are valid for less time from now on",
+                  "this server ends the session after %" PRIu32 " ms instead of %" PRIu32
+                  " ms: holds are valid for a shorter time from now on",
                   timeout_ms, before_ms);
     }
     uvzk__proof_connected(proof, timeout_ms, fresh, opened_ms);

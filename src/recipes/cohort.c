@@ -32,9 +32,9 @@ static struct cohort *cohort_of(const struct uvzk__claim *claim)
 int uvzk__cohort_check(const struct uvzk__cohort_limit *limit)
 {
     return uvzk__refuse_if(
-        UV_EINVAL, limit->handovers == 0              ? "handovers is 0: uvzk_mutex_init"
+        UV_EINVAL, limit->handovers == 0 ? "handovers is 0: use uvzk_mutex_init"
                    : limit->handovers > HANDOVERS_MAX ? "handovers is more than 1000"
-                   : limit->ms == 0                   ? "ms is 0: uvzk_mutex_init"
+                   : limit->ms == 0                   ? "ms is 0: use uvzk_mutex_init"
                    : limit->ms > MS_MAX               ? "ms is more than 60000"
                                                       : NULL);
 }

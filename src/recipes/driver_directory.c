@@ -182,7 +182,7 @@ static void decide(struct uvzk__contender *contender,
         break;
     case UVZK__DRIVER_UNDECIDED:
         uvzk__log(uvzk__session_of(contender), UVZK_LOG_ERROR, "driver",
-                  "the driver names no child for %s to wait for", contender->path);
+                  "the driver has named no child that %s can wait for", contender->path);
         uvzk__contender_end(contender, UV_EINVAL);
         break;
     }

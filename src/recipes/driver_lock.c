@@ -23,10 +23,11 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)lock;
     return uvzk__refuse_if(
-        UV_EINVAL, options->leases > 1 ? "options.leases: only a semaphore has several"
-                   : options->revoke_cb != NULL
-                       ? "options.revoke_cb: not of a lock with a driver"
-                       : NULL);
+        UV_EINVAL,
+        options->leases > 1 ? "options.leases: only a semaphore has several"
+        : options->revoke_cb != NULL
+            ? "options.revoke_cb: the hold of a lock with a driver cannot be revoked"
+            : NULL);
 }
 
 /* With sequential names only the driver knows which contender waits for which, so the

@@ -70,12 +70,12 @@ int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
 
     if (driver == NULL || driver->size < sizeof(*driver) || driver->name == NULL ||
         driver->mode > UVZK_NODE_PERSISTENT_SEQUENTIAL) {
-        return uvzk__refuse(
-            UV_EINVAL, driver == NULL ? "driver is NULL"
-                       : driver->size < sizeof(*driver)
-                           ? "driver.size: begin with uvzk_lock_driver_init"
-                       : driver->name == NULL ? "driver.name is NULL"
-                                              : "driver.mode: there is no such mode");
+        return uvzk__refuse(UV_EINVAL,
+                            driver == NULL ? "driver is NULL"
+                            : driver->size < sizeof(*driver)
+                                ? "driver.size: begin with uvzk_lock_driver_init"
+                            : driver->name == NULL ? "driver.name is NULL"
+                                                   : "driver.mode: unknown mode");
     }
     bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
     most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__NAME_PREFIX_MAX;
@@ -84,11 +84,11 @@ int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
         return uvzk__refuse(UV_EINVAL, "driver.name: empty, too long, or with a '/'");
     }
     if (fixed && (driver->gets_the_lock != NULL || driver->sort_key != NULL)) {
-        return uvzk__refuse(UV_EINVAL, driver->gets_the_lock != NULL
-                                           ? "driver.gets_the_lock: not with "
-                                             "UVZK_NODE_EPHEMERAL"
-                                           : "driver.sort_key: not with "
-                                             "UVZK_NODE_EPHEMERAL");
+        return uvzk__refuse(
+            UV_EINVAL,
+            driver->gets_the_lock != NULL
+                ? "driver.gets_the_lock cannot be used with UVZK_NODE_EPHEMERAL"
+                : "driver.sort_key cannot be used with UVZK_NODE_EPHEMERAL");
     }
     memcpy(path + 1, driver->name, length);
     return uvzk__path_validate(path);

@@ -76,9 +76,8 @@ int uvzk__multilock_member_check(const struct uvzk__multilock_member *member)
 {
     return uvzk__lock_by_identity(member->shell, member->identity) != NULL
                ? 0
-               : uvzk__refuse(UVZK_ECLOSED,
-                              "a member of the multi lock is closed, or was, and is "
-                              "another lock now");
+               : uvzk__refuse(UVZK_ECLOSED, "a member of the multi lock is closed, or "
+                                            "its struct is another lock now");
 }
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
@@ -193,9 +192,10 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
                          size_t count)
 {
     if (client == NULL || members == NULL || count == 0 || count > MEMBERS_MAX) {
-        return uvzk__refuse(UV_EINVAL, client == NULL    ? "client is NULL"
-                                       : members == NULL ? "members is NULL"
-                                                         : "count is not 1 to 100");
+        return uvzk__refuse(UV_EINVAL, client == NULL ? "client is NULL"
+                                       : members == NULL
+                                           ? "members is NULL"
+                                           : "count is not between 1 and 100");
     }
     for (size_t i = 0; i < count; i++) {
         const struct uvzk__lock *member = members[i] == NULL ? NULL : members[i]->impl;
@@ -205,8 +205,7 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
                                 "client");
         }
         if (member->kind == &uvzk__mutex_in_cohort) {
-            return uvzk__refuse(UV_EINVAL,
-                                "members: one has a cohort, whose token stays");
+            return uvzk__refuse(UV_EINVAL, "members: one is a mutex with a cohort");
         }
         for (size_t j = 0; j < i; j++) {
             if (members[i] == members[j]) {
@@ -261,7 +260,7 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
     struct uvzk__multilock *multilock;
     struct uvzk__lock *lock = NULL;
     int status = flags > UVZK_MULTILOCK_IN_TURN
-                     ? uvzk__refuse(UV_EINVAL, "flags: there is no such flag")
+                     ? uvzk__refuse(UV_EINVAL, "flags: unknown flag")
                      : check_members(client, members, count);
 
     if (status == 0) {

@@ -162,7 +162,7 @@ def lock(path, script, *options, **more):
 def waiting(path, script, *options):
     """Another one, which is known to stand in line."""
     run = lock(path, script, "-v", *options)
-    run.tells("before us")
+    run.tells(" ahead")
     return run
 
 

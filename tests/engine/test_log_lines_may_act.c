@@ -112,13 +112,13 @@ static void the_connection_is_lost(void)
 static void test_acts_upon_a_deleted_hold(void **state)
 {
     (void)state;
-    with_each_verb(the_holders_is_deleted, "was deleted by somebody else");
+    with_each_verb(the_holders_is_deleted, "was deleted by another client");
 }
 
 static void test_acts_upon_a_deleted_waiter(void **state)
 {
     (void)state;
-    with_each_verb(the_waiters_is_deleted, "was deleted by somebody else");
+    with_each_verb(the_waiters_is_deleted, "was deleted by another client");
 }
 
 static void test_acts_upon_a_line_of_the_port(void **state)

@@ -120,7 +120,7 @@ static void assert_told_of(const struct fake_server *fake_server, const char *wh
 
 static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
 {
-    static const char garbage[] = "what answers is no ZooKeeper server";
+    static const char garbage[] = "not a ZooKeeper server";
     (void)state;
     uint64_t longest = 0;
     for (int run = 0; run < RUNS; run++) {
@@ -143,7 +143,7 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
         if (run == RUNS - 1) { /* it takes its time */
             assert_told_of(&fake_servers[FAKE_SERVER_SILENT], "no answer");
         }
-        assert_told_of(&fake_servers[FAKE_SERVER_HANGS_UP], "hangs up");
+        assert_told_of(&fake_servers[FAKE_SERVER_HANGS_UP], "closes the connection");
         end_connected_beside(fake_servers);
     }
     printf("connected after %lu ms at most, of 2 T = %u ms\n", (unsigned long)longest,
@@ -166,7 +166,7 @@ static void assert_makes_no_session(enum fake_server_kind kind)
         connect_now();
         assert_true(uvzk_client_session_id(&a.client) != 0);
         char line[100];
-        snprintf(line, sizeof(line), "%s: made a session without", fake_server.hosts);
+        snprintf(line, sizeof(line), "%s: created a session without", fake_server.hosts);
         met = is_logged(line);
         process_end(&a);
         fake_server_close(&fake_server);

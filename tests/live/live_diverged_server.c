@@ -22,7 +22,7 @@
 #define LONG_MS 40000 /* a session that outlives what is done to the servers */
 #define SHORT_MS 4000 /* one that has waited for long soon */
 #define LATE_MS 1000  /* far more than the 20 ms within which others may be second */
-#define LEFT "shows a znode that was deleted: left for another server"
+#define LEFT "shows a znode that was deleted; the client has left it for another server"
 
 static struct world world;
 static struct proxy proxies[ENSEMBLE_SIZE];

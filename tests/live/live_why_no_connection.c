@@ -72,8 +72,8 @@ static void test_no_zookeeper_there(void **state)
         int code;
         const char *word;
     } there[] = {{FAKE_SERVER_SILENT, UV_ETIMEDOUT, "no answer"},
-                 {FAKE_SERVER_HANGS_UP, UV_ECONNRESET, "hangs up"},
-                 {FAKE_SERVER_SSH, UV_EPROTO, "no ZooKeeper server"}};
+                 {FAKE_SERVER_HANGS_UP, UV_ECONNRESET, "closes the connection"},
+                 {FAKE_SERVER_SSH, UV_EPROTO, "not a ZooKeeper server"}};
     (void)state;
     for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++) {
         begin();

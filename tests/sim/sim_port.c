@@ -300,7 +300,7 @@ static void tell_left(struct sim__client *client)
 {
     static const struct uvzk__connect_error trouble = {
         UVZK_EDIVERGED, "sim:2181",
-        "shows a znode that was deleted: left for another server"};
+        "shows a znode that was deleted; the client has left it for another server"};
     if (client->leaves && !client->closing) {
         client->leaves = false;
         client->port.user->no_connection(client->port.user, &trouble);

@@ -359,7 +359,7 @@ int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *shell, const ch
                         uint32_t max_leases, uvzk_shared_count_t *count)
 {
     if ((count == NULL && max_leases == 0) || (count != NULL && count->impl == NULL)) {
-        return uvzk__refuse(UV_EINVAL, count == NULL ? "max_leases is 0, without a count"
+        return uvzk__refuse(UV_EINVAL, count == NULL ? "max_leases is 0 and count is NULL"
                                                      : "count is not initialised");
     }
     return init(client, shell, path, max_leases, count);
@@ -401,11 +401,12 @@ int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases)
     }
     if (leases == 0 || claim->kind != &semaphore_claim ||
         leases >= uvzk_hold_lease_count(hold)) {
-        return uvzk__refuse(UV_EINVAL,
-                            claim->kind != &semaphore_claim ? "hold is not a semaphore's"
-                            : leases == 0                   ? "leases is 0"
-                                          : "leases: all that the hold has, or "
-                                            "more; release it instead");
+        return uvzk__refuse(
+            UV_EINVAL,
+            claim->kind != &semaphore_claim ? "hold: not of a semaphore"
+            : leases == 0
+                ? "leases is 0"
+                : "leases: not fewer than the hold has; release the hold instead");
     }
     return uvzk__lease_request_return(uvzk__lease_request_of(claim), leases);
 }
