@@ -252,29 +252,25 @@ static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_req
     uvzk__claim_attach(to->claim, ticket);
 }
 
-/* The lease request that gets the ticket holder's ticket next, or NULL: the ticket is
- * released. The ticket's delete checks the leases that are granted early, of which there
- * is a limit. If the next request's leases might exceed the limit, the delete has to come
- * first. */
-static struct uvzk__lease_request *next_of_holder(const struct uvzk__queue *leases,
-                                                  struct uvzk__lease_request *next)
+/* The ticket sharer that gets the ticket of this granted lease request, or NULL: the
+ * ticket is released. The ticket holder's delete checks the leases that are granted
+ * early, of which there is a limit. If the next request's leases might exceed the limit,
+ * the delete has to come first. The ticket of another lease request, which was granted
+ * together with the ticket holder, waits behind the ticket holder's. */
+static struct uvzk__lease_request *next_in_turn(const struct uvzk__lease_request *request)
 {
-    bool checked =
-        uvzk__early_grants(&leases->counts) + next->wanted <= UVZK__EARLY_GRANTS_MAX;
+    struct uvzk__lease_request *next = uvzk__first_sharer(request->leases);
 
-    return uvzk__ticket_may_share(next) && (checked || uvzk__lease_request_begun(next))
-               ? next
-               : NULL;
-}
-
-/* The same for a lease request that was granted together with the ticket holder, and
- * whose own ticket waits behind the ticket holder's. */
-static struct uvzk__lease_request *
-next_of_other(const struct uvzk__lease_request *request, struct uvzk__lease_request *next)
-{
-    bool clash = conflicts(next, use_of(request));
-
-    return uvzk__lease_request_begun(next) || clash ||
+    if (next == NULL) {
+        return NULL;
+    }
+    bool begun = uvzk__lease_request_begun(next);
+    if (request == ticket_holder_of(request->leases)) {
+        bool checked = uvzk__early_grants(&request->leases->counts) + next->wanted <=
+                       UVZK__EARLY_GRANTS_MAX;
+        return uvzk__ticket_may_share(next) && (checked || begun) ? next : NULL;
+    }
+    return begun || conflicts(next, use_of(request)) ||
                    came_first(request->ticket, next) ||
                    others_wait(request->ticket->queue)
                ? NULL
@@ -295,19 +291,12 @@ static void release_ticket(struct uvzk__queue *leases, struct uvzk__contender *t
 
 void uvzk__ticket_granted(struct uvzk__lease_request *request)
 {
-    struct uvzk__lease_request *next = uvzk__first_sharer(request->leases);
+    struct uvzk__lease_request *next =
+        request->ticket == NULL ? NULL : next_in_turn(request);
 
-    if (request->ticket == NULL) {
-        return;
-    }
-    if (next != NULL) {
-        next = request == ticket_holder_of(request->leases)
-                   ? next_of_holder(request->leases, next)
-                   : next_of_other(request, next);
-    }
     if (next != NULL) {
         pass_ticket(request, next);
-    } else {
+    } else if (request->ticket != NULL) {
         release_ticket(request->leases, request->ticket);
     }
 }
