@@ -359,6 +359,15 @@ static void abandon_handle(struct uvzk__port *public_port)
     }
 }
 
+/* The pending events end the handle, in whatever state it is. */
+static void end_session(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (port->handle != NULL) {
+        uvzk__handle_abandon(port->handle);
+    }
+}
+
 /* The server is left in on_async, not inside this call. */
 static void leave(struct uvzk__port *public_port)
 {
@@ -566,6 +575,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
     static const struct uvzk__port calls = {.open = open_handle,
                                             .abandon = abandon_handle,
                                             .leave_server = leave,
+                                            .end_session = end_session,
                                             .close_soon = end_port,
                                             .close = close_port,
                                             .submit = submit,

@@ -57,7 +57,10 @@
  * 12 least_timeout_ms is never out of date. The thread that first hears of a connection
  *    stores the granted timeout there, before CONNECTED is reported and before any
  *    request on that connection gets its reply. It does so even if the loop never hears
- *    of that connection; in that case turn() is called all the same. */
+ *    of that connection; in that case turn() is called all the same.
+ * 13 After end_session(), the handle ends as if its session had expired, as in 6,
+ *    whatever it is doing. The port ends the session at the servers, soon after the event
+ *    if there is a connection. If the handle is down, end_session() has no effect. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
@@ -245,6 +248,7 @@ struct uvzk__port {
     void (*open)(struct uvzk__port *);         /* one handle at a time */
     void (*abandon)(struct uvzk__port *);      /* only while SUSPENDED */
     void (*leave_server)(struct uvzk__port *); /* only while CONNECTED, see 10 */
+    void (*end_session)(struct uvzk__port *);  /* in every state, see 13 */
     void (*close_soon)(struct uvzk__port *);   /* the user closes; close() follows */
     void (*close)(struct uvzk__port *);        /* once */
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);

@@ -64,6 +64,9 @@
     XX(expiry_while_the_server_moves)                \
     XX(who_comes_back_late_keeps_the_session)        \
     XX(open_again_inside_expiry)                     \
+    XX(end_session_ends_it_at_the_server)            \
+    XX(end_session_while_it_opens)                   \
+    XX(end_session_without_a_connection)             \
     XX(wake_brings_one_turn)                         \
     XX(alarm_brings_one_turn)                        \
     XX(alarm_further_away_comes)                     \

@@ -295,3 +295,60 @@ void random_differs(void **state)
     assert_int_equal(probe->port->random(probe->port, two, sizeof(two)), 0);
     assert_memory_not_equal(one, two, sizeof(one));
 }
+
+/* Not inside the call. The server ends the session soon after its end is told, and does
+ * not wait for its time-out. */
+void end_session_ends_it_at_the_server(void **state)
+{
+    enum { COUNT = 20, TRIES = 100 };
+    struct ask *asks[COUNT];
+    struct probe *probe = connected(state);
+    int64_t first = probe->session_id;
+    int status = 0;
+
+    assert_int_equal(create(probe, "/e", UVZK__EPHEMERAL), 0);
+    for (int i = 0; i < COUNT; i++) {
+        asks[i] = ask_read(probe, UVZK__RPC_EXISTS, "/e", i == 0);
+    }
+    probe->reopens = true;
+    probe->port->end_session(probe->port);
+    assert_int_equal(probe->sessions[UVZK__SESSION_EXPIRED], 0);
+    probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(asks[i]->replied, 1);
+        assert_true(asks[i]->status == 0 || asks[i]->status == UVZK_EEXPIRED);
+    }
+    probe_await_session(probe, UVZK__SESSION_CONNECTED, 2);
+    assert_true(probe->session_id != first);
+    for (int i = 0; i < TRIES && status != UVZK_ENONODE; i++) {
+        status = read_once(probe, UVZK__RPC_EXISTS, "/e");
+        world_run_for(probe->world, 20);
+    }
+    assert_int_equal(status, UVZK_ENONODE);
+}
+
+void end_session_while_it_opens(void **state)
+{
+    struct probe *probe = *state;
+
+    probe->port->end_session(probe->port); /* not open: no effect */
+    probe_open(probe);
+    probe->port->end_session(probe->port);
+    probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
+    assert_not_sent(probe);
+    probe->port->end_session(probe->port); /* down: no effect */
+    probe_open(probe);
+    probe_await_session(probe, UVZK__SESSION_CONNECTED, 1);
+    assert_int_equal(probe->sessions[UVZK__SESSION_EXPIRED], 1);
+}
+
+void end_session_without_a_connection(void **state)
+{
+    struct probe *probe = connected(state);
+
+    probe_lose(probe);
+    probe->port->end_session(probe->port);
+    probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
+    assert_not_sent(probe);
+    world_restore(probe->world);
+}

@@ -643,6 +643,18 @@ static void port_abandon(struct uvzk__port *port)
     }
 }
 
+/* What was submitted is replied to with EEXPIRED before the event. The server ends the
+ * session after the event (deliver_down). */
+static void port_end_session(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    if (client->io != SIM__IO_DOWN && client->io != SIM__IO_DEAD) {
+        sim__trace(client->sim, client->name, "ends the session");
+        client->ends_session = client->io == SIM__IO_UP;
+        sim__io_abandon(client);
+    }
+}
+
 /* The session continues on a new handle, which has no watches. */
 static void port_leave(struct uvzk__port *port)
 {
@@ -700,6 +712,7 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
     client->port = (struct uvzk__port){.open = port_open,
                                        .abandon = port_abandon,
                                        .leave_server = port_leave,
+                                       .end_session = port_end_session,
                                        .close_soon = port_ending,
                                        .close = port_close,
                                        .submit = port_submit,
