@@ -93,7 +93,8 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(EDATA, -7026, "the znode's data are not a count")                      \
     XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \
     XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")      \
-    XX(EDIVERGED, -7029, "the server shows a znode that was deleted")
+    XX(EDIVERGED, -7029, "the server shows a znode that was deleted")         \
+    XX(EINTERNAL, -7030, "a fault of uvzk, which has closed the client")
 
 enum uvzk_errno {
 #define XX(name, value, text) UVZK_##name = (value),
@@ -250,8 +251,10 @@ typedef enum {
                                affected */
     UVZK_STATE_READ_ONLY,   /* never reported: uvzk does not use read-only connections,
                                on which the C client answers wrongly */
-    UVZK_STATE_CLOSED       /* closing, closed or not initialised; uvzk_client_state
-                               returns it, state_cb never receives it */
+    UVZK_STATE_CLOSED       /* closing, closed or not initialised. uvzk_client_state
+                               returns it. state_cb receives it only if uvzk has closed
+                               the client because of a fault of its own; all holds have
+                               been reported lost before. Call uvzk_client_close */
 } uvzk_client_state_t;
 
 /* How uvzk proves ownership while something is held. */
@@ -338,7 +341,8 @@ typedef enum {
  * connection, this is called again with UVZK_STATE_LATENT: after 5 s, 10 s later, 20 s
  * later, and so on, in the end every 5 minutes. Each time uvzk also logs the last reason,
  * which uvzk_client_last_error returns. While a lost connection does not come back, uvzk
- * logs the reason at the same intervals. UVZK_STATE_CLOSED is not reported. */
+ * logs the reason at the same intervals. UVZK_STATE_CLOSED is not reported when the
+ * program closes the client, but when uvzk does so (UVZK_EINTERNAL). */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
 /* Receives one log line, without a newline. level is a uvzk_log_level_t. Bytes below 0x20
@@ -349,7 +353,7 @@ typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char 
 
 /* Receives a log line and the part of the client that wrote it: "session", "search" (for
  * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log",
- * or "zookeeper" (the ZooKeeper client). Later versions may add others. module is static
+ * "invariant" (a fault of uvzk), or "zookeeper" (the ZooKeeper client). Later versions may add others. module is static
  * text. */
 typedef void (*uvzk_client_log_line_cb)(uvzk_client_t *client, int level,
                                         const char *module, const char *text);
@@ -509,7 +513,8 @@ typedef struct uvzk_client_error_s {
                             ZooKeeper server; UV_EAGAIN: a server answers, but there is
                             no session yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH;
                             UVZK_EDIVERGED: the server shows a deleted znode, and uvzk
-                            left it for another server */
+                            left it for another server. UVZK_EINTERNAL: a fault of uvzk
+                            has closed the client */
     const char *address; /* "10.0.0.1:2181", or a host name; "": no particular address */
     const char *text;    /* the reason as text */
     uint64_t at;         /* when, CLOCK_BOOTTIME, ms */
@@ -670,7 +675,8 @@ typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
  * not exist. UVZK_EUNIMPLEMENTED: the server is too old. UV_EINVAL: a lock driver named
  * no child to wait for. UV_EIO: no random bytes for the name of another znode.
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
- * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md.
+ * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UVZK_EINTERNAL, UV_ENOMEM: see
+ * docs/errors.md.
  * If a znode is left, uvzk deletes it in the background and repeats the delete until the
  * znode or its session is known to be gone. */
 typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
@@ -680,7 +686,7 @@ typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
  * client deleted the znode. UVZK_EAUTH: ZooKeeper refused the credentials. UVZK_ECLOSED:
  * the lock or the client was closed. Rarely UVZK_ELIMIT: no room for the watch that
  * revoke_cb or a lock with a driver needs; UVZK_ENOAUTH and UVZK_ECONNLOSS: see
- * uvzk_driver_lock_init. A multi lock's hold is lost with the code of its first member
+ * uvzk_driver_lock_init; UVZK_EINTERNAL: see docs/errors.md. A multi lock's hold is lost with the code of its first member
  * that is lost.
  * The callback comes late if the loop is late; uvzk_hold_is_valid does not depend on the
  * loop. */
@@ -704,8 +710,9 @@ typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
  * to 30 s, until the znode or its session is gone; metrics.undeletable counts such
  * znodes.
  * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the reply to the delete.
- * UVZK_ECLOSED: the client was closed first. In these three cases the servers free the
- * lock when they end the session; a persistent znode stays. */
+ * UVZK_ECLOSED: the client was closed first. UVZK_EINTERNAL: a fault of uvzk has closed
+ * the client first. In these four cases the servers free the lock when they end the
+ * session; a persistent znode stays. */
 typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
 /* The options of an acquire. The struct may grow at its end. Begin with

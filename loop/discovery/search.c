@@ -10,7 +10,6 @@
  * no new probes or look-ups; probes that are under way end as usual. */
 #include "discovery/search.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -88,15 +87,26 @@ static bool is_searching(const struct uvzk__search *search)
     return search->state == SEARCHING || search->state == ANSWERED;
 }
 
+/* Reports an illegal move, and what does not hold after a move. */
+static void check_move(struct uvzk__search *search, unsigned from, unsigned to)
+{
+    bool allowed = from == to || uvzk__machine_allows(&uvzk__search_machine, from, to);
+    char text[UVZK__MACHINE_TEXT];
+
+    if (!allowed || !invariant_holds(search)) {
+        uvzk__machine_text(&uvzk__search_machine, from, to, text);
+        search->user->broken(search->user, text);
+    }
+}
+
 /* The only function that writes state. A move to the current state is allowed and does
  * nothing. */
 static void move(struct uvzk__search *search, enum uvzk__search_state state)
 {
-    if (search->state != state) {
-        search->state =
-            (uint8_t)uvzk__machine_move(&uvzk__search_machine, search->state, state);
-    }
-    assert(invariant_holds(search));
+    unsigned from = search->state;
+
+    search->state = (uint8_t)uvzk__machine_after(&uvzk__search_machine, from, state);
+    check_move(search, from, state);
     uvzk__targets_search(&search->targets, is_searching(search));
 }
 

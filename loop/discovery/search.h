@@ -37,7 +37,8 @@ enum uvzk__search_state {
 
 extern const struct uvzk__machine uvzk__search_machine;
 
-/* The callbacks run on the loop's thread and never inside a call of this interface. */
+/* The callbacks run on the loop's thread and, except for broken(), never inside a call of
+ * this interface. */
 struct uvzk__search_user {
     /* The search is over. status 0: at least one server has answered. Otherwise no name
      * has an address: UV_EAI_*, UV_ENOMEM. */
@@ -49,6 +50,9 @@ struct uvzk__search_user {
      * yet. */
     void (*connect_error)(struct uvzk__search_user *, const struct uvzk__connect_error *);
     void (*closed)(struct uvzk__search_user *); /* the search has been freed */
+    /* An invariant of the search is broken (engine/port.h, 14). The only callback that
+     * may run inside a call. */
+    void (*broken)(struct uvzk__search_user *, const char *what);
 };
 
 /* Creates a search in state RESTING. hosts is a valid connect string and is borrowed. A

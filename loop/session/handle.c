@@ -8,7 +8,6 @@
  * OPENING or LEAVING are read afterwards. */
 #include "session/handle.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -55,12 +54,25 @@ static bool invariant_holds(const struct uvzk__handle *handle)
     }
 }
 
+/* Reports an illegal move, and what does not hold after a move (port.h, 14). */
+static void check_move(struct uvzk__handle *handle, unsigned from, unsigned to)
+{
+    char text[UVZK__MACHINE_TEXT];
+
+    if (!uvzk__machine_allows(&uvzk__handle_machine, from, to) ||
+        !invariant_holds(handle)) {
+        uvzk__machine_text(&uvzk__handle_machine, from, to, text);
+        (void)uvzk__zk_port_expect(handle->port, false, text);
+    }
+}
+
 /* The only function that writes state; called on the loop's thread. */
 static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
 {
-    handle->state =
-        (uint8_t)uvzk__machine_move(&uvzk__handle_machine, handle->state, state);
-    assert(invariant_holds(handle));
+    unsigned from = handle->state;
+
+    handle->state = (uint8_t)uvzk__machine_after(&uvzk__handle_machine, from, state);
+    check_move(handle, from, state);
 }
 
 void uvzk__handle_connect(struct uvzk__handle *handle)

@@ -124,6 +124,11 @@ static void log_line(struct uvzk__search_user *user, const char *line)
     }
 }
 
+static void broken(struct uvzk__search_user *user, const char *what)
+{
+    (void)uvzk__zk_port_expect(port_of(user), false, what);
+}
+
 static void closed(struct uvzk__search_user *user)
 {
     struct uvzk__zk_port *port = port_of(user);
@@ -140,6 +145,7 @@ int uvzk__reconnect_open(struct uvzk__zk_port *port)
         reconnect->user.log = log_line;
         reconnect->user.connect_error = forward_connect_error;
         reconnect->user.closed = closed;
+        reconnect->user.broken = broken;
         reconnect->search = uvzk__search_new(
             port->loop, port->hosts, port->session_timeout_ms, &reconnect->user, &status);
     }

@@ -12,7 +12,6 @@
  * closes its libuv handles, and on_closed frees it. */
 #include "session/zk_port.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -336,7 +335,10 @@ static const struct uvzk__handle_user handle_user = {
 static void open_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
-    assert(port->handle == NULL && !port->closing);
+    if (!uvzk__zk_port_expect(port, port->handle == NULL && !port->closing,
+                              "port: opened twice, or after its close")) {
+        return;
+    }
     int status = uvzk__reconnect_open(port);
     if (status == 0) {
         port->handle = uvzk__handle_new(port);
@@ -468,7 +470,9 @@ static void close_port(struct uvzk__port *public_port)
     struct uvzk__zk_port *port = self_of(public_port);
     struct uvzk__handle *handle = port->handle;
 
-    assert(!port->closing);
+    if (!uvzk__zk_port_expect(port, !port->closing, "port: closed twice")) {
+        return;
+    }
     /* Also for a port whose close_soon was not called. */
     end_port(public_port);
     port->closing = true;

@@ -93,6 +93,16 @@ static inline void uvzk__list_move(struct uvzk__link *from, struct uvzk__link *t
     }
 }
 
+/* Moves all links to the beginning of the list `to`. */
+static inline void uvzk__list_put_back(struct uvzk__link *from, struct uvzk__link *to)
+{
+    while (!uvzk__list_empty(from)) {
+        struct uvzk__link *last = from->prev;
+        uvzk__list_remove(last);
+        uvzk__list_prepend(to, last);
+    }
+}
+
 /* --------------------------------------------------------------------- rings */
 
 struct uvzk__ring {

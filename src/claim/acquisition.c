@@ -57,13 +57,22 @@ static bool invariant_holds(const struct uvzk__acquisition *acquisition)
     return acquisition->claim != NULL || !(of_a_claim & UVZK__BIT(acquisition->state));
 }
 
+/* The session of its claim; without a claim, the home of its lock. */
+static struct uvzk__session *session_of(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->claim != NULL ? acquisition->claim->session
+                                      : acquisition->lock->session;
+}
+
 /* The only writer of `state`. */
 static void move(struct uvzk__acquisition *acquisition,
                  enum uvzk__acquisition_state state)
 {
-    acquisition->state =
-        uvzk__machine_move(&uvzk__acquisition_machine, acquisition->state, state) & 0xfU;
-    assert(invariant_holds(acquisition));
+    acquisition->state = uvzk__move(session_of(acquisition), &uvzk__acquisition_machine,
+                                    acquisition->state, state) &
+                         0xfU;
+    uvzk__invariant(session_of(acquisition), &uvzk__acquisition_machine,
+                    acquisition->state, invariant_holds(acquisition));
 }
 
 /* The memory of an acquisition with a revoke callback. */
@@ -145,13 +154,6 @@ static void cancel_revoke_cb(struct uvzk__acquisition *acquisition)
     if (acquisition->revocable) {
         uvzk__list_remove(&revocable(acquisition)->notification.link);
     }
-}
-
-/* The session of its claim; without a claim, the home of its lock. */
-static struct uvzk__session *session_of(const struct uvzk__acquisition *acquisition)
-{
-    return acquisition->claim != NULL ? acquisition->claim->session
-                                      : acquisition->lock->session;
 }
 
 static inline __attribute__((always_inline)) void
@@ -282,6 +284,12 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     }
     stop_waiting(acquisition);
     move(acquisition, GRANTED);
+    /* A broken client grants nothing. The user has not been told, so this ends as a
+     * wait. */
+    if (uvzk__is_broken(session_of(acquisition))) {
+        move(acquisition, GRANTING);
+        return;
+    }
     observe(acquisition, granted_seen, 0);
     acquisition->acquire_cb(acquisition->shell, 0);
 }
@@ -335,6 +343,14 @@ static void deliver(struct uvzk__notification *notification)
     default:
         break;
     }
+}
+
+bool uvzk__acquisition_is_loss(const struct uvzk__notification *notification)
+{
+    return notification->notify_cb == deliver &&
+           UVZK__CONTAINER_OF((uintptr_t)notification, struct uvzk__acquisition,
+                              notification)
+                   ->state == LOSING;
 }
 
 static void deliver_revocation(struct uvzk__notification *notification)
@@ -520,6 +536,16 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
     observe(acquisition, released_seen, status);
     set_status(acquisition, status);
     notify_detached(acquisition);
+}
+
+/* Only the states before LOSING have a claim. One of a claim in a later state has a state
+ * that is wrong. */
+void uvzk__acquisition_end_broken(struct uvzk__acquisition *acquisition, int reason)
+{
+    uvzk__acquisition_end(acquisition, reason);
+    if (acquisition->claim != NULL) {
+        uvzk__acquisition_released(acquisition, reason);
+    }
 }
 
 void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)

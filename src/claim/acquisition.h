@@ -85,6 +85,11 @@ void uvzk__acquisition_end(struct uvzk__acquisition *, int reason);
 /* The same for one of possibly several acquisitions of a claim. If no other one is left,
  * the claim ends. */
 void uvzk__acquisition_end_alone(struct uvzk__acquisition *, int reason);
+/* For a broken client (engine/invariant.h): ends the acquisition whatever its state is,
+ * a release too, so that its last callback runs. */
+void uvzk__acquisition_end_broken(struct uvzk__acquisition *, int reason);
+/* Whether this notification of the session runs a lost callback. */
+bool uvzk__acquisition_is_loss(const struct uvzk__notification *);
 /* Ends a RELEASING acquisition, or a GRANTED or LOSING one that the user releases.
  * status: 0 or what went wrong with the znodes. */
 void uvzk__acquisition_released(struct uvzk__acquisition *, int status);

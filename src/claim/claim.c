@@ -55,11 +55,13 @@ static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
 {
     bool held = claim->state == HELD;
 
-    claim->state = (uint8_t)uvzk__machine_move(&uvzk__claim_machine, claim->state, state);
-    assert(invariant_holds(claim));
-    if (held) {
+    claim->state =
+        (uint8_t)uvzk__move(claim->session, &uvzk__claim_machine, claim->state, state);
+    uvzk__invariant(claim->session, &uvzk__claim_machine, claim->state,
+                    invariant_holds(claim));
+    if (held && claim->state != HELD) {
         uvzk__lock_hold_ended(claim->lock);
-    } else if (state == HELD) {
+    } else if (!held && claim->state == HELD) {
         uvzk__lock_hold_began(claim->lock);
     }
 }
@@ -131,10 +133,13 @@ bool uvzk__claim_same_data(const struct uvzk__claim *one, const struct uvzk__cla
             memcmp(uvzk__claim_data(one), uvzk__claim_data(other), length) == 0);
 }
 
-/* Fails only if the claim has an owner and the hash table cannot grow. Then the claim is
- * in no list. */
+/* Fails if the claim has an owner and the hash table cannot grow, and if the lock has no
+ * list of claims any more. Then the claim is in no list. */
 static int add_to_lock(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
+    if (!uvzk__expect(claim->session, !lock->no_claims, "lock: a claim after its end")) {
+        return UV_ENOMEM;
+    }
     if (claim->owned) {
         struct uvzk__owned_claim *added = owned_claim_of(claim);
         HASH_ADD(hh, lock->owned, owner, sizeof(added->owner), added);
@@ -142,7 +147,6 @@ static int add_to_lock(struct uvzk__lock *lock, struct uvzk__claim *claim)
             return UV_ENOMEM;
         }
     }
-    assert(!lock->no_claims);
     claim->lock = lock;
     uvzk__list_append(&lock->claims, &claim->link);
     return 0;
@@ -215,8 +219,9 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *ow
  * status. */
 static void free_if_over(struct uvzk__claim *claim)
 {
+    /* A claim that has left its lock has ended, whatever its state is (invariant.h). */
     if (claim->contender_count > 0 || claim->refs > 0 ||
-        !uvzk__claim_is_given_up(claim)) {
+        (!uvzk__claim_is_given_up(claim) && claim->lock != NULL)) {
         return;
     }
     /* Each call removes one acquisition. Only RELEASING ones are left in a claim that has
@@ -297,17 +302,46 @@ void uvzk__claim_ungrant(struct uvzk__claim *claim)
     }
 }
 
-static void end_acquisitions(struct uvzk__claim *claim, int code)
+static void for_each_acquisition(struct uvzk__claim *claim,
+                                 void (*act)(struct uvzk__acquisition *, int), int code)
 {
     struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
 
     while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
-        /* Ending an acquisition may remove it from the ring, so the next one is read
-         * first. */
+        /* act may remove it from the ring, so the next one is read first. */
         link = uvzk__ring_next(&claim->acquisitions, link);
+        act(acquisition, code);
+    }
+}
+
+static void end_acquisitions(struct uvzk__claim *claim, int code)
+{
+    for_each_acquisition(claim, uvzk__acquisition_end, code);
+}
+
+/* Of several acquisitions of one owner, one may hold and another one wait. A member's hold
+ * is not the user's: the multi lock has an acquisition of its own. */
+static void end_hold(struct uvzk__acquisition *acquisition, int code)
+{
+    if (acquisition->state == UVZK__ACQUISITION_GRANTED &&
+        !acquisition->loss_intercepted) {
         uvzk__acquisition_end(acquisition, code);
     }
+}
+
+void uvzk__claim_end_holds(struct uvzk__claim *claim, int code)
+{
+    for_each_acquisition(claim, end_hold, code);
+}
+
+/* The reference keeps the claim: an intercepted loss may end it. */
+void uvzk__claim_end_broken(struct uvzk__claim *claim, int code)
+{
+    uvzk__claim_ref(claim);
+    for_each_acquisition(claim, uvzk__acquisition_end_broken, code);
+    uvzk__claim_end(claim, code);
+    uvzk__claim_unref(claim);
 }
 
 void uvzk__claim_withdraw(struct uvzk__claim *claim)
@@ -479,6 +513,9 @@ static uint64_t members_valid_until(const struct uvzk__claim *claim)
 
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 {
+    if (uvzk__is_broken(claim->session)) {
+        return 0;
+    }
     if (claim->kind->member != NULL) {
         return members_valid_until(claim);
     }

@@ -7,10 +7,9 @@
  * close callback runs after the last reference is gone. */
 #include "claim/lock.h"
 
-#include <assert.h>
-
 #include "base/path.h"
 #include "base/refusal.h"
+#include "engine/invariant.h"
 #include "engine/turn.h"
 #include "settle/settle.h"
 
@@ -60,6 +59,15 @@ void uvzk__lock_free(struct uvzk__lock *lock)
     }
     uvzk__shared_path_unref(lock->path);
     uvzk__free(lock);
+}
+
+void uvzk__locks_free(struct uvzk__session *session)
+{
+    struct uvzk__link *locks = &session->claims->locks;
+
+    while (!uvzk__list_empty(locks)) {
+        uvzk__lock_free(UVZK__CONTAINER_OF(locks->next, struct uvzk__lock, in_session));
+    }
 }
 
 int uvzk__lock_check_shell(const uvzk_client_t *client_shell, const uvzk_lock_t *shell)
@@ -154,9 +162,31 @@ struct uvzk__claim *uvzk__lock_next_claim(const struct uvzk__lock *lock,
     return claim_at(lock, claim->link.next);
 }
 
+void uvzk__lock_each_claim(struct uvzk__lock *lock,
+                           void (*act)(struct uvzk__claim *, int), int code)
+{
+    struct uvzk__link claims, *link;
+
+    if (lock->no_claims) {
+        return;
+    }
+    /* act may end any claim of the lock, so no link is kept across a call. */
+    uvzk__list_move(&lock->claims, &claims);
+    while ((link = uvzk__list_take(&claims)) != NULL) {
+        uvzk__list_append(&lock->claims, link);
+        act(UVZK__CONTAINER_OF(link, struct uvzk__claim, link), code);
+    }
+}
+
 void uvzk__lock_set_no_claims(struct uvzk__lock *lock, uvzk_lock_close_cb close_cb)
 {
-    assert(uvzk__list_empty(&lock->claims) && lock->owned == NULL);
+    /* The notification takes the memory of the list. Without it the lock is freed with its
+     * client. */
+    if (!uvzk__expect(lock->session,
+                      uvzk__list_empty(&lock->claims) && lock->owned == NULL,
+                      "lock: closed with claims")) {
+        return;
+    }
     lock->no_claims = true;
     lock->notification.notify_cb = notify_closed;
     uvzk__list_init(&lock->notification.link);

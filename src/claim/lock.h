@@ -117,6 +117,10 @@ struct uvzk__claim *uvzk__lock_first_claim(const struct uvzk__lock *);
 struct uvzk__claim *uvzk__lock_next_claim(const struct uvzk__lock *,
                                           const struct uvzk__claim *);
 
+/* Calls a function for each of these claims. It may end claims. */
+void uvzk__lock_each_claim(struct uvzk__lock *, void (*act)(struct uvzk__claim *, int),
+                           int code);
+
 /* The lock is closing, and all its claims have been given up. The close callback runs
  * when the last reference is gone. */
 void uvzk__lock_set_no_claims(struct uvzk__lock *, uvzk_lock_close_cb);
@@ -132,5 +136,7 @@ void uvzk__lock_unref(struct uvzk__lock *);
 
 /* Frees the lock at once. The shell belongs to the caller again. */
 void uvzk__lock_free(struct uvzk__lock *);
+/* Frees all locks of the session, which its client's user need not have closed. */
+void uvzk__locks_free(struct uvzk__session *);
 
 #endif

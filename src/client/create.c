@@ -403,7 +403,8 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     if (shell == NULL) {
         return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
-    if (session == NULL || session->closing) {
+    /* A broken client is closing by itself, but the user must close it all the same. */
+    if (session == NULL || session->lifecycle->close_called) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     /* The first session keeps it, because its port is the last to be closed. */

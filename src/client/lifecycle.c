@@ -13,6 +13,7 @@
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
+#include "client/broken.h"
 #include "client/combined_state.h"
 #include "client/no_connection.h"
 #include "client/round.h"
@@ -34,20 +35,24 @@ static struct uvzk__session *session_of(struct uvzk__port_user *user)
     return UVZK__CONTAINER_OF(user, struct uvzk__lifecycle, user)->session;
 }
 
-/* Passes state changes to the observer and to the user. The user's callback runs at once,
- * not at the end of a turn. */
+/* The user's callback runs at once, not at the end of a turn. */
+static void announce_state(struct uvzk__session *session, uvzk_client_state_t state)
+{
+    if (session->observer != NULL) {
+        uvzk__observe_state(session, state);
+    }
+    if (session->lifecycle->state_cb != NULL) {
+        session->lifecycle->state_cb(session->shell, state);
+    }
+}
+
+/* Passes state changes to the observer and to the user. */
 static void announce(struct uvzk__session *session, struct uvzk__connection_news news)
 {
     for (int i = 0; i < news.count; i++) {
         uvzk_client_state_t state;
-        if (!uvzk__combined_state_update(session, news.states[i], &state)) {
-            continue;
-        }
-        if (session->observer != NULL) {
-            uvzk__observe_state(session, state);
-        }
-        if (session->lifecycle->state_cb != NULL) {
-            session->lifecycle->state_cb(session->shell, state);
+        if (uvzk__combined_state_update(session, news.states[i], &state)) {
+            announce_state(session, state);
         }
     }
 }
@@ -210,6 +215,17 @@ static void suspended(struct uvzk__session *session)
     uvzk__create_order_skip_session(session);
 }
 
+/* A connection does not know its client, so an illegal move of it is reported here. */
+static struct uvzk__connection_news check(struct uvzk__session *session,
+                                          struct uvzk__connection_news news)
+{
+    if (news.illegal) {
+        (void)uvzk__illegal_move(session, &uvzk__connection_machine, news.illegal_from,
+                                 uvzk__connection_state(&session->connection));
+    }
+    return news;
+}
+
 static void lost_due(struct uvzk__timer *timer)
 {
     struct uvzk__session *session =
@@ -229,7 +245,7 @@ static void lost_due(struct uvzk__timer *timer)
     uvzk__timer_set(session, &session->lifecycle->lost_timer, abandon_at);
     /* [P2] Holds whose proof has expired end before LOST is reported. */
     uvzk__prover_check(session);
-    announce(session, uvzk__connection_lapse(&session->connection, now));
+    announce(session, check(session, uvzk__connection_lapse(&session->connection, now)));
 }
 
 static void reopen_due(struct uvzk__timer *timer)
@@ -275,8 +291,8 @@ static void on_session(struct uvzk__port_user *user,
                        const struct uvzk__session_event *event)
 {
     struct uvzk__session *session = session_of(user);
-    struct uvzk__connection_news news =
-        uvzk__connection_step(&session->connection, event, uvzk__now(session));
+    struct uvzk__connection_news news = check(
+        session, uvzk__connection_step(&session->connection, event, uvzk__now(session)));
 
     switch (event->kind) {
     case UVZK__SESSION_CONNECTED:
@@ -288,7 +304,7 @@ static void on_session(struct uvzk__port_user *user,
     case UVZK__SESSION_EXPIRED:
         end_session(session, UVZK_EEXPIRED, !session->lifecycle->abandoned);
         /* A closing session that expires is not opened again. */
-        if (!session->closing) {
+        if (!session->closing && !uvzk__is_broken(session)) {
             uvzk__open(session);
         }
         break;
@@ -326,6 +342,11 @@ static void on_log(struct uvzk__port_user *user, int level, const char *module,
     uvzk__log(session_of(user), level, module, "%s", line);
 }
 
+static void on_broken(struct uvzk__port_user *user, const char *what)
+{
+    uvzk__broken(session_of(user), "%s", what);
+}
+
 /* ------------------------------------------------------------------- closing */
 
 /* The turn that runs this timer calls uvzk__close_when_done at its end. */
@@ -337,14 +358,35 @@ static void close_timeout(struct uvzk__timer *timer)
     session->lifecycle->close_wait_ms = 0;
 }
 
-void uvzk__close(struct uvzk__session *session)
+static void refuse_calls(struct uvzk__session *session)
 {
     session->closing = true;
+    (void)check(session, uvzk__connection_close(&session->connection));
+}
+
+void uvzk__close_broken(struct uvzk__session *session)
+{
+    struct uvzk__session *first = uvzk__first_session(session);
+
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        refuse_calls(session->client->sessions[i]);
+    }
+    uvzk__broken_end(session);
+    uvzk__no_connection_broken(first);
+    announce_state(first, UVZK_STATE_CLOSED);
+}
+
+void uvzk__close(struct uvzk__session *session)
+{
+    session->lifecycle->close_called = true;
+    refuse_calls(session);
     session->port->close_soon(session->port);
-    (void)uvzk__connection_close(&session->connection);
     uvzk__timer_clear(session, &session->lifecycle->reopen_timer);
-    uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECLOSED);
-    uvzk__node_caches_unreachable(session, UVZK_ECLOSED);
+    /* A broken client ends everything in an order of its own (broken.h). */
+    if (!uvzk__is_broken(session)) {
+        uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECLOSED);
+        uvzk__node_caches_unreachable(session, UVZK_ECLOSED);
+    }
     session->lifecycle->close_timer.due = close_timeout;
     uvzk__timer_set(session, &session->lifecycle->close_timer,
                     uvzk__now(session) + session->lifecycle->close_wait_ms);
@@ -353,19 +395,19 @@ void uvzk__close(struct uvzk__session *session)
 
 void uvzk__close_when_done(struct uvzk__session *session)
 {
-    if (!session->closing || session->port_closing ||
+    if (!session->lifecycle->close_called || session->port_closing ||
         uvzk__session_waits_for_others(session)) {
         return;
     }
     /* The barrier has no reply yet, so requests may be sent soon. */
     bool asking = uvzk__connection_is_connected(&session->connection) &&
-                  !uvzk__barrier_is_open(&session->barrier);
+                  !uvzk__barrier_is_open(&session->barrier) && !uvzk__is_broken(session);
     bool may_wait =
         (asking || uvzk__may_send(session)) && session->lifecycle->close_wait_ms > 0;
 
     /* Waits for callbacks in any case, and for deletes as long as they can be sent and
      * close_wait_ms has not passed. */
-    if (!uvzk__list_empty(&session->notifications) ||
+    if (!uvzk__list_empty(&session->notifications) || uvzk__is_broken_untold(session) ||
         (uvzk__directories_have_pending(session->directories) && may_wait)) {
         return;
     }
@@ -374,15 +416,6 @@ void uvzk__close_when_done(struct uvzk__session *session)
     session->port_closing_ms = uvzk__now(session);
     session->port_closing = true;
     session->port->close(session->port);
-}
-
-/* The user need not close the locks of a client before the client. */
-static void free_locks(struct uvzk__session *session)
-{
-    while (!uvzk__list_empty(&session->claims->locks)) {
-        uvzk__lock_free(UVZK__CONTAINER_OF(session->claims->locks.next, struct uvzk__lock,
-                                           in_session));
-    }
 }
 
 /* Runs the callbacks that are due in this session, until none is left. They may queue
@@ -412,7 +445,7 @@ static void end(struct uvzk__client *client)
         }
     }
     for (uint32_t i = 0; i < client->count; i++) {
-        free_locks(client->sessions[i]);
+        uvzk__locks_free(client->sessions[i]);
     }
     for (uint32_t i = 0; i < client->count; i++) {
         uvzk__claims_free(client->sessions[i]->claims);
@@ -427,6 +460,10 @@ static void on_closed(struct uvzk__port_user *user)
     struct uvzk__session *session = session_of(user);
     uvzk_client_t *shell = session->shell;
 
+    /* No turn comes any more that could do it. */
+    if (uvzk__is_broken_untold(session)) {
+        session->turn_hooks->broken(session);
+    }
     /* Nothing may be sent any more. */
     uvzk__connection_silent(&session->connection);
     uvzk__for_each_contender(session, abandon, UVZK_ECLOSED);
@@ -455,6 +492,7 @@ void uvzk__lifecycle_init(struct uvzk__session *session)
     session->lifecycle->user.turn = on_turn;
     session->lifecycle->user.log = on_log;
     session->lifecycle->user.closed = on_closed;
+    session->lifecycle->user.broken = on_broken;
     session->lifecycle->lost_timer.due = lost_due;
     session->lifecycle->reopen_timer.due = reopen_due;
     session->port->user = &session->lifecycle->user;

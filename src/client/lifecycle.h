@@ -35,8 +35,8 @@ struct uvzk__lifecycle {
     struct uvzk__timer lost_timer;
     struct uvzk__timer close_timer; /* until close_wait_ms has passed */
     struct uvzk__no_connection no_connection;
-    /* uvzk_client_start has been called. */
-    bool started;
+    /* uvzk_client_start, and uvzk_client_close, has been called. */
+    bool started, close_called;
     bool abandoned; /* the session was given up without an answer from a server */
 };
 
@@ -46,9 +46,14 @@ void uvzk__lifecycle_init(struct uvzk__session *);
 /* Opens the port. Called at the start and after the end of a session. */
 void uvzk__open(struct uvzk__session *);
 
-/* Begins to close the session: pending acquires are refused and holds are lost, both with
+/* The user closes the client. Pending acquires are refused and holds are lost, both with
  * UVZK_ECLOSED. Their znodes are deleted. */
 void uvzk__close(struct uvzk__session *);
+
+/* An invariant of the session's client is broken. From now on all of its sessions refuse
+ * all calls, as they do when the user closes the client. Ends everything (broken.h), and
+ * reports UVZK_STATE_CLOSED. */
+void uvzk__close_broken(struct uvzk__session *);
 
 /* Closes the port of a closing session as soon as nothing is left to wait for. Called at
  * the end of each turn. */

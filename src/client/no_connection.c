@@ -74,6 +74,14 @@ bool uvzk__no_connection_because(struct uvzk__session *session,
            no_connection->at_ms >= no_connection->say_at_ms && speaks_for_others(session);
 }
 
+void uvzk__no_connection_broken(struct uvzk__session *session)
+{
+    const struct uvzk__connect_error error = {
+        .code = UVZK_EINTERNAL, .address = "", .text = uvzk_strerror(UVZK_EINTERNAL)};
+
+    (void)uvzk__no_connection_because(session, &error);
+}
+
 void uvzk__no_connection_log(struct uvzk__session *session)
 {
     struct uvzk__no_connection *no_connection = of(session);

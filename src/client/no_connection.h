@@ -42,6 +42,9 @@ const char *uvzk__no_connection_address(const struct uvzk__session *, int code);
 bool uvzk__no_connection_because(struct uvzk__session *,
                                  const struct uvzk__connect_error *);
 
+/* A fault of uvzk has closed the client (engine/invariant.h): the last reason. */
+void uvzk__no_connection_broken(struct uvzk__session *);
+
 /* Logs the last reason and how long there has been no connection, and doubles the
  * pause. */
 void uvzk__no_connection_log(struct uvzk__session *);

@@ -65,6 +65,7 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .answered = uvzk__prover_answered,
     .connected = reached,
     .resume = resume,
+    .broken = uvzk__close_broken,
     .work = work,
     .has_work = has_work,
     .yield_watch = uvzk__watermarks_yield_watch,

@@ -9,7 +9,6 @@
  * change with the state and nowhere else. */
 #include "directory/contender.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -19,6 +18,7 @@
 #include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
+#include "engine/invariant.h"
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -123,14 +123,16 @@ static void count_asking(struct uvzk__contender *contender)
  * count is updated even if the contender's state stays the same. */
 static void move(struct uvzk__contender *contender, enum uvzk__contender_state state)
 {
+    struct uvzk__session *session = contender->queue->session;
     bool held = uvzk__contender_holds(contender);
     bool early = uvzk__contender_is_granted_early(contender);
 
     count_asking(contender);
     if (contender->state != state) {
-        contender->state = (uint8_t)uvzk__machine_move(&uvzk__contender_machine,
-                                                       contender->state, state);
-        assert(invariant_holds(contender));
+        contender->state = (uint8_t)uvzk__move(session, &uvzk__contender_machine,
+                                               contender->state, state);
+        uvzk__invariant(session, &uvzk__contender_machine, contender->state,
+                        invariant_holds(contender));
         count_grants(contender, held, early);
     }
 }
@@ -339,6 +341,17 @@ static void give_up(struct uvzk__contender *contender, bool held, int code)
     uvzk__session_of(contender)->directories->contender_user->ended(contender, code);
 }
 
+/* A node does not know its client, so an illegal move of it is reported here. */
+static void check_node(struct uvzk__contender *contender)
+{
+    unsigned from;
+
+    if (uvzk__node_is_illegal(&contender->node, &from)) {
+        (void)uvzk__illegal_move(uvzk__session_of(contender), &uvzk__node_machine, from,
+                                 uvzk__node_state(&contender->node));
+    }
+}
+
 /* A node that is GONE leaves a contender that is given up where it is: it ends next. */
 void uvzk__contender_update(struct uvzk__contender *contender)
 {
@@ -346,6 +359,11 @@ void uvzk__contender_update(struct uvzk__contender *contender)
     bool given_up = uvzk__contender_is_given_up(contender);
     bool held = uvzk__contender_holds(contender);
 
+    check_node(contender);
+    if (!uvzk__expect(uvzk__session_of(contender), !uvzk__contender_has_ended(contender),
+                      "contender: an event after its end")) {
+        return;
+    }
     if (!given_up || uvzk__node_state(&contender->node) != UVZK__NODE_GONE) {
         become(contender, state_of(contender));
     }
@@ -393,7 +411,10 @@ void uvzk__contender_ref(struct uvzk__contender *contender)
 
 void uvzk__contender_unref(struct uvzk__contender *contender)
 {
-    assert(contender->refs > 0);
+    if (!uvzk__expect(uvzk__session_of(contender), contender->refs > 0,
+                      "contender: one reference too few")) {
+        return;
+    }
     contender->refs--;
     if (contender->refs == 0 && uvzk__contender_has_ended(contender)) {
         free_contender(contender);

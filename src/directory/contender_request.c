@@ -7,7 +7,6 @@
  * before. So no event has to know which request follows from it. */
 #include "directory/contender_request.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "directory/queue.h"
 #include "engine/acl.h"
 #include "engine/inflight.h"
+#include "engine/invariant.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch_renewal.h"
@@ -181,9 +181,10 @@ static void renew_watch(struct uvzk__timer *timer)
 
 bool uvzk__contender_renew_watch_later(struct uvzk__contender *contender)
 {
-    assert(
-        !is_backing_off(contender)); /* its get was sent before the delete was refused */
-    if (timer_of(contender) == NULL) {
+    /* Its get was sent before the delete was refused. */
+    if (!uvzk__expect(uvzk__session_of(contender), !is_backing_off(contender),
+                      "contender: a watch is renewed in a pause") ||
+        timer_of(contender) == NULL) {
         return false;
     }
     contender->timer->timer.due = renew_watch;

@@ -12,7 +12,6 @@
  * directory may have been freed meanwhile. */
 #include "directory/divergence.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -158,8 +157,9 @@ static bool invariant_holds(const struct divergence_query *query)
 static void move(struct divergence_query *query, enum uvzk__divergence_step step)
 {
     query->step =
-        (uint8_t)uvzk__machine_move(&uvzk__divergence_machine, query->step, step);
-    assert(invariant_holds(query));
+        (uint8_t)uvzk__move(query->session, &uvzk__divergence_machine, query->step, step);
+    uvzk__invariant(query->session, &uvzk__divergence_machine, query->step,
+                    invariant_holds(query));
 }
 
 /* The directory of the znode; NULL: this session has none there any more. */

@@ -3,7 +3,6 @@
  * do not have: uvzk__queue_optional returns an empty one for reading. */
 #include "directory/foreign_nodes.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -130,13 +129,16 @@ void uvzk__foreign_nodes_set(struct uvzk__queue *queue, struct uvzk__foreign_nod
         queue->optional->foreign_nodes.count = (uint32_t)count;
         queue->optional->foreign_nodes.leases = (uint32_t)leases;
     }
-    assert(queue->optional != NULL || (count == 0 && leases == 0));
+    (void)uvzk__expect(queue->session,
+                       queue->optional != NULL || (count == 0 && leases == 0),
+                       "directory: no memory for its foreign nodes");
 }
 
 void uvzk__foreign_nodes_set_behind(struct uvzk__queue *queue, bool others_behind)
 {
-    assert(queue->optional != NULL || !others_behind);
-    if (queue->optional != NULL) {
+    if (uvzk__expect(queue->session, queue->optional != NULL || !others_behind,
+                     "directory: no memory for its foreign nodes") &&
+        queue->optional != NULL) {
         queue->optional->foreign_nodes.others_behind = others_behind;
     }
 }

@@ -3,8 +3,6 @@
  * enough. This file calls no other file of the room. */
 #include "directory/freshness.h"
 
-#include <assert.h>
-
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
@@ -38,10 +36,11 @@ static bool invariant_holds(const struct uvzk__freshness *freshness)
 static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
 {
     if (queue->freshness.state != listing) {
-        queue->freshness.state = (uint8_t)uvzk__machine_move(
-            &uvzk__listing_machine, queue->freshness.state, listing);
+        queue->freshness.state = (uint8_t)uvzk__move(
+            queue->session, &uvzk__listing_machine, queue->freshness.state, listing);
     }
-    assert(invariant_holds(&queue->freshness));
+    uvzk__invariant(queue->session, &uvzk__listing_machine, queue->freshness.state,
+                    invariant_holds(&queue->freshness));
 }
 
 /* Moves to WANTED or CURRENT. Not for a STALE view that no listing has renewed. */

@@ -8,7 +8,6 @@
  * known to be gone. */
 #include "directory/node.h"
 
-#include <assert.h>
 #include <string.h>
 
 #define CREATING UVZK__NODE_CREATING
@@ -57,11 +56,22 @@ static bool invariant_holds(const struct uvzk__node *node)
     }
 }
 
+/* Remembers the fault until the contender asks for it. Only the first one counts. */
+static void expect(struct uvzk__node *node, bool holds, unsigned from)
+{
+    if (!holds && node->illegal == 0) {
+        node->illegal = (uint8_t)((from + 1) & 15U);
+    }
+}
+
 /* The only writer of state. */
 static void move(struct uvzk__node *node, enum uvzk__node_state state)
 {
-    node->state = (uint8_t)uvzk__machine_move(&uvzk__node_machine, node->state, state);
-    assert(invariant_holds(node));
+    unsigned from = node->state;
+    bool allowed = uvzk__machine_allows(&uvzk__node_machine, from, state);
+
+    node->state = (uint8_t)uvzk__machine_after(&uvzk__node_machine, from, state);
+    expect(node, allowed && invariant_holds(node), from);
 }
 
 static void end(struct uvzk__node *node, int status)
@@ -104,7 +114,7 @@ enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *node)
 
 void uvzk__node_sent(struct uvzk__node *node)
 {
-    assert(uvzk__node_needs(node) != UVZK__NEEDS_NOTHING);
+    expect(node, uvzk__node_needs(node) != UVZK__NEEDS_NOTHING, node->state);
     node->in_flight = true;
 }
 
@@ -153,7 +163,7 @@ static void stand(struct uvzk__node *node)
 
 void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place place)
 {
-    assert(node->state == CREATING && node->in_flight);
+    expect(node, node->state == CREATING && node->in_flight, node->state);
     node->in_flight = false;
     if (status == 0) {
         node->place = place;
@@ -194,7 +204,7 @@ void uvzk__node_parents(struct uvzk__node *node, int status)
 
 void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
 {
-    assert(node->state == UNKNOWN);
+    expect(node, node->state == UNKNOWN, node->state);
     node->place.sequence = sequence;
     node->place.czxid = 0;
     if (node->wanted) {
@@ -206,7 +216,7 @@ void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
 
 void uvzk__node_absent(struct uvzk__node *node)
 {
-    assert(node->state == UNKNOWN);
+    expect(node, node->state == UNKNOWN, node->state);
     if (node->wanted) {
         move(node, CREATING);
     } else {
@@ -261,7 +271,7 @@ void uvzk__node_unwanted(struct uvzk__node *node)
 
 void uvzk__node_delete_replied(struct uvzk__node *node, int status)
 {
-    assert(node->state == DELETING && node->in_flight);
+    expect(node, node->state == DELETING && node->in_flight, node->state);
     node->in_flight = false;
     switch (status) {
     case 0:
@@ -284,7 +294,7 @@ void uvzk__node_delete_replied(struct uvzk__node *node, int status)
 
 void uvzk__node_missing(struct uvzk__node *node, bool again)
 {
-    assert(node->state == STANDING);
+    expect(node, node->state == STANDING, node->state);
     memset(&node->place, 0, sizeof(node->place));
     if (again) {
         move(node, BACKING_OFF);
@@ -295,7 +305,7 @@ void uvzk__node_missing(struct uvzk__node *node, bool again)
 
 void uvzk__node_backoff_over(struct uvzk__node *node)
 {
-    assert(node->state == BACKING_OFF);
+    expect(node, node->state == BACKING_OFF, node->state);
     move(node, CREATING);
 }
 

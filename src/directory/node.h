@@ -65,6 +65,7 @@ struct uvzk__node {
     bool in_flight : 1;      /* a create, exists or delete of this znode */
     bool delete_unknown : 1; /* a delete's reply was lost: NONODE may be its effect */
     bool deleted : 1;        /* GONE: by this client's delete, or with the session */
+    uint8_t illegal : 4;     /* an illegal move: its first state + 1. 0: there was none */
     /* Why the znode could not be created, identified or kept: an error code. 0 if there
      * is no such error, for example after a release. */
     int status;
@@ -109,6 +110,15 @@ static inline int uvzk__node_status(const struct uvzk__node *node)
 static inline struct uvzk__place uvzk__node_place(const struct uvzk__node *node)
 {
     return node->place;
+}
+
+/* Whether the node has made an illegal move, or an event came that must not come in its
+ * state. Sets *from to the state in which it was. A node does not know its client, so its
+ * contender asks (engine/invariant.h). */
+static inline bool uvzk__node_is_illegal(const struct uvzk__node *node, unsigned *from)
+{
+    *from = node->illegal - 1U;
+    return node->illegal != 0;
 }
 
 /* Starts in CREATING, wanted. */

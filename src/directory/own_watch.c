@@ -7,8 +7,6 @@
  * and no request is left; the contender is referenced while a request is in flight. */
 #include "directory/own_watch.h"
 
-#include <assert.h>
-
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
@@ -63,9 +61,11 @@ static bool invariant_holds(const struct uvzk__contender *contender)
 /* The only writer of its state. */
 static void move(struct uvzk__contender *contender, enum uvzk__own_watch_state state)
 {
-    contender->own_watch.data->state = (uint8_t)uvzk__machine_move(
-        &uvzk__own_watch_machine, contender->own_watch.data->state, state);
-    assert(invariant_holds(contender));
+    contender->own_watch.data->state =
+        (uint8_t)uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
+                            contender->own_watch.data->state, state);
+    uvzk__invariant(uvzk__session_of(contender), &uvzk__own_watch_machine,
+                    contender->own_watch.data->state, invariant_holds(contender));
 }
 
 void uvzk__own_watch_free(struct uvzk__contender *contender)

@@ -9,7 +9,6 @@
  * really exists (divergence.h). */
 #include "directory/predecessor.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -52,9 +51,10 @@ static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
 {
     struct uvzk__predecessor *predecessor = &queue->optional->predecessor;
 
-    predecessor->state = (uint8_t)uvzk__machine_move(&uvzk__predecessor_machine,
-                                                     predecessor->state, state);
-    assert(invariant_holds(predecessor));
+    predecessor->state = (uint8_t)uvzk__move(queue->session, &uvzk__predecessor_machine,
+                                             predecessor->state, state);
+    uvzk__invariant(queue->session, &uvzk__predecessor_machine, predecessor->state,
+                    invariant_holds(predecessor));
 }
 
 /* Allocated for each watch, because most directories have none. */

@@ -8,7 +8,6 @@
  * (uvzk__queue_settle_later); the turn then decides once for all changes. */
 #include "directory/queue.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -58,8 +57,10 @@ static bool invariant_holds(const struct uvzk__queue *queue)
 
 void uvzk__queue_set_state(struct uvzk__queue *queue, enum uvzk__queue_state state)
 {
-    queue->state = (uint8_t)uvzk__machine_move(&uvzk__queue_machine, queue->state, state);
-    assert(invariant_holds(queue));
+    queue->state =
+        (uint8_t)uvzk__move(queue->session, &uvzk__queue_machine, queue->state, state);
+    uvzk__invariant(queue->session, &uvzk__queue_machine, queue->state,
+                    invariant_holds(queue));
 }
 
 bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
@@ -316,6 +317,8 @@ void uvzk__queue_batch_create_added(struct uvzk__queue *queue)
 
 void uvzk__queue_batch_create_done(struct uvzk__queue *queue)
 {
-    assert(queue->creates_in_batch > 0);
-    queue->creates_in_batch--;
+    if (uvzk__expect(queue->session, queue->creates_in_batch > 0,
+                     "directory: a create is answered twice")) {
+        queue->creates_in_batch--;
+    }
 }

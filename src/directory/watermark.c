@@ -9,7 +9,6 @@
  * itself never delays a grant. */
 #include "directory/watermark.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -126,9 +125,10 @@ static struct uvzk__mark *mark_of(const struct uvzk__queue *queue)
 /* The only writer of state. */
 static void move(struct uvzk__mark *mark, enum uvzk__watermark_state state)
 {
-    mark->state =
-        (uint8_t)uvzk__machine_move(&uvzk__watermark_machine, mark->state, state);
-    assert(invariant_holds(mark));
+    mark->state = (uint8_t)uvzk__move(mark->queue->session, &uvzk__watermark_machine,
+                                      mark->state, state);
+    uvzk__invariant(mark->queue->session, &uvzk__watermark_machine, mark->state,
+                    invariant_holds(mark));
 }
 
 /* -------------------------------------------------------- beginning and ending a mark */

@@ -4,8 +4,6 @@
  * send. */
 #include "engine/barrier.h"
 
-#include <assert.h>
-
 #include "engine/session.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -32,9 +30,10 @@ static bool invariant_holds(const struct uvzk__session *session)
 /* The only function that writes the state. */
 static void move(struct uvzk__session *session, enum uvzk__barrier_state state)
 {
-    session->barrier.state = (uint8_t)uvzk__machine_move(&uvzk__barrier_machine,
-                                                         session->barrier.state, state);
-    assert(invariant_holds(session));
+    session->barrier.state = (uint8_t)uvzk__move(session, &uvzk__barrier_machine,
+                                                 session->barrier.state, state);
+    uvzk__invariant(session, &uvzk__barrier_machine, session->barrier.state,
+                    invariant_holds(session));
 }
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/invariant.h"
+
 #define UVZK__SESSIONS_MAX 32U
 
 struct uvzk__session;
@@ -16,6 +18,7 @@ struct uvzk__session;
 struct uvzk__client {
     uint32_t count, ended; /* all sessions; those whose ports are closed */
     struct uvzk__session *sessions[UVZK__SESSIONS_MAX]; /* by uvzk__session.number */
+    struct uvzk__invariants invariants;
 };
 
 /* Adds a session. The caller adds at most UVZK__SESSIONS_MAX. */

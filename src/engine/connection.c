@@ -1,6 +1,5 @@
 #include "engine/connection.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* The session is given up after this number of session timeouts without a connection. */
@@ -56,9 +55,15 @@ static void move(struct uvzk__connection *connection, uvzk_client_state_t state,
     if (connection->state == state || connection->state == UVZK_STATE_CLOSED) {
         return;
     }
-    connection->state = (uvzk_client_state_t)uvzk__machine_move(&uvzk__connection_machine,
-                                                                connection->state, state);
-    assert(invariant_holds(connection));
+    uvzk_client_state_t from = connection->state;
+    bool allowed = uvzk__machine_allows(&uvzk__connection_machine, from, state);
+
+    connection->state =
+        (uvzk_client_state_t)uvzk__machine_after(&uvzk__connection_machine, from, state);
+    if (!allowed || !invariant_holds(connection)) {
+        news->illegal = true;
+        news->illegal_from = from;
+    }
     news->states[news->count++] = state;
 }
 

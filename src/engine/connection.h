@@ -83,6 +83,8 @@ struct uvzk__connection_news {
     int count;
     bool fresh;    /* CONNECTED, to a new session */
     bool replaced; /* fresh, and no event has reported the end of the session before */
+    bool illegal;  /* a move was illegal (engine/invariant.h), from the state below */
+    uvzk_client_state_t illegal_from;
 };
 
 void uvzk__connection_init(struct uvzk__connection *);

@@ -60,7 +60,9 @@
  *    of that connection; in that case turn() is called all the same.
  * 13 After end_session(), the handle ends as if its session had expired, as in 6,
  *    whatever it is doing. The port ends the session at the servers, soon after the event
- *    if there is a connection. If the handle is down, end_session() has no effect. */
+ *    if there is a connection. If the handle is down, end_session() has no effect.
+ * 14 broken() reports that an invariant of the port does not hold. The port goes on as
+ *    well as it can. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
@@ -225,8 +227,8 @@ struct uvzk__connect_error {
     const char *text;    /* one line */
 };
 
-/* The callbacks of the port. The port calls them on the loop's thread, and never inside
- * one of its own functions. lifecycle.c implements them. */
+/* The callbacks of the port. The port calls them on the loop's thread, and except for
+ * broken() never inside one of its own functions. lifecycle.c implements them. */
 struct uvzk__port_user {
     void (*session)(struct uvzk__port_user *, const struct uvzk__session_event *);
     void (*no_connection)(struct uvzk__port_user *, const struct uvzk__connect_error *);
@@ -235,6 +237,8 @@ struct uvzk__port_user {
     void (*log)(struct uvzk__port_user *, int level, const char *module,
                 const char *line);
     void (*closed)(struct uvzk__port_user *);
+    /* See 14. what: a sentence. May also be called inside a function of the port. */
+    void (*broken)(struct uvzk__port_user *, const char *what);
 };
 
 /* --------------------------------------------------------------------- port */

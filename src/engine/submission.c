@@ -16,7 +16,8 @@ bool uvzk__may_send(const struct uvzk__session *session)
 {
     return uvzk__connection_is_connected(&session->connection) &&
            uvzk__barrier_is_open(&session->barrier) &&
-           !session->submissions.backing_off && !session->port_closing;
+           !session->submissions.backing_off && !session->port_closing &&
+           !uvzk__is_broken(session);
 }
 
 void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const char *path,

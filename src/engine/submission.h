@@ -42,7 +42,8 @@ static inline bool uvzk__is_backing_off(const struct uvzk__submissions *submissi
 }
 
 /* Whether requests may be sent now: the session is connected, its barrier is open
- * (barrier.h), it is not backing off, and its port is not closing. */
+ * (barrier.h), it is not backing off, its port is not closing, and no invariant of its
+ * client is broken. */
 bool uvzk__may_send(const struct uvzk__session *);
 
 /* Fills in the kind, the path and the reply callback of a request, and clears all other

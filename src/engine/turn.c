@@ -53,11 +53,22 @@ static void run_due(struct uvzk__session *session)
     uint64_t now = uvzk__now(session);
     struct uvzk__deadline *deadline;
 
-    while ((deadline = uvzk__deadline_pop(&session->deadlines, now)) != NULL) {
+    while (!uvzk__is_broken(session) &&
+           (deadline = uvzk__deadline_pop(&session->deadlines, now)) != NULL) {
         struct uvzk__timer *timer =
             UVZK__CONTAINER_OF(deadline, struct uvzk__timer, deadline);
         timer->due(timer);
     }
+}
+
+static struct uvzk__notification *notification_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__notification, link);
+}
+
+static void notify(struct uvzk__link *link)
+{
+    notification_at(link)->notify_cb(notification_at(link));
 }
 
 void uvzk__notify_all(struct uvzk__session *session)
@@ -65,17 +76,44 @@ void uvzk__notify_all(struct uvzk__session *session)
     struct uvzk__link notifications, *link;
 
     uvzk__list_move(&session->notifications, &notifications);
+    while (!uvzk__is_broken_untold(session) &&
+           (link = uvzk__list_take(&notifications)) != NULL) {
+        notify(link);
+    }
+    uvzk__list_put_back(&notifications, &session->notifications);
+}
+
+void uvzk__notify_those(struct uvzk__session *session,
+                        bool (*is_one)(const struct uvzk__notification *))
+{
+    struct uvzk__link notifications, others, *link;
+
+    uvzk__list_init(&notifications);
+    uvzk__list_init(&others);
+    while ((link = uvzk__list_take(&session->notifications)) != NULL) {
+        uvzk__list_append(is_one(notification_at(link)) ? &notifications : &others, link);
+    }
+    uvzk__list_put_back(&others, &session->notifications);
     while ((link = uvzk__list_take(&notifications)) != NULL) {
-        struct uvzk__notification *notification =
-            UVZK__CONTAINER_OF(link, struct uvzk__notification, link);
-        notification->notify_cb(notification);
+        notify(link);
     }
 }
 
 static bool has_work(const struct uvzk__session *session)
 {
     return !uvzk__list_empty(&session->notifications) ||
-           session->turn_hooks->has_work(session);
+           uvzk__is_broken_untold(session) ||
+           (!uvzk__is_broken(session) && session->turn_hooks->has_work(session));
+}
+
+/* A broken client does nothing but report its end. */
+static void run_work(struct uvzk__session *session)
+{
+    if (uvzk__is_broken_untold(session)) {
+        session->turn_hooks->broken(session);
+    } else if (!uvzk__is_broken(session)) {
+        session->turn_hooks->work(session);
+    }
 }
 
 void uvzk__turn(struct uvzk__session *session)
@@ -85,7 +123,7 @@ void uvzk__turn(struct uvzk__session *session)
 
     do {
         run_due(session);
-        session->turn_hooks->work(session);
+        run_work(session);
         uvzk__notify_all(session);
         more = has_work(session);
     } while (more && ++rounds < ROUNDS_A_TURN);

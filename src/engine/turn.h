@@ -34,6 +34,9 @@ struct uvzk__turn_hooks {
     void (*connected)(struct uvzk__session *);
     /* Requests may be sent again: each room sends what had to wait. */
     void (*resume)(struct uvzk__session *);
+    /* An invariant of the client is broken, and its end has not been reported yet: ends
+     * everything in all of its sessions (invariant.h). */
+    void (*broken)(struct uvzk__session *);
     /* Settles the directories that have changed, and sends requests. */
     void (*work)(struct uvzk__session *);
     /* Whether `work` has anything to do. */
@@ -58,8 +61,13 @@ void uvzk__timer_clear(struct uvzk__session *, struct uvzk__timer *);
 /* Queues the notification, if it is not queued already, and requests a turn. */
 void uvzk__notify_later(struct uvzk__session *, struct uvzk__notification *);
 
-/* Runs the notifications that are queued now, but not those that the callbacks add. */
+/* Runs the notifications that are queued now, but not those that the callbacks add. Runs
+ * none while the end of a broken client has not been reported (invariant.h). */
 void uvzk__notify_all(struct uvzk__session *);
+
+/* Runs those of the notifications that are queued now, and no others. */
+void uvzk__notify_those(struct uvzk__session *,
+                        bool (*is_one)(const struct uvzk__notification *));
 
 /* Runs a turn. The port calls it through uvzk__port_user.turn. */
 void uvzk__turn(struct uvzk__session *);

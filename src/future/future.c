@@ -7,8 +7,6 @@
  * user, such as a cancel, or by its deadline, runs them at the end of the turn. */
 #include "future/future.h"
 
-#include <assert.h>
-
 #include "base/refusal.h"
 
 #define PENDING UVZK__FUTURE_PENDING
@@ -43,8 +41,9 @@ static bool invariant_holds(const struct uvzk__future *future)
 static void move(struct uvzk__future *future, enum uvzk__future_state state)
 {
     future->state =
-        (uint8_t)uvzk__machine_move(&uvzk__future_machine, future->state, state);
-    assert(invariant_holds(future));
+        (uint8_t)uvzk__move(future->session, &uvzk__future_machine, future->state, state);
+    uvzk__invariant(future->session, &uvzk__future_machine, future->state,
+                    invariant_holds(future));
 }
 
 /* ------------------------------------------------------------------ freeing */

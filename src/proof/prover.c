@@ -8,7 +8,6 @@
  * requests, `expiry` ends the holds. */
 #include "proof/prover.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -48,9 +47,10 @@ static bool invariant_holds(const struct uvzk__prover *prover)
 /* The only function that writes the state. */
 static void move(struct uvzk__prover *prover, enum uvzk__prover_state request)
 {
-    prover->state =
-        (uint8_t)uvzk__machine_move(&uvzk__prover_machine, prover->state, request);
-    assert(invariant_holds(prover));
+    prover->state = (uint8_t)uvzk__move(prover->session, &uvzk__prover_machine,
+                                        prover->state, request);
+    uvzk__invariant(prover->session, &uvzk__prover_machine, prover->state,
+                    invariant_holds(prover));
 }
 
 /* Owned by the request in flight; freed in its reply. */

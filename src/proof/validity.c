@@ -23,7 +23,8 @@ bool uvzk__is_valid(struct uvzk__session *session)
 
 bool uvzk__may_be_granted(struct uvzk__session *session)
 {
-    return uvzk__proof_grants(uvzk__prover_proof(session), uvzk__now(session));
+    return !uvzk__is_broken(session) &&
+           uvzk__proof_grants(uvzk__prover_proof(session), uvzk__now(session));
 }
 
 bool uvzk__can_ever_be_granted(const struct uvzk__session *session)

@@ -12,8 +12,6 @@
  * Each member keeps a reference to the claim from its acquire until its last callback. */
 #include "claim/acquisition.h"
 
-#include <assert.h>
-
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "claim/timed_out_wait.h"
@@ -73,9 +71,10 @@ static bool invariant_holds(const struct member *member)
 /* The only writer of `state`. */
 static void move(struct member *member, enum uvzk__member_state state)
 {
-    member->state =
-        (uint8_t)uvzk__machine_move(&uvzk__member_machine, member->state, state);
-    assert(invariant_holds(member));
+    member->state = (uint8_t)uvzk__move(member->in_turn->claim->session,
+                                        &uvzk__member_machine, member->state, state);
+    uvzk__invariant(member->in_turn->claim->session, &uvzk__member_machine, member->state,
+                    invariant_holds(member));
 }
 
 static struct in_turn *in_turn_of(const struct uvzk__claim *claim)

@@ -7,7 +7,6 @@
  * new listing or create, and may join a new watch. */
 #include "recipes/node_watch.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -55,9 +54,10 @@ static bool invariant_holds(const struct uvzk__node_watch *node_watch)
 /* The only writer of `state`. */
 static void set_state(struct uvzk__node_watch *node_watch, enum node_watch_state state)
 {
-    node_watch->state =
-        (uint8_t)uvzk__machine_move(&uvzk__node_watch_machine, node_watch->state, state);
-    assert(invariant_holds(node_watch));
+    node_watch->state = (uint8_t)uvzk__move(
+        node_watch->queue->session, &uvzk__node_watch_machine, node_watch->state, state);
+    uvzk__invariant(node_watch->queue->session, &uvzk__node_watch_machine,
+                    node_watch->state, invariant_holds(node_watch));
 }
 
 static struct uvzk__driver_claim *watcher_at(struct uvzk__link *link)

@@ -7,7 +7,6 @@
  * each of the others sends its create alone. */
 #include "settle/create_batch.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "directory/contender.h"
@@ -65,11 +64,14 @@ static bool invariant_holds(const struct create_batch *batch)
 /* The only writer of state. */
 static void move(struct create_batch *batch, enum uvzk__create_batch_state state)
 {
-    uvzk__directories_count_create_batch(batch->session->directories,
-                                         batch->state == UNDER_WAY, state == UNDER_WAY);
-    batch->state =
-        (uint8_t)uvzk__machine_move(&uvzk__create_batch_machine, batch->state, state);
-    assert(invariant_holds(batch));
+    bool was_under_way = batch->state == UNDER_WAY;
+
+    batch->state = (uint8_t)uvzk__move(batch->session, &uvzk__create_batch_machine,
+                                       batch->state, state);
+    uvzk__invariant(batch->session, &uvzk__create_batch_machine, batch->state,
+                    invariant_holds(batch));
+    uvzk__directories_count_create_batch(batch->session->directories, was_under_way,
+                                         batch->state == UNDER_WAY);
 }
 
 static struct uvzk__contender *to_create_at(struct uvzk__link *link)
@@ -112,8 +114,10 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
     uvzk__contender_ref(contender);
     uvzk__list_remove(&contender->in_batch);
     /* Otherwise two holds of one lock that exclude one another would have one token. */
-    assert(contender->queue->creates_in_batch == 0 ||
-           uvzk__create_order_shares_czxid(contender));
+    (void)uvzk__expect(batch->session,
+                       contender->queue->creates_in_batch == 0 ||
+                           uvzk__create_order_shares_czxid(contender),
+                       "create batch: two writers of one directory");
     uvzk__queue_batch_create_added(contender->queue);
     return true;
 }

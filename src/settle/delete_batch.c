@@ -9,8 +9,6 @@
  * first. */
 #include "settle/delete_batch.h"
 
-#include <assert.h>
-
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
@@ -71,11 +69,14 @@ static bool invariant_holds(const struct delete_batch *batch)
 /* The only writer of state. Also counts the batches in flight. */
 static void move(struct delete_batch *batch, enum uvzk__delete_batch_state state)
 {
-    uvzk__directories_count_delete_batch(batch->session->directories,
-                                         batch->state == UNDER_WAY, state == UNDER_WAY);
-    batch->state =
-        (uint8_t)uvzk__machine_move(&uvzk__delete_batch_machine, batch->state, state);
-    assert(invariant_holds(batch));
+    bool was_under_way = batch->state == UNDER_WAY;
+
+    batch->state = (uint8_t)uvzk__move(batch->session, &uvzk__delete_batch_machine,
+                                       batch->state, state);
+    uvzk__invariant(batch->session, &uvzk__delete_batch_machine, batch->state,
+                    invariant_holds(batch));
+    uvzk__directories_count_delete_batch(batch->session->directories, was_under_way,
+                                         batch->state == UNDER_WAY);
 }
 
 static struct uvzk__contender *to_delete_at(struct uvzk__link *link)

@@ -6,7 +6,6 @@
  * records what has happened and calls it, and it sends the request that is due. */
 #include "value/node_cache.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -45,9 +44,11 @@ static bool invariant_holds(const struct uvzk__node_cache *node_cache)
 static void move_watch(struct uvzk__node_cache *node_cache,
                        enum uvzk__node_cache_watch_state watching)
 {
-    node_cache->watch_state = (uint8_t)uvzk__machine_move(
-        &uvzk__node_cache_watch_machine, node_cache->watch_state, watching);
-    assert(invariant_holds(node_cache));
+    node_cache->watch_state =
+        (uint8_t)uvzk__move(node_cache->session, &uvzk__node_cache_watch_machine,
+                            node_cache->watch_state, watching);
+    uvzk__invariant(node_cache->session, &uvzk__node_cache_watch_machine,
+                    node_cache->watch_state, invariant_holds(node_cache));
 }
 
 /* The watch has fired or is gone on the server: updates the state and the budget only. */
@@ -330,9 +331,10 @@ const struct uvzk__machine uvzk__node_cache_machine =
 static void set_state(struct uvzk__node_cache *node_cache,
                       enum uvzk__node_cache_state doing)
 {
-    node_cache->state =
-        (uint8_t)uvzk__machine_move(&uvzk__node_cache_machine, node_cache->state, doing);
-    assert(invariant_holds(node_cache));
+    node_cache->state = (uint8_t)uvzk__move(
+        node_cache->session, &uvzk__node_cache_machine, node_cache->state, doing);
+    uvzk__invariant(node_cache->session, &uvzk__node_cache_machine, node_cache->state,
+                    invariant_holds(node_cache));
 }
 
 static void submit(struct uvzk__node_cache *node_cache, enum uvzk__node_cache_state doing)

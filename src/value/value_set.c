@@ -3,8 +3,6 @@
  * the server has certainly not executed it. */
 #include "value/value_set.h"
 
-#include <assert.h>
-
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -38,8 +36,10 @@ static bool invariant_holds(const struct uvzk__value_set *set)
 /* The only writer of `state`. */
 static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)
 {
-    set->state = (uint8_t)uvzk__machine_move(&uvzk__value_set_machine, set->state, state);
-    assert(invariant_holds(set));
+    set->state = (uint8_t)uvzk__move(set->node_cache->session, &uvzk__value_set_machine,
+                                     set->state, state);
+    uvzk__invariant(set->node_cache->session, &uvzk__value_set_machine, set->state,
+                    invariant_holds(set));
 }
 
 static void free_set(struct uvzk__value_set *set)

@@ -64,6 +64,7 @@ static void write_down(const struct uvzk__connection_news *news, char text[5])
 {
     int length = 0;
 
+    assert_false(news->illegal);
     assert_in_range(news->count, 0, 2);
     for (int i = 0; i < news->count; i++) {
         text[length++] = letter(news->states[i]);

@@ -176,6 +176,12 @@ static void on_log(struct uvzk__port_user *user, int level, const char *module,
     probe->log_lines++;
 }
 
+static void on_broken(struct uvzk__port_user *user, const char *what)
+{
+    (void)user;
+    fail_msg("an invariant of the port is broken: %s", what);
+}
+
 static void on_closed(struct uvzk__port_user *user)
 {
     struct probe *probe = of_user(user);
@@ -319,8 +325,8 @@ struct probe *probe_over(struct uvzk__port *port, void *place, probe_run_until r
     struct probe *probe = calloc(1, sizeof(*probe));
 
     assert_non_null(probe);
-    probe->user = (struct uvzk__port_user){on_session, on_no_connection, on_turn, on_log,
-                                           on_closed};
+    probe->user = (struct uvzk__port_user){on_session, on_no_connection, on_turn,
+                                           on_log,     on_closed,        on_broken};
     probe->acl = &open_acl;
     probe->place = place;
     probe->run_until = run_until;

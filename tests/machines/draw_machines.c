@@ -13,6 +13,7 @@
 #include "discovery/search.h"
 #include "engine/barrier.h"
 #include "engine/connection.h"
+#include "engine/invariant.h"
 #include "future/future.h"
 #include "lock_job.h"
 #include "proof/prover.h"
@@ -30,6 +31,7 @@ static const struct {
     const struct uvzk__machine *machine;
     const char *header;
 } machines[] = {
+    {&uvzk__invariants_machine, "src/engine/invariant.h"},
     {&uvzk__connection_machine, "src/engine/connection.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},

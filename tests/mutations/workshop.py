@@ -96,7 +96,7 @@ class Workshop:
             "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
             "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -w", "-DUVZK_WERROR=OFF",
             "-DUVZK_BUILD_BENCH=OFF", "-DUVZK_BUILD_EXAMPLES=OFF", "-DUVZK_BUILD_COMMAND=OFF",
-            "-DUVZK_SHARE_INSIDE=ON", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
+            "-DUVZK_SHARE_INSIDE=ON", "-DUVZK_ASSERTIONS=ON", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
         ]  # fmt: skip
         launcher = shutil.which("ccache")
         if launcher:

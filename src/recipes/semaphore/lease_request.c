@@ -8,8 +8,6 @@
  * claim's ring of contenders. */
 #include "recipes/semaphore/lease_request.h"
 
-#include <assert.h>
-
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
@@ -85,10 +83,11 @@ static void move(struct uvzk__lease_request *request,
                  enum uvzk__lease_request_state state)
 {
     if (request->state != state) {
-        request->state = (uint8_t)uvzk__machine_move(&uvzk__lease_request_machine,
-                                                     request->state, state);
+        request->state = (uint8_t)uvzk__move(
+            request->claim->session, &uvzk__lease_request_machine, request->state, state);
     }
-    assert(invariant_holds(request));
+    uvzk__invariant(request->claim->session, &uvzk__lease_request_machine, request->state,
+                    invariant_holds(request));
 }
 
 void uvzk__lease_requests_init(struct uvzk__lease_requests *requests)
@@ -266,7 +265,9 @@ void uvzk__lease_request_create_leases(struct uvzk__lease_request *request, int6
 
 void uvzk__lease_request_take_over(struct uvzk__lease_request *request, int64_t token)
 {
-    assert(request->state != UNCOUNTED); /* it would have all that it wants */
+    /* It would have all that it wants. */
+    (void)uvzk__expect(request->claim->session, request->state != UNCOUNTED,
+                       "lease request: takes over what it does not need");
     insert_by_token(request, token);
     request->handed_over = true;
     uvzk__lease_request_counted(request);

@@ -415,8 +415,8 @@ void foreign_client_begin(struct foreign_client *foreign_client, struct sim *sim
                           uint32_t timeout_ms)
 {
     memset(foreign_client, 0, sizeof(*foreign_client));
-    foreign_client->user = (struct uvzk__port_user){on_session, ignore_no_connection,
-                                                    on_turn, ignore_log, on_closed};
+    foreign_client->user = (struct uvzk__port_user){
+        on_session, ignore_no_connection, on_turn, ignore_log, on_closed, ignore_broken};
     foreign_client->sim = sim;
     foreign_client->name = name;
     foreign_client->library = library;

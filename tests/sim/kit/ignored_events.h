@@ -6,6 +6,8 @@
 #include "engine/port.h"
 
 void ignore_no_connection(struct uvzk__port_user *, const struct uvzk__connect_error *);
+/* A port of the simulator has no invariants of its own. */
+void ignore_broken(struct uvzk__port_user *, const char *what);
 void ignore_log(struct uvzk__port_user *, int level, const char *module,
                 const char *line);
 

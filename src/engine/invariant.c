@@ -1,0 +1,108 @@
+/* What happens at once when an invariant is broken (invariant.h). client/broken.c does
+ * the rest in the next turn of the client. */
+#include "engine/invariant.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/log.h"
+#include "engine/session.h"
+#include "engine/turn.h"
+
+#define TEXT_SIZE 256
+
+#define INTACT UVZK__INVARIANTS_INTACT
+#define BROKEN UVZK__INVARIANTS_BROKEN
+#define TOLD UVZK__INVARIANTS_TOLD
+
+static const struct uvzk__state table[] = {
+    [INTACT] = {"INTACT", UVZK__BIT(BROKEN)},
+    [BROKEN] = {"BROKEN", UVZK__BIT(TOLD)},
+    [TOLD] = {"TOLD", 0},
+};
+
+const struct uvzk__machine uvzk__invariants_machine =
+    UVZK__MACHINE("client's invariants", table);
+
+bool uvzk__is_broken(const struct uvzk__session *session)
+{
+    return session->client->invariants.state != INTACT;
+}
+
+bool uvzk__is_broken_untold(const struct uvzk__session *session)
+{
+    return session->client->invariants.state == BROKEN;
+}
+
+/* TOLD: the callbacks that run from then on can begin nothing. */
+static bool invariant_holds(const struct uvzk__client *client)
+{
+    return client->invariants.state != TOLD || client->sessions[0]->closing;
+}
+
+/* The only writer of `state`. */
+static void move(struct uvzk__session *session, enum uvzk__invariants_state state)
+{
+    struct uvzk__invariants *invariants = &session->client->invariants;
+
+    invariants->state =
+        (uint8_t)uvzk__move(session, &uvzk__invariants_machine, invariants->state, state);
+    uvzk__invariant(session, &uvzk__invariants_machine, invariants->state,
+                    invariant_holds(session->client));
+}
+
+/* Each session reports for itself, and any of them may be the first. */
+static void wake_all(struct uvzk__session *session)
+{
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        uvzk__wake(session->client->sessions[i]);
+    }
+}
+
+static void abort_in_tests(const char *text)
+{
+#ifdef NDEBUG
+    (void)text;
+#else
+    (void)fprintf(stderr, "uvzk: a broken invariant: %s\n", text);
+    abort();
+#endif
+}
+
+void uvzk__broken(struct uvzk__session *session, const char *format, ...)
+{
+    char text[TEXT_SIZE];
+    va_list arguments;
+
+    /* What follows from the first fault tells nobody anything. */
+    if (session != NULL && uvzk__is_broken(session)) {
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    abort_in_tests(text);
+    if (session != NULL) {
+        move(session, BROKEN);
+        uvzk__log(session, UVZK_LOG_ERROR, "invariant",
+                  "a fault of uvzk, the client is closed: %s", text);
+        wake_all(session);
+    }
+}
+
+void uvzk__set_broken_told(struct uvzk__session *session)
+{
+    move(session, TOLD);
+}
+
+unsigned uvzk__illegal_move(struct uvzk__session *session,
+                            const struct uvzk__machine *machine, unsigned from,
+                            unsigned to)
+{
+    char text[UVZK__MACHINE_TEXT];
+
+    uvzk__machine_text(machine, from, to, text);
+    uvzk__broken(session, "%s", text);
+    return uvzk__machine_after(machine, from, to);
+}

@@ -1,0 +1,86 @@
+/* The invariants of a running client: what must be true of it unless uvzk has a fault.
+ * Every move of a state machine is checked here, and what must hold after the move.
+ *
+ * If one of them is broken, a build with assertions (without NDEBUG) aborts, as the tests
+ * do. A release build closes that client and leaves the process alone
+ * (docs/decisions/invariants.md):
+ *
+ *   INTACT --- an invariant is broken ---> BROKEN --- client/broken.c ---> TOLD
+ *
+ * While BROKEN, the client neither sends nor grants anything, no hold of it is valid, and
+ * no callback runs. Its next turn reports all holds lost, ends everything that is
+ * pending, and ends its sessions. */
+#ifndef UVZK_INVARIANT_H
+#define UVZK_INVARIANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/machine.h"
+
+struct uvzk__session;
+
+enum uvzk__invariants_state {
+    UVZK__INVARIANTS_INTACT, /* next: BROKEN */
+    UVZK__INVARIANTS_BROKEN, /* next: TOLD */
+    UVZK__INVARIANTS_TOLD    /* final */
+};
+
+extern const struct uvzk__machine uvzk__invariants_machine;
+
+/* One for each client; its sessions share it. */
+struct uvzk__invariants {
+    uint8_t state; /* enum uvzk__invariants_state */
+};
+
+/* An invariant of the session's client is broken. what: a sentence for the log; only the
+ * first one of a client is logged. A session of NULL: the client has gone, and nothing
+ * happens. May be called anywhere. */
+void uvzk__broken(struct uvzk__session *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether an invariant of the session's client has been broken. */
+bool uvzk__is_broken(const struct uvzk__session *);
+/* Whether the end of a broken client has not been reported yet, so no callback runs. */
+bool uvzk__is_broken_untold(const struct uvzk__session *);
+/* From now on callbacks run again: the holds of the broken client have been ended. */
+void uvzk__set_broken_told(struct uvzk__session *);
+
+/* A move that the table does not allow. Returns the state in which the machine is now
+ * (uvzk__machine_after). */
+unsigned uvzk__illegal_move(struct uvzk__session *, const struct uvzk__machine *,
+                            unsigned from, unsigned to);
+
+/* Moves a machine of the session's client. Returns its new state. */
+static inline unsigned uvzk__move(struct uvzk__session *session,
+                                  const struct uvzk__machine *machine, unsigned from,
+                                  unsigned to)
+{
+    return uvzk__machine_allows(machine, from, to)
+               ? to
+               : uvzk__illegal_move(session, machine, from, to);
+}
+
+/* Checks what must hold after a move of this machine to this state. */
+static inline void uvzk__invariant(struct uvzk__session *session,
+                                   const struct uvzk__machine *machine, unsigned state,
+                                   bool holds)
+{
+    if (!holds) {
+        uvzk__broken(session, "%s: %s, but what must hold then does not hold",
+                     machine->name, uvzk__machine_state(machine, state));
+    }
+}
+
+/* Checks another condition. Returns it, so that the caller can leave out what would be
+ * unsafe without it. what: "<subject>: <what is wrong>". */
+static inline bool uvzk__expect(struct uvzk__session *session, bool holds,
+                                const char *what)
+{
+    if (!holds) {
+        uvzk__broken(session, "%s", what);
+    }
+    return holds;
+}
+
+#endif
