@@ -57,21 +57,15 @@ static bool invariant_holds(const struct uvzk__acquisition *acquisition)
     return acquisition->claim != NULL || !(of_a_claim & UVZK__BIT(acquisition->state));
 }
 
-/* The session of its claim; without a claim, the home of its lock. */
-static struct uvzk__session *session_of(const struct uvzk__acquisition *acquisition)
-{
-    return acquisition->claim != NULL ? acquisition->claim->session
-                                      : acquisition->lock->session;
-}
-
 /* The only writer of `state`. */
 static void move(struct uvzk__acquisition *acquisition,
                  enum uvzk__acquisition_state state)
 {
-    acquisition->state = uvzk__move(session_of(acquisition), &uvzk__acquisition_machine,
-                                    acquisition->state, state) &
-                         0xfU;
-    uvzk__invariant(session_of(acquisition), &uvzk__acquisition_machine,
+    acquisition->state =
+        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine,
+                   acquisition->state, state) &
+        0xfU;
+    uvzk__invariant(acquisition->lock->session, &uvzk__acquisition_machine,
                     acquisition->state, invariant_holds(acquisition));
 }
 
@@ -154,6 +148,13 @@ static void cancel_revoke_cb(struct uvzk__acquisition *acquisition)
     if (acquisition->revocable) {
         uvzk__list_remove(&revocable(acquisition)->notification.link);
     }
+}
+
+/* The session of its claim; without a claim, the home of its lock. */
+static struct uvzk__session *session_of(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->claim != NULL ? acquisition->claim->session
+                                      : acquisition->lock->session;
 }
 
 static inline __attribute__((always_inline)) void

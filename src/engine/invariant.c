@@ -25,16 +25,6 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__invariants_machine =
     UVZK__MACHINE("client's invariants", table);
 
-bool uvzk__is_broken(const struct uvzk__session *session)
-{
-    return session->client->invariants.state != INTACT;
-}
-
-bool uvzk__is_broken_untold(const struct uvzk__session *session)
-{
-    return session->client->invariants.state == BROKEN;
-}
-
 /* TOLD: the callbacks that run from then on can begin nothing. */
 static bool invariant_holds(const struct uvzk__client *client)
 {

@@ -37,19 +37,25 @@ struct uvzk__invariants {
  * first one of a client is logged. A session of NULL: the client has gone, and nothing
  * happens. May be called anywhere. */
 void uvzk__broken(struct uvzk__session *, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3), cold));
 
-/* Whether an invariant of the session's client has been broken. */
-bool uvzk__is_broken(const struct uvzk__session *);
-/* Whether the end of a broken client has not been reported yet, so no callback runs. */
-bool uvzk__is_broken_untold(const struct uvzk__session *);
+/* Whether an invariant of the client has been broken; whether its end has not been
+ * reported yet, so that no callback runs. Callers have a session (session.h). */
+static inline bool uvzk__invariants_are_broken(const struct uvzk__invariants *invariants)
+{
+    return invariants->state != UVZK__INVARIANTS_INTACT;
+}
+static inline bool uvzk__invariants_are_untold(const struct uvzk__invariants *invariants)
+{
+    return invariants->state == UVZK__INVARIANTS_BROKEN;
+}
 /* From now on callbacks run again: the holds of the broken client have been ended. */
 void uvzk__set_broken_told(struct uvzk__session *);
 
 /* A move that the table does not allow. Returns the state in which the machine is now
  * (uvzk__machine_after). */
 unsigned uvzk__illegal_move(struct uvzk__session *, const struct uvzk__machine *,
-                            unsigned from, unsigned to);
+                            unsigned from, unsigned to) __attribute__((cold));
 
 /* Moves a machine of the session's client. Returns its new state. */
 static inline unsigned uvzk__move(struct uvzk__session *session,

@@ -70,6 +70,17 @@ struct uvzk__session {
     uint64_t port_closing_ms; /* when; uvzk__now() returns this time from then on */
 };
 
+/* Whether an invariant of the session's client has been broken; whether its end has not
+ * been reported yet (invariant.h). */
+static inline bool uvzk__is_broken(const struct uvzk__session *session)
+{
+    return uvzk__invariants_are_broken(&session->client->invariants);
+}
+static inline bool uvzk__is_broken_untold(const struct uvzk__session *session)
+{
+    return uvzk__invariants_are_untold(&session->client->invariants);
+}
+
 /* Sets the observer, which the session uses from now on. */
 static inline void uvzk__set_observer(struct uvzk__session *session,
                                       struct uvzk__observer *observer)

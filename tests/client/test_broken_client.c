@@ -501,7 +501,7 @@ static void spoil(uint64_t which)
         uvzk__claim_grant(claim, 1);
         break;
     case 1:
-        contender->state = UVZK__CONTENDER_GONE;
+        contender->state = UVZK__CONTENDER_DELETING;
         uvzk__contender_ungrant(contender);
         break;
     case 2:
