@@ -2,23 +2,29 @@
  * until the znode is known to be gone. Contenders are created for claims by the rooms
  * above, and for orphans by divergence.c.
  *
- *                  its place is known            granted
- *        UNPLACED -------------------> WAITING ------------> HOLDING
- *           |  ^                        |  | ^                 |  ^
- *           |  +-- another client ------+  | +-- the proof ----+  | a delete has checked
- *           |      deleted its znode, and  |     has expired      | its znode
- *           |      it gets a new one       |                      |
- *           |                              +---------> GRANTED_EARLY, like HOLDING
- *           |                           early
- *     not wanted any more, from each of the four:
- *           |
- *           +-- no znode is known ------> GIVEN_UP --- none exists ---> ENDED
- *           |                                |                           ^ ^
- *           |                  its create has made one                   | |
- *           |                                v                           | |
- *           +-- its znode exists ------> DELETING --- gone --------------+ |
- *                                            |                             |
- *                                            +-- refused --> UNDELETABLE --+
+ *              its place is known                   granted
+ *    UNPLACED --------------------> WAITING ----------------------> HOLDING
+ *       ^                           | | ^ ^                            | ^
+ *       | its znode was deleted, or | | | +------ grant taken back ----+ | a delete
+ *       +-- is another client's ----+ | |                                | checked
+ *                                     | +-------- grant taken back ----+ | its znode
+ *                                     |                                | |
+ *                                     +---- granted early ----> GRANTED_EARLY
+ *
+ * From each of these four states, when it is not wanted any more:
+ *
+ *    it is not known whether
+ *    a znode exists, or none does               its znode exists
+ *       |                                          |
+ *       v            its create has made one       v          refused
+ *    GIVEN_UP --------------------------------> DELETING -------------> UNDELETABLE
+ *       |                                          |                         |
+ *       | its znode does not exist                 | its znode is gone       | its znode
+ *       |                                          v                         | is gone
+ *       +----------------------------------------> ENDED <-------------------+
+ *
+ * A hold is HOLDING or GRANTED_EARLY. GIVEN_UP lasts until it is known whether the create
+ * has made a znode; if no create was sent, ENDED follows at once.
  *
  * The machine of its znode (node.h) says which request is next; this machine says what
  * the contender is for its directory, which has a list of contenders for these states
