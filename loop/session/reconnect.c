@@ -58,7 +58,7 @@ static void forward_connect_error(struct uvzk__search_user *user,
                                   const struct uvzk__connect_error *error)
 {
     struct uvzk__zk_port *port = port_of(user);
-    if (!port->closing && port->handle != NULL &&
+    if (!uvzk__port_is_closing(&port->life) && port->handle != NULL &&
         !uvzk__handle_is_connected(port->handle)) {
         port->port.user->no_connection(port->port.user, error);
     }
@@ -101,7 +101,7 @@ static void done(struct uvzk__search_user *user, int status)
             report_no_session(port);
         }
         /* The user's callback may have closed the port. */
-        if (port->closing || port->handle != handle) {
+        if (uvzk__port_is_closing(&port->life) || port->handle != handle) {
             return;
         }
         reconnect->only_unknown = false;
@@ -119,7 +119,7 @@ static void done(struct uvzk__search_user *user, int status)
 static void log_line(struct uvzk__search_user *user, const char *line)
 {
     struct uvzk__zk_port *port = port_of(user);
-    if (!port->closing) {
+    if (!uvzk__port_is_closing(&port->life)) {
         port->port.user->log(port->port.user, UVZK_LOG_WARN, "search", line);
     }
 }

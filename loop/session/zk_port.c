@@ -2,14 +2,15 @@
  * engine/port.h, and the callbacks of the port's handle (handle.h). Everything here runs
  * on the loop's thread.
  *
- * A call of the port may send requests, but it reports nothing: it wakes the loop.
- * on_async then delivers what has come from other threads, then the replies, then the
- * turn. on_timer delivers the turn at the alarm. So no callback runs inside a call.
+ * A call of the port may send requests, but it reports nothing: it wakes the loop
+ * (port_loop.h). When what has come from other threads has been delivered, `woken`
+ * delivers the replies, then the turn. `alarm` runs the turn at the alarm. So no callback
+ * runs inside a call.
  * Before an rpc is replied without an answer, the submit thread must have given back its
  * requests, because it may be reading the rpc.
  *
- * When the port is closing and its handles, its search and its rpcs are gone, finish
- * closes its libuv handles, and on_closed frees it. */
+ * When the port is CLOSING and its handles, its search and its rpcs are gone, `finish`
+ * closes its libuv handles, and `closed` frees it. */
 #include "session/zk_port.h"
 
 #include <errno.h>
@@ -21,16 +22,7 @@
 #include "requests/removal.h"
 #include "requests/send_window.h"
 #include "session/handle.h"
-#include "session/loop_handles.h"
 #include "watches/registration.h"
-
-/* In ms. A libuv timer stands still while the machine is suspended, but an alarm must
- * not, so the timer fires at least this often. */
-#define ALARM_STEP_MS 1000U
-
-/* How long close() waits for the requests in flight before it closes the handle. The C
- * client loses memory for a request that it never answers (ZOOKEEPER-2894). */
-#define DRAIN_MS 500U
 
 /* port is the first member. */
 static struct uvzk__zk_port *self_of(struct uvzk__port *port)
@@ -43,49 +35,24 @@ static void tell(struct uvzk__zk_port *port, const struct uvzk__session_event *e
     port->port.user->session(port->port.user, event);
 }
 
-/* -------------------------------------------------------------- the end of the port */
-
-/* Frees the port. closed() is the port's last callback. */
-static void on_closed(uv_handle_t *uv)
+static struct uvzk__zk_port *port_of(struct uvzk__port_loop *port_loop)
 {
-    struct uvzk__zk_port *port = uv->data;
-    /* Rpcs that were submitted after finish() was called; they have the status
-     * UVZK_ECLOSED. */
-    while (!uvzk__outstanding_is_empty(&port->outstanding)) {
-        uvzk__outstanding_deliver(&port->outstanding);
-    }
-    struct uvzk__port_user *user = port->port.user;
-    uvzk__zk_port_free(port);
-    user->closed(user);
+    return UVZK__CONTAINER_OF(port_loop, struct uvzk__zk_port, port_loop);
 }
 
-/* libuv calls the close callbacks of one iteration in reverse order, so this timer's
- * comes first. */
-static void close_last(struct uvzk__zk_port *port, uv_close_cb close_cb)
+static bool is_closing(const struct uvzk__zk_port *port)
 {
-    uv_timer_init(port->loop, &port->last_timer);
-    port->last_timer.data = port;
-    uv_close((uv_handle_t *)&port->last_timer, close_cb);
-}
-
-/* When this callback runs, other handles that were closed in the same iteration of the
- * loop may not be finished. They are finished in the next iteration, so the timer is
- * opened and closed once more. */
-static void on_all_closed(uv_handle_t *uv)
-{
-    close_last(uv->data, on_closed);
+    return uvzk__port_is_closing(&port->life);
 }
 
 /* Called whenever something has ended. Begins the end of the port if nothing is left. */
 static void finish(struct uvzk__zk_port *port)
 {
-    if (port->closing && !port->finishing && port->handles == 0 &&
+    if (is_closing(port) && !uvzk__port_is_finishing(&port->life) && port->handles == 0 &&
         !uvzk__reconnect_is_searching(&port->reconnect) &&
         uvzk__outstanding_is_empty(&port->outstanding)) {
-        port->finishing = true;
-        uvzk__to_loop_detach(&port->to_loop);
-        uvzk__loop_handles_close(port->loop_handles);
-        close_last(port, on_all_closed);
+        uvzk__port_life_move(&port->life, UVZK__PORT_FINISHING);
+        uvzk__port_loop_close(&port->port_loop);
     }
 }
 
@@ -97,20 +64,19 @@ static void tell_open_failure(struct uvzk__zk_port *port)
                                               .status = port->open_failure,
                                               .local_address = ""};
     port->open_failure = 0;
-    if (!port->closing) {
+    if (!is_closing(port)) {
         tell(port, &event);
     }
 }
 
 static void leave_server(struct uvzk__zk_port *port);
 
-/* The order matters: events and answers first, then the replies that they settle, then
- * the turn, which sees all of them. */
-static void on_async(uv_async_t *async)
+/* The order matters: events and answers have been delivered, then the replies that they
+ * settle, then the turn, which sees all of them. */
+static void woken(struct uvzk__port_loop *port_loop)
 {
-    struct uvzk__zk_port *port = async->data;
+    struct uvzk__zk_port *port = port_of(port_loop);
 
-    uvzk__to_loop_drain(&port->to_loop);
     uvzk__outstanding_deliver(&port->outstanding);
     if (port->leave_wanted) {
         leave_server(port);
@@ -119,61 +85,51 @@ static void on_async(uv_async_t *async)
         tell_open_failure(port);
     }
     /* The replies may have set it as well: one turn serves them all. */
-    if (port->turn_wanted) {
-        port->turn_wanted = false;
+    if (uvzk__port_loop_take_turn(port_loop)) {
         port->port.user->turn(port->port.user);
     }
     finish(port);
 }
 
+static void alarm_due(struct uvzk__port_loop *port_loop)
+{
+    struct uvzk__zk_port *port = port_of(port_loop);
+    port->port.user->turn(port->port.user);
+}
+
+static void drain_timeout(struct uvzk__port_loop *port_loop)
+{
+    struct uvzk__zk_port *port = port_of(port_loop);
+    struct uvzk__handle *draining = port->draining;
+    port->draining = NULL;
+    uvzk__handle_stop_draining(draining);
+}
+
+/* Frees the port. user->closed() is the port's last callback. */
+static void closed(struct uvzk__port_loop *port_loop)
+{
+    struct uvzk__zk_port *port = port_of(port_loop);
+    /* Rpcs that were submitted after finish() was called; they have the status
+     * UVZK_ECLOSED. */
+    while (!uvzk__outstanding_is_empty(&port->outstanding)) {
+        uvzk__outstanding_deliver(&port->outstanding);
+    }
+    struct uvzk__port_user *user = port->port.user;
+    uvzk__zk_port_free(port);
+    user->closed(user);
+}
+
+static const struct uvzk__port_loop_user port_loop_user = {
+    .woken = woken, .alarm = alarm_due, .drain_timeout = drain_timeout, .closed = closed};
+
 static void wake(struct uvzk__port *public_port)
 {
-    struct uvzk__zk_port *port = self_of(public_port);
-    if (!port->closing) {
-        port->turn_wanted = true;
-        uvzk__to_loop_wake(&port->to_loop);
-    }
-}
-
-static void on_timer(uv_timer_t *timer);
-
-static void start_timer(struct uvzk__zk_port *port)
-{
-    uint64_t now = uvzk_now();
-    uint64_t delay = port->alarm_at > now ? port->alarm_at - now : 0;
-    /* Otherwise the time since the loop's iteration began would be missing. */
-    uv_update_time(port->loop);
-    uv_timer_start(&port->loop_handles->timer, on_timer,
-                   delay < ALARM_STEP_MS ? delay : ALARM_STEP_MS, 0);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct uvzk__zk_port *port = timer->data;
-    /* The timer fires every ALARM_STEP_MS to compare the clock. */
-    if (uvzk_now() < port->alarm_at) {
-        start_timer(port);
-    } else {
-        port->alarm_at = UINT64_MAX;
-        port->port.user->turn(port->port.user);
-    }
+    uvzk__port_loop_want_turn(&self_of(public_port)->port_loop);
 }
 
 static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
 {
-    struct uvzk__zk_port *port = self_of(public_port);
-    if (port->closing || at_ms == port->alarm_at) {
-        return;
-    }
-    port->alarm_at = at_ms;
-    if (!uvzk__to_loop_is_attached(&port->to_loop)) {
-        return; /* init_loop_handles starts the timer */
-    }
-    if (at_ms == UINT64_MAX) {
-        uv_timer_stop(&port->loop_handles->timer);
-    } else {
-        start_timer(port);
-    }
+    uvzk__port_loop_set_alarm(&self_of(public_port)->port_loop, at_ms);
 }
 
 /* ---------------------------------------------------------- session events */
@@ -246,7 +202,7 @@ static void leave_server(struct uvzk__zk_port *port)
     tell(port, &event);
     uvzk__outstanding_deliver(&port->outstanding);
     /* The user's callbacks may have closed the port. */
-    if (port->handle == handle && !port->closing) {
+    if (port->handle == handle && !is_closing(port)) {
         uvzk__reconnect_diverged(port);
     }
 }
@@ -309,6 +265,7 @@ static void left(struct uvzk__handle *handle)
 static void drained(struct uvzk__handle *handle)
 {
     handle->port->draining = NULL;
+    uvzk__port_loop_drained(&handle->port->port_loop);
 }
 
 static void handle_freed(struct uvzk__zk_port *port)
@@ -330,12 +287,12 @@ static const struct uvzk__handle_user handle_user = {
     .search_freed = finish,
 };
 
-/* ------------------------------------------------------------------------- draining */
+/* ---------------------------------------------------------------------- the calls */
 
 static void open_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
-    if (!uvzk__zk_port_expect(port, port->handle == NULL && !port->closing,
+    if (!uvzk__zk_port_expect(port, port->handle == NULL && !is_closing(port),
                               "port: opened twice, or after its close")) {
         return;
     }
@@ -345,7 +302,7 @@ static void open_handle(struct uvzk__port *public_port)
         port->handles += port->handle != NULL;
         status = port->handle != NULL ? 0 : UV_ENOMEM;
     }
-    /* open() must not call back, so on_async reports the failure. */
+    /* open() must not call back, so `woken` reports the failure. */
     if (status < 0) {
         port->open_failure = status;
         uvzk__to_loop_wake(&port->to_loop);
@@ -370,7 +327,7 @@ static void end_session(struct uvzk__port *public_port)
     }
 }
 
-/* The server is left in on_async, not inside this call. */
+/* The server is left in `woken`, not inside this call. */
 static void leave(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
@@ -378,91 +335,19 @@ static void leave(struct uvzk__port *public_port)
     uvzk__to_loop_wake(&port->to_loop);
 }
 
-static void stop_draining(uv_timer_t *timer)
-{
-    struct uvzk__zk_port *port = timer->data;
-    struct uvzk__handle *draining = port->draining;
-    if (draining != NULL) {
-        port->draining = NULL;
-        uvzk__handle_stop_draining(draining);
-    }
-}
-
-/* The timer is free: a closed port has no alarm. */
-static void start_draining(struct uvzk__zk_port *port)
-{
-    uv_timer_start(&port->loop_handles->timer, stop_draining, DRAIN_MS, 0);
-}
-
-/* ----------------------------------------------------------------- the loop handles */
-
-static void on_gone(uv_write_t *write, int status);
-
-/* Opens the loop handles and restores what they were doing. Called at the start, and when
- * the program has closed the earlier ones. */
-static void init_loop_handles(struct uvzk__zk_port *port)
-{
-    uvzk__loop_handles_init(port->loop_handles, port->loop, port, on_async);
-    uvzk__loop_handles_set_ref(port->loop_handles, !port->unreferenced);
-    if (port->ending) {
-        uvzk__loop_handles_detect_close(port->loop_handles, on_gone);
-    }
-    uvzk__to_loop_attach(&port->to_loop, &port->loop_handles->async);
-    if (port->draining != NULL) {
-        start_draining(port);
-    } else if (port->alarm_at != UINT64_MAX) {
-        start_timer(port);
-    }
-}
-
-/* Replaces loop handles that the program has closed. If there is no memory, the port
- * remains without loop handles, and no callback runs. */
-static void renew_loop_handles(struct uvzk__zk_port *port)
-{
-    struct uvzk__loop_handles *loop_handles = uvzk__loop_handles_new(port->loop_handles);
-    if (loop_handles != NULL) {
-        /* Some of the handles may still be open. */
-        uvzk__loop_handles_close(port->loop_handles);
-        port->loop_handles = loop_handles;
-        init_loop_handles(port);
-    }
-}
-
-/* libuv has canceled the write to the full pipe, because close_pipe was closed. If the
- * port did not close it, the program did. */
-static void on_gone(uv_write_t *write, int status)
-{
-    struct uvzk__zk_port *port = write->handle->data;
-    (void)status;
-    if (!port->finishing && uvzk__loop_handles_are_closed(port->loop_handles)) {
-        renew_loop_handles(port);
-    }
-}
-
-/* The port will be closed. From now on the loop stays alive, and the port learns at once
- * if the program closes its loop handles. */
+/* The port will be closed. */
 static void end_port(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
-    if (port->ending) {
-        return;
-    }
-    port->ending = true;
-    port->unreferenced = false;
-    if (uvzk__loop_handles_are_closed(port->loop_handles)) {
-        renew_loop_handles(port);
-    } else {
-        uvzk__loop_handles_set_ref(port->loop_handles, true);
-        uvzk__loop_handles_detect_close(port->loop_handles, on_gone);
+    if (!uvzk__port_is_ending(&port->life)) {
+        uvzk__port_life_move(&port->life, UVZK__PORT_ENDING);
+        uvzk__port_loop_detect_close(&port->port_loop);
     }
 }
 
 void uvzk__zk_port_set_ref(struct uvzk__zk_port *port, bool keep)
 {
-    if (!port->ending) {
-        port->unreferenced = !keep;
-        uvzk__loop_handles_set_ref(port->loop_handles, keep);
-    }
+    uvzk__port_loop_set_ref(&port->port_loop, keep);
 }
 
 static void close_port(struct uvzk__port *public_port)
@@ -470,17 +355,15 @@ static void close_port(struct uvzk__port *public_port)
     struct uvzk__zk_port *port = self_of(public_port);
     struct uvzk__handle *handle = port->handle;
 
-    if (!uvzk__zk_port_expect(port, !port->closing, "port: closed twice")) {
+    if (!uvzk__zk_port_expect(port, !is_closing(port), "port: closed twice")) {
         return;
     }
     /* Also for a port whose close_soon was not called. */
     end_port(public_port);
-    port->closing = true;
+    uvzk__port_loop_silence(&port->port_loop);
+    uvzk__port_life_move(&port->life, UVZK__PORT_CLOSING);
     uvzk__log_lines_silence(&port->log_lines);
-    port->turn_wanted = false;
     port->leave_wanted = false;
-    port->alarm_at = UINT64_MAX;
-    uv_timer_stop(&port->loop_handles->timer);
     uvzk__reconnect_close(port);
     if (handle != NULL) {
         /* Requests that were pushed to the submit thread are still submitted, among them
@@ -497,7 +380,7 @@ static void close_port(struct uvzk__port *public_port)
         port->draining = uvzk__handle_is_draining(handle) ? handle : NULL;
     }
     if (port->draining != NULL) {
-        start_draining(port);
+        uvzk__port_loop_drain(&port->port_loop);
     }
     uvzk__to_loop_wake(&port->to_loop);
 }
@@ -508,7 +391,7 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     struct uvzk__handle *handle = port->handle;
 
     uvzk__outstanding_add(&port->outstanding, rpc, public_port);
-    if (port->closing) {
+    if (is_closing(port)) {
         uvzk__outstanding_settle(rpc, UVZK_ECLOSED, NULL);
     } else if (handle == NULL || !uvzk__handle_is_connected(handle)) {
         /* While the end of the session is being reported, the reason is the status. */
@@ -600,9 +483,9 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
     port->handle_user = &handle_user;
     uvzk__log_lines_init(&port->log_lines, &port->port, &port->to_loop);
     port->loop = loop;
-    port->alarm_at = UINT64_MAX;
-    port->loop_handles = uvzk__loop_handles_new(NULL);
-    if (port->loop_handles == NULL || !copy_options(port, options)) {
+    if (uvzk__port_loop_init(&port->port_loop, loop, &port->to_loop, &port->life,
+                             &port_loop_user) < 0 ||
+        !copy_options(port, options)) {
         uvzk__zk_port_free(port);
         return NULL;
     }
@@ -612,7 +495,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
 void uvzk__zk_port_free(struct uvzk__zk_port *port)
 {
     uvzk__to_loop_destroy(&port->to_loop);
-    uvzk__loop_handles_free(port->loop_handles);
+    uvzk__port_loop_free(&port->port_loop);
     uvzk__free(port->hosts);
     uvzk__free(port->auth_scheme);
     /* The credentials must not stay in freed memory. */
@@ -625,5 +508,5 @@ void uvzk__zk_port_free(struct uvzk__zk_port *port)
 
 void uvzk__zk_port_start(struct uvzk__zk_port *port)
 {
-    init_loop_handles(port);
+    uvzk__port_loop_start(&port->port_loop);
 }

@@ -18,10 +18,11 @@
 #include "log/log_route.h"
 #include "platform/to_loop.h"
 #include "requests/outstanding.h"
+#include "session/port_life.h"
+#include "session/port_loop.h"
 #include "session/reconnect.h"
 
 struct uvzk__handle;
-struct uvzk__loop_handles;
 
 struct uvzk__zk_port {
     struct uvzk__port port; /* first: a struct uvzk__port * is cast to this struct */
@@ -38,9 +39,8 @@ struct uvzk__zk_port {
     int auth_length;
 
     struct uvzk__to_loop to_loop;
-    struct uvzk__loop_handles *loop_handles;
-    uv_timer_t last_timer; /* closed last; used twice in turn */
-    uint64_t alarm_at;     /* in the time of uvzk_now(); UINT64_MAX: no alarm */
+    struct uvzk__port_loop port_loop;
+    struct uvzk__port_life life;
 
     struct uvzk__outstanding outstanding;
     struct uvzk__reconnect reconnect;
@@ -55,10 +55,7 @@ struct uvzk__zk_port {
 
     /* Why open() failed before there was a handle; 0: nothing to report. */
     int open_failure;
-    bool turn_wanted;                /* turn() is due */
-    bool leave_wanted;               /* to leave the connected server */
-    bool unreferenced;               /* the port does not keep its loop alive */
-    bool ending, closing, finishing; /* set one after the other */
+    bool leave_wanted; /* to leave the connected server */
 };
 
 /* Checks what must be true unless uvzk has a fault (port.h, 14), and returns it. what:

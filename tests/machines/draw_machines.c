@@ -21,6 +21,7 @@
 #include "recipes/node_watch.h"
 #include "recipes/semaphore/lease_request.h"
 #include "session/handle.h"
+#include "session/port_life.h"
 #include "settle/create_batch.h"
 #include "settle/delete_batch.h"
 #include "termination.h"
@@ -54,6 +55,7 @@ static const struct {
     {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
     {&uvzk__future_machine, "src/future/future.h"},
+    {&uvzk__port_machine, "loop/session/port_life.h"},
     {&uvzk__handle_machine, "loop/session/handle.h"},
     {&uvzk__search_machine, "loop/discovery/search.h"},
     {&lock_job_machine, "command/lock_job.h"},

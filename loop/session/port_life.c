@@ -1,0 +1,53 @@
+#include "session/port_life.h"
+
+#include "session/zk_port.h"
+
+#define OPEN UVZK__PORT_OPEN
+#define ENDING UVZK__PORT_ENDING
+#define CLOSING UVZK__PORT_CLOSING
+#define FINISHING UVZK__PORT_FINISHING
+
+static const struct uvzk__state table[] = {
+    [OPEN] = {"OPEN", UVZK__BIT(ENDING)},
+    [ENDING] = {"ENDING", UVZK__BIT(CLOSING)},
+    [CLOSING] = {"CLOSING", UVZK__BIT(FINISHING)},
+    [FINISHING] = {"FINISHING", 0},
+};
+
+const struct uvzk__machine uvzk__port_machine = UVZK__MACHINE("port", table);
+
+static bool invariant_holds(struct uvzk__port_life *life)
+{
+    const struct uvzk__zk_port *port =
+        UVZK__CONTAINER_OF(life, struct uvzk__zk_port, life);
+    switch (life->state) {
+    case CLOSING:
+        return !port->port_loop.unreferenced && !port->port_loop.turn_wanted &&
+               port->port_loop.alarm_at == UINT64_MAX;
+    case FINISHING:
+        return port->handle == NULL && port->handles == 0 &&
+               uvzk__outstanding_is_empty(&port->outstanding);
+    default:
+        return true;
+    }
+}
+
+/* Reports an illegal move, and what does not hold after a move (port.h, 14). */
+static void check_move(struct uvzk__port_life *life, unsigned from, unsigned to)
+{
+    struct uvzk__zk_port *port = UVZK__CONTAINER_OF(life, struct uvzk__zk_port, life);
+    char text[UVZK__MACHINE_TEXT];
+
+    if (!uvzk__machine_allows(&uvzk__port_machine, from, to) || !invariant_holds(life)) {
+        uvzk__machine_text(&uvzk__port_machine, from, to, text);
+        (void)uvzk__zk_port_expect(port, false, text);
+    }
+}
+
+void uvzk__port_life_move(struct uvzk__port_life *life, enum uvzk__port_state state)
+{
+    unsigned from = life->state;
+
+    life->state = (uint8_t)uvzk__machine_after(&uvzk__port_machine, from, state);
+    check_move(life, from, state);
+}

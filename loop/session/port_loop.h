@@ -1,0 +1,73 @@
+/* A port on its libuv loop: what wakes the port (an answer, a call, its alarm), and its
+ * libuv handles from open to close. Everything here runs on the loop's thread. */
+#ifndef UVZK_PORT_LOOP_H
+#define UVZK_PORT_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "platform/to_loop.h"
+#include "session/port_life.h"
+
+struct uvzk__loop_handles;
+struct uvzk__port_loop;
+
+/* The callbacks run on the loop's thread and never inside a call of this interface. */
+struct uvzk__port_loop_user {
+    /* Something has arrived, or the port has been woken. What was on the to_loop queue has
+     * been delivered. */
+    void (*woken)(struct uvzk__port_loop *);
+    /* The time of the alarm has come. */
+    void (*alarm)(struct uvzk__port_loop *);
+    /* DRAIN_MS have passed since uvzk__port_loop_drain. */
+    void (*drain_timeout)(struct uvzk__port_loop *);
+    /* libuv has finished with all handles. */
+    void (*closed)(struct uvzk__port_loop *);
+};
+
+struct uvzk__port_loop {
+    uv_loop_t *loop;
+    struct uvzk__to_loop *to_loop;
+    const struct uvzk__port_life *life; /* of the port */
+    const struct uvzk__port_loop_user *user;
+    struct uvzk__loop_handles *handles;
+    uv_timer_t last_timer; /* closed last; used twice in turn */
+    uint64_t alarm_at;     /* in the time of uvzk_now(); UINT64_MAX: no alarm */
+    bool turn_wanted;      /* a turn is due */
+    bool unreferenced;     /* the port does not keep its loop alive */
+    bool draining;         /* the timer ends the draining */
+};
+
+/* Initialises; opens nothing. The pointers are borrowed. Returns 0 or UV_ENOMEM. */
+int uvzk__port_loop_init(struct uvzk__port_loop *port_loop, uv_loop_t *loop,
+                         struct uvzk__to_loop *to_loop,
+                         const struct uvzk__port_life *life,
+                         const struct uvzk__port_loop_user *user);
+/* Frees the memory of the libuv handles, which must be closed or never opened. */
+void uvzk__port_loop_free(struct uvzk__port_loop *port_loop);
+/* Opens the libuv handles. From now on they keep the loop alive. */
+void uvzk__port_loop_start(struct uvzk__port_loop *port_loop);
+
+/* A turn is due: `woken` is called in the loop's next iteration. */
+void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop);
+/* Returns whether a turn is due, which is not due any more then. */
+bool uvzk__port_loop_take_turn(struct uvzk__port_loop *port_loop);
+/* Sets the alarm to a time of uvzk_now(); UINT64_MAX: none. */
+void uvzk__port_loop_set_alarm(struct uvzk__port_loop *port_loop, uint64_t at_ms);
+
+/* Sets whether the libuv handles keep their loop alive. */
+void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
+/* The port has become ENDING. From now on the loop stays alive, and libuv handles that the
+ * program closes are replaced at once. */
+void uvzk__port_loop_detect_close(struct uvzk__port_loop *port_loop);
+/* The port is about to become CLOSING: there will be no turn and no alarm any more. */
+void uvzk__port_loop_silence(struct uvzk__port_loop *port_loop);
+/* uvzk__port_loop_drain: the requests in flight have DRAIN_MS from now on.
+ * uvzk__port_loop_drained: they need no more time. */
+void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop);
+void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop);
+/* The port is FINISHING: closes the libuv handles. `closed` is called later. */
+void uvzk__port_loop_close(struct uvzk__port_loop *port_loop);
+
+#endif
