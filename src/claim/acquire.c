@@ -259,7 +259,7 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
     if (hold->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "hold is pending or held, or not zeroed");
     }
-    if (lock == NULL || lock->closing || lock->session->closing) {
+    if (lock == NULL || lock->closing || uvzk__session_is_closing(lock->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "lock or its client is closing, or it is not "
                                           "initialised");
     }

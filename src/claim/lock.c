@@ -80,7 +80,7 @@ int uvzk__lock_check_shell(const uvzk_client_t *client_shell, const uvzk_lock_t 
     }
     const struct uvzk__session *session = client_shell->impl;
     /* client_shell->impl is NULL before the init and after the end of a client. */
-    if (session == NULL || session->closing) {
+    if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     if (shell->impl != NULL) {

@@ -54,7 +54,7 @@ static void end_rest(struct uvzk__session *session)
 
 static void end_session(struct uvzk__session *session)
 {
-    if (!session->port_closing) {
+    if (!uvzk__session_port_is_closing(session)) {
         session->port->end_session(session->port);
     }
 }

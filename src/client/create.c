@@ -385,12 +385,13 @@ int uvzk_client_start(uvzk_client_t *shell)
     if (shell == NULL) {
         return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
-    if (session == NULL || session->lifecycle->started || session->closing) {
+    if (session == NULL || session->life.state != UVZK__SESSION_CREATED) {
         return uvzk__refuse(UVZK_ESTATE,
                             "client is started, closing, or not initialised");
     }
     for (uint32_t i = 0; i < session->client->count; i++) {
-        session->client->sessions[i]->lifecycle->started = true;
+        uvzk__session_life_move(&session->client->sessions[i]->life,
+                                UVZK__SESSION_STARTED);
         uvzk__open(session->client->sessions[i]);
     }
     return 0;

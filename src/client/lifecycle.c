@@ -73,7 +73,8 @@ void uvzk__open(struct uvzk__session *session)
 static void no_connection(struct uvzk__session *session,
                           const struct uvzk__connect_error *error)
 {
-    if (session->closing || uvzk__connection_is_connected(&session->connection) ||
+    if (uvzk__session_is_closing(session) ||
+        uvzk__connection_is_connected(&session->connection) ||
         !uvzk__no_connection_because(session, error)) {
         return;
     }
@@ -304,7 +305,7 @@ static void on_session(struct uvzk__port_user *user,
     case UVZK__SESSION_EXPIRED:
         end_session(session, UVZK_EEXPIRED, !session->lifecycle->abandoned);
         /* A closing session that expires is not opened again. */
-        if (!session->closing && !uvzk__is_broken(session)) {
+        if (!uvzk__session_is_closing(session) && !uvzk__is_broken(session)) {
             uvzk__open(session);
         }
         break;
@@ -315,7 +316,7 @@ static void on_session(struct uvzk__port_user *user,
         uvzk__node_caches_unreachable(session, UVZK_EAUTH);
         break;
     case UVZK__SESSION_OPEN_FAILED:
-        if (!session->closing) {
+        if (!uvzk__session_is_closing(session)) {
             open_failed(session, event->status);
         }
         break;
@@ -360,7 +361,9 @@ static void close_timeout(struct uvzk__timer *timer)
 
 static void refuse_calls(struct uvzk__session *session)
 {
-    session->closing = true;
+    if (!uvzk__session_is_closing(session)) {
+        uvzk__session_life_move(&session->life, UVZK__SESSION_CLOSING);
+    }
     (void)check(session, uvzk__connection_close(&session->connection));
 }
 
@@ -395,7 +398,7 @@ void uvzk__close(struct uvzk__session *session)
 
 void uvzk__close_when_done(struct uvzk__session *session)
 {
-    if (!session->lifecycle->close_called || session->port_closing ||
+    if (!session->lifecycle->close_called || uvzk__session_port_is_closing(session) ||
         uvzk__session_waits_for_others(session)) {
         return;
     }
@@ -414,7 +417,7 @@ void uvzk__close_when_done(struct uvzk__session *session)
     /* uvzk__now() returns this moment from now on, because a closed port must not be
      * called. */
     session->port_closing_ms = uvzk__now(session);
-    session->port_closing = true;
+    uvzk__session_life_move(&session->life, UVZK__SESSION_PORT_CLOSING);
     session->port->close(session->port);
 }
 
@@ -469,6 +472,7 @@ static void on_closed(struct uvzk__port_user *user)
     uvzk__for_each_contender(session, abandon, UVZK_ECLOSED);
     uvzk__directories_free(session);
     session->port = NULL;
+    uvzk__session_life_move(&session->life, UVZK__SESSION_CLOSED);
     (void)tell_rest(session);
     /* Other ports are not closed yet. The first session may have waited for this one. */
     if (!uvzk__session_over(session)) {

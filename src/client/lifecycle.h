@@ -35,8 +35,7 @@ struct uvzk__lifecycle {
     struct uvzk__timer lost_timer;
     struct uvzk__timer close_timer; /* until close_wait_ms has passed */
     struct uvzk__no_connection no_connection;
-    /* uvzk_client_start, and uvzk_client_close, has been called. */
-    bool started, close_called;
+    bool close_called; /* uvzk_client_close has been called */
     bool abandoned; /* the session was given up without an answer from a server */
 };
 

@@ -66,7 +66,8 @@ void uvzk__barrier_ask(struct uvzk__session *session)
 
     if (barrier->state != CLOSED ||
         !uvzk__connection_is_connected(&session->connection) ||
-        uvzk__is_backing_off(&session->submissions) || session->port_closing) {
+        uvzk__is_backing_off(&session->submissions) ||
+        uvzk__session_port_is_closing(session)) {
         return;
     }
     move(session, ASKING);

@@ -28,7 +28,8 @@ const struct uvzk__machine uvzk__invariants_machine =
 /* TOLD: the callbacks that run from then on can begin nothing. */
 static bool invariant_holds(const struct uvzk__client *client)
 {
-    return client->invariants.state != TOLD || client->sessions[0]->closing;
+    return client->invariants.state != TOLD ||
+           uvzk__session_is_closing(client->sessions[0]);
 }
 
 /* The only writer of `state`. */

@@ -13,6 +13,7 @@
 #include "engine/inflight.h"
 #include "engine/log.h"
 #include "engine/observer.h"
+#include "engine/session_life.h"
 #include "engine/submission.h"
 #include "engine/tuning.h"
 #include "engine/turn.h"
@@ -64,10 +65,9 @@ struct uvzk__session {
      * does not support them. */
     bool containers;
     bool auth_failed; /* a server has refused the credentials */
-    /* The user has closed the client; port->close() has been called, so the port must not
-     * be called any more. */
-    bool closing, port_closing;
-    uint64_t port_closing_ms; /* when; uvzk__now() returns this time from then on */
+    struct uvzk__session_life life;
+    /* When port->close() was called; uvzk__now() returns this time from then on. */
+    uint64_t port_closing_ms;
 };
 
 /* Whether an invariant of the session's client has been broken; whether its end has not
@@ -79,6 +79,19 @@ static inline bool uvzk__is_broken(const struct uvzk__session *session)
 static inline bool uvzk__is_broken_untold(const struct uvzk__session *session)
 {
     return uvzk__invariants_are_untold(&session->client->invariants);
+}
+
+/* Returns whether the client is being closed: the user has closed it, or it is broken. */
+static inline bool uvzk__session_is_closing(const struct uvzk__session *session)
+{
+    return session->life.state >= UVZK__SESSION_CLOSING;
+}
+
+/* Returns whether port->close() has been called, so that the port must not be called any
+ * more. */
+static inline bool uvzk__session_port_is_closing(const struct uvzk__session *session)
+{
+    return session->life.state >= UVZK__SESSION_PORT_CLOSING;
 }
 
 /* Sets the observer, which the session uses from now on. */

@@ -16,7 +16,7 @@ bool uvzk__may_send(const struct uvzk__session *session)
 {
     return uvzk__connection_is_connected(&session->connection) &&
            uvzk__barrier_is_open(&session->barrier) &&
-           !session->submissions.backing_off && !session->port_closing &&
+           !session->submissions.backing_off && !uvzk__session_port_is_closing(session) &&
            !uvzk__is_broken(session);
 }
 

@@ -10,13 +10,13 @@
 /* A port that is closing must not be called, so the time stands still then. */
 uint64_t uvzk__now(struct uvzk__session *session)
 {
-    return session->port_closing ? session->port_closing_ms
-                                 : session->port->now(session->port);
+    return uvzk__session_port_is_closing(session) ? session->port_closing_ms
+                                                  : session->port->now(session->port);
 }
 
 void uvzk__wake(struct uvzk__session *session)
 {
-    if (!session->port_closing) {
+    if (!uvzk__session_port_is_closing(session)) {
         session->port->wake(session->port);
     }
 }
@@ -29,7 +29,7 @@ void uvzk__timer_set(struct uvzk__session *session, struct uvzk__timer *timer,
     uvzk__deadline_set(&session->deadlines, &timer->deadline, at_ms);
     /* Only an earlier alarm is set here. The end of each turn sets the alarm in any
      * case. */
-    if (at_ms < before && !session->port_closing) {
+    if (at_ms < before && !uvzk__session_port_is_closing(session)) {
         session->port->alarm(session->port, at_ms);
     }
 }
@@ -131,7 +131,7 @@ void uvzk__turn(struct uvzk__session *session)
         uvzk__wake(session);
     }
     /* A callback may have closed the client, and with it the port. */
-    if (!session->port_closing) {
+    if (!uvzk__session_port_is_closing(session)) {
         session->port->alarm(session->port, uvzk__deadline_next(&session->deadlines));
         session->turn_hooks->turn_ended(session);
     }

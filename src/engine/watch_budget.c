@@ -61,7 +61,7 @@ void uvzk__watch_budget_give(struct uvzk__session *session, const char *path)
 
 void uvzk__unwatch(struct uvzk__session *session, struct uvzk__watch *watch)
 {
-    if (!session->port_closing) {
+    if (!uvzk__session_port_is_closing(session)) {
         session->port->unwatch(session->port, watch);
     }
 }

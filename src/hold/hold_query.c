@@ -134,7 +134,7 @@ static int begin_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
-    if (session == NULL || session->closing) {
+    if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
     }
     int status = uvzk__path_validate_znode(node_path);

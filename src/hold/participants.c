@@ -213,7 +213,7 @@ int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
-    if (lock == NULL || lock->closing || lock->session->closing) {
+    if (lock == NULL || lock->closing || uvzk__session_is_closing(lock->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "lock or its client is closing, or it is not "
                                           "initialised");
     }

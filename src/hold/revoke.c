@@ -40,7 +40,7 @@ static int check(const uvzk_client_t *client_shell, const uvzk_revoke_t *shell,
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
-    if (session == NULL || session->closing) {
+    if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
     }
     return uvzk__path_validate_znode(node_path);

@@ -307,7 +307,8 @@ static void touch_due(struct uvzk__timer *timer)
         UVZK__CONTAINER_OF(timer, struct uvzk__prover, touch)->session;
 
     if (!uvzk__connection_is_connected(&session->connection) ||
-        !uvzk__barrier_is_open(&session->barrier) || session->port_closing) {
+        !uvzk__barrier_is_open(&session->barrier) ||
+        uvzk__session_port_is_closing(session)) {
         return; /* uvzk__prover_refresh begins again after the barrier's reply */
     }
     bool proves = mode(session) != UVZK_PROOF_NONE;

@@ -546,7 +546,8 @@ static bool read_is_due(const struct uvzk__node_cache *node_cache)
 
 void uvzk__node_cache_pump(struct uvzk__node_cache *node_cache)
 {
-    if (node_cache->session->closing || !uvzk__may_send(node_cache->session)) {
+    if (uvzk__session_is_closing(node_cache->session) ||
+        !uvzk__may_send(node_cache->session)) {
         return;
     }
     /* Before that the znode may still have to be created, and a set would fail. */

@@ -72,7 +72,7 @@ static void tell(struct uvzk__notification *notification)
     uvzk_shared_value_t *shell = value->shell;
 
     if (!value->closing) {
-        if (!value->node_cache->session->closing && has_news(value)) {
+        if (!uvzk__session_is_closing(value->node_cache->session) && has_news(value)) {
             tell_news(value);
         }
     } else { /* The callbacks of its sets have run, because they were queued earlier. */
@@ -134,7 +134,7 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
     }
     const struct uvzk__session *session = client_shell->impl;
     /* The client is not initialized, or its close has begun. */
-    if (session == NULL || session->closing) {
+    if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     if (shell->impl != NULL) {
@@ -314,7 +314,8 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
     if (request->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
-    if (value == NULL || value->closing || value->node_cache->session->closing) {
+    if (value == NULL || value->closing ||
+        uvzk__session_is_closing(value->node_cache->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "the value or its client is closing, or it is "
                                           "not initialised");
     }

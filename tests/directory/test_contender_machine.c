@@ -14,12 +14,12 @@
 
 #include "base/shared_path.h"
 #include "directory/contender_request.h"
-#include "directory/directory.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
 #include "directory/undeletable.h"
 #include "engine/session.h"
 #include "proof/prover.h"
+#include "settle/settle.h"
 
 #define LONGEST 8 /* events of a sequence, before its end */
 #define CZXID 100

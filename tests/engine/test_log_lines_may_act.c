@@ -187,7 +187,7 @@ static void test_no_line_after_the_close(void **state)
     begin();
     session = process.client.impl;
     process_close(&process);
-    while (!session->port_closing) {
+    while (!uvzk__session_port_is_closing(session)) {
         world_steps(&world, 1);
     }
     uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "late");

@@ -14,6 +14,7 @@
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "engine/invariant.h"
+#include "engine/session_life.h"
 #include "future/future.h"
 #include "lock_job.h"
 #include "proof/prover.h"
@@ -33,6 +34,7 @@ static const struct {
     const char *header;
 } machines[] = {
     {&uvzk__invariants_machine, "src/engine/invariant.h"},
+    {&uvzk__session_machine, "src/engine/session_life.h"},
     {&uvzk__connection_machine, "src/engine/connection.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},

@@ -353,7 +353,7 @@ static void come_to_rest(struct scene *scene)
 {
     const struct uvzk__session *session = scene_session(scene);
 
-    if (session != NULL && !session->lifecycle->started && !session->closing) {
+    if (session != NULL && session->life.state == UVZK__SESSION_CREATED) {
         process_start(&scene->process);
     }
     run_to_rest(scene);

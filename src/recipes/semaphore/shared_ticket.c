@@ -399,9 +399,9 @@ void uvzk__ticket_create_new(struct uvzk__queue *leases)
      * next. */
     while ((directory->requests.tickets == 0 || directory->ticket.new_wanted) &&
            (request = uvzk__first_sharer(leases)) != NULL) {
-        int status = session->closing       ? UVZK_ECLOSED
-                     : session->auth_failed ? UVZK_EAUTH
-                                            : make_for_sharer(request);
+        int status = uvzk__session_is_closing(session) ? UVZK_ECLOSED
+                     : session->auth_failed            ? UVZK_EAUTH
+                                                       : make_for_sharer(request);
         if (status != 0) {
             uvzk__claim_end(request->claim, status);
         } else {
