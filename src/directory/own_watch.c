@@ -1,4 +1,4 @@
-/* Keeps the watch on a contender's own znode (own_watch.h). next_holder.c arms it for the
+/* Keeps the watch on a contender's own znode (own_watch.h). in_order.c arms it for the
  * next in line, contender_request.c and claim/revocation.c for revocable contenders.
  *
  * The idea: a get arms the watch and reads the node in one request, and its stamp is the

@@ -8,7 +8,7 @@
  * Another client may delete a waiter's node by hand, and other contenders are then
  * granted past it. Curator's waiter notices this because it lists all children at each
  * wake. uvzk does not list, so before a grant the node must be known to exist
- * (check_grant in next_holder.c). Three things show it:
+ * (check_grant in in_order.c). Three things show it:
  *
  *   - a listing or a proof that has just shown the node;
  *   - a local predecessor that is deleted only together with a check of the node
