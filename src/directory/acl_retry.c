@@ -402,3 +402,9 @@ bool uvzk__unsearchable_may(const struct uvzk__queue *queue)
     return those == NULL || !uvzk__deadline_is_armed(&those->retry.deadline) ||
            anyone_comes(queue);
 }
+
+bool uvzk__queue_wants_search(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN) &&
+           uvzk__unsearchable_may(queue);
+}

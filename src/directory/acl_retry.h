@@ -41,17 +41,6 @@ struct uvzk__unsearchables {
     struct uvzk__unsearchable *those; /* owned; NULL: no listing was refused */
 };
 
-static inline bool uvzk__undeletables_any(const struct uvzk__undeletables *undeletables)
-{
-    return undeletables->data != NULL;
-}
-
-static inline bool
-uvzk__unsearchables_any(const struct uvzk__unsearchables *unsearchables)
-{
-    return unsearchables->those != NULL;
-}
-
 /* The server has refused the delete of the contender's znode, which is DELETING, with
  * UVZK_ENOAUTH. */
 void uvzk__undeletable_add(struct uvzk__contender *);
@@ -78,5 +67,8 @@ void uvzk__unsearchable_no_more(struct uvzk__queue *);
 /* Whether the directory may be listed now because of creates that were sent: a contender
  * of one of these creates is wanted, or no pause is running. */
 bool uvzk__unsearchable_may(const struct uvzk__queue *);
+
+/* Whether the directory must be listed now because the outcome of a create is unknown. */
+bool uvzk__queue_wants_search(const struct uvzk__queue *);
 
 #endif

@@ -162,7 +162,7 @@ static void use_place(struct uvzk__contender *contender)
         uvzk__last_seen_set(contender, contender->create_stamp);
     }
     if (!contender->predecessors_known &&
-        contender->create_stamp > uvzk__newest_create_stamp(&queue->freshness)) {
+        contender->create_stamp > queue->freshness.newest_create_stamp) {
         uvzk__freshness_want_listing(queue, contender->create_stamp);
     }
 }

@@ -84,10 +84,6 @@ static inline uint32_t uvzk__positions_wanted(const struct uvzk__contender_count
 {
     return counts->positions_wanted;
 }
-static inline uint32_t uvzk__unplaced_asking(const struct uvzk__contender_counts *counts)
-{
-    return counts->asking;
-}
 
 /* How the contenders of a recipe differ. The recipe owns the constants. */
 struct uvzk__contender_kind {
@@ -159,7 +155,7 @@ struct uvzk__contender {
     uint8_t state;               /* enum uvzk__contender_state */
     bool persistent : 1;         /* its node outlives the session */
     bool revocable : 1;          /* its own watch is always armed */
-    bool has_held : 1;           /* this node was granted in order (next_holder.c) */
+    bool has_held : 1;           /* this node was granted in order (in_order.c) */
     bool predecessors_known : 1; /* every contender before it is in the queue's view */
     bool wants_position : 1;     /* counted in queue->counts.positions_wanted */
     bool counted_asking : 1;     /* counted in queue->counts.asking */
@@ -375,7 +371,7 @@ static inline void uvzk__contender_set_read_stamp(struct uvzk__contender *conten
 }
 
 /* It is granted, and no other client can have been granted past its node
- * (next_holder.c). */
+ * (in_order.c). */
 static inline void uvzk__contender_set_has_held(struct uvzk__contender *contender)
 {
     contender->has_held = true;
@@ -423,7 +419,7 @@ void uvzk__contender_checked(struct uvzk__contender *);
 void uvzk__contender_ungrant(struct uvzk__contender *);
 
 /* Only in DELETING: the delete was refused because the ACL does not give this client
- * DELETE, and is tried again (undeletable.h). */
+ * DELETE, and is tried again (acl_retry.h). */
 void uvzk__contender_set_undeletable(struct uvzk__contender *);
 
 /* Ends the claim with this code, and withdraws the node. The contender may be freed when

@@ -185,12 +185,6 @@ uvzk__directories_count_early_reader(struct uvzk__directories *directories, bool
     directories->readers_granted_early += (uint32_t)now - (uint32_t)before;
 }
 
-/* The hash of the directory's order and path. */
-static inline uint32_t uvzk__catalogue_hash(const struct uvzk__catalogue_entry *entry)
-{
-    return entry->hash;
-}
-
 /* The struct must be all zeros. */
 void uvzk__catalogue_init(struct uvzk__catalogue *);
 /* Frees the buckets, but not the directories. Call it when the table is empty. */

@@ -38,18 +38,17 @@ size_t uvzk__foreign_nodes_before(const struct uvzk__queue *queue,
     return low;
 }
 
-const struct uvzk__foreign_node *
-uvzk__foreign_nodes_blocker(const struct uvzk__queue *queue,
-                            const struct uvzk__contender *contender)
+const struct uvzk__foreign_node *uvzk__blocker(const struct uvzk__queue *queue,
+                                               const struct uvzk__contender *contender)
 {
     const struct uvzk__foreign_nodes *foreign_nodes =
         &uvzk__queue_optional(queue)->foreign_nodes;
-    size_t before = uvzk__contender_has_writers_place(contender)
+    size_t before = contender->kind->has_writers_place
                         ? 0
                         : uvzk__foreign_nodes_before(queue, contender);
 
     /* A reader passes the readers before it, and waits for the nearest writer. */
-    while (before > 0 && uvzk__contender_is_shared(contender) &&
+    while (before > 0 && contender->kind->shared &&
            foreign_nodes->list[before - 1].shared) {
         before--;
     }
@@ -59,13 +58,12 @@ uvzk__foreign_nodes_blocker(const struct uvzk__queue *queue,
 bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *queue,
                                         const struct uvzk__contender *contender)
 {
-    const struct uvzk__foreign_node *blocker =
-        uvzk__foreign_nodes_blocker(queue, contender);
+    const struct uvzk__foreign_node *blocker = uvzk__blocker(queue, contender);
 
     /* The nearest blocker is the only one if it is also the first one. */
     return blocker != NULL &&
            blocker->sequence ==
-               (uvzk__contender_is_shared(contender)
+               (contender->kind->shared
                     ? uvzk__foreign_nodes_first_writer(queue)
                     : uvzk__queue_optional(queue)->foreign_nodes.list[0].sequence);
 }

@@ -55,17 +55,9 @@ uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
            foreign_nodes->leases > 0 || foreign_nodes->others_behind;
 }
 
-static inline bool
-uvzk__foreign_nodes_any(const struct uvzk__foreign_nodes *foreign_nodes)
-{
-    return foreign_nodes->count > 0;
-}
-
-/* The nearest foreign node that this contender has to wait for, or NULL. Use
- * uvzk__blocker (queue.h), which is faster in the usual case that there are no foreign
- * nodes. */
-const struct uvzk__foreign_node *
-uvzk__foreign_nodes_blocker(const struct uvzk__queue *, const struct uvzk__contender *);
+/* The nearest foreign node that this contender has to wait for, or NULL. */
+const struct uvzk__foreign_node *uvzk__blocker(const struct uvzk__queue *,
+                                               const struct uvzk__contender *);
 
 /* Whether the contender has to wait for exactly one foreign node. */
 bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *,

@@ -117,8 +117,8 @@ bool uvzk__is_known_to_exist(const struct uvzk__contender *front)
 
     return uvzk__is_just_seen(front) &&
            seen->foreign_deletes == front->queue->deletions.foreign_deletes &&
-           seen->stamp >= (uvzk__contender_is_shared(front) ? seen->exclusive_delete_stamp
-                                                            : seen->delete_stamp);
+           seen->stamp >=
+               (front->kind->shared ? seen->exclusive_delete_stamp : seen->delete_stamp);
 }
 
 void uvzk__foreign_node_gone(struct uvzk__queue *queue)
@@ -145,12 +145,11 @@ void uvzk__delete_sent(const struct uvzk__contender *deleting,
     struct uvzk__deletions *deletions = &deleting->queue->deletions;
 
     deletions->delete_stamp = stamp;
-    if (!uvzk__contender_is_shared(deleting)) {
+    if (!deleting->kind->shared) {
         deletions->exclusive_delete_stamp = stamp;
     }
     if (behind != NULL) {
-        raise_delete_stamps(behind, stamp,
-                            uvzk__contender_is_shared(deleting) ? 0 : stamp);
+        raise_delete_stamps(behind, stamp, deleting->kind->shared ? 0 : stamp);
     }
 }
 

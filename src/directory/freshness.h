@@ -57,11 +57,6 @@ struct uvzk__freshness {
 };
 
 /* These return the fields above. */
-static inline uint64_t uvzk__newest_create_stamp(const struct uvzk__freshness *freshness)
-{
-    return freshness->newest_create_stamp;
-}
-
 static inline uint64_t uvzk__listing_stamp(const struct uvzk__freshness *freshness)
 {
     return freshness->listing_stamp;

@@ -21,13 +21,6 @@ struct uvzk__parents {
     struct uvzk__queue *queue;        /* the directory; set together with path */
 };
 
-/* Whether the directory or an ancestor is being created, or waits for the parents
- * creator. */
-static inline bool uvzk__parents_are_made(const struct uvzk__parents *parents)
-{
-    return parents->path != NULL;
-}
-
 void uvzk__parents_free(struct uvzk__queue *);
 
 /* Starts to create the directory, or waits for another directory below the same parent

@@ -183,7 +183,7 @@ static void check_blockers(struct uvzk__queue *queue)
     uvzk__divergence_ask(queue, name);
     if (uvzk__view_stamp(&queue->freshness) <= queue->session->connected_stamp) {
         uvzk__freshness_set_stale(queue);
-    } else if (uvzk__foreign_nodes_any(foreign_nodes) &&
+    } else if (foreign_nodes->count > 0 &&
                strcmp(foreign_nodes->list[0].name, name) != 0) {
         uvzk__divergence_ask(queue, foreign_nodes->list[0].name);
     }

@@ -51,12 +51,6 @@ uvzk__predecessor_watched(const struct uvzk__predecessor *predecessor)
     return predecessor->path;
 }
 
-/* Whether the struct contains nothing that must be kept (uvzk__queue_trim_optional). */
-static inline bool uvzk__predecessor_is_empty(const struct uvzk__predecessor *predecessor)
-{
-    return predecessor->path == NULL && !predecessor->missing;
-}
-
 /* Whether the watched path is the directory itself, watched for its children. */
 static inline bool
 uvzk__predecessor_is_on_children(const struct uvzk__predecessor *predecessor)

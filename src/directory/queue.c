@@ -46,10 +46,9 @@ static bool invariant_holds(const struct uvzk__queue *queue)
 {
     switch (queue->state) {
     case CREATING_PARENTS:
-        return uvzk__parents_are_made(&uvzk__queue_optional(queue)->parents);
+        return uvzk__queue_optional(queue)->parents.path != NULL;
     case WATCHING:
-        return uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) !=
-               NULL;
+        return uvzk__queue_optional(queue)->predecessor.path != NULL;
     default:
         return true;
     }
@@ -70,6 +69,20 @@ bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
 }
 
 /* ------------------------------------------------------------------ its life */
+
+void uvzk__queue_trim_optional(struct uvzk__queue *queue)
+{
+    const struct uvzk__queue_optional *optional = uvzk__queue_optional(queue);
+
+    if (optional->predecessor.path == NULL && !optional->predecessor.missing &&
+        optional->backoff == NULL && optional->parents.path == NULL &&
+        !uvzk__foreign_nodes_known(&optional->foreign_nodes) &&
+        optional->watermark.mark == NULL && optional->undeletables.data == NULL &&
+        optional->unsearchables.those == NULL) {
+        uvzk__free(queue->optional);
+        queue->optional = NULL;
+    }
+}
 
 struct uvzk__queue_backoff {
     struct uvzk__timer timer;
@@ -100,7 +113,7 @@ static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
     for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
          link = uvzk__ring_next(ring, link)) {
         if (uvzk__node_is_wanted(&contender_at(link)->node) &&
-            !(writers_only && uvzk__contender_is_shared(contender_at(link)))) {
+            !(writers_only && contender_at(link)->kind->shared)) {
             return true;
         }
     }
@@ -113,7 +126,7 @@ bool uvzk__queue_occupied(struct uvzk__session *session,
 {
     struct uvzk__queue *queue = uvzk__queue_find(session, directory_order, path);
 
-    return queue != NULL && ((writers_only ? uvzk__writers_held(&queue->counts) > 0
+    return queue != NULL && ((writers_only ? queue->counts.writers_held > 0
                                            : !uvzk__ring_empty(&queue->holders)) ||
                              anyone_wanted(&queue->waiters, writers_only) ||
                              anyone_wanted(&queue->unplaced, writers_only));
@@ -195,7 +208,7 @@ static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    switch (uvzk__contender_state(contender)) {
+    switch (contender->state) {
     case UVZK__CONTENDER_UNPLACED:
     case UVZK__CONTENDER_GIVEN_UP:
         return &queue->unplaced;

@@ -97,8 +97,8 @@ static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
 static inline struct uvzk__session *
 uvzk__session_of(const struct uvzk__contender *contender)
 {
-    return uvzk__contender_has_ended(contender) ? contender->session
-                                                : contender->queue->session;
+    return contender->state == UVZK__CONTENDER_ENDED ? contender->session
+                                                     : contender->queue->session;
 }
 
 /* A local contender releases, or a foreign node is seen to have gone. 0 means that
@@ -138,34 +138,12 @@ static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
 }
 
 /* Frees the optional parts if all of them are empty. */
-static inline void uvzk__queue_trim_optional(struct uvzk__queue *queue)
-{
-    const struct uvzk__queue_optional *optional = uvzk__queue_optional(queue);
-
-    if (uvzk__predecessor_is_empty(&optional->predecessor) && optional->backoff == NULL &&
-        !uvzk__parents_are_made(&optional->parents) &&
-        !uvzk__foreign_nodes_known(&optional->foreign_nodes) &&
-        uvzk__watermark_mark(&optional->watermark) == NULL &&
-        !uvzk__undeletables_any(&optional->undeletables) &&
-        !uvzk__unsearchables_any(&optional->unsearchables)) {
-        uvzk__free(queue->optional);
-        queue->optional = NULL;
-    }
-}
+void uvzk__queue_trim_optional(struct uvzk__queue *);
 
 /* Whether the directory pauses after a failed request. */
 static inline bool uvzk__queue_is_backing_off(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->backoff != NULL;
-}
-
-/* The nearest foreign node that this contender has to wait for, or NULL. */
-static inline const struct uvzk__foreign_node *
-uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *contender)
-{
-    return uvzk__foreign_nodes_any(&uvzk__queue_optional(queue)->foreign_nodes)
-               ? uvzk__foreign_nodes_blocker(queue, contender)
-               : NULL;
 }
 
 /* How kinds of directories differ. in_order.c, and rooms above this one, define them.
@@ -242,14 +220,7 @@ bool uvzk__queue_find_unplaced(const struct uvzk__queue *, enum uvzk__node_state
 static inline bool uvzk__queue_has_unplaced(const struct uvzk__queue *queue,
                                             enum uvzk__node_state state)
 {
-    return uvzk__unplaced_asking(&queue->counts) > 0 &&
-           uvzk__queue_find_unplaced(queue, state);
-}
-/* Whether the directory must be listed now because the outcome of a create is unknown. */
-static inline bool uvzk__queue_wants_search(const struct uvzk__queue *queue)
-{
-    return uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN) &&
-           uvzk__unsearchable_may(queue);
+    return queue->counts.asking > 0 && uvzk__queue_find_unplaced(queue, state);
 }
 
 /* Setters of the fields above, for the other files of src/. */

@@ -208,14 +208,20 @@ void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *pat
     }
 }
 
+static bool is_on_children(const struct uvzk__queue *queue)
+{
+    const struct uvzk__predecessor *predecessor =
+        &uvzk__queue_optional(queue)->predecessor;
+
+    return predecessor->path != NULL && predecessor->on_children;
+}
+
 static bool is_watched_by_others(const struct uvzk__queue *queue)
 {
     for (size_t i = 0; i < DIRECTORY_ORDERS; i++) {
         const struct uvzk__queue *other =
             uvzk__queue_find(queue->session, directory_orders[i], queue->path->text);
-        if (other != NULL && (uvzk__watermark_watches(other) ||
-                              uvzk__predecessor_is_on_children(
-                                  &uvzk__queue_optional(other)->predecessor))) {
+        if (other != NULL && (uvzk__watermark_watches(other) || is_on_children(other))) {
             return true;
         }
     }
@@ -328,7 +334,7 @@ static bool applies_to(const struct uvzk__contender *contender)
                    (queue->session->tuning & UVZK__TUNE_DIRECT_LEASE) != 0);
 
     return (queue->session->tuning & UVZK__TUNE_WATERMARK) != 0 && counts &&
-           !contender->kind->admits && !uvzk__contender_has_writers_place(contender);
+           !contender->kind->admits && !contender->kind->has_writers_place;
 }
 
 /* Whether the contender's number follows a number of this session in this directory. Also
@@ -341,11 +347,10 @@ static bool follows_our_sequence(const struct uvzk__contender *contender)
     struct uvzk__expected_sequences *expected =
         &queue->session->directories->expected_sequences;
     int32_t number = uvzk__node_place(&contender->node).sequence;
-    bool again = number > 0 && uvzk__expected_sequences_has(
-                                   expected, uvzk__catalogue_hash(&queue->entry), number);
+    bool again =
+        number > 0 && uvzk__expected_sequences_has(expected, queue->entry.hash, number);
 
-    uvzk__expected_sequences_add(expected, uvzk__catalogue_hash(&queue->entry),
-                                 number + 1);
+    uvzk__expected_sequences_add(expected, queue->entry.hash, number + 1);
     return again;
 }
 
@@ -356,8 +361,8 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
     const struct uvzk__queue *queue = contender->queue;
 
     return !contender->wants_position ||
-           (uvzk__contenders_in(&queue->counts) == 1 &&
-            !uvzk__foreign_nodes_any(&uvzk__queue_optional(queue)->foreign_nodes));
+           (queue->counts.contenders == 1 &&
+            uvzk__queue_optional(queue)->foreign_nodes.count == 0);
 }
 
 /* Whether a mark would save listings here. It would if the contender is alone. If several
@@ -367,7 +372,7 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
  * decide who is next. */
 static bool saves_listings(const struct uvzk__queue *queue)
 {
-    return uvzk__contenders_in(&queue->counts) == 1 ||
+    return queue->counts.contenders == 1 ||
            (queue->kind->in_order && uvzk__view_stamp(&queue->freshness) > 0 &&
             !uvzk__foreign_nodes_known(&uvzk__queue_optional(queue)->foreign_nodes));
 }
@@ -456,7 +461,7 @@ static void keep_time_over(struct uvzk__timer *timer)
     struct uvzk__queue *queue = mark->queue;
     uint64_t until = kept_until(mark);
 
-    if (uvzk__contenders_in(&queue->counts) > 0) {
+    if (queue->counts.contenders > 0) {
         return; /* the timer is set again when they have gone */
     }
     if (uvzk__now(queue->session) < until) {

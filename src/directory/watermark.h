@@ -72,12 +72,6 @@ struct uvzk__watermark {
     struct uvzk__mark *mark; /* owned; NULL: the directory has no mark */
 };
 
-static inline struct uvzk__mark *
-uvzk__watermark_mark(const struct uvzk__watermark *watermark)
-{
-    return watermark->mark;
-}
-
 /* A create in the directory has been submitted. If the silence of the watch does not
  * count any more, the watch is set again, or the mark ends if it has saved no listing. */
 void uvzk__watermark_create_sent(struct uvzk__queue *);

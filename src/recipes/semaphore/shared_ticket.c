@@ -141,7 +141,7 @@ bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
 static bool others_wait(const struct uvzk__queue *locks)
 {
     return uvzk__queue_optional(locks)->foreign_nodes.others_behind ||
-           uvzk__foreign_nodes_any(&uvzk__queue_optional(locks)->foreign_nodes);
+           uvzk__queue_optional(locks)->foreign_nodes.count > 0;
 }
 
 /* Whether the next local contender behind this ticket has to be served before this ticket
