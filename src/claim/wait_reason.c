@@ -9,11 +9,6 @@
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
 
-static const struct uvzk__contender *contender_at(const struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue);
-}
-
 /* ------------------------------------------------------------ before it has a place */
 
 /* When the contender was requested. Without a connection, not before the connection was
@@ -65,17 +60,16 @@ static void count(struct ours_ahead *before, const struct uvzk__contender *conte
 static struct ours_ahead ours_before(const struct uvzk__contender *contender, size_t most)
 {
     const struct uvzk__queue *queue = contender->queue;
-    const struct uvzk__link *link =
-        uvzk__ring_prev(&queue->waiters, &contender->in_queue);
+    const struct uvzk__contender *each = uvzk__prev_in(&queue->waiters, contender);
     struct ours_ahead before = {0, false};
 
-    for (; link != NULL && before.count < most;
-         link = uvzk__ring_prev(&queue->waiters, link)) {
-        count(&before, contender, contender_at(link));
+    for (; each != NULL && before.count < most;
+         each = uvzk__prev_in(&queue->waiters, each)) {
+        count(&before, contender, each);
     }
-    for (link = uvzk__ring_first(&queue->holders); link != NULL && before.count < most;
-         link = uvzk__ring_next(&queue->holders, link)) {
-        count(&before, contender, contender_at(link));
+    for (each = uvzk__first_in(&queue->holders); each != NULL && before.count < most;
+         each = uvzk__next_in(&queue->holders, each)) {
+        count(&before, contender, each);
     }
     return before;
 }
@@ -87,13 +81,13 @@ static uint64_t deleting_before(const struct uvzk__contender *contender, size_t 
     const struct uvzk__ring *deleting = &contender->queue->deleting;
     struct ours_ahead before = {0, false};
 
-    for (const struct uvzk__link *link = uvzk__ring_first(deleting);
-         link != NULL && before.count < most; link = uvzk__ring_next(deleting, link)) {
-        if (uvzk__place_compare(uvzk__node_place(&contender_at(link)->node),
+    for (const struct uvzk__contender *each = uvzk__first_in(deleting);
+         each != NULL && before.count < most; each = uvzk__next_in(deleting, each)) {
+        if (uvzk__place_compare(uvzk__node_place(&each->node),
                                 uvzk__node_place(&contender->node)) >= 0) {
             break;
         }
-        count(&before, contender, contender_at(link));
+        count(&before, contender, each);
     }
     return before.blocks ? before.count : 0;
 }

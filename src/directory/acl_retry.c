@@ -70,11 +70,6 @@ static struct uvzk__undeletable_data *data_of(const struct uvzk__queue *queue)
     return uvzk__queue_optional(queue)->undeletables.data;
 }
 
-static struct uvzk__contender *deleting_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
-
 static void back_off(struct uvzk__undeletable_data *data)
 {
     pause_then_retry(data->queue->session, &data->retry, &data->pause_ms);
@@ -87,9 +82,8 @@ static struct uvzk__contender *next_to_try(const struct uvzk__undeletable_data *
     const struct uvzk__ring *deleting = &data->queue->deleting;
     struct uvzk__contender *first = NULL;
 
-    for (struct uvzk__link *link = uvzk__ring_first(deleting); link != NULL;
-         link = uvzk__ring_next(deleting, link)) {
-        struct uvzk__contender *contender = deleting_at(link);
+    for (struct uvzk__contender *contender = uvzk__first_in(deleting); contender != NULL;
+         contender = uvzk__next_in(deleting, contender)) {
         if (!uvzk__contender_is_undeletable(contender)) {
             continue;
         }
@@ -292,11 +286,11 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
     data->pause_ms = FIRST_PAUSE_MS;
     /* Znodes with fixed names are still read one by one. */
     next_at_once(data);
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->deleting), *next;
-         link != NULL; link = next) {
-        next = uvzk__ring_next(&queue->deleting, link);
-        if (uvzk__contender_is_undeletable(deleting_at(link))) {
-            uvzk__contender_pump(deleting_at(link));
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->deleting), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->deleting, each);
+        if (uvzk__contender_is_undeletable(each)) {
+            uvzk__contender_pump(each);
         }
     }
 }
@@ -329,13 +323,11 @@ static struct uvzk__unsearchable *those_of(const struct uvzk__queue *queue)
  * BACKING_OFF does not count: it needs no listing until its pause is over. */
 static bool anyone_comes(const struct uvzk__queue *queue)
 {
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced); link != NULL;
-         link = uvzk__ring_next(&queue->unplaced, link)) {
-        const struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (uvzk__node_is_wanted(&contender->node) &&
-            (uvzk__node_is_in_flight(&contender->node) ||
-             uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN)) {
+    for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
+         each != NULL; each = uvzk__next_in(&queue->unplaced, each)) {
+        if (uvzk__node_is_wanted(&each->node) &&
+            (uvzk__node_is_in_flight(&each->node) ||
+             uvzk__node_state(&each->node) == UVZK__NODE_UNKNOWN)) {
             return true;
         }
     }

@@ -566,28 +566,21 @@ void uvzk__for_each_contender(struct uvzk__session *session,
 
 void uvzk__end_unplaced(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
-    while (link != NULL) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = uvzk__ring_next(&queue->unplaced, link);
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->unplaced, each);
         /* One that is not wanted has been reported already. */
-        if (uvzk__node_state(&contender->node) == state &&
-            uvzk__node_is_wanted(&contender->node)) {
-            uvzk__contender_end(contender, code);
+        if (uvzk__node_state(&each->node) == state && uvzk__node_is_wanted(&each->node)) {
+            uvzk__contender_end(each, code);
         }
     }
 }
 
 void uvzk__end_waiters(struct uvzk__queue *queue, int code)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
-
-    while (link != NULL) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = uvzk__ring_next(&queue->waiters, link);
-        uvzk__contender_end(contender, code);
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->waiters), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->waiters, each);
+        uvzk__contender_end(each, code);
     }
 }

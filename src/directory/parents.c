@@ -22,45 +22,30 @@ void uvzk__parents_free(struct uvzk__queue *queue)
     }
 }
 
-/* The directory exists: the contenders that wait for it send their creates again. */
-static void parents_made(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
-    while (link != NULL) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = uvzk__ring_next(&queue->unplaced, link);
-        if (uvzk__node_state(&contender->node) == UVZK__NODE_PARENTS) {
-            uvzk__node_parents(&contender->node, 0);
-            uvzk__contender_update(contender);
-        }
-    }
-}
-
-/* The directory could not be created. A contender whose own create failed with
+/* The directory exists (status 0): the contenders that wait for it send their creates
+ * again. Or it could not be created: a contender whose own create failed with
  * UVZK_ENONODE ends with this status. But a contender that only shared a multi with such
  * a create (suspect_no_directory) sends its create alone: its directory may exist in a
  * place where this client may not create directories. If that create fails with
  * UVZK_ENONODE too, the contender comes here again and ends. */
-static void parents_refused(struct uvzk__queue *queue, int status)
+static void parents_done(struct uvzk__queue *queue, int status)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
-    while (link != NULL) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = uvzk__ring_next(&queue->unplaced, link);
-        if (uvzk__node_state(&contender->node) != UVZK__NODE_PARENTS) {
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->unplaced, each);
+        if (uvzk__node_state(&each->node) != UVZK__NODE_PARENTS) {
             continue;
         }
-        if (contender->limits.suspect_no_directory && !contender->limits.create_alone) {
-            uvzk__contender_set_create_alone(contender);
-            uvzk__node_parents(&contender->node, 0);
-            uvzk__contender_update(contender);
-        } else {
-            uvzk__contender_end(contender, status);
+        if (status != 0 &&
+            (!each->limits.suspect_no_directory || each->limits.create_alone)) {
+            uvzk__contender_end(each, status);
+            continue;
         }
+        if (status != 0) {
+            uvzk__contender_set_create_alone(each);
+        }
+        uvzk__node_parents(&each->node, 0);
+        uvzk__contender_update(each);
     }
 }
 
@@ -131,7 +116,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     }
     if (stands && queue->path->text[length] == '\0') {
         uvzk__queue_set_just_created(queue, status == 0);
-        parents_made(queue);
+        parents_done(queue, 0);
     } else if (stands) {
         going_on = make_parent(queue, uvzk__path_next_length(queue->path->text, length));
     } else if (status == UVZK_ENONODE && above > 1) {
@@ -140,7 +125,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         uvzk__no_containers(session);
         going_on = make_parent(queue, length);
     } else if (!uvzk__queue_is_transient(queue, status)) {
-        parents_refused(queue, status);
+        parents_done(queue, status);
     }
     /* After a transient error the nodes are still in PARENTS, and settling starts
      * again. */

@@ -97,10 +97,8 @@ void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
  * writer behind that number needs another listing before it is granted. */
 static void writer_gone(struct uvzk__queue *queue)
 {
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->waiters); link != NULL;
-         link = uvzk__ring_next(&queue->waiters, link)) {
-        struct uvzk__contender *member =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    for (struct uvzk__contender *member = uvzk__first_in(&queue->waiters); member != NULL;
+         member = uvzk__next_in(&queue->waiters, member)) {
         if (!uvzk__contender_is_shared(member) &&
             uvzk__node_place(&member->node).sequence >
                 queue->optional->predecessor.sequence) {
@@ -195,11 +193,8 @@ static void check_blockers(struct uvzk__queue *queue)
  * about. */
 static void check_leases(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
-    struct uvzk__queue *leases =
-        link == NULL ? NULL
-                     : uvzk__contender_admits_to(
-                           UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue));
+    const struct uvzk__contender *next = uvzk__first_in(&queue->waiters);
+    struct uvzk__queue *leases = next == NULL ? NULL : uvzk__contender_admits_to(next);
 
     if (leases != NULL) {
         uvzk__queue_set_blocked_long(leases, true);

@@ -19,11 +19,6 @@
 /* Before a request is repeated that failed with a transient error. */
 #define REST_MS 100
 
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
-
 /* -------------------------------------------------------------- its machine */
 
 #define IDLE UVZK__QUEUE_IDLE
@@ -110,10 +105,9 @@ static void backoff_due(struct uvzk__timer *timer)
 /* Deleting contenders are not asked about: none of them is wanted. */
 static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
 {
-    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
-         link = uvzk__ring_next(ring, link)) {
-        if (uvzk__node_is_wanted(&contender_at(link)->node) &&
-            !(writers_only && contender_at(link)->kind->shared)) {
+    for (const struct uvzk__contender *each = uvzk__first_in(ring); each != NULL;
+         each = uvzk__next_in(ring, each)) {
+        if (uvzk__node_is_wanted(&each->node) && !(writers_only && each->kind->shared)) {
             return true;
         }
     }
@@ -188,7 +182,7 @@ void uvzk__queue_back_off(struct uvzk__queue *queue)
 
 static bool has_smaller_sequence(struct uvzk__link *link, const void *sequence)
 {
-    return uvzk__node_place(&contender_at(link)->node).sequence <
+    return uvzk__node_place(&uvzk__contender_at(link)->node).sequence <
            *(const int32_t *)sequence;
 }
 
@@ -201,7 +195,7 @@ void uvzk__queue_delete_sent(struct uvzk__contender *deleting, uint64_t stamp)
     struct uvzk__link *behind =
         uvzk__ring_lower_bound(&queue->waiters, has_smaller_sequence, &sequence);
 
-    uvzk__delete_sent(deleting, behind == NULL ? NULL : contender_at(behind), stamp);
+    uvzk__delete_sent(deleting, uvzk__contender_at(behind), stamp);
 }
 
 static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
@@ -225,10 +219,10 @@ static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
 void uvzk__queue_leave(struct uvzk__contender *contender)
 {
     struct uvzk__ring *ring = ring_of(contender);
-    struct uvzk__link *behind = uvzk__ring_next(ring, &contender->in_queue);
+    struct uvzk__contender *behind = uvzk__next_in(ring, contender);
 
     if (ring == &contender->queue->waiters && behind != NULL) {
-        uvzk__deletes_inherited(contender_at(behind), contender);
+        uvzk__deletes_inherited(behind, contender);
     }
     uvzk__ring_remove(ring, &contender->in_queue);
 }
@@ -240,7 +234,7 @@ static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
     struct uvzk__link *before = uvzk__ring_last(ring), *at = NULL;
 
     while (before != NULL &&
-           uvzk__place_compare(uvzk__node_place(&contender_at(before)->node),
+           uvzk__place_compare(uvzk__node_place(&uvzk__contender_at(before)->node),
                                uvzk__node_place(&contender->node)) > 0) {
         at = before;
         before = uvzk__ring_prev(ring, before);
@@ -271,15 +265,12 @@ bool uvzk__queue_is_transient(struct uvzk__queue *queue, int status)
 bool uvzk__queue_find_unplaced(const struct uvzk__queue *queue,
                                enum uvzk__node_state state)
 {
-    struct uvzk__link *link;
+    const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
 
-    for (link = uvzk__ring_first(&queue->unplaced); link != NULL;
-         link = uvzk__ring_next(&queue->unplaced, link)) {
-        if (uvzk__node_state(&contender_at(link)->node) == state) {
-            return true;
-        }
+    while (each != NULL && uvzk__node_state(&each->node) != state) {
+        each = uvzk__next_in(&queue->unplaced, each);
     }
-    return false;
+    return each != NULL;
 }
 
 void uvzk__queue_set_just_created(struct uvzk__queue *queue, bool just_created)

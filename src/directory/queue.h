@@ -91,6 +91,31 @@ static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
     return (void *)(uintptr_t)(queue + 1);
 }
 
+/* The contender of a link in one of the directory's lists. NULL: there is no link. */
+static inline struct uvzk__contender *uvzk__contender_at(const struct uvzk__link *link)
+{
+    return link == NULL
+               ? NULL
+               : UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue);
+}
+
+/* The first contender of a list, the one behind this one, and the one before it. NULL:
+ * there is none. */
+static inline struct uvzk__contender *uvzk__first_in(const struct uvzk__ring *ring)
+{
+    return uvzk__contender_at(uvzk__ring_first(ring));
+}
+static inline struct uvzk__contender *
+uvzk__next_in(const struct uvzk__ring *ring, const struct uvzk__contender *contender)
+{
+    return uvzk__contender_at(uvzk__ring_next(ring, &contender->in_queue));
+}
+static inline struct uvzk__contender *
+uvzk__prev_in(const struct uvzk__ring *ring, const struct uvzk__contender *contender)
+{
+    return uvzk__contender_at(uvzk__ring_prev(ring, &contender->in_queue));
+}
+
 /* The session of a contender. A contender that has ended may still be referenced by a
  * request in flight, when its directory is gone already; it then points to the session
  * itself. */

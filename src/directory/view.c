@@ -83,10 +83,8 @@ static size_t collect(const struct uvzk__ring *ring, bool unknown_only,
 {
     size_t count = 0;
 
-    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
-         link = uvzk__ring_next(ring, link)) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    for (struct uvzk__contender *contender = uvzk__first_in(ring); contender != NULL;
+         contender = uvzk__next_in(ring, contender)) {
         if (unknown_only && uvzk__node_state(&contender->node) != UVZK__NODE_UNKNOWN) {
             continue;
         }
@@ -421,18 +419,12 @@ static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
 /* A reader that has only readers before it does not wait. */
 static void notify_positions(struct uvzk__queue *queue)
 {
-    uint64_t members = 0;
+    uint64_t members = uvzk__ring_length(&queue->holders);
     bool writer = uvzk__writers_held(&queue->counts) > 0;
 
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->holders); link != NULL;
-         link = uvzk__ring_next(&queue->holders, link)) {
-        members++;
-    }
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
-         uvzk__positions_wanted(&queue->counts) > 0 && link != NULL;
-         link = uvzk__ring_next(&queue->waiters, link)) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters);
+         uvzk__positions_wanted(&queue->counts) > 0 && contender != NULL;
+         contender = uvzk__next_in(&queue->waiters, contender)) {
         if (contender->wants_position && contender->predecessors_known) {
             bool waits = !uvzk__contender_is_shared(contender) || writer ||
                          uvzk__blocker(queue, contender) != NULL;

@@ -14,11 +14,6 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-static struct uvzk__contender *unplaced_at(const struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue);
-}
-
 /* ------------------------------------------------------------ several sessions */
 
 /* Whether the create is about to be sent or answered. A contender that pauses or is
@@ -34,12 +29,12 @@ static bool is_being_created(const struct uvzk__contender *contender)
  * UINT64_MAX: none is being created. */
 static uint64_t oldest_ms(const struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
+    const struct uvzk__contender *oldest = uvzk__first_in(&queue->unplaced);
 
-    while (link != NULL && !is_being_created(unplaced_at(link))) {
-        link = uvzk__ring_next(&queue->unplaced, link);
+    while (oldest != NULL && !is_being_created(oldest)) {
+        oldest = uvzk__next_in(&queue->unplaced, oldest);
     }
-    return link == NULL ? UINT64_MAX : unplaced_at(link)->first_attempt_ms;
+    return oldest == NULL ? UINT64_MAX : oldest->first_attempt_ms;
 }
 
 static struct uvzk__queue *in_session(struct uvzk__session *session,
@@ -116,14 +111,12 @@ void uvzk__create_order_send_alone(struct uvzk__contender *contender)
  * share their multi has come behind them. */
 static void send_gathered(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
     uvzk__queue_set_batching(queue, false, false);
-    while (link != NULL) {
-        struct uvzk__contender *contender = unplaced_at(link);
-        link = uvzk__ring_next(&queue->unplaced, link);
-        if (!uvzk__list_empty(&contender->in_batch)) {
-            uvzk__create_order_send_alone(contender);
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->unplaced, each);
+        if (!uvzk__list_empty(&each->in_batch)) {
+            uvzk__create_order_send_alone(each);
         }
     }
 }
@@ -131,10 +124,10 @@ static void send_gathered(struct uvzk__queue *queue)
 /* Whether at least `many` contenders of this directory wait for a multi. */
 static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 {
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-         queue->batching && many > 0 && link != NULL;
-         link = uvzk__ring_next(&queue->unplaced, link)) {
-        many -= !uvzk__list_empty(&unplaced_at(link)->in_batch);
+    for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
+         queue->batching && many > 0 && each != NULL;
+         each = uvzk__next_in(&queue->unplaced, each)) {
+        many -= !uvzk__list_empty(&each->in_batch);
     }
     return many == 0;
 }
@@ -222,19 +215,17 @@ void uvzk__create_alone(struct uvzk__contender *contender)
 
 void uvzk__create_order_resume(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
     if (!queue->creates_postponed || queue->creates_in_batch > 0 ||
         has_gathered(queue, 1) || uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS) ||
         !uvzk__create_order_allows(queue)) {
         return; /* some contenders must be created first */
     }
     uvzk__queue_set_creates_postponed(queue, false);
-    while (link != NULL) {
-        struct uvzk__contender *contender = unplaced_at(link);
-        link = uvzk__ring_next(&queue->unplaced, link);
-        if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE) {
-            uvzk__contender_pump(contender);
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->unplaced, each);
+        if (uvzk__node_needs(&each->node) == UVZK__NEEDS_CREATE) {
+            uvzk__contender_pump(each);
         }
     }
 }

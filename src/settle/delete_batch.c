@@ -149,10 +149,8 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
     uint32_t early_grants = uvzk__early_grants(&queue->counts);
 
     batch->checked[batch->checked_count++] = queue;
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->holders); early_grants > 0;
-         link = uvzk__ring_next(&queue->holders, link)) {
-        struct uvzk__contender *holder =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    for (struct uvzk__contender *holder = uvzk__first_in(&queue->holders);
+         early_grants > 0; holder = uvzk__next_in(&queue->holders, holder)) {
         if (uvzk__contender_is_granted_early(holder) && !holder->limits.unchecked) {
             add(batch, holder, UVZK__OP_CHECK);
         }

@@ -30,11 +30,6 @@
 #include "proof/prover.h"
 #include "proof/validity.h"
 
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
-
 /* ------------------------------------------------------------------ who is next */
 
 /* A reader waits for writers, a writer for all holders. A downgraded reader waits for
@@ -55,20 +50,22 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 static bool deleting_before(struct uvzk__link *link, const void *place)
 {
     const struct uvzk__contender *contender = place;
-    int order = uvzk__place_compare(uvzk__node_place(&contender_at(link)->node),
+    int order = uvzk__place_compare(uvzk__node_place(&uvzk__contender_at(link)->node),
                                     uvzk__node_place(&contender->node));
 
     return order < 0 || (order == 0 && uvzk__contender_has_writers_place(contender));
 }
 
 /* The last node that is being deleted before the contender, or NULL. */
-static struct uvzk__link *last_deleting_before(const struct uvzk__contender *contender)
+static const struct uvzk__contender *
+last_deleting_before(const struct uvzk__contender *contender)
 {
     const struct uvzk__ring *deleting = &contender->queue->deleting;
     struct uvzk__link *behind =
         uvzk__ring_lower_bound(deleting, deleting_before, contender);
 
-    return behind == NULL ? uvzk__ring_last(deleting) : uvzk__ring_prev(deleting, behind);
+    return uvzk__contender_at(behind == NULL ? uvzk__ring_last(deleting)
+                                             : uvzk__ring_prev(deleting, behind));
 }
 
 /* The local nodes that are being deleted before a contender and that it has to wait
@@ -89,10 +86,9 @@ static struct remains pending_deletes_before(const struct uvzk__contender *conte
     const struct uvzk__ring *deleting = &contender->queue->deleting;
     struct remains pending_deletes = {false, false};
 
-    for (struct uvzk__link *link = last_deleting_before(contender);
-         link != NULL && !pending_deletes.held_writer;
-         link = uvzk__ring_prev(deleting, link)) {
-        const struct uvzk__contender *left = contender_at(link);
+    for (const struct uvzk__contender *left = last_deleting_before(contender);
+         left != NULL && !pending_deletes.held_writer;
+         left = uvzk__prev_in(deleting, left)) {
         if (!uvzk__contender_is_shared(left) || !uvzk__contender_is_shared(contender)) {
             pending_deletes.any = true;
             /* A waiter that gave up does not count: its node may have been deleted by
@@ -188,7 +184,7 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
  * possible. */
 static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
-    struct uvzk__link *link = uvzk__ring_next(&queue->waiters, &front->in_queue);
+    struct uvzk__contender *member = uvzk__next_in(&queue->waiters, front);
     bool is_first = uvzk__contender_is_shared(front) &&
                     !uvzk__prover_is_requested(&front->proof_subject);
 
@@ -196,8 +192,7 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
         return;
     }
     int32_t end = uvzk__foreign_nodes_first_writer(queue);
-    for (; link != NULL; link = uvzk__ring_next(&queue->waiters, link)) {
-        struct uvzk__contender *member = contender_at(link);
+    for (; member != NULL; member = uvzk__next_in(&queue->waiters, member)) {
         if (!uvzk__contender_is_shared(member) || !member->predecessors_known ||
             uvzk__node_place(&member->node).sequence >= end) {
             return;
@@ -252,16 +247,13 @@ static bool grant_if_allowed(struct uvzk__queue *queue, struct uvzk__contender *
  * waits. So no writer may be granted until its place is known. */
 static bool downgrade_pending(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link;
+    const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
 
-    for (link = uvzk__ring_first(&queue->unplaced); link != NULL;
-         link = uvzk__ring_next(&queue->unplaced, link)) {
-        if (uvzk__contender_has_writers_place(contender_at(link)) &&
-            uvzk__node_is_wanted(&contender_at(link)->node)) {
-            return true;
-        }
+    while (each != NULL && !(uvzk__contender_has_writers_place(each) &&
+                             uvzk__node_is_wanted(&each->node))) {
+        each = uvzk__next_in(&queue->unplaced, each);
     }
-    return false;
+    return each != NULL;
 }
 
 /* Behind a single foreign node, nothing but the own watch shows that the front's node
@@ -377,17 +369,17 @@ static void send_request(struct uvzk__queue *queue)
  * whether any contender, or a writer, is before the one at hand. */
 static void end_try_once(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
+    struct uvzk__contender *next = uvzk__first_in(&queue->waiters);
     bool anyone = !uvzk__ring_empty(&queue->holders),
          writer = uvzk__writers_held(&queue->counts) > 0;
 
-    while (link != NULL &&
+    while (next != NULL &&
            queue->session->directories->contender_user->any_try_once(queue->session)) {
-        struct uvzk__contender *member = contender_at(link);
+        struct uvzk__contender *member = next;
         bool waits = uvzk__contender_has_writers_place(member) ? false
                      : uvzk__contender_is_shared(member)       ? writer
                                                                : anyone;
-        link = uvzk__ring_next(&queue->waiters, link);
+        next = uvzk__next_in(&queue->waiters, member);
         anyone = true;
         writer = writer || !uvzk__contender_is_shared(member);
         if (waits ||

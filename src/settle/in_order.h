@@ -27,10 +27,7 @@ extern const struct uvzk__directory_kind uvzk__exclusive, uvzk__read_write;
 /* The first waiter of the directory, or NULL if no local contender waits. */
 static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
-
-    return link == NULL ? NULL
-                        : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    return uvzk__first_in(&queue->waiters);
 }
 
 /* The contender that can be granted as soon as the pending deletes of local nodes before
