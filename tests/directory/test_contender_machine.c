@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "base/shared_path.h"
+#include "directory/acl_retry.h"
 #include "directory/contender_request.h"
-#include "directory/in_order.h"
 #include "directory/queue.h"
-#include "directory/undeletable.h"
 #include "engine/session.h"
 #include "proof/prover.h"
+#include "settle/in_order.h"
 #include "settle/settle.h"
 
 #define LONGEST 8 /* events of a sequence, before its end */
