@@ -62,7 +62,7 @@ static void check_move(struct uvzk__handle *handle, unsigned from, unsigned to)
     if (!uvzk__machine_allows(&uvzk__handle_machine, from, to) ||
         !invariant_holds(handle)) {
         uvzk__machine_text(&uvzk__handle_machine, from, to, text);
-        (void)uvzk__zk_port_expect(handle->port, false, text);
+        (void)uvzk__port_expect(&handle->port->port, false, text);
     }
 }
 

@@ -40,7 +40,7 @@ static void check_move(struct uvzk__port_life *life, unsigned from, unsigned to)
 
     if (!uvzk__machine_allows(&uvzk__port_machine, from, to) || !invariant_holds(life)) {
         uvzk__machine_text(&uvzk__port_machine, from, to, text);
-        (void)uvzk__zk_port_expect(port, false, text);
+        (void)uvzk__port_expect(&port->port, false, text);
     }
 }
 

@@ -126,7 +126,7 @@ static void log_line(struct uvzk__search_user *user, const char *line)
 
 static void broken(struct uvzk__search_user *user, const char *what)
 {
-    (void)uvzk__zk_port_expect(port_of(user), false, what);
+    (void)uvzk__port_expect(&port_of(user)->port, false, what);
 }
 
 static void closed(struct uvzk__search_user *user)

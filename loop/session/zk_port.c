@@ -292,8 +292,8 @@ static const struct uvzk__handle_user handle_user = {
 static void open_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
-    if (!uvzk__zk_port_expect(port, port->handle == NULL && !is_closing(port),
-                              "port: opened twice, or after its close")) {
+    if (!uvzk__port_expect(&port->port, port->handle == NULL && !is_closing(port),
+                           "port: opened twice, or after its close")) {
         return;
     }
     int status = uvzk__reconnect_open(port);
@@ -355,7 +355,7 @@ static void close_port(struct uvzk__port *public_port)
     struct uvzk__zk_port *port = self_of(public_port);
     struct uvzk__handle *handle = port->handle;
 
-    if (!uvzk__zk_port_expect(port, !is_closing(port), "port: closed twice")) {
+    if (!uvzk__port_expect(&port->port, !is_closing(port), "port: closed twice")) {
         return;
     }
     /* Also for a port whose close_soon was not called. */

@@ -58,17 +58,6 @@ struct uvzk__zk_port {
     bool leave_wanted; /* to leave the connected server */
 };
 
-/* Checks what must be true unless uvzk has a fault (port.h, 14), and returns it. what:
- * "<subject>: <what is wrong>". */
-static inline bool uvzk__zk_port_expect(struct uvzk__zk_port *port, bool holds,
-                                        const char *what)
-{
-    if (!holds) {
-        port->port.user->broken(port->port.user, what);
-    }
-    return holds;
-}
-
 /* Creates a port. The options must have been checked by uvzk__options_read
  * (client/create.h); they are copied. The port's functions may be called at once, but no
  * callback runs before uvzk__zk_port_start. Returns NULL if out of memory. */

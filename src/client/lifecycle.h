@@ -36,7 +36,7 @@ struct uvzk__lifecycle {
     struct uvzk__timer close_timer; /* until close_wait_ms has passed */
     struct uvzk__no_connection no_connection;
     bool close_called; /* uvzk_client_close has been called */
-    bool abandoned; /* the session was given up without an answer from a server */
+    bool abandoned;    /* the session was given up without an answer from a server */
 };
 
 /* Makes the session receive its port's events. */

@@ -39,16 +39,6 @@ struct uvzk__invariants {
 void uvzk__broken(struct uvzk__session *, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));
 
-/* Whether an invariant of the client has been broken; whether its end has not been
- * reported yet, so that no callback runs. Callers have a session (session.h). */
-static inline bool uvzk__invariants_are_broken(const struct uvzk__invariants *invariants)
-{
-    return invariants->state != UVZK__INVARIANTS_INTACT;
-}
-static inline bool uvzk__invariants_are_untold(const struct uvzk__invariants *invariants)
-{
-    return invariants->state == UVZK__INVARIANTS_BROKEN;
-}
 /* From now on callbacks run again: the holds of the broken client have been ended. */
 void uvzk__set_broken_told(struct uvzk__session *);
 

@@ -267,6 +267,17 @@ struct uvzk__port {
     int (*random)(struct uvzk__port *, void *bytes, size_t length); /* 0 or < 0 */
 };
 
+/* Checks what must be true of the port unless uvzk has a fault (14), and returns it. what:
+ * "<subject>: <what is wrong>". */
+static inline bool uvzk__port_expect(struct uvzk__port *port, bool holds,
+                                     const char *what)
+{
+    if (!holds) {
+        port->user->broken(port->user, what);
+    }
+    return holds;
+}
+
 /* A server has granted this timeout to the session. Only one thread at a time may call
  * this function, so the load and the store need not be one atomic operation. */
 static inline void uvzk__port_timeout_granted(struct uvzk__port *port,

@@ -74,11 +74,11 @@ struct uvzk__session {
  * been reported yet (invariant.h). */
 static inline bool uvzk__is_broken(const struct uvzk__session *session)
 {
-    return uvzk__invariants_are_broken(&session->client->invariants);
+    return session->client->invariants.state != UVZK__INVARIANTS_INTACT;
 }
 static inline bool uvzk__is_broken_untold(const struct uvzk__session *session)
 {
-    return uvzk__invariants_are_untold(&session->client->invariants);
+    return session->client->invariants.state == UVZK__INVARIANTS_BROKEN;
 }
 
 /* Returns whether the client is being closed: the user has closed it, or it is broken. */
