@@ -32,6 +32,11 @@
 
 /* ------------------------------------------------------------------ who is next */
 
+struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
+{
+    return uvzk__first_in(&queue->waiters);
+}
+
 /* A reader waits for writers, a writer for all holders. A downgraded reader waits for
  * nobody: it has its writer's number, and that writer holds or has just released. */
 static bool waits_for_holders(const struct uvzk__contender *contender)

@@ -25,10 +25,7 @@
 extern const struct uvzk__directory_kind uvzk__exclusive, uvzk__read_write;
 
 /* The first waiter of the directory, or NULL if no local contender waits. */
-static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
-{
-    return uvzk__first_in(&queue->waiters);
-}
+struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *);
 
 /* The contender that can be granted as soon as the pending deletes of local nodes before
  * it have been carried out: it waits for no holder and for no foreign node. NULL if there
