@@ -237,20 +237,27 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
     return 0;
 }
 
-int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
-                      const uvzk_acquire_options_t *options,
-                      uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
+/* Checks the arguments of an acquire, and copies the options. */
+static int read_arguments(uvzk_acquire_options_t *known, const uvzk_lock_t *shell,
+                          const uvzk_hold_t *hold, const uvzk_acquire_options_t *options,
+                          uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
 {
-    uvzk_acquire_options_t known;
     int status = uvzk__refuse_if(UV_EINVAL, shell == NULL        ? "lock is NULL"
                                             : hold == NULL       ? "hold is NULL"
                                             : acquire_cb == NULL ? "acquire_cb is NULL"
                                             : lost_cb == NULL    ? "lost_cb is NULL"
                                                                  : NULL);
 
-    if (status == 0) {
-        status = read_options(&known, options);
-    }
+    return status != 0 ? status : read_options(known, options);
+}
+
+int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
+                      const uvzk_acquire_options_t *options,
+                      uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
+{
+    uvzk_acquire_options_t known;
+    int status = read_arguments(&known, shell, hold, options, acquire_cb, lost_cb);
+
     if (status != 0) {
         return status;
     }

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -111,15 +112,27 @@ class Workshop:
             (self.output / "build.txt").write_bytes(done.stdout)
         return done.returncode == 0
 
-    def object_of(self, file):
+    def programs(self):
+        """Returns all that ninja can build."""
+        done = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"],
+                              check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        return {line.split(":")[0] for line in done.stdout.splitlines()}
+
+    def objects_of(self, file):
+        """Returns the objects that a change of this file may change: its own or, for a header,
+        those of all files."""
+        if file.endswith(".h"):
+            return sorted(name for name in self.programs()
+                          if re.match(r"(src|loop)/CMakeFiles/uvzk_(core|loop)\.dir/.*\.o$", name))
         directory, name = file.split("/", 1)
         library = {"src": "uvzk_core", "loop": "uvzk_loop"}[directory]
-        return f"{directory}/CMakeFiles/{library}.dir/{name}.o"
+        return [f"{directory}/CMakeFiles/{library}.dir/{name}.o"]
 
-    def build_object(self, file):
-        """Returns the machine code of one file, or None if it does not compile."""
-        name = self.object_of(file)
-        return (self.build / name).read_bytes() if self.ninja(name) else None
+    def build_code(self, file):
+        """Returns the machine code to which a file contributes, or None if it does not compile."""
+        names = self.objects_of(file)
+        return b"".join((self.build / name).read_bytes() for name in names) \
+            if self.ninja(*names) else None
 
     # ------------------------------------------------------------- the tests
 
@@ -135,9 +148,7 @@ class Workshop:
 
     def names_of_tests(self):
         """Returns the names of the tests of src/ and of loop/."""
-        done = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"],
-                              check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
-        programs = {line.split(":")[0] for line in done.stdout.splitlines()}
+        programs = self.programs()
         tests = [test for test in self.all_tests()
                  if test.name in programs and test.name not in ABOUT_OTHERS]  # fmt: skip
         quick = [t.name for t in tests if {"unit", "sim"} & set(t.labels)]
