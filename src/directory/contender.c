@@ -33,19 +33,18 @@
 #define UNDELETABLE UVZK__CONTENDER_UNDELETABLE
 #define ENDED UVZK__CONTENDER_ENDED
 
+#define TO(state) UVZK__BIT(state)
+
 static const struct uvzk__state table[] = {
-    [UNPLACED] = {"UNPLACED",
-                  UVZK__BIT(WAITING) | UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
-    [WAITING] = {"WAITING", UVZK__BIT(UNPLACED) | UVZK__BIT(GRANTED_EARLY) |
-                                UVZK__BIT(HOLDING) | UVZK__BIT(DELETING) |
-                                UVZK__BIT(GIVEN_UP)},
-    [GRANTED_EARLY] = {"GRANTED_EARLY", UVZK__BIT(HOLDING) | UVZK__BIT(WAITING) |
-                                            UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
-    [HOLDING] = {"HOLDING",
-                 UVZK__BIT(WAITING) | UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
-    [GIVEN_UP] = {"GIVEN_UP", UVZK__BIT(DELETING) | UVZK__BIT(ENDED)},
-    [DELETING] = {"DELETING", UVZK__BIT(UNDELETABLE) | UVZK__BIT(ENDED)},
-    [UNDELETABLE] = {"UNDELETABLE", UVZK__BIT(ENDED)},
+    [UNPLACED] = {"UNPLACED", TO(WAITING) | TO(DELETING) | TO(GIVEN_UP)},
+    [WAITING] = {"WAITING", TO(UNPLACED) | TO(GRANTED_EARLY) | TO(HOLDING) |
+                                TO(DELETING) | TO(GIVEN_UP)},
+    [GRANTED_EARLY] = {"GRANTED_EARLY",
+                       TO(HOLDING) | TO(WAITING) | TO(DELETING) | TO(GIVEN_UP)},
+    [HOLDING] = {"HOLDING", TO(WAITING) | TO(DELETING) | TO(GIVEN_UP)},
+    [GIVEN_UP] = {"GIVEN_UP", TO(DELETING) | TO(ENDED)},
+    [DELETING] = {"DELETING", TO(UNDELETABLE) | TO(ENDED)},
+    [UNDELETABLE] = {"UNDELETABLE", TO(ENDED)},
     [ENDED] = {"ENDED", 0},
 };
 
@@ -94,17 +93,15 @@ static void count_grants(struct uvzk__contender *contender, bool held_before,
                          bool early_before)
 {
     struct uvzk__contender_counts *counts = &contender->queue->counts;
-    bool holds = uvzk__contender_holds(contender);
     bool early = uvzk__contender_is_granted_early(contender);
+    bool shared = uvzk__contender_is_shared(contender);
 
-    counts->writers_held += holds && !uvzk__contender_is_shared(contender);
-    counts->writers_held -= held_before && !uvzk__contender_is_shared(contender);
+    counts->writers_held += uvzk__contender_holds(contender) && !shared;
+    counts->writers_held -= held_before && !shared;
     counts->early_grants += early;
     counts->early_grants -= early_before;
     uvzk__directories_count_early_reader(contender->queue->session->directories,
-                                         early_before &&
-                                             uvzk__contender_is_shared(contender),
-                                         early && uvzk__contender_is_shared(contender));
+                                         early_before && shared, early && shared);
 }
 
 /* A node in PARENTS or UNKNOWN waits for a request that the directory sends.
@@ -190,8 +187,7 @@ static void end_hold(struct uvzk__contender *contender, bool held)
     }
 }
 
-/* ----------------------------------------------------------- its beginning and its end
- * */
+/* --------------------------------------------------------- its beginning, its end */
 
 static void free_contender(struct uvzk__contender *contender)
 {
@@ -330,13 +326,12 @@ static void finish(struct uvzk__contender *contender)
     }
 }
 
-/* The node has just become unwanted. Ends the hold, the proof, the pause and the wish for
- * a position, and reports to the claim. */
+/* The node has just become unwanted. Ends the hold, the proof and the wish for a position,
+ * and reports to the claim. One that pauses is GONE, and finish ends the pause. */
 static void give_up(struct uvzk__contender *contender, bool held, int code)
 {
     end_hold(contender, held);
     uvzk__prover_cancel(&contender->proof_subject);
-    uvzk__contender_cancel_back_off(contender);
     uvzk__contender_want_no_position(contender);
     uvzk__session_of(contender)->directories->contender_user->ended(contender, code);
 }
@@ -392,7 +387,7 @@ void uvzk__contender_end(struct uvzk__contender *contender, int code)
 {
     bool held = uvzk__contender_holds(contender);
 
-    uvzk__contender_ref(contender); /* the claim may withdraw it in give_up */
+    uvzk__contender_ref(contender); /* give_up calls the claim */
     if (!uvzk__contender_is_given_up(contender)) {
         uvzk__node_unwanted(&contender->node);
         become(contender, state_of(contender));
@@ -525,19 +520,6 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
     uvzk__contender_missing(contender);
 }
 
-void uvzk__contender_found(struct uvzk__contender *contender, int32_t sequence)
-{
-    uvzk__contender_set_sequence(contender, sequence);
-    uvzk__node_found(&contender->node, sequence);
-    uvzk__contender_update(contender);
-}
-
-void uvzk__contender_absent(struct uvzk__contender *contender)
-{
-    uvzk__node_absent(&contender->node);
-    uvzk__contender_update(contender);
-}
-
 void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
 {
     contender->predecessors_known = false;
@@ -547,21 +529,6 @@ void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
     }
     uvzk__node_session_ended(&contender->node, code);
     uvzk__contender_update(contender);
-}
-
-/* -------------------------------------------------------------- several of them */
-
-void uvzk__for_each_contender(struct uvzk__session *session,
-                              void (*act)(struct uvzk__contender *, int), int code)
-{
-    struct uvzk__link *link = session->directories->contenders.next;
-
-    while (link != &session->directories->contenders) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
-        link = link->next; /* first, because act may free the contender */
-        act(contender, code);
-    }
 }
 
 void uvzk__end_unplaced(struct uvzk__queue *queue, enum uvzk__node_state state, int code)

@@ -58,7 +58,7 @@ enum uvzk__contender_state {
 /* How many contenders of a directory are in certain conditions. contender.c keeps these
  * counts, so that no code has to walk over the lists. */
 struct uvzk__contender_counts {
-    uint32_t contenders;   /* all that are not GONE */
+    uint32_t contenders;   /* all that have not ENDED */
     uint32_t early_grants; /* holders that were granted early and are not checked yet */
     uint32_t writers_held; /* holders that are not shared */
     uint32_t positions_wanted; /* contenders that want to know their position */
@@ -403,11 +403,6 @@ static inline void uvzk__contender_is_unchecked(struct uvzk__contender *contende
     contender->limits.unchecked = true;
 }
 
-/* Calls act for each contender of the session. act may free the contender that it gets,
- * but no other. */
-void uvzk__for_each_contender(struct uvzk__session *,
-                              void (*act)(struct uvzk__contender *, int), int code);
-
 /* Grants it. The caller has checked that no contender before it blocks it and that the
  * session is proved. early: a znode of this client that was not deleted yet keeps others
  * out, and the delete of that znode checks this contender's node (delete_batch.h). The
@@ -445,11 +440,6 @@ void uvzk__contender_not_shown(struct uvzk__contender *);
  * reports to its claim, and sends what the node needs next. If the node is GONE, the
  * contender ends and may be freed. */
 void uvzk__contender_update(struct uvzk__contender *);
-
-/* The outcome of its create was UNKNOWN, and a listing shows the node, or shows that it
- * does not exist. */
-void uvzk__contender_found(struct uvzk__contender *, int32_t sequence);
-void uvzk__contender_absent(struct uvzk__contender *);
 
 /* Ends with this code the wanted contenders of the directory that are unplaced and whose
  * nodes are in this state, or all its waiters. A contender whose node is UNKNOWN stays

@@ -393,6 +393,19 @@ void uvzk__contender_identified(struct uvzk__contender *contender, int status,
     uvzk__contender_update(contender);
 }
 
+void uvzk__contender_found(struct uvzk__contender *contender, int32_t sequence)
+{
+    uvzk__contender_set_sequence(contender, sequence);
+    uvzk__node_found(&contender->node, sequence);
+    uvzk__contender_update(contender);
+}
+
+void uvzk__contender_absent(struct uvzk__contender *contender)
+{
+    uvzk__node_absent(&contender->node);
+    uvzk__contender_update(contender);
+}
+
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);

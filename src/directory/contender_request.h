@@ -64,6 +64,11 @@ void uvzk__contender_create_batch_answered(struct uvzk__contender *, const char 
 void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t czxid,
                                 bool ours, uint64_t shown);
 
+/* The outcome of its create was UNKNOWN, and a listing shows the node, or shows that it
+ * does not exist. */
+void uvzk__contender_found(struct uvzk__contender *, int32_t sequence);
+void uvzk__contender_absent(struct uvzk__contender *);
+
 /* Like uvzk__contender_create_answered, for op i of a multi of `count` ops. czxid: of all
  * nodes that the multi created; 0 if it is not known yet. */
 void uvzk__contender_create_op_answered(struct uvzk__contender *,

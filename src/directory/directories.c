@@ -257,3 +257,16 @@ struct uvzk__session *uvzk__session_of_node(struct uvzk__session *session,
     }
     return in_reach == NULL ? session : in_reach;
 }
+
+void uvzk__for_each_contender(struct uvzk__session *session,
+                              void (*act)(struct uvzk__contender *, int), int code)
+{
+    struct uvzk__link *link = session->directories->contenders.next;
+
+    while (link != &session->directories->contenders) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
+        link = link->next; /* first, because act may free the contender */
+        act(contender, code);
+    }
+}

@@ -206,4 +206,9 @@ struct uvzk__queue *uvzk__catalogue_first(const struct uvzk__catalogue *);
 struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *,
                                          const struct uvzk__queue *);
 
+/* Calls act for each contender of the session. act may free the contender that it gets,
+ * but no other. */
+void uvzk__for_each_contender(struct uvzk__session *,
+                              void (*act)(struct uvzk__contender *, int), int code);
+
 #endif
