@@ -75,12 +75,13 @@ static int begin(void)
     uvzk_acquire_options_t options;
     int rc;
 
-    exclusive_driver(&driver); /* uvzk_driver_lock_init copies it */
+    exclusive_driver(&driver); /* uvzk_lock_init_with_driver copies it */
     uvzk_acquire_options_init(&options);
     options.timeout_ms = 15000;
     options.queued_cb = on_queued;
     if ((rc = uvzk_client_start(&client)) == 0 &&
-        (rc = uvzk_driver_lock_init(&client, &lock, "/exclusive_lock", &driver)) == 0) {
+        (rc = uvzk_lock_init_with_driver(&client, &lock, "/exclusive_lock", &driver)) ==
+            0) {
         rc = uvzk_lock_acquire(&lock, &request, &options, on_acquired, on_lost);
     }
     return rc;

@@ -84,9 +84,10 @@ static int begin(uv_loop_t *loop)
     uvzk_lock_driver_t driver;
     int rc;
 
-    n_leases_driver(&driver, LEASES); /* uvzk_driver_lock_init copies it */
+    n_leases_driver(&driver, LEASES); /* uvzk_lock_init_with_driver copies it */
     if ((rc = uvzk_client_start(&client)) < 0 ||
-        (rc = uvzk_driver_lock_init(&client, &lock, "/examples/n_leases", &driver)) < 0) {
+        (rc = uvzk_lock_init_with_driver(&client, &lock, "/examples/n_leases", &driver)) <
+            0) {
         return rc;
     }
     for (int i = 0; i < CONTENDERS; i++) {

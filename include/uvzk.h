@@ -49,7 +49,7 @@ extern "C" {
 
 /* The version of this header. */
 #define UVZK_VERSION_MAJOR 0
-#define UVZK_VERSION_MINOR 2
+#define UVZK_VERSION_MINOR 3
 #define UVZK_VERSION_PATCH 0
 
 /* Returns the version of the loaded library, "major.minor.patch". The text is static. */
@@ -89,7 +89,7 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(ELIMIT, -7022, "a session's budget of znodes or watches is spent")     \
     XX(EPROOF, -7023, "ownership could not be proved in time")                \
     XX(EDELETED, -7024, "another client deleted the lock's znode")            \
-    XX(EDEADLOCK, -7025, "the wait could never end")                          \
+    XX(EDEADLK, -7025, "the wait could never end")                            \
     XX(EDATA, -7026, "the znode's data are not a count")                      \
     XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \
     XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")      \
@@ -286,7 +286,7 @@ typedef struct uvzk_acl_s {
  *     MEMBER(...)      all permissions for one more identity. With "digest" the id is
  *                      "name:" and the base64 of the SHA-1 of "name:password", so that
  *                      the password itself is not needed
- *     ANYONE_LOOKS     everybody may read who holds and who waits, but change nothing
+ *     ANYONE_READS     everybody may read who holds and who waits, but change nothing
  *     ANYONE           all permissions for everybody; the default
  *
  * The ACL of the *directory* decides who may delete a lock's znodes. If it has only OURS
@@ -299,7 +299,7 @@ typedef struct uvzk_acl_s {
     {                                 \
         UVZK_PERM_ALL, (scheme), (id) \
     }
-#define UVZK_ACL_ANYONE_LOOKS             \
+#define UVZK_ACL_ANYONE_READS             \
     {                                     \
         UVZK_PERM_READ, "world", "anyone" \
     }
@@ -591,7 +591,7 @@ typedef struct uvzk_client_metrics_s {
     uint64_t watches;                       /* that are set now */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     /* Since counting began: */
-    uint64_t creates, deletes, multis, listings, looks, others; /* requests; looks are
+    uint64_t creates, deletes, multis, listings, reads, others; /* requests; reads are
                                                                    get and exists */
     uint64_t grants, releases;
     /* Failed acquires: UV_ETIMEDOUT; UVZK_EUNREACHABLE and UVZK_ECONNLOSS;
@@ -686,8 +686,8 @@ typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
  * client deleted the znode. UVZK_EAUTH: ZooKeeper refused the credentials. UVZK_ECLOSED:
  * the lock or the client was closed. Rarely UVZK_ELIMIT: no room for the watch that
  * revoke_cb or a lock with a driver needs; UVZK_ENOAUTH and UVZK_ECONNLOSS: see
- * uvzk_driver_lock_init; UVZK_EINTERNAL: see docs/errors.md. A multi lock's hold is lost with the code of its first member
- * that is lost.
+ * uvzk_lock_init_with_driver; UVZK_EINTERNAL: see docs/errors.md. A multi lock's hold is
+ * lost with the code of its first member that is lost.
  * The callback comes late if the loop is late; uvzk_hold_is_valid does not depend on the
  * loop. */
 typedef void (*uvzk_hold_lost_cb)(uvzk_hold_t *hold, int reason);
@@ -750,7 +750,7 @@ UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
  * znodes, whichever client they belong to; semaphores, cohorts and drivers have rules of
  * their own. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM. UV_EBUSY: the request is pending or
  * held, or was not zeroed. UVZK_ELIMIT: the client has no room for another znode
- * (uvzk_refusal; options.sessions). UVZK_EDEADLOCK: the owner would wait for itself.
+ * (uvzk_refusal; options.sessions). UVZK_EDEADLK: the owner would wait for itself.
  * UV_EIO: no random bytes for the znode's name. */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   const uvzk_acquire_options_t *options,
@@ -833,7 +833,7 @@ UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
  * (A9, A10). Holds that do not exclude one another may share a token: readers that hold
  * together, holds of a semaphore of two or more leases, holds of different paths. The
  * holds of one cohort exclude one another and share a token too (uvzk_hold_cohort). For a
- * lock with a driver see uvzk_driver_lock_init. */
+ * lock with a driver see uvzk_lock_init_with_driver. */
 UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
 
 /* Returns the hold's position in its cohort: 1, 2, ... among the holds that share its
@@ -942,7 +942,7 @@ UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mute
  * contenders that wait, and may then release the write lock; no other writer is granted
  * in between (downgrade). The read lock then has the write lock's token. An owner that
  * holds the read lock, or waits for it, and acquires the write lock would wait for
- * itself: uvzk_lock_acquire returns UVZK_EDEADLOCK.
+ * itself: uvzk_lock_acquire returns UVZK_EDEADLK.
  *
  * Curator before 5.5 queues a downgraded reader behind the writers that already wait:
  * beside such a Curator client, a writer may be granted while that client's reader holds.
@@ -1037,7 +1037,7 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * release, before the release's callback. UV_EINVAL: also an unknown flag, a member that
  * is not initialised, of another client or named twice, or a mutex with a cohort.
  * UVZK_ESTATE: the client is closing or not initialised. UV_EBUSY, UV_ENOMEM.
- * UVZK_EDEADLOCK: two members are mutexes of one path. From uvzk_lock_acquire:
+ * UVZK_EDEADLK: two members are mutexes of one path. From uvzk_lock_acquire:
  * UVZK_ECLOSED: a member is closed, or its struct is another lock now; UV_EINVAL for
  * revoke_cb and leases. If members are acquired in turn, acquire_cb may also receive what
  * uvzk_lock_acquire returns for a member. */
@@ -1122,8 +1122,9 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  * uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another
  * client deletes the whole directory, an acquire ends with UVZK_EDELETED without a
  * retry. */
-UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
-                                      const char *path, const uvzk_lock_driver_t *driver);
+UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
+                                           const char *path,
+                                           const uvzk_lock_driver_t *driver);
 
 /* ---------------------------------------------------- calls on holds and znodes
  *

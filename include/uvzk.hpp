@@ -1268,7 +1268,7 @@ class client {
                              const uvzk_lock_driver_t &driver) noexcept
     {
         return made(path, [&](uvzk_lock_t *c, const char *text) {
-            return uvzk_driver_lock_init(native_if(), c, text, &driver);
+            return uvzk_lock_init_with_driver(native_if(), c, text, &driver);
         });
     }
     result<uvzk::rwlock> rwlock(std::string_view path) noexcept

@@ -279,7 +279,7 @@ static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics
     put_part(text, "requests_total", "kind", "delete", metrics->deletes);
     put_part(text, "requests_total", "kind", "multi", metrics->multis);
     put_part(text, "requests_total", "kind", "list", metrics->listings);
-    put_part(text, "requests_total", "kind", "look", metrics->looks);
+    put_part(text, "requests_total", "kind", "read", metrics->reads);
     put_part(text, "requests_total", "kind", "other", metrics->others);
     put_single(text, "grants_total", "counter", "Acquires that were granted.",
                metrics->grants);

@@ -52,7 +52,7 @@ void uvzk__read_counters(const struct uvzk__observer *observer,
     metrics->deletes = requests[UVZK__RPC_DELETE];
     metrics->multis = requests[UVZK__RPC_MULTI];
     metrics->listings = requests[UVZK__RPC_CHILDREN];
-    metrics->looks = requests[UVZK__RPC_GET] + requests[UVZK__RPC_EXISTS];
+    metrics->reads = requests[UVZK__RPC_GET] + requests[UVZK__RPC_EXISTS];
     metrics->others = requests[UVZK__RPC_SET] + requests[UVZK__RPC_SYNC];
     add_up(&metrics->acquire);
     add_up(&metrics->hold);

@@ -169,8 +169,8 @@ static const struct uvzk__lock_kind driver_lock = {
     .freed = freed,
 };
 
-int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path,
-                          const uvzk_lock_driver_t *settings)
+int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *shell,
+                               const char *path, const uvzk_lock_driver_t *settings)
 {
     struct uvzk__lock_driver *driver;
     struct uvzk__lock *lock;

@@ -271,7 +271,7 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
     }
     multilock = new_multilock(shell, members, count);
     if (multilock != NULL && waits_for_itself(multilock)) {
-        status = uvzk__refuse(UVZK_EDEADLOCK, "members: two are mutexes of one path");
+        status = uvzk__refuse(UVZK_EDEADLK, "members: two are mutexes of one path");
     } else if (multilock != NULL) {
         lock =
             uvzk__lock_new(member_at(multilock, 0)->session, shell, "", &multilock_kind);

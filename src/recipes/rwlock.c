@@ -4,7 +4,7 @@
  *
  * An owner with a valid write hold reads at once, with the writer's sequence number
  * (downgrade.h). An owner that reads, or waits to read, and asks to write would wait for
- * itself: the acquire is refused with UVZK_EDEADLOCK. */
+ * itself: the acquire is refused with UVZK_EDEADLK. */
 #include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
@@ -100,8 +100,8 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
     uvzk__prover_check(lock->session); /* ends a write hold whose proof has expired */
     if (uvzk__claim_of(lock, options->owner) == NULL &&
         claim_on_other_half(lock, options) != NULL) {
-        return uvzk__refuse(UVZK_EDEADLOCK, "options.owner holds the read lock, or waits "
-                                            "for it: it would wait for itself");
+        return uvzk__refuse(UVZK_EDEADLK, "options.owner holds the read lock, or waits for "
+                                          "it: it would wait for itself");
     }
     return 0;
 }

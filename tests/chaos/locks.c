@@ -54,7 +54,7 @@ static int make_driven(struct chaos_lock *lock, uint32_t mode)
     uvzk_lock_driver_init(&driver);
     driver.name = mode == UVZK_NODE_EPHEMERAL ? "holder" : "lock-";
     driver.mode = mode;
-    return uvzk_driver_lock_init(&chaos.client, &lock->lock, lock->path, &driver);
+    return uvzk_lock_init_with_driver(&chaos.client, &lock->lock, lock->path, &driver);
 }
 
 int make_lock(const char *name, const char *kind, const char *path, uint32_t number)

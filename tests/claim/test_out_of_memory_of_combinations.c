@@ -242,7 +242,7 @@ static int two_leases(struct process *process, uvzk_lock_t *lock)
     driver.name = "lease-";
     driver.mode = UVZK_NODE_EPHEMERAL_SEQUENTIAL;
     driver.max_leases = 2;
-    return uvzk_driver_lock_init(&process->client, lock, ROOT "/a", &driver);
+    return uvzk_lock_init_with_driver(&process->client, lock, ROOT "/a", &driver);
 }
 
 static void semaphore_by_a_driver(void)

@@ -123,7 +123,7 @@ static int by_driver(struct process *process, uvzk_lock_t *lock, const char *pat
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
     driver.mode = mode;
-    return uvzk_driver_lock_init(&process->client, lock, path, &driver);
+    return uvzk_lock_init_with_driver(&process->client, lock, path, &driver);
 }
 
 static int sequential_driver(struct process *process, uvzk_lock_t *lock)

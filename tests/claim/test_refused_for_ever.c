@@ -110,7 +110,7 @@ static uvzk_lock_t *make_driver_lock(uint32_t mode)
     driver.name = mode == UVZK_NODE_EPHEMERAL ? "lock" : "lock-";
     driver.mode = mode;
     process.persistent = mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    assert_int_equal(uvzk_driver_lock_init(client, &lock, PATH, &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(client, &lock, PATH, &driver), 0);
     return &lock;
 }
 

@@ -109,7 +109,7 @@ static void test_counts_and_takes_the_time(void **state)
     assert_int_equal(in_buckets(&metrics.release), 1);
     assert_int_equal(metrics.release.sum_ms, 2 * LATENCY);
     assert_int_equal(metrics.creates + metrics.deletes + metrics.multis +
-                         metrics.listings + metrics.looks + metrics.others,
+                         metrics.listings + metrics.reads + metrics.others,
                      process_stats(&a).requests);
     assert_int_equal(in_buckets(&metrics.round_trip), process_stats(&a).requests);
     assert_int_equal(metrics.listings, process_stats(&a).listings);

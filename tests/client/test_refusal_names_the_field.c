@@ -235,7 +235,7 @@ static void test_making_multi_locks(void **state)
             uvzk_multilock_init(&a.client, &multi, bad, 1, 0, NULL));
     REFUSED(UV_EINVAL, "twice",
             uvzk_multilock_init(&a.client, &multi, twice, 2, 0, NULL));
-    REFUSED(UVZK_EDEADLOCK, "one path",
+    REFUSED(UVZK_EDEADLK, "one path",
             uvzk_multilock_init(&a.client, &multi, same, 2, 0, NULL));
     end();
 }
@@ -244,7 +244,7 @@ static int drive_with(const uvzk_lock_driver_t *driver)
 {
     uvzk_lock_t lock = {.data = NULL};
 
-    return uvzk_driver_lock_init(&a.client, &lock, "/driven", driver);
+    return uvzk_lock_init_with_driver(&a.client, &lock, "/driven", driver);
 }
 
 static const char *key(const uvzk_lock_driver_t *driver, const char *child)
@@ -357,7 +357,8 @@ static void test_acquiring_what_a_recipe_has_not(void **state)
     begin();
     uvzk_lock_driver_init(&driver);
     driver.name = "own";
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &driven, "/driven", &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &driven, "/driven", &driver),
+                     0);
     process_make_rwlock(&a, "/rw");
     process_make_semaphore(&a, "/s", 1);
     assert_int_equal(uvzk_multilock_init(&a.client, &multi, one, 1, 0, NULL), 0);
@@ -378,7 +379,7 @@ static void test_acquiring_what_a_recipe_has_not(void **state)
     options.owner = &hold;
     struct hold reading;
     hold_take_for(&reading, &a, &a.rwlock.read, &hold);
-    REFUSED(UVZK_EDEADLOCK, "options.owner", ACQUIRE(&a.rwlock.write));
+    REFUSED(UVZK_EDEADLK, "options.owner", ACQUIRE(&a.rwlock.write));
     end();
 }
 

@@ -146,7 +146,8 @@ static void begin_persistent(void)
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &locks[0], "/l/d", &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &locks[0], "/l/d", &driver),
+                     0);
     hold_take_on(&holds[0], &a, &locks[0], 1);
 }
 

@@ -23,8 +23,8 @@ static int open_lock(struct path_locks *path_locks, int path)
     uvzk_lock_driver_t driver;
 
     n_leases_driver(&driver, path_locks->slot->history->max_leases[path]);
-    return uvzk_driver_lock_init(path_locks->slot->client, &path_locks->as.mutex,
-                                 history_paths[path], &driver);
+    return uvzk_lock_init_with_driver(path_locks->slot->client, &path_locks->as.mutex,
+                                      history_paths[path], &driver);
 }
 
 static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *options)

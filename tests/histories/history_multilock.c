@@ -78,7 +78,7 @@ static int open_durable(uvzk_client_t *client, uvzk_lock_t *lock, const char *pa
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    return uvzk_driver_lock_init(client, lock, path, &driver);
+    return uvzk_lock_init_with_driver(client, lock, path, &driver);
 }
 
 static int open_lock(struct path_locks *path_locks, int path)

@@ -40,8 +40,8 @@ static int open_driver(struct path_locks *path_locks, int path)
     uvzk_lock_driver_t driver;
 
     exclusive_driver(&driver);
-    return uvzk_driver_lock_init(path_locks->slot->client, &path_locks->as.mutex,
-                                 history_paths[path], &driver);
+    return uvzk_lock_init_with_driver(path_locks->slot->client, &path_locks->as.mutex,
+                                      history_paths[path], &driver);
 }
 
 /* Each kind of it begins at the same place of the union. */

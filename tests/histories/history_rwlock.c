@@ -103,7 +103,7 @@ static void upgrade(struct actor *worker, uvzk_lock_t *lock)
         (void)uvzk_hold_cancel(hold);
         return;
     }
-    if (status == UVZK_EDEADLOCK) {
+    if (status == UVZK_EDEADLK) {
         history->result->deadlocks++;
     } else if (status != UV_EIO) {
         history_fail(history, "an upgrade says %s", uvzk_err_name(status));

@@ -417,9 +417,10 @@ static void test_holds_by_drivers(void **state)
     uvzk_lock_driver_init(&driver);
     driver.name = "lock";
     driver.mode = UVZK_NODE_EPHEMERAL;
-    assert_int_equal(uvzk_driver_lock_init(client, &fixed, "/app/f", &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(client, &fixed, "/app/f", &driver), 0);
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    assert_int_equal(uvzk_driver_lock_init(client, &persistent, "/app/d", &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(client, &persistent, "/app/d", &driver),
+                     0);
     assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
     refuse_to_write(&fixed);
     refuse_to_write(&both);

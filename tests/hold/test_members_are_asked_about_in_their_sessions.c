@@ -103,7 +103,7 @@ static int init_durable(uvzk_lock_t *lock, const char *path)
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
     a.persistent = true;
-    return uvzk_driver_lock_init(&a.client, lock, path, &driver);
+    return uvzk_lock_init_with_driver(&a.client, lock, path, &driver);
 }
 
 static void begin_durable(void)

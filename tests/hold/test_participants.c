@@ -216,7 +216,7 @@ static void name_driver(uvzk_lock_driver_t *driver, const char *name, uint32_t m
 static void open_driver_lock(uvzk_lock_t *lock, const uvzk_lock_driver_t *driver,
                              const char *path)
 {
-    assert_int_equal(uvzk_driver_lock_init(&a.client, lock, path, driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, lock, path, driver), 0);
 }
 
 static void test_a_lock_with_a_driver(void **state)

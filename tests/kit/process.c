@@ -67,8 +67,8 @@ int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
 {
     process->persistent = driver->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
     uvzk__lock_free(process->mutex.impl);
-    return uvzk_driver_lock_init(&process->client, &process->mutex, process->world->path,
-                                 driver);
+    return uvzk_lock_init_with_driver(&process->client, &process->mutex,
+                                      process->world->path, driver);
 }
 
 void process_make_cohort(struct process *process, uint32_t handovers, uint32_t ms)

@@ -55,7 +55,7 @@ void process_start(struct process *process);
 void process_begin(struct process *process, struct world *world, const char *name,
                    const uvzk_client_options_t *options);
 /* Replaces the mutex, which must not have been used, by a lock with this driver at the
- * same path. Returns what uvzk_driver_lock_init returns. */
+ * same path. Returns what uvzk_lock_init_with_driver returns. */
 int process_drive(struct process *process, const uvzk_lock_driver_t *driver);
 /* Replaces the mutex, which must not have been used, by one with a cohort at the same
  * path. */

@@ -52,7 +52,7 @@ static void test_that_upgrading_is_disallowed(void **state)
     take(&reading, &lock.read, &owner);
     uvzk_acquire_options_init(&options);
     options.owner = &owner;
-    assert_int_equal(hold_ask(&writing, &a, &lock.write, &options), UVZK_EDEADLOCK);
+    assert_int_equal(hold_ask(&writing, &a, &lock.write, &options), UVZK_EDEADLK);
     world_run_for(&world, 100);
     assert_int_equal(writing.answered, 0);
     assert_int_equal(world_children(&world, LOCK), 1);

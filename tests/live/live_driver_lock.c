@@ -47,8 +47,8 @@ static void open_locks(const char *path, const uvzk_lock_driver_t *driver)
     memset(&mine, 0, sizeof(mine));
     memset(&others, 0, sizeof(others));
     world_begin_two(&world, path, &a, &b);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &mine, path, driver), 0);
-    assert_int_equal(uvzk_driver_lock_init(&b.client, &others, path, driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &mine, path, driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&b.client, &others, path, driver), 0);
 }
 
 static void test_one_znode_for_everybody(void **state)
@@ -141,7 +141,7 @@ static void test_persistent_lock(void **state)
     world_begin(&world, PATH);
     world_use_proxy(&world);
     process_begin(&a, &world, "a", NULL);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &mine, PATH, &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &mine, PATH, &driver), 0);
     hold_take_on(&holds, &a, &mine, 1);
     hold_queue(&waits, &a, &mine);
     process_expire(&a);
@@ -195,15 +195,19 @@ static void test_bad_input(void **state)
     n_leases_driver(&driver, 1);
     driver.gets_the_lock = says_nonsense;
     open_locks(PATH, &driver);
-    assert_int_equal(uvzk_driver_lock_init(NULL, &lock, PATH, &driver), UV_EINVAL);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, NULL, PATH, &driver), UV_EINVAL);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &lock, NULL, &driver), UV_EINVAL);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &lock, PATH, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &lock, "no/slash", &driver),
+    assert_int_equal(uvzk_lock_init_with_driver(NULL, &lock, PATH, &driver), UV_EINVAL);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, NULL, PATH, &driver),
+                     UV_EINVAL);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &lock, NULL, &driver),
+                     UV_EINVAL);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &lock, PATH, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &lock, "no/slash", &driver),
                      UVZK_EPATH);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &mine, PATH, &driver), UV_EBUSY);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &mine, PATH, &driver),
+                     UV_EBUSY);
     driver.name = "a/b";
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &lock, PATH, &driver), UV_EINVAL);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &lock, PATH, &driver),
+                     UV_EINVAL);
     uvzk_acquire_options_init(&options);
     options.leases = 2;
     assert_int_equal(hold_ask(&hold, &a, &mine, &options), UV_EINVAL);

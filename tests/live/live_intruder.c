@@ -66,7 +66,7 @@ static void test_ours_alone(void **state)
 
 static void test_anyone_looks(void **state)
 {
-    static const uvzk_acl_t acl[] = {UVZK_ACL_OURS, UVZK_ACL_ANYONE_LOOKS};
+    static const uvzk_acl_t acl[] = {UVZK_ACL_OURS, UVZK_ACL_ANYONE_READS};
     (void)state;
 
     begin("/looks", acl, 2);

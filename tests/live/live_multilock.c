@@ -156,8 +156,10 @@ static void begin_durable(void)
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &locks[0], "/d/a", &driver), 0);
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &locks[1], "/d/b", &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &locks[0], "/d/a", &driver),
+                     0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &locks[1], "/d/b", &driver),
+                     0);
     combine();
     world_run_for(&world, 3 * SESSION_MS / 2); /* what connecting has proved is old */
     hold_begin_on(&hold, &a, &multi, 1, UVZK_WAIT_FOREVER);

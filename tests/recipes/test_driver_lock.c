@@ -907,7 +907,8 @@ static void foreign_children_take_no_part(void **state)
 static int init_with(const uvzk_lock_driver_t *driver)
 {
     uvzk_lock_t lock = {0};
-    int status = uvzk_driver_lock_init(&processes[0].client, &lock, WORLD_PATH, driver);
+    int status =
+        uvzk_lock_init_with_driver(&processes[0].client, &lock, WORLD_PATH, driver);
 
     if (status == 0) {
         uvzk__lock_free(lock.impl);

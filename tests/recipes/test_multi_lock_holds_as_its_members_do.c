@@ -55,7 +55,7 @@ static int init_persistent(struct process *process, uvzk_lock_t *lock, const cha
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
     process->persistent = true;
-    return uvzk_driver_lock_init(&process->client, lock, path, &driver);
+    return uvzk_lock_init_with_driver(&process->client, lock, path, &driver);
 }
 
 static void begin_persistent(void)

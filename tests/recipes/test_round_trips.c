@@ -492,7 +492,7 @@ static void test_driver_lock_is_two(void **state)
     begin(UVZK__TUNE_ALL);
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
-    assert_int_equal(uvzk_driver_lock_init(&a.client, &lock, "/dl", &driver), 0);
+    assert_int_equal(uvzk_lock_init_with_driver(&a.client, &lock, "/dl", &driver), 0);
     wear_in(&lock);
     uint64_t before = requests(&a);
     assert_int_equal(time_of(0, &lock, 0), 2 * ROUND_TRIP);
