@@ -47,7 +47,7 @@ struct many_locks_result {
     /* Watches on the server at the first of these two moments, minus the number before
      * the run. */
     long left_watches;
-    /* From uvzk_client_stats at that same moment. */
+    /* From uvzk_client_metrics at that same moment. */
     uint64_t stats_contenders;
     uint64_t stats_watches;
     int loop_close;      /* the result of uv_loop_close() */

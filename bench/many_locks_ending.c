@@ -34,8 +34,9 @@ static void finish(struct run *run)
 static void take_stats(struct run *run)
 {
     for (size_t c = 0; c < run->options->clients; c++) {
-        uvzk_client_stats_t stats;
-        uvzk_client_stats(&run->clients[c], &stats);
+        uvzk_client_metrics_t stats;
+        uvzk_client_metrics_init(&stats);
+        uvzk_client_metrics(&run->clients[c], &stats);
         run->result->listings += stats.listings;
         run->result->proofs += stats.proofs;
         run->result->stats_contenders += stats.contenders;

@@ -19,8 +19,9 @@ uint64_t run_requests(const struct run *run)
         return 0;
     }
     for (size_t c = 0; c < run->options->clients; c++) {
-        uvzk_client_stats_t stats;
-        uvzk_client_stats(&run->clients[c], &stats);
+        uvzk_client_metrics_t stats;
+        uvzk_client_metrics_init(&stats);
+        uvzk_client_metrics(&run->clients[c], &stats);
         requests += stats.requests - stats.proofs;
     }
     return requests;

@@ -59,8 +59,9 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     }
 }
 
-static void on_log(uvzk_client_t *client, int level, const char *line)
+static void on_log(uvzk_client_t *client, int level, const char *module, const char *line)
 {
+    (void)module;
     (void)client;
     fprintf(stderr, "[%d] %s\n", level, line);
 }

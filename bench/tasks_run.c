@@ -47,13 +47,14 @@ void tasks_task_ended(struct tasks_run *run)
 /* -------------------------------------------------------------------- phases */
 
 /* Returns the sum over all clients. */
-static uvzk_client_stats_t stats_of(const struct tasks_run *run)
+static uvzk_client_metrics_t stats_of(const struct tasks_run *run)
 {
-    uvzk_client_stats_t sum = {0};
+    uvzk_client_metrics_t sum = {0};
 
     for (size_t c = 0; c < run->options->workload.sessions; c++) {
-        uvzk_client_stats_t one;
-        uvzk_client_stats(&run->clients[c], &one);
+        uvzk_client_metrics_t one;
+        uvzk_client_metrics_init(&one);
+        uvzk_client_metrics(&run->clients[c], &one);
         sum.requests += one.requests;
         sum.listings += one.listings;
         sum.proofs += one.proofs;
@@ -72,7 +73,7 @@ static void begin_phase(struct tasks_run *run, enum tasks_phase phase,
 
 static void end_window(struct tasks_run *run)
 {
-    uvzk_client_stats_t now = stats_of(run);
+    uvzk_client_metrics_t now = stats_of(run);
 
     window_end(&run->window);
     run->result->window_ns = run->window.length_ns;

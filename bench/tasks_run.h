@@ -58,7 +58,7 @@ struct tasks_run {
     size_t fresh;   /* tasks that have had no cycle yet */
     uint64_t warming_since_ns;
     struct window window;
-    uvzk_client_stats_t before; /* at the begin of the window, for all clients */
+    uvzk_client_metrics_t before; /* at the begin of the window, for all clients */
     struct latencies acquires, cycles;
 };
 

@@ -184,11 +184,11 @@ static int look_at(struct participant_list *participant_list, size_t which)
     participant->read_request->participant_list = participant_list;
     participant->read_request->which = which;
     participant->read_request->request.data = participant->read_request;
-    return uvzk_client_look(participant_list->client, &participant->read_request->request,
+    return uvzk_client_read(participant_list->client, &participant->read_request->request,
                             participant->node, on_looked);
 }
 
-/* No callback runs inside uvzk_client_look, so `outstanding` cannot reach 0 in the
+/* No callback runs inside uvzk_client_read, so `outstanding` cannot reach 0 in the
  * loop. */
 static void look_at_all(struct participant_list *participant_list)
 {

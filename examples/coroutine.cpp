@@ -35,7 +35,7 @@ uvzk::task work(uvzk::client client)
     if (failed("written", co_await hold->write(&create, 1))) {
         co_return;
     }
-    uvzk::result<uvzk::bytes> sum = co_await client.read("/examples/sum");
+    uvzk::result<uvzk::znode> sum = co_await client.read("/examples/sum");
     if (failed("read", sum)) {
         co_return;
     }

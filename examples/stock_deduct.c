@@ -77,8 +77,10 @@ static void on_paid(uv_timer_t *payment)
                 order->stock - 1);
 }
 
-static void on_stock(uvzk_read_t *read, int status, const void *data, size_t length)
+static void on_stock(uvzk_read_t *read, int status, const uvzk_stat_t *stat,
+                     const void *data, size_t length)
 {
+    (void)stat;
     struct order *order = read->data;
     struct product *product = order->product;
     char text[16];

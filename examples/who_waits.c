@@ -18,7 +18,8 @@ static uvzk_hold_t orders[ORDERS];
 static uv_timer_t look;
 static int queued, shown;
 
-static void on_entry(uvzk_client_t *of, const uvzk_hold_entry_t *entry, void *context)
+static void on_entry(const uvzk_client_t *of, const uvzk_hold_entry_t *entry,
+                     void *context)
 {
     (void)of;
     (void)context;
@@ -27,8 +28,8 @@ static void on_entry(uvzk_client_t *of, const uvzk_hold_entry_t *entry, void *co
                entry->lock_path, entry->token);
     } else {
         printf("order %td waits, %" PRIu64 " before it, all of them ours: %s\n",
-               entry->hold - orders + 1, entry->wait.ahead,
-               entry->wait.kind == UVZK_WAITS_FOR_OURS ? "yes" : "no");
+               entry->hold - orders + 1, entry->wait->ahead,
+               entry->wait->kind == UVZK_WAITS_FOR_OURS ? "yes" : "no");
     }
     shown++;
 }

@@ -19,6 +19,10 @@
  *            failed. UV_EBUSY: the struct is in use or was not zeroed. UVZK_ECLOSED: the
  *            client or the lock is closing, closed or not initialised. docs/errors.md
  *            explains every code.
+ * Structs    A struct whose first field is `size` may grow at its end in later versions.
+ *            Its init function sets `size`; where uvzk fills in such a struct for a
+ *            callback, uvzk sets it. All other structs keep their fields and sizes. None
+ *            of them contains a struct that may grow.
  * Units      Times are in milliseconds, sizes in bytes. Points in time are on
  *            CLOCK_BOOTTIME, which also runs while the machine is suspended.
  * Promise    docs/promise.md lists the assumptions (A1 to A10) that the statements in
@@ -146,7 +150,7 @@ typedef struct uvzk_verify_s uvzk_verify_t;             /* of uvzk_hold_verify *
 typedef struct uvzk_write_s uvzk_write_t;               /* of uvzk_hold_write */
 typedef struct uvzk_participants_s uvzk_participants_t; /* of uvzk_lock_participants */
 typedef struct uvzk_revoke_s uvzk_revoke_t;             /* of uvzk_client_revoke */
-typedef struct uvzk_read_s uvzk_read_t;                 /* of uvzk_client_read, _look */
+typedef struct uvzk_read_s uvzk_read_t;                 /* of uvzk_client_read */
 typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
 typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value or count */
@@ -155,7 +159,8 @@ typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one ca
 #define UVZK_SHELL_FIELDS                                                        \
     void *data;       /* the caller's; uvzk neither reads nor writes it */       \
     void *impl;       /* private; NULL before the first use and after the end */ \
-    void *reserved[2] /* private */
+    void *end_future; /* private; of the release or the close under way */       \
+    void *reserved    /* private */
 
 struct uvzk_client_s {
     UVZK_SHELL_FIELDS;
@@ -178,6 +183,7 @@ struct uvzk_verify_s {
 };
 struct uvzk_participants_s {
     UVZK_SHELL_FIELDS;
+    size_t holding; /* private; uvzk_participants_holding returns it */
 };
 struct uvzk_shared_value_s {
     UVZK_SHELL_FIELDS;
@@ -249,9 +255,7 @@ typedef enum {
                                of them in the same turn of the loop. Holds by persistent
                                znodes and holds of the client's other sessions are not
                                affected */
-    UVZK_STATE_READ_ONLY,   /* never reported: uvzk does not use read-only connections,
-                               on which the C client answers wrongly */
-    UVZK_STATE_CLOSED       /* closing, closed or not initialised. uvzk_client_state
+    UVZK_STATE_CLOSED = 6   /* closing, closed or not initialised. uvzk_client_state
                                returns it. state_cb receives it only if uvzk has closed
                                the client because of a fault of its own; all holds have
                                been reported lost before. Call uvzk_client_close */
@@ -326,8 +330,8 @@ typedef struct uvzk_acl_s {
  * until the client is closed. uvzk may call it from inside any of its functions; the
  * callback must not call any function of uvzk. If the result is not a valid ACL, the call
  * that needs the znode ends with UVZK_EINVALIDACL. */
-typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(uvzk_client_t *client, const char *path,
-                                                size_t *count);
+typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(const uvzk_client_t *client,
+                                                const char *path, size_t *count);
 
 /* The severity of a log line. */
 typedef enum {
@@ -345,18 +349,16 @@ typedef enum {
  * program closes the client, but when uvzk does so (UVZK_EINTERNAL). */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
-/* Receives one log line, without a newline. level is a uvzk_log_level_t. Bytes below 0x20
- * and the byte 0x7f are escaped. Lines arrive soon after they were written, in order, and
- * none arrives after the client is closed. At most 256 lines and 65536 bytes of each
- * session are queued; if lines were dropped, a line says how many. */
-typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *line);
-
-/* Receives a log line and the part of the client that wrote it: "session", "search" (for
- * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log",
- * "invariant" (a fault of uvzk), or "zookeeper" (the ZooKeeper client). Later versions may add others. module is static
- * text. */
-typedef void (*uvzk_client_log_line_cb)(uvzk_client_t *client, int level,
-                                        const char *module, const char *text);
+/* Receives one log line, without a newline, and the part of the client that wrote it:
+ * "session", "search" (for servers), "directory" (of a lock), "proof" (of ownership),
+ * "driver" (of a lock), "log", "invariant" (a fault of uvzk), or "zookeeper" (the
+ * ZooKeeper client). Later versions may add others. level is a uvzk_log_level_t, module
+ * is static text. In text, bytes below 0x20 and the byte 0x7f are escaped. Lines arrive
+ * soon after they were written, in order, and none arrives after the client is closed. At
+ * most 256 lines and 65536 bytes of each session are queued; if lines were dropped, a
+ * line says how many. */
+typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *module,
+                                   const char *text);
 
 /* The steps that uvzk_client_trace_cb receives. Later versions may add others. */
 typedef enum uvzk_trace_step {
@@ -385,7 +387,8 @@ typedef struct uvzk_trace_s {
 
 /* Called at each step, while uvzk is carrying it out. The callback may record the event
  * but must not call any function of uvzk. The pointers are valid until it returns. */
-typedef void (*uvzk_client_trace_cb)(uvzk_client_t *client, const uvzk_trace_t *event);
+typedef void (*uvzk_client_trace_cb)(const uvzk_client_t *client,
+                                     const uvzk_trace_t *event);
 
 /* FINAL for the client. */
 typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
@@ -419,17 +422,15 @@ typedef struct uvzk_client_options_s {
     uint32_t close_wait_ms;     /* how long close waits for pending releases before it
                                    ends the session; default 1000 */
     uvzk_client_state_cb state_cb;
-    uvzk_client_log_cb log_cb;           /* none by default */
-    uvzk_client_acl_cb acl_cb;           /* default: `acl` for every znode */
-    uvzk_client_log_line_cb log_line_cb; /* if it is set, log_cb is not called */
-    uvzk_client_trace_cb trace_cb;       /* none by default */
-    uint32_t metrics;                    /* 1: uvzk_client_metrics counts from the start;
-                                            0: from its first call on */
-    const char *tls;   /* "CA.pem,CERTIFICATE.pem,KEY.pem", reserved: Debian's
+    uvzk_client_log_cb log_cb;     /* none by default */
+    uvzk_client_acl_cb acl_cb;     /* default: `acl` for every znode */
+    uvzk_client_trace_cb trace_cb; /* none by default */
+    uint32_t metrics;              /* 1: calls uvzk_client_start_metrics */
+    const char *tls;               /* "CA.pem,CERTIFICATE.pem,KEY.pem", reserved: Debian's
                          ZooKeeper client is built without TLS, so a value is refused
                          with UV_ENOTSUP. SECURITY.md shows another way.
                          NULL: plain text */
-    uint32_t sessions; /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
+    uint32_t sessions;             /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -542,31 +543,19 @@ typedef struct uvzk_session_entry_s {
     uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
     uint64_t watches;                       /* that are set now */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
-    uvzk_client_error_t error; /* as uvzk_client_last_error, of this session */
+    const uvzk_client_error_t *error;       /* as uvzk_client_last_error, of this
+                                               session; never NULL */
 } uvzk_session_entry_t;
 
 /* Receives one session. The pointers are valid until the callback returns. The callback
  * may query uvzk but must not change anything. */
-typedef void (*uvzk_session_entry_cb)(uvzk_client_t *client,
+typedef void (*uvzk_session_entry_cb)(const uvzk_client_t *client,
                                       const uvzk_session_entry_t *entry, void *context);
 
 /* Calls cb for each session of the client, before it returns. A client has at least one
  * session. UV_EINVAL. UVZK_ESTATE: the client is not initialised. */
 UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
                                          uvzk_session_entry_cb cb, void *context);
-
-/* What a client has cost so far, for benchmarks and leak checks. */
-typedef struct uvzk_client_stats_s {
-    uint64_t requests;   /* sent to the server, proofs included */
-    uint64_t listings;   /* of those, getChildren */
-    uint64_t proofs;     /* of those, proofs of ownership */
-    uint64_t contenders; /* znodes now: pending, held or being deleted */
-    uint64_t watches;    /* that are set now */
-    uint64_t foreign;    /* children of lock paths that are not contenders' znodes, in
-                            the last listing of each path */
-} uvzk_client_stats_t;
-UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
-                                   uvzk_client_stats_t *stats);
 
 /* A histogram of durations. Bucket 0 counts those of 0 ms, bucket i those of 2^(i-1) to
  * 2^i - 1 ms, the last bucket also all longer ones. */
@@ -581,18 +570,28 @@ typedef struct uvzk_histogram_s {
 typedef struct uvzk_client_metrics_s {
     size_t size; /* set by uvzk_client_metrics_init */
     /* The current state: */
-    uint32_t state;                         /* uvzk_client_state_t */
-    uint32_t session_timeout_ms;            /* 0 before the first connection */
-    int64_t session_id;                     /* 0: none */
-    uint64_t locks;                         /* that are open */
-    uint64_t waiting, held;                 /* pending acquires; holds */
-    uint64_t contenders;                    /* znodes: pending, held or being deleted */
-    uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
+    uint32_t state;              /* uvzk_client_state_t */
+    uint32_t session_timeout_ms; /* 0 before the first connection */
+    int64_t session_id;          /* 0: none */
+    uint64_t locks;              /* that are open */
+    uint64_t waiting, held;      /* pending acquires; holds */
+    uint64_t contenders;         /* znodes: pending, held or being deleted */
+    uint64_t undeletable;        /* of those, the ones whose delete the directory's ACL
+                                    has refused; uvzk repeats the delete, see
+                                    uvzk_hold_release_cb */
+    uint64_t foreign;            /* children of lock paths that are not contenders'
+                                    znodes, in the last listing of each path */
+    uint64_t node_bytes, node_bytes_most;   /* of the contenders' paths: used, and the
+                                               limit */
     uint64_t watches;                       /* that are set now */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
-    /* Since counting began: */
-    uint64_t creates, deletes, multis, listings, reads, others; /* requests; reads are
-                                                                   get and exists */
+    /* Requests to the servers since the client was initialised: */
+    uint64_t requests; /* all */
+    uint64_t proofs;   /* of those, proofs of ownership */
+    /* Of all, by kind; listings are getChildren, reads are get and exists. */
+    uint64_t creates, deletes, multis, listings, reads, others;
+    /* Since uvzk_client_start_metrics; all 0 without it: */
+    uint64_t counting; /* 1: these are counted; 0: they are not */
     uint64_t grants, releases;
     /* Failed acquires: UV_ETIMEDOUT; UVZK_EUNREACHABLE and UVZK_ECONNLOSS;
      * UVZK_ENOTQUEUED; UV_ECANCELED; all other codes. */
@@ -600,6 +599,9 @@ typedef struct uvzk_client_metrics_s {
         refused_cancelled, refused_otherwise;
     /* Lost holds: UVZK_EEXPIRED; UVZK_EPROOF; UVZK_EDELETED; all other codes. */
     uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
+    uint64_t orphans;            /* znodes of this client's sessions that none of its
+                                    locks knew any more, and that it has deleted */
+    uint64_t diverged;           /* how often the client left a server: UVZK_EDIVERGED */
     uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
     uvzk_histogram_t hold;       /* from the grant to the release or the loss */
     uvzk_histogram_t release;    /* from the call until its outcome is known */
@@ -608,12 +610,6 @@ typedef struct uvzk_client_metrics_s {
     uvzk_histogram_t handover;   /* from the moment at which this client saw the end of a
                                     hold, of any client, to the grant of the acquire that
                                     waited for it */
-    uint64_t orphans;            /* znodes of this client's sessions that none of its
-                                    locks knew any more, and that it has deleted */
-    uint64_t diverged;           /* how often the client left a server: UVZK_EDIVERGED */
-    /* The current state: */
-    uint64_t undeletable; /* contenders whose delete the directory's ACL has refused; uvzk
-                             repeats the delete, see uvzk_hold_release_cb */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \
@@ -621,18 +617,24 @@ typedef struct uvzk_client_metrics_s {
 UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
                                                size_t size);
 
-/* Fills in the client's state and counters. If the client does not count yet, counting
- * begins with this call. UV_EINVAL: also if metrics was not initialised. UVZK_ESTATE: the
- * client is not initialised. UV_ENOMEM: counting could not be started. */
-UVZK_EXTERN int uvzk_client_metrics(uvzk_client_t *client,
+/* Starts to count grants, refusals and losses, and to measure durations. Has no effect if
+ * the client counts already (options.metrics). UV_EINVAL. UVZK_ESTATE: the client is not
+ * initialised. UV_ENOMEM. */
+UVZK_EXTERN int uvzk_client_start_metrics(uvzk_client_t *client);
+
+/* Fills in the client's state and counters. It changes nothing: without
+ * uvzk_client_start_metrics only the state and the requests are filled in. UV_EINVAL:
+ * also if metrics was not initialised. UVZK_ESTATE: the client is not initialised. */
+UVZK_EXTERN int uvzk_client_metrics(const uvzk_client_t *client,
                                     uvzk_client_metrics_t *metrics);
 
-/* Writes the metrics for Prometheus (text format 0.0.4). Each sample has the label
+/* Writes the metrics for Prometheus (text format 0.0.4); without
+ * uvzk_client_start_metrics only the state and the requests. Each sample has the label
  * client="name", in which '"', '\\' and newlines are escaped. As snprintf does, it writes
  * at most size bytes, the NUL included, and returns the length of the whole text without
- * the NUL. buffer may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE, UV_ENOMEM: as
+ * the NUL. buffer may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE: as
  * uvzk_client_metrics. */
-UVZK_EXTERN int uvzk_client_write_metrics(uvzk_client_t *client, const char *name,
+UVZK_EXTERN int uvzk_client_write_metrics(const uvzk_client_t *client, const char *name,
                                           char *buffer, size_t size);
 
 /* ----------------------------------------------------------- locks and holds
@@ -865,27 +867,27 @@ typedef struct uvzk_hold_entry_s {
     uvzk_lock_t *lock;
     const char *lock_path; /* with the namespace */
     uvzk_hold_t *hold;
-    const void *owner; /* NULL: none */
-    int is_held;       /* 1: granted, and acquire_cb was called */
-    int64_t token;     /* 0 if it is not held */
-    const char *path;  /* of its znode; NULL if it is not held */
-    uvzk_wait_t wait;  /* of a pending acquire; of a hold all fields but size
-                          are 0 */
-    uint32_t session;  /* the number of its session, from 0 on */
+    const void *owner;       /* NULL: none */
+    int is_held;             /* 1: granted, and acquire_cb was called */
+    int64_t token;           /* 0 if it is not held */
+    const char *path;        /* of its znode; NULL if it is not held */
+    const uvzk_wait_t *wait; /* of a pending acquire; of a hold all fields but size are
+                                0; never NULL */
+    uint32_t session;        /* the number of its session, from 0 on */
 } uvzk_hold_entry_t;
 
 /* Receives one pending acquire or hold. The pointers are valid until the callback
  * returns. The callback may query uvzk but must not change anything: no acquire, release,
  * cancel or close. uvzk_hold_wait and uvzk_client_each_hold overwrite
- * entry->wait.predecessor. */
-typedef void (*uvzk_hold_entry_cb)(uvzk_client_t *client, const uvzk_hold_entry_t *entry,
-                                   void *context);
+ * entry->wait->predecessor. */
+typedef void (*uvzk_hold_entry_cb)(const uvzk_client_t *client,
+                                   const uvzk_hold_entry_t *entry, void *context);
 
 /* Calls cb for every pending acquire and hold of this client's locks, before it returns.
  * Those of one lock come in the order in which they were requested; re-entries follow
  * their owner's first acquire. It sends nothing. UV_EINVAL. UVZK_ESTATE: the client is
  * not initialised. UV_ENOMEM: cb may have been called for some. */
-UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb cb,
+UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_entry_cb cb,
                                       void *context);
 
 /* ------------------------------------------------------------------- recipes
@@ -1245,35 +1247,32 @@ UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request
 
 /* ---------------------------------------------- a znode's data */
 
-/* FINAL. 0: the data; length may be 0. UVZK_ENONODE: there is no such znode.
- * UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
- * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
-typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
-                             size_t length);
-
-/* Reads a znode once: that of a hold, a lease (Lease.getData) or a participant. node_path
- * is a full path as returned by uvzk_hold_path, uvzk_hold_lease_path or a participants
- * request, with the namespace, at most 2048 bytes; it is copied. UV_EINVAL, UVZK_EPATH,
- * UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
-                                 const char *node_path, uvzk_read_cb cb);
-
-/* What ZooKeeper stores about a znode. */
+/* What ZooKeeper stores about a znode. For uvzk_future_stat, begin with
+ * uvzk_stat_init(&stat). */
 typedef struct uvzk_stat_s {
+    size_t size;        /* set by uvzk_stat_init; for uvzk_read_cb, by uvzk */
     int64_t czxid;      /* of the transaction that created it; for a mutex or a half of a
                            read-write lock this is the fencing token */
     int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
     int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
-    int64_t reserved[3];
 } uvzk_stat_t;
 
-/* FINAL. As uvzk_read_cb, with the znode's stat, which is NULL if status < 0. */
-typedef void (*uvzk_look_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+#define uvzk_stat_init(stat) uvzk_stat_init_size((stat), sizeof(*(stat)))
+UVZK_EXTERN void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size);
+
+/* FINAL. 0: the stat and the data of the znode; length may be 0. If status < 0, stat and
+ * data are NULL. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
+typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                              const void *data, size_t length);
 
-/* Reads a znode and its stat; otherwise as uvzk_client_read. */
-UVZK_EXTERN int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request,
-                                 const char *node_path, uvzk_look_cb cb);
+/* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a
+ * participant. node_path is a full path as returned by uvzk_hold_path,
+ * uvzk_hold_lease_path or a participants request, with the namespace, at most 2048 bytes;
+ * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
+                                 const char *node_path, uvzk_read_cb cb);
 
 /* ------------------------------------------------------ locker */
 
@@ -1567,20 +1566,14 @@ UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future)
 
 /* ----------------------------------------- of clients and values */
 
-/* Reads a znode, with a future.
+/* Reads a znode and its stat, with a future.
  * uvzk_future_data returns the data, which are valid until the future is dropped; each
- * pointer may be NULL. UV_EINVAL. UVZK_ESTATE: not a future of a read or a look that is
- * done with 0. */
+ * pointer may be NULL. uvzk_future_stat copies the stat. UV_EINVAL: also if stat was not
+ * initialised. UVZK_ESTATE: not a future of a read that is done with 0. */
 UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
                                  size_t *length);
-
-/* Reads a znode and its stat, with a future.
- * uvzk_future_data returns the data, uvzk_future_stat copies the stat. UV_EINVAL.
- * UVZK_ESTATE: not a future of a look that is done with 0. */
-UVZK_EXTERN int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *future,
-                                        const char *node_path);
 UVZK_EXTERN int uvzk_future_stat(const uvzk_future_t *future, uvzk_stat_t *stat);
 
 /* Ask for a release, and set values, with a future; otherwise as the functions without

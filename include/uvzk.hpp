@@ -855,11 +855,18 @@ class participants {
     std::size_t size_ = 0, holding_ = 0;
 };
 
-/* The data of a znode. */
-class bytes {
+/* The data of a znode, and its stat. */
+class znode {
   public:
-    explicit bytes(detail::call_ref call) noexcept : call_(std::move(call))
+    explicit znode(detail::call_ref call) noexcept : call_(std::move(call))
     {
+    }
+    uvzk_stat_t stat() const noexcept
+    {
+        uvzk_stat_t stat;
+        uvzk_stat_init(&stat);
+        (void)uvzk_future_stat(&call_->c, &stat);
+        return stat;
     }
     std::string_view view() const noexcept
     {
@@ -873,33 +880,6 @@ class bytes {
 
   private:
     detail::call_ref call_;
-};
-
-/* The data of a znode, and its stat. */
-class znode {
-  public:
-    explicit znode(detail::call_ref call) noexcept
-        : stat_(stat_of(call)), data_(std::move(call))
-    {
-    }
-    const uvzk_stat_t &stat() const noexcept
-    {
-        return stat_;
-    }
-    std::string_view view() const noexcept
-    {
-        return data_.view();
-    }
-
-  private:
-    static uvzk_stat_t stat_of(const detail::call_ref &call) noexcept
-    {
-        uvzk_stat_t stat{};
-        (void)uvzk_future_stat(&call->c, &stat);
-        return stat;
-    }
-    uvzk_stat_t stat_;
-    bytes data_;
 };
 
 /* ------------------------------------------------------------------------ locks */
@@ -1094,7 +1074,8 @@ struct client_options {
     std::string_view auth_scheme; /* "digest", ... */
     std::string_view auth;
     function<void(client_state)> state;
-    function<void(int level, std::string_view line)> log;
+    /* level, the part of the client that wrote the line, its text */
+    function<void(int, std::string_view, std::string_view)> log;
     uvzk_client_options_t c; /* all other options, as in uvzk.h; the fields whose names
                                 are above are ignored */
 };
@@ -1104,7 +1085,7 @@ namespace detail {
 struct client_state {
     uvzk_client_t c{};
     function<void(uvzk_client_state_t)> state;
-    function<void(int, std::string_view)> log;
+    function<void(int, std::string_view, std::string_view)> log;
     call_ref closing;
     bool silent = false; /* the client object was destroyed: no more callbacks */
 
@@ -1118,10 +1099,11 @@ struct client_state {
             of(client).state(now);
         }
     }
-    static void tell_log(uvzk_client_t *client, int level, const char *line) noexcept
+    static void tell_log(uvzk_client_t *client, int level, const char *module,
+                         const char *text) noexcept
     {
         if (!of(client).silent) {
-            of(client).log(level, line);
+            of(client).log(level, module, text);
         }
     }
     static void closed(uvzk_client_t *client) noexcept
@@ -1292,13 +1274,9 @@ class client {
     {
         return asked<void>(node_path, uvzk_client_revoke_future);
     }
-    future<bytes> read(std::string_view node_path) noexcept
+    future<znode> read(std::string_view node_path) noexcept
     {
-        return asked<bytes>(node_path, uvzk_client_read_future);
-    }
-    future<znode> look(std::string_view node_path) noexcept
-    {
-        return asked<znode>(node_path, uvzk_client_look_future);
+        return asked<znode>(node_path, uvzk_client_read_future);
     }
 
     uvzk_client_state_t state() const noexcept

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/struct_size.h"
 #include "client/create.h"
 #include "engine/client.h"
 #include "sim.h"
@@ -47,11 +48,8 @@ int uvzk_sim_begin(const uvzk_sim_options_t *options)
     if (options != NULL && options->size < sizeof(options->size)) {
         return UV_EINVAL;
     }
-    /* A caller that was compiled against another version of uvzk_sim.h has a struct of
-     * another length. */
     if (options != NULL) {
-        memcpy(&known, options,
-               options->size < sizeof(known) ? options->size : sizeof(known));
+        uvzk__settings_from(&known, options, sizeof(known));
     }
     if (world.sim != NULL) {
         return UV_EBUSY;
@@ -130,9 +128,7 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
         return UV_EINVAL;
     }
     uvzk_client_options_init(&given);
-    memcpy(&given, options,
-           options->size < sizeof(given) ? options->size : sizeof(given));
-    given.size = sizeof(given);
+    uvzk__settings_from(&given, options, sizeof(given));
     int status = uvzk__options_read(&known, &given);
     if (status != 0) {
         return status;

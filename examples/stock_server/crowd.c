@@ -15,8 +15,10 @@ static void not_known(struct crowd *crowd, int standing)
     crowd->asked = false;
 }
 
-static void on_read(uvzk_read_t *read, int status, const void *data, size_t length)
+static void on_read(uvzk_read_t *read, int status, const uvzk_stat_t *stat,
+                    const void *data, size_t length)
 {
+    (void)stat;
     struct crowd *crowd = read->data;
 
     if (status < 0) { /* mostly UVZK_ENONODE: it has released meanwhile */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/refusal.h"
+#include "base/struct_size.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
@@ -35,14 +36,11 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
     if (from == NULL) {
         return 0;
     }
-    if (from->size < offsetof(uvzk_acquire_options_t, leases)) {
-        return uvzk__refuse(UV_EINVAL, /* version 0.1 had the fields before `leases` */
+    if (from->size < UVZK__SIZE_UP_TO(uvzk_acquire_options_t, revoke_cb)) {
+        return uvzk__refuse(UV_EINVAL,
                             "options.size: begin with uvzk_acquire_options_init");
     }
-    /* A program that was built with an older or newer header has a struct of another
-     * size. The known part is copied; fields that the caller does not have keep their
-     * defaults. */
-    memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
+    uvzk__settings_from(into, from, sizeof(*into));
     return uvzk__refuse_if(
         UV_EINVAL, into->timeout_ms < UVZK_WAIT_FOREVER ? "options.timeout_ms is below -1"
                    : into->node_data_length > UVZK__DATA_MAX

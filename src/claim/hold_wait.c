@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/refusal.h"
+#include "base/struct_size.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/timed_out_wait.h"
@@ -14,16 +15,6 @@ void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size)
         memset(wait, 0, size);
         wait->size = size;
     }
-}
-
-/* Copies as much as the caller's version of the struct has room for, and keeps the
- * caller's size. */
-static void copy_wait(const uvzk_wait_t *from, uvzk_wait_t *to)
-{
-    size_t size = to->size;
-
-    memcpy(to, from, size < sizeof(*from) ? size : sizeof(*from));
-    to->size = size;
 }
 
 static int ask(const struct uvzk__claim *claim, uvzk_wait_t *wait)
@@ -37,7 +28,7 @@ static int ask(const struct uvzk__claim *claim, uvzk_wait_t *wait)
         return UV_ENOMEM;
     }
     uvzk_wait_t now = uvzk__wait_reason_to_public(&reason, path);
-    copy_wait(&now, wait);
+    uvzk__answer_into(wait, &now, sizeof(now));
     return 0;
 }
 
@@ -48,14 +39,14 @@ int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait)
     if (hold == NULL) {
         return uvzk__refuse(UV_EINVAL, "hold is NULL");
     }
-    if (wait == NULL || wait->size < sizeof(uvzk_wait_t)) {
+    if (wait == NULL || wait->size < UVZK__SIZE_UP_TO(uvzk_wait_t, since)) {
         return uvzk__refuse(UV_EINVAL, "wait is NULL, or its size not set by "
                                        "uvzk_wait_init");
     }
     /* In the callback of a timed-out acquire the hold is the caller's again, so it has no
      * acquisition. */
     if (acquisition == NULL && uvzk__timed_out_wait_of(hold) != NULL) {
-        copy_wait(uvzk__timed_out_wait_of(hold), wait);
+        uvzk__answer_into(wait, uvzk__timed_out_wait_of(hold), sizeof(uvzk_wait_t));
         return 0;
     }
     if (acquisition == NULL || acquisition->shell != hold || acquisition->claim == NULL ||

@@ -5,10 +5,9 @@
 
 static const struct uvzk__future_kind closing = {.outlives = true};
 
-/* A client that is closing refers to the future of its close by reserved[0]. */
 static void closed(uvzk_client_t *client)
 {
-    uvzk__future_over(client->reserved[0], 0);
+    uvzk__future_over(client->end_future, 0);
 }
 
 int uvzk_client_close_future(uvzk_client_t *client, uvzk_future_t *shell)
@@ -21,7 +20,7 @@ int uvzk_client_close_future(uvzk_client_t *client, uvzk_future_t *shell)
     }
     status = uvzk_client_close(client, closed);
     if (status == 0) {
-        client->reserved[0] = future;
+        client->end_future = future;
     }
     return uvzk__future_begun(future, client == NULL ? NULL : client->impl, status);
 }

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "base/retry.h"
+#include "base/struct_size.h"
 #include "claim/claim.h"
 #include "client/combined_state.h"
 #include "client/lifecycle.h"
@@ -99,14 +100,13 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
 {
     int status;
 
-    /* A shorter struct is refused: the caller was built with an older header, or has not
-     * called uvzk_client_options_init. */
-    if (from == NULL || from->size < sizeof(*into)) {
+    if (from == NULL || from->size < UVZK__SIZE_UP_TO(uvzk_client_options_t, sessions)) {
         return uvzk__refuse(UV_EINVAL, from == NULL ? "options is NULL"
                                                     : "options.size: begin with "
                                                       "uvzk_client_options_init");
     }
-    memcpy(into, from, sizeof(*into));
+    uvzk_client_options_init(into);
+    uvzk__settings_from(into, from, sizeof(*into));
     if (into->session_timeout_ms == 0) {
         into->session_timeout_ms = SESSION_TIMEOUT_MS;
     }
@@ -312,7 +312,6 @@ static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
     session->tuning = tuning;
     session->lifecycle->state_cb = options->state_cb;
     session->log_cb = options->log_cb;
-    session->log_line_cb = options->log_line_cb;
     session->acl_cb = options->acl_cb;
     session->retry = options->retry;
     session->lifecycle->close_wait_ms = options->close_wait_ms;
@@ -435,33 +434,4 @@ uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
     const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
 
     return session == NULL ? 0 : uvzk__connection_session_timeout(&session->connection);
-}
-
-/* foreign: children of lock paths that are not contenders' znodes. */
-static void add_stats(const struct uvzk__session *session, uvzk_client_stats_t *stats)
-{
-    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
-
-    stats->requests += uvzk__requests(&session->submissions);
-    stats->listings += uvzk__listings(&session->submissions);
-    stats->proofs += uvzk__prover_proofs(session);
-    stats->contenders += session->directories->contender_count;
-    stats->watches += uvzk__watch_count(&session->watches);
-    for (const struct uvzk__queue *queue = uvzk__catalogue_first(catalogue);
-         queue != NULL; queue = uvzk__catalogue_next(catalogue, queue)) {
-        stats->foreign += uvzk__queue_optional(queue)->foreign_nodes.children;
-    }
-}
-
-void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
-{
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
-
-    if (stats == NULL) {
-        return;
-    }
-    memset(stats, 0, sizeof(*stats));
-    for (uint32_t i = 0; session != NULL && i < session->client->count; i++) {
-        add_stats(session->client->sessions[i], stats);
-    }
 }

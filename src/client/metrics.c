@@ -1,23 +1,21 @@
 /* uvzk_client_metrics and uvzk_client_write_metrics: a client's gauges, counters and
- * histograms, as a struct and as text for Prometheus. Gauges are added up over the
- * sessions when they are read. Counters come from the observer (engine/observer.h).
- * Without options.metrics and options.trace_cb the first call creates the observer, and
- * the counters start there. */
+ * histograms, as a struct and as text for Prometheus. Gauges and the numbers of requests
+ * are added up over the sessions when they are read. The other counters and the
+ * histograms come from the observer (engine/observer.h); a client without an observer has
+ * none, and the text leaves them out. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/refusal.h"
+#include "base/struct_size.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "client/combined_state.h"
 #include "directory/directories.h"
 #include "engine/session.h"
-
-/* The size of the struct in the first version that had it. A program that was built with
- * that version passes this size. */
-#define SIZE_OF_THE_FIRST offsetof(uvzk_client_metrics_t, handover)
+#include "proof/prover.h"
 
 void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics, size_t size)
 {
@@ -47,6 +45,35 @@ static void count_claims(const struct uvzk__session *session,
     }
 }
 
+static void count_foreign(const struct uvzk__session *session,
+                          uvzk_client_metrics_t *metrics)
+{
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+
+    for (const struct uvzk__queue *queue = uvzk__catalogue_first(catalogue);
+         queue != NULL; queue = uvzk__catalogue_next(catalogue, queue)) {
+        metrics->foreign += uvzk__queue_optional(queue)->foreign_nodes.children;
+    }
+}
+
+static void add_requests(const struct uvzk__session *session,
+                         uvzk_client_metrics_t *metrics)
+{
+    uint64_t sent[UVZK__RPC_MULTI + 1];
+
+    for (int kind = 0; kind <= UVZK__RPC_MULTI; kind++) {
+        sent[kind] = uvzk__requests(&session->submissions, (enum uvzk__rpc_kind)kind);
+        metrics->requests += sent[kind];
+    }
+    metrics->creates += sent[UVZK__RPC_CREATE];
+    metrics->deletes += sent[UVZK__RPC_DELETE];
+    metrics->multis += sent[UVZK__RPC_MULTI];
+    metrics->listings += sent[UVZK__RPC_CHILDREN];
+    metrics->reads += sent[UVZK__RPC_GET] + sent[UVZK__RPC_EXISTS];
+    metrics->others += sent[UVZK__RPC_SET] + sent[UVZK__RPC_SYNC];
+    metrics->proofs += uvzk__prover_proofs(session);
+}
+
 static void add_session(const struct uvzk__session *session,
                         uvzk_client_metrics_t *metrics)
 {
@@ -58,31 +85,44 @@ static void add_session(const struct uvzk__session *session,
     metrics->watch_bytes += uvzk__watch_bytes(&session->watches);
     metrics->watch_bytes_most += UVZK__WATCH_BYTES_MAX;
     count_claims(session, metrics);
+    count_foreign(session, metrics);
+    add_requests(session, metrics);
 }
 
-static int read_metrics(struct uvzk__session *session, uvzk_client_metrics_t *metrics)
+static void read_metrics(const struct uvzk__session *session,
+                         uvzk_client_metrics_t *metrics)
 {
-    int status = uvzk__observe(session, NULL);
-
-    if (status != 0) {
-        return status;
+    uvzk_client_metrics_init(metrics);
+    if (session->observer != NULL) {
+        uvzk__read_counters(session->observer, metrics);
     }
-    uvzk__read_counters(session->observer, metrics);
     metrics->state = (uint32_t)uvzk__combined_state_now(session);
     metrics->session_timeout_ms = uvzk__connection_session_timeout(&session->connection);
     metrics->session_id = uvzk__connection_session_id(&session->connection);
     for (uint32_t i = 0; i < session->client->count; i++) {
         add_session(session->client->sessions[i], metrics);
     }
-    return 0;
 }
 
-int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
+int uvzk_client_start_metrics(uvzk_client_t *shell)
 {
     struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    if (session == NULL) {
+        return uvzk__refuse(shell == NULL ? UV_EINVAL : UVZK_ESTATE,
+                            shell == NULL ? "client is NULL"
+                                          : "client is not initialised");
+    }
+    return uvzk__observe(session, NULL);
+}
+
+int uvzk_client_metrics(const uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
     uvzk_client_metrics_t now;
 
-    if (shell == NULL || metrics == NULL || metrics->size < SIZE_OF_THE_FIRST) {
+    if (shell == NULL || metrics == NULL ||
+        metrics->size < UVZK__SIZE_UP_TO(uvzk_client_metrics_t, handover)) {
         return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL"
                                                      : "metrics is NULL, or its size not "
                                                        "set by uvzk_client_metrics_init");
@@ -90,14 +130,9 @@ int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
     if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
-    int status = read_metrics(session, &now);
-    if (status == 0) {
-        /* The caller's struct may be shorter or longer than this library's; the common
-         * part is copied. */
-        now.size = metrics->size;
-        memcpy(metrics, &now, now.size < sizeof(now) ? now.size : sizeof(now));
-    }
-    return status;
+    read_metrics(session, &now);
+    uvzk__answer_into(metrics, &now, sizeof(now));
+    return 0;
 }
 
 /* ------------------------------------------------------------------------- the text */
@@ -204,7 +239,8 @@ static void put_gauges(struct text *text, const uvzk_client_metrics_t *metrics)
     put_gauge(text, "contenders", "Znodes in lock directories.", metrics->contenders);
     put_gauge(text, "undeletable", "Of these, those that an ACL forbids to delete.",
               metrics->undeletable);
-    put_gauge(text, "node_bytes", "Bytes of their paths.", metrics->node_bytes);
+    put_gauge(text, "foreign", "Other children of lock directories.", metrics->foreign);
+    put_gauge(text, "node_bytes", "Bytes of the contenders' paths.", metrics->node_bytes);
     put_gauge(text, "node_bytes_most", "How many there may be.",
               metrics->node_bytes_most);
     put_gauge(text, "watches", "Watches that are armed.", metrics->watches);
@@ -239,7 +275,7 @@ static uint64_t watch_bytes(const uvzk_session_entry_t *entry)
     return entry->watch_bytes;
 }
 
-static void put_of_session(uvzk_client_t *client, const uvzk_session_entry_t *entry,
+static void put_of_session(const uvzk_client_t *client, const uvzk_session_entry_t *entry,
                            void *context)
 {
     const struct session_gauge *gauge = context;
@@ -272,7 +308,7 @@ static void put_sessions(struct text *text, const uvzk_client_t *shell)
     }
 }
 
-static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics)
+static void put_requests(struct text *text, const uvzk_client_metrics_t *metrics)
 {
     put_type(text, "requests_total", "counter", "Requests that were sent.");
     put_part(text, "requests_total", "kind", "create", metrics->creates);
@@ -281,6 +317,10 @@ static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics
     put_part(text, "requests_total", "kind", "list", metrics->listings);
     put_part(text, "requests_total", "kind", "read", metrics->reads);
     put_part(text, "requests_total", "kind", "other", metrics->others);
+}
+
+static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics)
+{
     put_single(text, "grants_total", "counter", "Acquires that were granted.",
                metrics->grants);
     put_single(text, "releases_total", "counter", "Releases that were told.",
@@ -305,7 +345,22 @@ static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics
                "Servers that showed what was deleted, and were left.", metrics->diverged);
 }
 
-int uvzk_client_write_metrics(uvzk_client_t *shell, const char *name, char *buffer,
+static void put_histograms(struct text *text, const uvzk_client_metrics_t *metrics)
+{
+    put_histogram(text, "acquire_seconds", "From the acquire to the grant.",
+                  &metrics->acquire);
+    put_histogram(text, "hold_seconds", "From the grant to the release or loss.",
+                  &metrics->hold);
+    put_histogram(text, "handover_seconds",
+                  "From when one was seen to let go until the next has it.",
+                  &metrics->handover);
+    put_histogram(text, "release_seconds", "From the release until it is known.",
+                  &metrics->release);
+    put_histogram(text, "round_trip_seconds", "Of requests.", &metrics->round_trip);
+    put_histogram(text, "proof_seconds", "Of proofs of ownership.", &metrics->proof);
+}
+
+int uvzk_client_write_metrics(const uvzk_client_t *shell, const char *name, char *buffer,
                               size_t size)
 {
     struct text text = {.buffer = buffer, .size = size, .client = name};
@@ -322,17 +377,10 @@ int uvzk_client_write_metrics(uvzk_client_t *shell, const char *name, char *buff
     }
     put_gauges(&text, &metrics);
     put_sessions(&text, shell);
-    put_counters(&text, &metrics);
-    put_histogram(&text, "acquire_seconds", "From the acquire to the grant.",
-                  &metrics.acquire);
-    put_histogram(&text, "hold_seconds", "From the grant to the release or loss.",
-                  &metrics.hold);
-    put_histogram(&text, "handover_seconds",
-                  "From when one was seen to let go until the next has it.",
-                  &metrics.handover);
-    put_histogram(&text, "release_seconds", "From the release until it is known.",
-                  &metrics.release);
-    put_histogram(&text, "round_trip_seconds", "Of requests.", &metrics.round_trip);
-    put_histogram(&text, "proof_seconds", "Of proofs of ownership.", &metrics.proof);
+    put_requests(&text, &metrics);
+    if (metrics.counting) {
+        put_counters(&text, &metrics);
+        put_histograms(&text, &metrics);
+    }
     return (int)text.length;
 }

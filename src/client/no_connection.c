@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/refusal.h"
+#include "base/struct_size.h"
 #include "client/lifecycle.h"
 #include "engine/log.h"
 
@@ -129,7 +130,7 @@ int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *erro
     if (shell == NULL) {
         return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
-    if (error == NULL || error->size < sizeof(*error)) {
+    if (error == NULL || error->size < UVZK__SIZE_UP_TO(uvzk_client_error_t, at)) {
         return uvzk__refuse(UV_EINVAL, "error is NULL, or its size not set by "
                                        "uvzk_client_error_init");
     }
@@ -137,9 +138,10 @@ int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *erro
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
     const struct uvzk__no_connection *no_connection = latest(session->client);
-    error->code = no_connection->code;
-    error->address = no_connection->address;
-    error->text = no_connection->text;
-    error->at = no_connection->at_ms;
+    uvzk_client_error_t now = {.code = no_connection->code,
+                               .address = no_connection->address,
+                               .text = no_connection->text,
+                               .at = no_connection->at_ms};
+    uvzk__answer_into(error, &now, sizeof(now));
     return 0;
 }

@@ -6,10 +6,20 @@
 #include "client/lifecycle.h"
 #include "directory/directories.h"
 
-static uvzk_session_entry_t entry_of(const struct uvzk__session *session)
+static uvzk_client_error_t error_of(const struct uvzk__session *session)
 {
     const struct uvzk__no_connection *no_connection = &session->lifecycle->no_connection;
 
+    return (uvzk_client_error_t){.size = sizeof(uvzk_client_error_t),
+                                 .code = no_connection->code,
+                                 .address = no_connection->address,
+                                 .text = no_connection->text,
+                                 .at = no_connection->at_ms};
+}
+
+static uvzk_session_entry_t entry_of(const struct uvzk__session *session,
+                                     const uvzk_client_error_t *error)
+{
     return (uvzk_session_entry_t){
         .size = sizeof(uvzk_session_entry_t),
         .number = session->number,
@@ -22,11 +32,7 @@ static uvzk_session_entry_t entry_of(const struct uvzk__session *session)
         .watches = uvzk__watch_count(&session->watches),
         .watch_bytes = uvzk__watch_bytes(&session->watches),
         .watch_bytes_most = UVZK__WATCH_BYTES_MAX,
-        .error = {.size = sizeof(uvzk_client_error_t),
-                  .code = no_connection->code,
-                  .address = no_connection->address,
-                  .text = no_connection->text,
-                  .at = no_connection->at_ms},
+        .error = error,
     };
 }
 
@@ -42,7 +48,8 @@ int uvzk_client_each_session(const uvzk_client_t *shell, uvzk_session_entry_cb c
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
     for (uint32_t i = 0; i < session->client->count; i++) {
-        uvzk_session_entry_t entry = entry_of(session->client->sessions[i]);
+        uvzk_client_error_t error = error_of(session->client->sessions[i]);
+        uvzk_session_entry_t entry = entry_of(session->client->sessions[i], &error);
         cb(session->shell, &entry, context);
     }
     return 0;

@@ -80,7 +80,7 @@ void uvzk__log(struct uvzk__session *session, int level, const char *module,
     char text[LINE_SIZE];
     va_list arguments;
 
-    if (session->log_cb == NULL && session->log_line_cb == NULL) {
+    if (session->log_cb == NULL) {
         return;
     }
     size_t used = write_session(session, text, sizeof(text));
@@ -98,16 +98,6 @@ void uvzk__log(struct uvzk__session *session, int level, const char *module,
     uvzk__notify_later(session, &log->notification);
 }
 
-static void tell(struct uvzk__session *session, int level, const char *module,
-                 const char *text)
-{
-    if (session->log_line_cb != NULL) {
-        session->log_line_cb(session->shell, level, module, text);
-    } else {
-        session->log_cb(session->shell, level, text);
-    }
-}
-
 static void tell_dropped(struct uvzk__session *session)
 {
     char text[64];
@@ -117,7 +107,7 @@ static void tell_dropped(struct uvzk__session *session)
                        "lines of this log that were dropped: %" PRIu64,
                        session->log.dropped);
         session->log.dropped = 0;
-        tell(session, UVZK_LOG_WARN, "log", text);
+        session->log_cb(session->shell, UVZK_LOG_WARN, "log", text);
     }
 }
 
@@ -135,7 +125,7 @@ static void deliver(struct uvzk__notification *notification)
     log->bytes = 0;
     while ((link = uvzk__list_take(&lines)) != NULL) {
         struct line *line = UVZK__CONTAINER_OF(link, struct line, link);
-        tell(session, line->level, line->module, line->text);
+        session->log_cb(session->shell, line->level, line->module, line->text);
         uvzk__free(line);
     }
     tell_dropped(session);

@@ -45,15 +45,8 @@ static void add_up(uvzk_histogram_t *histogram)
 void uvzk__read_counters(const struct uvzk__observer *observer,
                          uvzk_client_metrics_t *metrics)
 {
-    const uint64_t *requests = observer->requests;
-
     *metrics = observer->metrics;
-    metrics->creates = requests[UVZK__RPC_CREATE];
-    metrics->deletes = requests[UVZK__RPC_DELETE];
-    metrics->multis = requests[UVZK__RPC_MULTI];
-    metrics->listings = requests[UVZK__RPC_CHILDREN];
-    metrics->reads = requests[UVZK__RPC_GET] + requests[UVZK__RPC_EXISTS];
-    metrics->others = requests[UVZK__RPC_SET] + requests[UVZK__RPC_SYNC];
+    metrics->counting = 1;
     add_up(&metrics->acquire);
     add_up(&metrics->hold);
     add_up(&metrics->release);

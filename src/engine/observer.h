@@ -11,9 +11,8 @@
 struct uvzk__session;
 
 struct uvzk__observer {
-    uvzk_client_trace_cb trace_cb;          /* NULL: none */
-    uint64_t requests[UVZK__RPC_MULTI + 1]; /* sent, by enum uvzk__rpc_kind */
-    /* All other metrics. Sums of them are computed by uvzk__read_counters. */
+    uvzk_client_trace_cb trace_cb; /* NULL: none */
+    /* The counters and histograms. Sums of them are computed by uvzk__read_counters. */
     uvzk_client_metrics_t metrics;
 };
 
@@ -54,12 +53,6 @@ void uvzk__count_lost(struct uvzk__observer *, int reason);
 /* An orphan has been deleted; a diverged server is being left. */
 void uvzk__count_orphan(struct uvzk__observer *);
 void uvzk__count_diverged(struct uvzk__observer *);
-
-static inline void uvzk__count_request(struct uvzk__observer *observer,
-                                       const struct uvzk__rpc *rpc)
-{
-    observer->requests[rpc->kind]++;
-}
 
 /* Call the trace callback: for a step of an acquire or hold, for a request that is being
  * sent, and for a reply. The caller checks that there is a trace_cb. now: the time of the

@@ -36,8 +36,7 @@ struct uvzk__session {
 
     /* Shared by all sessions of the client; NULL: the client is not observed. */
     struct uvzk__observer *observer;
-    uvzk_client_log_cb log_cb;           /* may be NULL */
-    uvzk_client_log_line_cb log_line_cb; /* called instead of log_cb; NULL: not set */
+    uvzk_client_log_cb log_cb; /* NULL: not set */
     uvzk_retry_policy_t retry;
     char *ns; /* the namespace, "" or "/ns"; owned */
     /* The data of new znodes; owned. NULL while it is to be the local address and that is

@@ -33,16 +33,10 @@ void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const ch
 void uvzk__submit(struct uvzk__session *session, struct uvzk__rpc *rpc)
 {
     session->submissions.stamp++;
-    session->submissions.requests++;
-    if (rpc->kind == UVZK__RPC_CHILDREN) {
-        session->submissions.listings++;
-    }
+    session->submissions.requests[rpc->kind]++;
     rpc->sent_ms = uvzk__now(session);
-    if (session->observer != NULL) {
-        uvzk__count_request(session->observer, rpc);
-        if (session->observer->trace_cb != NULL) {
-            uvzk__trace_request(session, rpc);
-        }
+    if (session->observer != NULL && session->observer->trace_cb != NULL) {
+        uvzk__trace_request(session, rpc);
     }
     session->port->submit(session->port, rpc);
 }

@@ -13,10 +13,10 @@ struct uvzk__session;
 
 /* One for each session. */
 struct uvzk__submissions {
-    uint64_t stamp;                   /* of the latest request; grows by one with each */
-    uint64_t requests, listings;      /* sent so far; listings: getChildren among them */
-    struct uvzk__timer backoff_timer; /* ends the backoff */
-    bool backing_off;                 /* uvzk__may_send() is false until it runs */
+    uint64_t stamp; /* of the latest request; grows by one with each */
+    uint64_t requests[UVZK__RPC_MULTI + 1]; /* sent so far, by enum uvzk__rpc_kind */
+    struct uvzk__timer backoff_timer;       /* ends the backoff */
+    bool backing_off;                       /* uvzk__may_send() is false until it runs */
 };
 
 /* Returns the stamp of the latest request. */
@@ -25,14 +25,11 @@ static inline uint64_t uvzk__stamp(const struct uvzk__submissions *submissions)
     return submissions->stamp;
 }
 
-/* Return the number of requests sent so far, and of getChildren requests among them. */
-static inline uint64_t uvzk__requests(const struct uvzk__submissions *submissions)
+/* Returns how many requests of a kind have been sent so far. */
+static inline uint64_t uvzk__requests(const struct uvzk__submissions *submissions,
+                                      enum uvzk__rpc_kind kind)
 {
-    return submissions->requests;
-}
-static inline uint64_t uvzk__listings(const struct uvzk__submissions *submissions)
-{
-    return submissions->listings;
+    return submissions->requests[kind];
 }
 
 /* Whether the session is in a backoff (uvzk__back_off). */

@@ -1,7 +1,8 @@
-/* The futures of calls on a client: look, read and revoke. Closing is in
+/* The futures of calls on a client: read and revoke. Closing is in
  * client/close_future.c. */
 #include "base/memory.h"
 #include "base/refusal.h"
+#include "base/struct_size.h"
 #include "future/future.h"
 
 /* The client's first session. NULL if the client is not initialized; then the call fails,
@@ -13,15 +14,13 @@ static struct uvzk__session *session_of(const uvzk_client_t *shell)
 
 /* ----------------------------------------------------------------------- read */
 
-/* Of a read or a look. The data are copied, because the callback only borrows them. */
+/* The data are copied, because the callback only borrows them. */
 struct reading {
     struct uvzk__future future;
     uvzk_read_t request;
     void *data;
     size_t length;
     uvzk_stat_t stat;
-    /* It is a look that is done with 0. */
-    bool has_stat;
 };
 
 static struct reading *reading_of(struct uvzk__future *future)
@@ -36,57 +35,18 @@ static void free_data(struct uvzk__future *future)
 
 static const struct uvzk__future_kind reading = {.freed = free_data};
 
-static void was_read(uvzk_read_t *request, int status, const void *data, size_t length)
-{
-    struct reading *read = UVZK__CONTAINER_OF(request, struct reading, request);
-
-    if (status == 0) {
-        read->data = uvzk__memdup(data, length);
-        read->length = length;
-        status = read->data == NULL ? UV_ENOMEM : 0;
-    }
-    uvzk__future_over(&read->future, status);
-}
-
-/* A look is a read that also returns the stat. */
-static void was_looked_at(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                          const void *data, size_t length)
+static void was_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                     const void *data, size_t length)
 {
     struct reading *read = UVZK__CONTAINER_OF(request, struct reading, request);
 
     if (status == 0) {
         read->stat = *stat;
-        read->has_stat = true;
+        read->data = uvzk__memdup(data, length);
+        read->length = length;
+        status = read->data == NULL ? UV_ENOMEM : 0;
     }
-    was_read(request, status, data, length);
-}
-
-int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *shell,
-                            const char *node_path)
-{
-    struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &reading, sizeof(struct reading), &future);
-
-    if (status != 0) {
-        return status;
-    }
-    status =
-        uvzk_client_look(client, &reading_of(future)->request, node_path, was_looked_at);
-    return uvzk__future_begun(future, session_of(client), status);
-}
-
-int uvzk_future_stat(const uvzk_future_t *shell, uvzk_stat_t *stat)
-{
-    struct uvzk__future *future = uvzk__future_done(shell, &reading);
-
-    if (shell == NULL || stat == NULL) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL ? "future is NULL" : "stat is NULL");
-    }
-    if (future == NULL || !reading_of(future)->has_stat) {
-        return uvzk__refuse(UVZK_ESTATE, "future: not of a check that has succeeded");
-    }
-    *stat = reading_of(future)->stat;
-    return 0;
+    uvzk__future_over(&read->future, status);
 }
 
 int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *shell,
@@ -118,6 +78,23 @@ int uvzk_future_data(const uvzk_future_t *shell, const void **data, size_t *leng
     if (length != NULL) {
         *length = reading_of(future)->length;
     }
+    return 0;
+}
+
+int uvzk_future_stat(const uvzk_future_t *shell, uvzk_stat_t *stat)
+{
+    struct uvzk__future *future = uvzk__future_done(shell, &reading);
+
+    if (shell == NULL || stat == NULL ||
+        stat->size < UVZK__SIZE_UP_TO(uvzk_stat_t, created_ms)) {
+        return uvzk__refuse(UV_EINVAL, shell == NULL ? "future is NULL"
+                                                     : "stat is NULL, or its size not "
+                                                       "set by uvzk_stat_init");
+    }
+    if (future == NULL) {
+        return uvzk__refuse(UVZK_ESTATE, "future: of no read that is done with 0");
+    }
+    uvzk__answer_into(stat, &reading_of(future)->stat, sizeof(*stat));
     return 0;
 }
 

@@ -6,10 +6,9 @@
 
 /* ------------------------------------------------------------------- release */
 
-/* A hold that is being released refers to the future of its release by reserved[0]. */
 static void released(uvzk_hold_t *hold, int status)
 {
-    uvzk__future_over(hold->reserved[0], status);
+    uvzk__future_over(hold->end_future, status);
 }
 
 int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *shell)
@@ -23,7 +22,7 @@ int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *shell)
     status = uvzk_hold_release(hold, released);
     if (status == 0) {
         /* No callback runs inside uvzk_hold_release, so this is early enough. */
-        hold->reserved[0] = future;
+        hold->end_future = future;
     }
     return uvzk__future_begun(future, uvzk__hold_session(hold), status);
 }

@@ -140,10 +140,9 @@ int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
 
 /* ---------------------------------------------------------------------- close */
 
-/* A lock that is closing refers to the future of its close by reserved[0]. */
 static void closed(uvzk_lock_t *lock)
 {
-    uvzk__future_over(lock->reserved[0], 0);
+    uvzk__future_over(lock->end_future, 0);
 }
 
 int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *shell)
@@ -156,7 +155,7 @@ int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *shell)
     }
     status = uvzk_lock_close(lock, closed);
     if (status == 0) {
-        lock->reserved[0] = future;
+        lock->end_future = future;
     }
     return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }

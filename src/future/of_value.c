@@ -94,15 +94,14 @@ int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count, uvzk_future_t *
 
 /* ---------------------------------------------------------------------- close */
 
-/* A value or count that is closing refers to the future of its close by reserved[0]. */
 static void value_closed(uvzk_shared_value_t *value)
 {
-    uvzk__future_over(value->reserved[0], 0);
+    uvzk__future_over(value->end_future, 0);
 }
 
 static void count_closed(uvzk_shared_count_t *count)
 {
-    uvzk__future_over(count->reserved[0], 0);
+    uvzk__future_over(count->end_future, 0);
 }
 
 int uvzk_shared_value_close_future(uvzk_shared_value_t *value, uvzk_future_t *shell)
@@ -115,7 +114,7 @@ int uvzk_shared_value_close_future(uvzk_shared_value_t *value, uvzk_future_t *sh
     }
     status = uvzk_shared_value_close(value, value_closed);
     if (status == 0) {
-        value->reserved[0] = future;
+        value->end_future = future;
     }
     return uvzk__future_begun(future, uvzk__shared_value_session(value), status);
 }
@@ -130,7 +129,7 @@ int uvzk_shared_count_close_future(uvzk_shared_count_t *count, uvzk_future_t *sh
     }
     status = uvzk_shared_count_close(count, count_closed);
     if (status == 0) {
-        count->reserved[0] = future;
+        count->end_future = future;
     }
     return uvzk__future_begun(future, session_of_count(count), status);
 }

@@ -23,13 +23,14 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
     if (path == NULL) {
         return UV_ENOMEM;
     }
+    uvzk_wait_t wait = uvzk__wait_reason_to_public(&reason, path);
     uvzk_hold_entry_t entry = {.size = sizeof(entry),
                                .lock = lock->shell,
                                .lock_path = lock->path->text,
                                .hold = acquisition->shell,
                                .owner = uvzk__claim_owner(claim),
                                .is_held = acquisition->state == UVZK__ACQUISITION_GRANTED,
-                               .wait = uvzk__wait_reason_to_public(&reason, path),
+                               .wait = &wait,
                                .session = claim->session->number};
     if (entry.is_held) {
         entry.token = claim->fencing_token;
@@ -71,7 +72,8 @@ static int show_locks(const struct uvzk__session *session, uvzk_hold_entry_cb cb
     return status;
 }
 
-int uvzk_client_each_hold(uvzk_client_t *shell, uvzk_hold_entry_cb cb, void *context)
+int uvzk_client_each_hold(const uvzk_client_t *shell, uvzk_hold_entry_cb cb,
+                          void *context)
 {
     const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
     int status = 0;

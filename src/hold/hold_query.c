@@ -1,6 +1,6 @@
 /* Questions that are answered by the server: uvzk_hold_verify asks whether a hold is
- * really held, uvzk_client_read and uvzk_client_look read a znode. Verify sends a multi
- * with checks (node_checks.c), the others send one get. The user's callback runs as soon
+ * really held, uvzk_client_read reads a znode. Verify sends a multi with checks
+ * (node_checks.c), a read sends one get. The user's callback runs as soon
  * as the reply arrives, not at the end of the turn. Nothing is repeated. */
 #include <string.h>
 
@@ -81,50 +81,46 @@ struct read_query {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
     uvzk_read_t *shell;
-    /* One of the two callbacks is set, the other is NULL. */
-    uvzk_read_cb read_cb; /* of uvzk_client_read */
-    /* of uvzk_client_look */
-    uvzk_look_cb look_cb;
-    /* A copy of the caller's path. */
-    char path[];
+    uvzk_read_cb cb;
+    char path[]; /* a copy of the caller's */
 };
 
 static uvzk_stat_t public_stat(const struct uvzk__stat *stat)
 {
-    return (uvzk_stat_t){.czxid = stat->czxid,
+    return (uvzk_stat_t){.size = sizeof(uvzk_stat_t),
+                         .czxid = stat->czxid,
                          .session_id = stat->ephemeral_owner,
                          .created_ms = stat->created_ms};
+}
+
+void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size)
+{
+    if (stat != NULL) {
+        memset(stat, 0, size);
+        stat->size = size;
+    }
 }
 
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct read_query *query = UVZK__CONTAINER_OF(rpc, struct read_query, rpc);
     uvzk_read_t *shell = query->shell;
-    uvzk_read_cb read_cb = query->read_cb;
-    uvzk_look_cb look_cb = query->look_cb;
+    uvzk_read_cb cb = query->cb;
+    uvzk_stat_t stat = public_stat(&reply->stat);
     bool seen = reply->status == 0;
-    const void *data = seen ? reply->data : NULL;
-    size_t length = seen ? reply->data_length : 0;
 
     /* Before the user's callback, because the reply may prove the session. */
     uvzk__answered(query->session, rpc, reply->status, false);
     uvzk__free(query);
     shell->impl = NULL;
-    if (read_cb != NULL) {
-        read_cb(shell, reply->status, data, length);
-    } else {
-        uvzk_stat_t stat = public_stat(&reply->stat);
-        look_cb(shell, reply->status, seen ? &stat : NULL, data, length);
-    }
+    cb(shell, reply->status, seen ? &stat : NULL, seen ? reply->data : NULL,
+       seen ? reply->data_length : 0);
 }
 
-/* Begins a read or a look, depending on which callback is given. Both are NULL only if
- * the caller gave none. */
-static int begin_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
-                      const char *node_path, uvzk_read_cb read_cb, uvzk_look_cb look_cb)
+int uvzk_client_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
+                     const char *node_path, uvzk_read_cb cb)
 {
-    if (client_shell == NULL || shell == NULL || node_path == NULL ||
-        (read_cb == NULL && look_cb == NULL)) {
+    if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
         return uvzk__refuse(UV_EINVAL, client_shell == NULL ? "client is NULL"
                                        : shell == NULL      ? "request is NULL"
                                        : node_path == NULL  ? "node_path is NULL"
@@ -151,22 +147,9 @@ static int begin_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
      * yet. */
     query->session = uvzk__session_of_node(session, query->path);
     query->shell = shell;
-    query->read_cb = read_cb;
-    query->look_cb = look_cb;
+    query->cb = cb;
     shell->impl = query;
     uvzk__rpc_prepare(&query->rpc, UVZK__RPC_GET, query->path, read_replied);
     uvzk__submit(query->session, &query->rpc);
     return 0;
-}
-
-int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request, const char *node_path,
-                     uvzk_read_cb cb)
-{
-    return begin_read(client, request, node_path, cb, NULL);
-}
-
-int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request, const char *node_path,
-                     uvzk_look_cb cb)
-{
-    return begin_read(client, request, node_path, NULL, cb);
 }

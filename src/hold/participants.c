@@ -148,7 +148,7 @@ static void tell(struct participants_query *participants_query)
         status = collect_participants(participants_query, &paths, &count, &holding);
     }
     /* Kept in the shell, for uvzk_participants_holding() in the callback and later. */
-    participants_query->shell->reserved[0] = (void *)(uintptr_t)holding;
+    participants_query->shell->holding = holding;
     participants_query->shell->impl = NULL;
     uvzk__lock_unref(participants_query->lock);
     /* The shell is the caller's again. The paths stay valid until the callback
@@ -237,5 +237,5 @@ int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
 
 size_t uvzk_participants_holding(const uvzk_participants_t *request)
 {
-    return request == NULL ? 0 : (size_t)(uintptr_t)request->reserved[0];
+    return request == NULL ? 0 : request->holding;
 }

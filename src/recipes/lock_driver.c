@@ -6,6 +6,7 @@
 #include "base/node_name.h"
 #include "base/path.h"
 #include "base/refusal.h"
+#include "base/struct_size.h"
 
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settings)
 {
@@ -15,7 +16,10 @@ struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settin
     if (driver == NULL) {
         return NULL;
     }
-    driver->settings = *settings;
+    /* The driver's functions find this library's size in the copy: a newer program's
+     * functions must not read on. */
+    memset(&driver->settings, 0, sizeof(driver->settings));
+    uvzk__settings_from(&driver->settings, settings, sizeof(driver->settings));
     driver->settings.name = driver->name;
     if (settings->max_leases == 0) {
         driver->settings.max_leases = 1;
@@ -68,14 +72,15 @@ int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
     char path[1 + UVZK__FIXED_NAME_MAX + 1] = "/";
     size_t length, most;
 
-    if (driver == NULL || driver->size < sizeof(*driver) || driver->name == NULL ||
+    const size_t least = UVZK__SIZE_UP_TO(uvzk_lock_driver_t, context);
+    if (driver == NULL || driver->size < least || driver->name == NULL ||
         driver->mode > UVZK_NODE_PERSISTENT_SEQUENTIAL) {
-        return uvzk__refuse(UV_EINVAL,
-                            driver == NULL ? "driver is NULL"
-                            : driver->size < sizeof(*driver)
-                                ? "driver.size: begin with uvzk_lock_driver_init"
-                            : driver->name == NULL ? "driver.name is NULL"
-                                                   : "driver.mode: unknown mode");
+        return uvzk__refuse(
+            UV_EINVAL, driver == NULL ? "driver is NULL"
+                       : driver->size < least
+                           ? "driver.size: begin with uvzk_lock_driver_init"
+                       : driver->name == NULL ? "driver.name is NULL"
+                                              : "driver.mode: unknown mode");
     }
     bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
     most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__NAME_PREFIX_MAX;

@@ -19,8 +19,8 @@ static const char *const waits[] = {"nothing", "connection", "directory",
                                     "znode",   "place",      "ours",
                                     "others",  "leases",     "proof"};
 
-static void session_changed(uvzk_client_t *client, const uvzk_session_entry_t *entry,
-                            void *context)
+static void session_changed(const uvzk_client_t *client,
+                            const uvzk_session_entry_t *entry, void *context)
 {
     bool connected =
         entry->state == UVZK_STATE_CONNECTED || entry->state == UVZK_STATE_RECONNECTED;
@@ -41,7 +41,7 @@ void tell_sessions(void)
     uvzk_client_each_session(&chaos.client, session_changed, NULL);
 }
 
-static void tell_session(uvzk_client_t *client, const uvzk_session_entry_t *entry,
+static void tell_session(const uvzk_client_t *client, const uvzk_session_entry_t *entry,
                          void *context)
 {
     (void)client;
@@ -79,7 +79,7 @@ static void tell_releases(const char *number)
     }
 }
 
-static void tell_hold(uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+static void tell_hold(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
                       void *context)
 {
     const char *number = context;
@@ -87,13 +87,13 @@ static void tell_hold(uvzk_client_t *client, const uvzk_hold_entry_t *entry,
     (void)client;
     if (entry->is_held) {
         say("known %s held %u %s %llu %llu %lld", number, entry->session, name,
-            (unsigned long long)entry->wait.since,
+            (unsigned long long)entry->wait->since,
             (unsigned long long)uvzk_hold_valid_until(entry->hold),
             (long long)entry->token);
         tell_nodes(number, entry);
         return;
     }
-    const uvzk_wait_t *wait = &entry->wait;
+    const uvzk_wait_t *wait = entry->wait;
     say("known %s pending %u %s %llu %s %llu %s", number, entry->session, name,
         (unsigned long long)wait->since,
         wait->kind < sizeof(waits) / sizeof(waits[0]) ? waits[wait->kind] : "?",

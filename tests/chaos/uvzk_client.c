@@ -272,8 +272,9 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     }
 }
 
-static void on_log(uvzk_client_t *client, int level, const char *text)
+static void on_log(uvzk_client_t *client, int level, const char *module, const char *text)
 {
+    (void)module;
     (void)client;
     fprintf(stderr, "%llu %d %s\n", (unsigned long long)uvzk_now(), level, text);
 }

@@ -139,7 +139,8 @@ struct search {
     uint32_t session;
 };
 
-static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void *context)
+static void on_entry(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+                     void *context)
 {
     struct search *search = context;
     (void)client;

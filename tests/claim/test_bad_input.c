@@ -38,8 +38,9 @@ static struct hold first, second, third;
 
 /* ------------------------------------------------------------ begin and end */
 
-static void on_log(uvzk_client_t *client, int level, const char *line)
+static void on_log(uvzk_client_t *client, int level, const char *module, const char *line)
 {
+    (void)module;
     if (client == &here.client) {
         logged.errors += level == UVZK_LOG_ERROR;
         logged.warnings += level == UVZK_LOG_WARN;
@@ -94,7 +95,7 @@ static void end(void)
          process = process->next) {
         if (!process->closing) {
             UNTIL(process_contenders(process) == 0 &&
-                  process_stats(process).foreign == 0);
+                  process_metrics(process).foreign == 0);
             UNTIL(sim_outstanding(process->port) == 0);
             assert_int_equal(ephemerals(process), 0);
         }
@@ -345,7 +346,7 @@ static void test_refuses_options(void **state)
     assert_int_equal(make_briefly(NULL), UV_EINVAL);
     REFUSED(UV_EINVAL, size, 0);
     REFUSED(UV_EINVAL, size, sizeof(size_t));
-    REFUSED(UV_EINVAL, size, sizeof(uvzk_client_options_t) - 1);
+    REFUSED(UV_EINVAL, size, offsetof(uvzk_client_options_t, sessions));
     REFUSED(0, size, sizeof(uvzk_client_options_t) + 1); /* of a later version */
     REFUSED(UV_EINVAL, hosts, NULL);
     REFUSED(UV_EINVAL, hosts, "");
@@ -569,21 +570,24 @@ static void test_answers_about_nothing(void **state)
     static uvzk_client_t client;
     static uvzk_mutex_t unused;
     static uvzk_hold_t request;
-    uvzk_client_stats_t stats, zeros;
+    uvzk_client_metrics_t metrics, zeros;
     (void)state;
     memset(&zeros, 0, sizeof(zeros));
+    zeros.size = sizeof(zeros);
     for (int fresh = 0; fresh < 2; fresh++) {
         const uvzk_client_t *c = fresh ? &client : NULL;
         const uvzk_mutex_t *m = fresh ? &unused : NULL;
         const uvzk_hold_t *r = fresh ? &request : NULL;
-        memset(&stats, 0xff, sizeof(stats));
+        memset(&metrics, 0xff, sizeof(metrics));
         assert_int_equal(uvzk_client_state(c), UVZK_STATE_CLOSED);
         assert_int_equal(uvzk_client_session_id(c), 0);
         assert_int_equal(uvzk_client_session_timeout(c), 0);
-        uvzk_client_stats(c, &stats);
-        assert_memory_equal(&stats, &zeros, sizeof(stats));
+        uvzk_client_metrics_init(&metrics);
+        assert_int_equal(uvzk_client_metrics(c, &metrics),
+                         fresh ? UVZK_ESTATE : UV_EINVAL);
+        assert_memory_equal(&metrics, &zeros, sizeof(metrics));
         assert_int_equal(uvzk_lock_is_held(m), 0);
-        assert_int_equal(uvzk_lock_is_held_by(m, &stats), 0);
+        assert_int_equal(uvzk_lock_is_held_by(m, &metrics), 0);
         assert_int_equal(uvzk_lock_is_held_by(m, NULL), 0);
         assert_int_equal(uvzk_hold_is_valid(r), 0);
         assert_int_equal(uvzk_hold_token(r), 0);
@@ -605,7 +609,8 @@ static void test_answers_about_nothing(void **state)
 static void test_writes_nothing_to_null(void **state)
 {
     begin(state);
-    uvzk_client_stats(&here.client, NULL);
+    uvzk_client_metrics_init_size(NULL, sizeof(uvzk_client_metrics_t));
+    uvzk_stat_init_size(NULL, sizeof(uvzk_stat_t));
     uvzk_client_options_init_size(NULL, sizeof(uvzk_client_options_t));
     uvzk_acquire_options_init_size(NULL, sizeof(uvzk_acquire_options_t));
     end();
@@ -923,7 +928,7 @@ static void put_foreign_children(void)
 
 static void expect_foreign(const struct process *process, size_t count)
 {
-    assert_int_equal(process_stats(process).foreign, count);
+    assert_int_equal(process_metrics(process).foreign, count);
 }
 
 /* Two processes, three contenders, and all of them served in order. */

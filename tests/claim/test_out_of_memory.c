@@ -338,8 +338,10 @@ static void a_write_is_guarded(void)
     finish(0);
 }
 
-static void on_read(uvzk_read_t *request, int status, const void *data, size_t length)
+static void on_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                    const void *data, size_t length)
 {
+    (void)stat;
     assert_null(request->impl);
     assert_true(status != 0 || (data != NULL && length == 0));
     play.was_read++;

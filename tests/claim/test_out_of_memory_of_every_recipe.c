@@ -267,7 +267,8 @@ static void on_revoked(uvzk_revoke_t *request, int status)
     told++;
 }
 
-static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void *context)
+static void on_entry(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+                     void *context)
 {
     (void)client;
     (void)entry;
@@ -298,7 +299,8 @@ static void asked_about(void)
     world_run_for(&world, 100);
     told = 0;
     uvzk_client_metrics_init(&metrics);
-    assert_true(is_done_or_refused(uvzk_client_metrics(&a.client, &metrics)));
+    assert_true(is_done_or_refused(uvzk_client_start_metrics(&a.client)));
+    assert_int_equal(uvzk_client_metrics(&a.client, &metrics), 0);
     (void)uvzk_client_write_metrics(&a.client, "x", text, sizeof(text));
     assert_true(is_done_or_refused(uvzk_client_each_hold(&a.client, on_entry, NULL)));
     if (hold_holds(&holds[0])) {

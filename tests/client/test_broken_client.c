@@ -204,7 +204,7 @@ static void begin_process(struct process *process, const char *name, uint32_t se
                                          UVZK_MULTILOCK_IN_TURN, NULL),
                      0);
     assert_int_equal(
-        uvzk_driver_lock_init(client, &sides[side].driver, ROOT "/d", &driver), 0);
+        uvzk_lock_init_with_driver(client, &sides[side].driver, ROOT "/d", &driver), 0);
 }
 
 static void on_revoked(uvzk_hold_t *hold)
@@ -443,7 +443,7 @@ static void end_busy(void)
 static void one_fault(uint64_t seed, void *const *state)
 {
     begin_busy(seed, state);
-    uint64_t requests = process_stats(&a).requests;
+    uint64_t requests = process_metrics(&a).requests;
     uvzk__broken(a.client.impl, "a fault %d", 1);
     uvzk__broken(a.client.impl, "another fault");
     assert_false(uvzk_hold_is_valid(&held.request));
@@ -451,7 +451,7 @@ static void one_fault(uint64_t seed, void *const *state)
     assert_int_equal(held.lost, 0); /* not inside a call */
     world_run_for(&world, 300);
     check_busy_is_over();
-    assert_int_equal(process_stats(&a).requests, requests);
+    assert_int_equal(process_metrics(&a).requests, requests);
     assert_non_null(strstr(sides[0].line, "a fault 1"));
     hold_take_on(&waits, &b, &sides[1].mutex, 1);
     hold_give_back(&waits);

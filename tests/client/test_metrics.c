@@ -19,7 +19,7 @@ static struct {
     char order[64]; /* of one hold's steps: A G R D ... */
 } traced;
 
-static void on_trace(uvzk_client_t *client, const uvzk_trace_t *event)
+static void on_trace(const uvzk_client_t *client, const uvzk_trace_t *event)
 {
     static const char letters[] = "?AGXRDL";
 
@@ -110,9 +110,9 @@ static void test_counts_and_takes_the_time(void **state)
     assert_int_equal(metrics.release.sum_ms, 2 * LATENCY);
     assert_int_equal(metrics.creates + metrics.deletes + metrics.multis +
                          metrics.listings + metrics.reads + metrics.others,
-                     process_stats(&a).requests);
-    assert_int_equal(in_buckets(&metrics.round_trip), process_stats(&a).requests);
-    assert_int_equal(metrics.listings, process_stats(&a).listings);
+                     process_metrics(&a).requests);
+    assert_int_equal(in_buckets(&metrics.round_trip), process_metrics(&a).requests);
+    assert_int_equal(metrics.listings, process_metrics(&a).listings);
     assert_int_equal(metrics.state, UVZK_STATE_CONNECTED);
     assert_int_equal(metrics.session_timeout_ms, WORLD_TIMEOUT_MS);
     assert_int_equal(metrics.session_id, uvzk_client_session_id(&a.client));
@@ -234,7 +234,7 @@ static void test_losses_and_proofs(void **state)
     uvzk_client_metrics_t metrics = metrics_of_a();
     assert_int_equal(metrics.held, 1);
     assert_true(metrics.node_bytes > 0);
-    assert_int_equal(metrics.proof.count, process_stats(&a).proofs);
+    assert_int_equal(metrics.proof.count, process_metrics(&a).proofs);
     assert_true(in_buckets(&metrics.proof) > 0);
     a.killed = true;
     assert_true(sim_expire_connected(a.port));
@@ -252,16 +252,26 @@ static void test_losses_and_proofs(void **state)
 }
 
 /* Not before it is first asked for, and then of what begins since. */
-static void test_from_the_first_question_on(void **state)
+static void test_counts_from_the_start_of_metrics_on(void **state)
 {
+    char text[16384];
     (void)state;
     begin(0, NULL);
     hold_take(&first, &a);
     const struct uvzk__session *session = a.client.impl;
-    assert_null(session->observer);
-    assert_int_equal(metrics_of_a().grants, 0);
+    assert_true(metrics_of_a().requests > 0);
     assert_int_equal(metrics_of_a().held, 1);
+    assert_int_equal(metrics_of_a().counting + metrics_of_a().grants, 0);
+    assert_true(uvzk_client_write_metrics(&a.client, "a", text, sizeof(text)) > 0);
+    assert_non_null(strstr(text, "uvzk_requests_total"));
+    assert_null(strstr(text, "uvzk_grants_total"));
+    assert_null(strstr(text, "uvzk_acquire_seconds"));
+    assert_null(session->observer); /* reading has not begun to count */
+    assert_int_equal(uvzk_client_start_metrics(&a.client), 0);
+    assert_int_equal(metrics_of_a().counting, 1);
     hold_give_back(&first);
+    assert_int_equal(metrics_of_a().releases, 1);
+    assert_int_equal(uvzk_client_start_metrics(&a.client), 0);
     assert_int_equal(metrics_of_a().releases, 1);
     play();
     assert_int_equal(metrics_of_a().grants, 1);
@@ -315,8 +325,8 @@ static void test_each_step_is_traced(void **state)
     assert_string_equal(traced.order, "AGRD");
     assert_int_equal(traced.steps[UVZK_TRACE_ACQUIRE], 2);
     assert_int_equal(traced.steps[UVZK_TRACE_REFUSED], 1);
-    assert_int_equal(traced.steps[UVZK_TRACE_REQUEST], process_stats(&a).requests);
-    assert_int_equal(traced.steps[UVZK_TRACE_REPLY], process_stats(&a).requests);
+    assert_int_equal(traced.steps[UVZK_TRACE_REQUEST], process_metrics(&a).requests);
+    assert_int_equal(traced.steps[UVZK_TRACE_REPLY], process_metrics(&a).requests);
     assert_int_equal(traced.steps[UVZK_TRACE_STATE], 1);
     hold_take(&first, &a);
     a.killed = true;
@@ -336,13 +346,14 @@ struct seen {
     char path[HOLD_PATH_MAX], predecessor[HOLD_PATH_MAX];
 };
 
-static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void *context)
+static void on_entry(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+                     void *context)
 {
     struct seen *seen = context;
 
     assert_true(client->impl != NULL && entry->size == sizeof(*entry));
     assert_string_equal(entry->lock_path, WORLD_PATH);
-    assert_true(entry->wait.since > 0 || entry->is_held);
+    assert_true(entry->wait->since > 0 || entry->is_held);
     seen->count++;
     if (entry->is_held) {
         seen->held++;
@@ -351,9 +362,9 @@ static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void
     } else {
         seen->waiting++;
         assert_null(entry->path);
-        seen->ahead = entry->wait.ahead;
+        seen->ahead = entry->wait->ahead;
         (void)snprintf(seen->predecessor, sizeof(seen->predecessor), "%s",
-                       entry->wait.predecessor == NULL ? "" : entry->wait.predecessor);
+                       entry->wait->predecessor == NULL ? "" : entry->wait->predecessor);
     }
 }
 
@@ -413,19 +424,13 @@ static void test_what_may_be_asked(void **state)
     assert_int_equal(uvzk_client_metrics(&nobody, &metrics), UVZK_ESTATE);
     metrics.size = 8;
     assert_int_equal(uvzk_client_metrics(&a.client, &metrics), UV_EINVAL);
-    /* Whoever was built against the first of these structs has no room for more. */
-    metrics.size = offsetof(uvzk_client_metrics_t, handover);
-    metrics.handover.count = 7;
-    metrics.locks = 7;
-    assert_int_equal(uvzk_client_metrics(&a.client, &metrics), 0);
-    assert_int_equal(metrics.size, offsetof(uvzk_client_metrics_t, handover));
-    assert_int_equal(metrics.locks, 1);
-    assert_int_equal(metrics.handover.count, 7);
     uvzk_client_metrics_init_size(&newer.known, sizeof(newer));
     newer.more = 7;
     assert_int_equal(uvzk_client_metrics(&a.client, &newer.known), 0);
     assert_int_equal(newer.known.locks, 1);
     assert_int_equal(newer.more, 7);
+    assert_int_equal(uvzk_client_start_metrics(NULL), UV_EINVAL);
+    assert_int_equal(uvzk_client_start_metrics(&nobody), UVZK_ESTATE);
     assert_int_equal(uvzk_client_write_metrics(&a.client, NULL, text, 10), UV_EINVAL);
     assert_int_equal(uvzk_client_write_metrics(&a.client, "a", NULL, 10), UV_EINVAL);
     assert_int_equal(uvzk_client_write_metrics(&nobody, "a", text, 10), UVZK_ESTATE);
@@ -442,7 +447,7 @@ int main(void)
         cmocka_unit_test(test_readers_wait_for_nobody),
         cmocka_unit_test(test_leases_from_hand_to_hand),
         cmocka_unit_test(test_losses_and_proofs),
-        cmocka_unit_test(test_from_the_first_question_on),
+        cmocka_unit_test(test_counts_from_the_start_of_metrics_on),
         cmocka_unit_test(test_text_for_prometheus),
         cmocka_unit_test(test_each_step_is_traced),
         cmocka_unit_test(test_shows_what_is_pending_and_held),

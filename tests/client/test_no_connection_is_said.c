@@ -13,8 +13,9 @@ static struct {
     char last[256];
 } told;
 
-static void on_log(uvzk_client_t *client, int level, const char *line)
+static void on_log(uvzk_client_t *client, int level, const char *module, const char *line)
 {
+    (void)module;
     (void)client;
     if (strncmp(line, "no connection for ", 18) == 0) {
         assert_int_equal(level, UVZK_LOG_WARN);

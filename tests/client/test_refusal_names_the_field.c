@@ -469,8 +469,10 @@ static void ignore_verify(uvzk_verify_t *request, int status)
     (void)request;
     (void)status;
 }
-static void ignore_read(uvzk_read_t *request, int status, const void *data, size_t length)
+static void ignore_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                        const void *data, size_t length)
 {
+    (void)stat;
     (void)request;
     (void)status;
     (void)data;

@@ -15,7 +15,7 @@ static struct process a;
 static struct hold holds[LINE];
 static unsigned long steps;
 
-static void on_step(uvzk_client_t *client, const uvzk_trace_t *event)
+static void on_step(const uvzk_client_t *client, const uvzk_trace_t *event)
 {
     (void)client;
     steps += event->step != UVZK_TRACE_STATE;

@@ -111,13 +111,13 @@ void test_asks_about_a_hold()
     uvzk::future<void> again = hold.write(&write, 1);
     CHECK(comes([&] { return again.done(); }));
     CHECK(again.state() == status(UVZK_ENODEEXISTS) && again.refused_operation() == 0);
-    uvzk::result<uvzk::bytes> data = await(client.read("/stock"));
+    uvzk::result<uvzk::znode> data = await(client.read("/stock"));
     CHECK(bool(data) && data->view() == "seven");
     CHECK(await(client.read("/nothing")).code() == UVZK_ENONODE);
-    uvzk::result<uvzk::znode> seen = await(client.look("/stock"));
+    uvzk::result<uvzk::znode> seen = await(client.read("/stock"));
     CHECK(seen && seen->view() == data->view() && seen->stat().session_id == 0);
     CHECK(seen->stat().czxid > 0);
-    CHECK(await(client.look("/nothing")).code() == UVZK_ENONODE);
+    CHECK(await(client.read("/nothing")).code() == UVZK_ENONODE);
     CHECK(uvzk_sim_delete("/stock") == 0);
 }
 
@@ -436,7 +436,7 @@ void test_closes_a_client()
     options.hosts = "simulated:1";
     options.ns = "app";
     options.state = [&](uvzk::client_state) { states++; };
-    options.log = [](int, std::string_view) {};
+    options.log = [](int, std::string_view, std::string_view) {};
     uvzk::result<uvzk::client> client = uvzk::client::open(nullptr, std::move(options));
     uvzk::lock lock = make_mutex(*client);
     uvzk::hold hold = take(lock);
@@ -474,7 +474,7 @@ void test_tells_nothing_after_its_end()
         uvzk::client_options options;
 
         options.hosts = "simulated:1";
-        options.log = [&](int, std::string_view) { lines++; };
+        options.log = [&](int, std::string_view, std::string_view) { lines++; };
         uvzk::client client = std::move(*uvzk::client::open(nullptr, std::move(options)));
         uvzk::lock lock = make_mutex(client);
         uvzk::hold hold = take(lock);

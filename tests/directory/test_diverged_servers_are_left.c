@@ -29,8 +29,8 @@ static int begin_with(uint64_t seed, void *const *state, const uvzk_lock_driver_
     sim_connect_to(b.port, sim_leader(world.sim));
     assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
     world_make_directory(&world, &b);
-    (void)process_metrics(&a);
-    (void)process_metrics(&b);
+    assert_int_equal(uvzk_client_start_metrics(&a.client), 0);
+    assert_int_equal(uvzk_client_start_metrics(&b.client), 0);
     sim_connect_to(a.port, -1);
     return follower;
 }

@@ -111,13 +111,13 @@ static void test_deletes_gather(void **state)
         hold_begin_on(&holds[i], &process, &mutex, 0, UVZK_WAIT_FOREVER);
     }
     world_run_for(&world, 2000);
-    uint64_t before = process_stats(&process).requests;
+    uint64_t before = process_metrics(&process).requests;
     for (size_t i = MANY; i > 0; i--) {
         hold_release_or_cancel(&holds[i - 1]);
         world_run_for(&world, 1);
     }
     world_run_for(&world, 1000);
-    assert_in_range(process_stats(&process).requests - before, 1, MANY / 2);
+    assert_in_range(process_metrics(&process).requests - before, 1, MANY / 2);
     world_end(&world);
 }
 

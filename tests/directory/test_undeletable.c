@@ -24,7 +24,7 @@ static void give_right(const char *path)
     assert_int_equal(sim_set_deletable(world.sim, path, true), 0);
 }
 
-static uint64_t undeletable(struct process *process)
+static uint64_t undeletable(const struct process *process)
 {
     return process_metrics(process).undeletable;
 }

@@ -52,10 +52,10 @@ static void turns(uvzk_lock_t *lock, unsigned count)
 
 static uint64_t listings_of_a_turn(uvzk_lock_t *lock)
 {
-    uint64_t before = process_stats(&a).listings;
+    uint64_t before = process_metrics(&a).listings;
 
     turn(lock);
-    return process_stats(&a).listings - before;
+    return process_metrics(&a).listings - before;
 }
 
 /* A comes to the lock again and again, and lists it no more. */
@@ -183,9 +183,9 @@ static void what_we_could_not_delete_is_known(void **state)
     hold_release(&hold);
     settle();
     assert_int_equal(hold.release_status, UVZK_ENOAUTH);
-    uint64_t listings = process_stats(&a).listings;
+    uint64_t listings = process_metrics(&a).listings;
     hold_take(&hold, &a);
-    assert_int_equal(process_stats(&a).listings, listings);
+    assert_int_equal(process_metrics(&a).listings, listings);
     hold_begin(&next, &b, UVZK_WAIT_FOREVER);
     world_run_for(&world, 5000);
     assert_int_equal(next.answered, 0);
@@ -388,7 +388,7 @@ static void it_gives_way_while_it_is_armed(void **state)
 
 static void nothing_is_left_of_it(void)
 {
-    assert_int_equal(process_stats(&a).watches, 0);
+    assert_int_equal(process_metrics(&a).watches, 0);
     assert_int_equal(sim_watch_count(world.sim), 0);
     assert_null(uvzk__catalogue_first(
         &((struct uvzk__session *)a.client.impl)->directories->catalogue));
@@ -403,7 +403,7 @@ static void it_is_given_up_when_nobody_comes(void **state)
     world_run_for(&world, WORLD_TIMEOUT_MS / 2);
     turn(NULL);
     world_run_for(&world, WORLD_TIMEOUT_MS - 1000);
-    assert_int_equal(process_stats(&a).watches, 1);
+    assert_int_equal(process_metrics(&a).watches, 1);
     world_run_for(&world, 1000);
     nothing_is_left_of_it();
 }
@@ -466,10 +466,10 @@ static void several_of_ours_are_listed_once(void **state)
     settle();
     assert_int_equal(process_watermarks(&a), 1);
     pass_round();
-    uint64_t before = process_stats(&a).listings;
+    uint64_t before = process_metrics(&a).listings;
     pass_round();
     pass_round();
-    assert_int_equal(process_stats(&a).listings, before);
+    assert_int_equal(process_metrics(&a).listings, before);
     hold_give_back(&hold);
     end_with_both(&next, &waits);
 }

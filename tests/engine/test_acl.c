@@ -27,7 +27,8 @@ static struct {
     size_t bad_count;
 } provider;
 
-static const uvzk_acl_t *provide(uvzk_client_t *asker, const char *path, size_t *count)
+static const uvzk_acl_t *provide(const uvzk_client_t *asker, const char *path,
+                                 size_t *count)
 {
     assert_ptr_equal(asker, client);
     assert_int_equal(*count, 0);

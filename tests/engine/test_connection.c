@@ -158,7 +158,6 @@ static void hear(struct listener *listener, uvzk_client_state_t told)
     assert_int_not_equal(told, listener->last);
     assert_int_not_equal(listener->last, UVZK_STATE_CLOSED);
     assert_int_not_equal(told, UVZK_STATE_LATENT);
-    assert_int_not_equal(told, UVZK_STATE_READ_ONLY);
     if (told == UVZK_STATE_CONNECTED) {
         assert_false(listener->connected_before);
         listener->connected_before = true;

@@ -41,8 +41,9 @@ static void act(void)
     }
 }
 
-static void on_log(uvzk_client_t *teller, int level, const char *line)
+static void on_log(uvzk_client_t *teller, int level, const char *module, const char *line)
 {
+    (void)module;
     (void)level;
     assert_ptr_equal(teller, &process.client);
     assert_int_equal(process.closed, 0);

@@ -1,5 +1,5 @@
-/* A line of log says which part of the client it is of, to who asks for that; and to who
- * does not it is told as ever. */
+/* A line of log names the part of the client that wrote it. Without a callback there are
+ * no lines. */
 #include "world.h"
 
 #include <string.h>
@@ -8,17 +8,9 @@ static struct world world;
 static struct process a;
 static struct hold first;
 static struct {
-    int plain, lines;
+    int lines;
     char modules[256]; /* " session zookeeper", each once */
 } told;
-
-static void on_log(uvzk_client_t *client, int level, const char *line)
-{
-    (void)client;
-    (void)level;
-    (void)line;
-    told.plain++;
-}
 
 static void on_line(uvzk_client_t *client, int level, const char *module,
                     const char *text)
@@ -33,15 +25,14 @@ static void on_line(uvzk_client_t *client, int level, const char *module,
     }
 }
 
-static void begin(uvzk_client_log_cb plain, uvzk_client_log_line_cb lines)
+static void begin(uvzk_client_log_cb log_cb)
 {
     uvzk_client_options_t options;
 
     memset(&told, 0, sizeof(told));
     world_begin_exact(&world, UVZK__TUNE_ALL, 1);
     process_options(&options);
-    options.log_cb = plain;
-    options.log_line_cb = lines;
+    options.log_cb = log_cb;
     process_begin(&a, &world, "a", &options);
     assert_true(process_await_connected(&a, 1000));
 }
@@ -61,35 +52,24 @@ static void play(void)
 static void test_of_each_its_module(void **state)
 {
     (void)state;
-    begin(on_log, on_line);
+    begin(on_line);
     play();
-    assert_int_equal(told.plain, 0);
     assert_true(told.lines >= 3);
     assert_string_equal(told.modules, " directory zookeeper session");
-}
-
-static void test_without_it_as_ever(void **state)
-{
-    (void)state;
-    begin(on_log, NULL);
-    play();
-    assert_true(told.plain >= 3);
-    assert_int_equal(told.lines, 0);
 }
 
 static void test_or_not_at_all(void **state)
 {
     (void)state;
-    begin(NULL, NULL);
+    begin(NULL);
     play();
-    assert_int_equal(told.plain + told.lines, 0);
+    assert_int_equal(told.lines, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_of_each_its_module),
-        cmocka_unit_test(test_without_it_as_ever),
         cmocka_unit_test(test_or_not_at_all),
     };
     return cmocka_run_group_tests_name("log_modules", tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void ten_thousand_wait_and_are_granted(void **state)
     queue_up(NULL);
     sim_run_for(world.sim, 10000);
     assert_int_equal(world.grants + world.ends, 0);
-    uvzk_client_stats_t stats = process_stats(&process);
+    uvzk_client_metrics_t stats = process_metrics(&process);
     assert_int_equal(stats.contenders, WAITERS);
     assert_in_range(stats.watches, WAITERS + 1000, 2 * WAITERS); /* some have guards */
     for (int i = 0; i < WAITERS; i++) {
@@ -120,7 +120,7 @@ static void who_is_revocable_is_refused_rather_than_deaf(void **state)
     sim_run_for(world.sim, 20000);
     assert_int_equal(world.grants, 0);
     assert_true(world.ends > 0);
-    uvzk_client_stats_t stats = process_stats(&process);
+    uvzk_client_metrics_t stats = process_metrics(&process);
     assert_int_equal(stats.contenders, WAITERS - world.ends);
     assert_int_equal(stats.watches - process_watermarks(&process), 2 * stats.contenders);
     end();

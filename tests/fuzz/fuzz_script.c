@@ -341,8 +341,9 @@ static void check_residue(struct script *script)
     bool counted = script->recipe == SEMAPHORE;
 
     for (int i = 0; i < SEATS; i++) {
-        uvzk_client_stats_t stats;
-        uvzk_client_stats(&script->slots[i].client, &stats);
+        uvzk_client_metrics_t stats;
+        uvzk_client_metrics_init(&stats);
+        uvzk_client_metrics(&script->slots[i].client, &stats);
         PROMISE(stats.contenders == 0 && stats.watches == 0);
     }
     for (int i = counted ? 1 : 0; i < (counted ? 3 : 1); i++) {

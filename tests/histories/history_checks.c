@@ -388,11 +388,12 @@ static void check_clients(struct history *history)
     size_t counts = 0;
 
     for (int i = 0; i < history->slot_count; i++) {
-        uvzk_client_stats_t stats;
+        uvzk_client_metrics_t stats;
         if (history->slots[i].client == NULL || history->slots[i].closing) {
             continue;
         }
-        uvzk_client_stats(history->slots[i].client, &stats);
+        uvzk_client_metrics_init(&stats);
+        uvzk_client_metrics(history->slots[i].client, &stats);
         history->result->requests += stats.requests;
         for (int j = 0; j < PATHS_MAX;
              j++) { /* one watch each, for as long as it is open */

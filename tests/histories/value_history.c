@@ -753,11 +753,12 @@ static void close_clients(struct history *history)
 {
     for (int i = 0; i < history->slot_count; i++) {
         struct client_slot *slot = &history->slots[i];
-        uvzk_client_stats_t stats;
+        uvzk_client_metrics_t stats;
         if (slot->client == NULL || slot->closing) {
             continue;
         }
-        uvzk_client_stats(slot->client, &stats);
+        uvzk_client_metrics_init(&stats);
+        uvzk_client_metrics(slot->client, &stats);
         for (uint32_t j = 0; j < slot->sessions; j++) {
             if (stats.watches != 0 || sim_armed(slot->ports[j]) != 0) {
                 fail(history, "client %d has watches left", slot->number);

@@ -81,11 +81,8 @@ bool process_await_connected(struct process *process, uint64_t ms);
 /* Whether the client has reported this state, beginning with states[from]. */
 bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state);
-/* The statistics of the client. */
-uvzk_client_stats_t process_stats(const struct process *process);
-/* The metrics of the client, which are counted from the first call of this function
- * on. */
-uvzk_client_metrics_t process_metrics(struct process *process);
+/* The metrics of the client; all 0 if it is not initialised. */
+uvzk_client_metrics_t process_metrics(const struct process *process);
 /* The contenders and the watches that the client has now. */
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);

@@ -63,7 +63,7 @@ static bool one_holds(void *context)
 static bool each_has_one_znode(void)
 {
     for (int i = 0; i < pool.count; i++) {
-        if (process_stats(&processes[i]).contenders != 1) {
+        if (process_metrics(&processes[i]).contenders != 1) {
             return false;
         }
     }

@@ -27,7 +27,8 @@ static size_t asked_count;
 static const uvzk_acl_t *invalid; /* of "/acl/invalid" */
 static size_t invalid_count;
 
-static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t *count)
+static const uvzk_acl_t *provide(const uvzk_client_t *client, const char *path,
+                                 size_t *count)
 {
     assert_ptr_equal(client, &a.client);
     if (asked_count < ASKED_MAX) {
@@ -278,7 +279,7 @@ static void test_predecessor_made_unreadable(void **state)
     struct world_path before = world_foreign_node(&world, "/hidden", "lock-");
     hold_begin(&first, &a, UVZK_WAIT_FOREVER);
     uint64_t since = world_now(&world);
-    while (process_stats(&a).watches != 2) { /* the predecessor's, and the own watch */
+    while (process_metrics(&a).watches != 2) { /* the predecessor's, and the own watch */
         assert_true(world_turn(&world, since));
     }
     world_run_for(&world, 500); /* both are set */

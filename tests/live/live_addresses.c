@@ -22,8 +22,10 @@ static struct name_server names;
 static char hosts[400];
 static char log_text[20000];
 
-static void keep_line(uvzk_client_t *client, int level, const char *line)
+static void keep_line(uvzk_client_t *client, int level, const char *module,
+                      const char *line)
 {
+    (void)module;
     size_t length = strlen(log_text);
     (void)client;
     (void)level;

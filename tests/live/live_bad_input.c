@@ -23,8 +23,10 @@ static struct hold first, second, third;
 static int warnings;
 static char warning[1024];
 
-static void note_warning(uvzk_client_t *client, int level, const char *line)
+static void note_warning(uvzk_client_t *client, int level, const char *module,
+                         const char *line)
 {
+    (void)module;
     (void)client;
     if (level == UVZK_LOG_WARN && strstr(line, "not contenders") != NULL) {
         warnings++;
@@ -236,11 +238,11 @@ static size_t count_participants(void)
 static void serve_three(uint64_t foreign)
 {
     hold_take(&first, &a);
-    assert_int_equal(process_stats(&a).foreign, foreign);
+    assert_int_equal(process_metrics(&a).foreign, foreign);
     struct world_path foreign_node = world_foreign_node(&world, LOCK, "lock-");
     hold_queue(&second, &a, NULL);
     assert_int_equal(second.ahead, 2);
-    assert_int_equal(process_stats(&a).foreign, foreign);
+    assert_int_equal(process_metrics(&a).foreign, foreign);
     assert_int_equal(warnings, 1);
     assert_non_null(strstr(warning, LOCK));
     hold_give_back(&first);

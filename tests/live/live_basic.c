@@ -109,11 +109,11 @@ static void test_reenters_by_owner(void **state)
     (void)state;
     world_begin_one(&world, LOCK, &a);
     hold_take_for(&first, &a, NULL, &alice);
-    uvzk_client_stats_t before = process_stats(&a);
+    uvzk_client_metrics_t before = process_metrics(&a);
     hold_begin_on_for(&second, &a, NULL, &alice);
     assert_int_equal(second.answered, 0);
     hold_await(&second, PATIENCE_MS);
-    uvzk_client_stats_t after = process_stats(&a);
+    uvzk_client_metrics_t after = process_metrics(&a);
     assert_int_equal(after.requests - after.proofs, before.requests - before.proofs);
     assert_int_equal(second.token, first.token);
     assert_int_equal(world_children(&world, LOCK), 1);
@@ -300,7 +300,7 @@ static void test_lists_participants(void **state)
     assert_int_equal(participants.count, 3);
     assert_string_equal(participants.paths[0], first.path);
     assert_string_equal(participants.paths[1], foreign_node.text);
-    assert_int_equal(process_stats(&a).foreign, 1);
+    assert_int_equal(process_metrics(&a).foreign, 1);
     world_delete(&world, &foreign_node);
     hand_over(&first, &second);
     assert_string_equal(participants.paths[2], second.path);
@@ -358,7 +358,7 @@ static void test_proofs_extend_the_hold(void **state)
             assert_true(world_turn(&world, since));
         }
     }
-    assert_true(process_stats(&a).proofs > 0);
+    assert_true(process_metrics(&a).proofs > 0);
     hold_give_back(&first);
     world_end(&world);
 }

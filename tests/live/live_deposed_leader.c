@@ -61,7 +61,7 @@ static bool has_asked(void *context)
 
 static bool is_forgotten(void)
 {
-    return process_stats(&a).contenders == 0;
+    return process_metrics(&a).contenders == 0;
 }
 
 /* It believes the old leader, or it asks for more than that one can give, or it is sent

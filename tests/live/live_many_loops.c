@@ -21,8 +21,10 @@ struct worker {
 static pthread_barrier_t start;
 static struct worker workers[THREADS];
 
-static void ignore_line(uvzk_client_t *client, int level, const char *line)
+static void ignore_line(uvzk_client_t *client, int level, const char *module,
+                        const char *line)
 {
+    (void)module;
     (void)client;
     (void)level;
     (void)line;

@@ -45,7 +45,8 @@ struct found {
     uint32_t session;
 };
 
-static void find(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void *context)
+static void find(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+                 void *context)
 {
     struct found *found = context;
 

@@ -50,9 +50,9 @@ static void wait_for_watches(void)
 /* It has listed: behind its create. */
 static void send_last_reader(void)
 {
-    uint64_t listings = process_stats(&ours).listings, since = world_now(&world);
+    uint64_t listings = process_metrics(&ours).listings, since = world_now(&world);
     hold_begin_on(&readers[2], &ours, &reading.read, 1, UVZK_WAIT_FOREVER);
-    while (process_stats(&ours).listings <= listings) {
+    while (process_metrics(&ours).listings <= listings) {
         assert_true(world_turn(&world, since));
     }
 }

@@ -119,15 +119,18 @@ static void test_a_downgraded_reader_holds(void **state)
 static struct {
     uvzk_read_t request;
     int told, status;
+    uvzk_stat_t stat;
     char text[64];
 } reading;
 
-static void on_read(uvzk_read_t *request, int status, const void *data, size_t length)
+static void on_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                    const void *data, size_t length)
 {
     assert_null(request->impl);
     reading.told++;
     reading.status = status;
     if (status == 0) {
+        reading.stat = *stat;
         (void)snprintf(reading.text, sizeof(reading.text), "%.*s", (int)length,
                        (const char *)data);
     }
@@ -141,16 +144,6 @@ static void expect_data(const char *path, int status, const char *text)
     assert_true(world_await(&world, &reading.told, PATIENCE_MS));
     assert_int_equal(reading.status, status);
     assert_string_equal(reading.text, text);
-}
-
-static uvzk_stat_t stat_told;
-
-static void on_looked(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                      const void *data, size_t length)
-{
-    assert_int_equal(status, 0);
-    stat_told = *stat;
-    on_read(request, status, data, length);
 }
 
 static int64_t wall_ms(void)
@@ -174,13 +167,14 @@ static void test_a_holders_znode_tells_its_token(void **state)
     assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/participants/m"), 0);
     hold_take_on(&holder, &a, &mutex, 1);
     memset(&reading, 0, sizeof(reading));
-    assert_int_equal(uvzk_client_look(&a.client, &reading.request,
-                                      uvzk_hold_path(&holder.request), on_looked),
+    assert_int_equal(uvzk_client_read(&a.client, &reading.request,
+                                      uvzk_hold_path(&holder.request), on_read),
                      0);
     assert_true(world_await(&world, &reading.told, PATIENCE_MS));
-    assert_int_equal(stat_told.czxid, uvzk_hold_token(&holder.request));
-    assert_int_equal(stat_told.session_id, uvzk_client_session_id(&a.client));
-    assert_true(stat_told.created_ms >= before && stat_told.created_ms <= wall_ms());
+    assert_int_equal(reading.stat.czxid, uvzk_hold_token(&holder.request));
+    assert_int_equal(reading.stat.session_id, uvzk_client_session_id(&a.client));
+    assert_true(reading.stat.created_ms >= before &&
+                reading.stat.created_ms <= wall_ms());
     hold_give_back(&holder);
     world_end(&world);
 }

@@ -83,7 +83,7 @@ static void on_line(uvzk_client_t *client, int level, const char *module,
     hear(text);
 }
 
-static void on_step(uvzk_client_t *client, const uvzk_trace_t *event)
+static void on_step(const uvzk_client_t *client, const uvzk_trace_t *event)
 {
     (void)client;
     steps++;
@@ -91,7 +91,8 @@ static void on_step(uvzk_client_t *client, const uvzk_trace_t *event)
     hear(event->request);
 }
 
-static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void *context)
+static void on_entry(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+                     void *context)
 {
     (void)client;
     ++*(int *)context;
@@ -135,7 +136,7 @@ static void begin(const char *scheme, const uvzk_acl_t *acl)
     world.options.auth_length = strlen(CREDENTIALS);
     world.options.acl = acl;
     world.options.acl_count = acl == NULL ? 0 : 1;
-    world.options.log_line_cb = on_line;
+    world.options.log_cb = on_line;
     world.options.trace_cb = on_step;
     process_begin(&a, &world, "a", NULL);
 }

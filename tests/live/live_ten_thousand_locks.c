@@ -33,7 +33,7 @@ static void check_all_held_at_once(void)
         assert_true(uvzk_hold_is_valid(&locks[i].hold.request));
     }
     assert_int_equal(server_ephemeral_count(live_server), LOCKS);
-    assert_int_equal(process_stats(&a).contenders, LOCKS);
+    assert_int_equal(process_metrics(&a).contenders, LOCKS);
 }
 
 static void test_ten_thousand_locks(void **state)
@@ -45,9 +45,9 @@ static void test_ten_thousand_locks(void **state)
     acquire_all();
     check_all_held_at_once();
     /* Still all of them after two more proofs of ownership. */
-    uint64_t proofs = process_stats(&a).proofs + 1;
+    uint64_t proofs = process_metrics(&a).proofs + 1;
     uint64_t since = world_now(&world);
-    while (process_stats(&a).proofs <= proofs) {
+    while (process_metrics(&a).proofs <= proofs) {
         assert_true(world_turn(&world, since));
     }
     check_all_held_at_once();

@@ -44,9 +44,10 @@ static void begin(void *const *state, const char *path, size_t readers_count)
 
 static uint64_t proofs(void)
 {
-    uvzk_client_stats_t stats;
+    uvzk_client_metrics_t stats;
 
-    uvzk_client_stats(&a.client, &stats);
+    uvzk_client_metrics_init(&stats);
+    uvzk_client_metrics(&a.client, &stats);
     return stats.proofs;
 }
 

@@ -47,12 +47,12 @@ static void settle(void)
 
 static uint64_t cost_of_a_turn(void)
 {
-    uint64_t before = process_stats(&a).requests;
+    uint64_t before = process_metrics(&a).requests;
 
     hold_take_on(&hold, &a, &a.semaphore, 1);
     hold_give_back(&hold);
     settle();
-    return process_stats(&a).requests - before;
+    return process_metrics(&a).requests - before;
 }
 
 /* A comes to the semaphore again and again. */
@@ -296,11 +296,11 @@ static void who_follows_a_shared_count_has_a_ticket(void **state)
     assert_int_equal(uvzk_shared_count_init(&a.client, &count, "/count", 1, NULL), 0);
     assert_int_equal(uvzk_semaphore_init(&a.client, &counted, PATH, 0, &count), 0);
     settle();
-    uint64_t before = process_stats(&a).requests;
+    uint64_t before = process_metrics(&a).requests;
     hold_take_on(&hold, &a, &counted, 1);
     hold_give_back(&hold);
     settle();
-    assert_true(process_stats(&a).requests - before > 3);
+    assert_true(process_metrics(&a).requests - before > 3);
     assert_int_equal(uvzk_lock_close(&counted, NULL), 0);
     assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
     settle();
@@ -396,7 +396,7 @@ static void nothing_is_left_when_nobody_comes(void **state)
     (void)state;
     begin_alone();
     world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
-    assert_int_equal(process_stats(&a).watches, 0);
+    assert_int_equal(process_metrics(&a).watches, 0);
     assert_int_equal(sim_watch_count(world.sim), 0);
     assert_null(uvzk__catalogue_first(
         &((struct uvzk__session *)a.client.impl)->directories->catalogue));

@@ -888,14 +888,15 @@ static void foreign_children_take_no_part(void **state)
 {
     const struct world_path note = {WORLD_PATH "/0-note"};
     struct hold hold;
-    uvzk_client_stats_t stats;
+    uvzk_client_metrics_t stats;
 
     (void)state;
     begin_connected(SEQUENTIAL);
     world_make_directory(&world, &processes[0]);
     assert_non_null(sim_create_by_hand(world.sim, note.text, UVZK__PERSISTENT));
     hold_take(&hold, &processes[1]);
-    uvzk_client_stats(&processes[1].client, &stats);
+    uvzk_client_metrics_init(&stats);
+    uvzk_client_metrics(&processes[1].client, &stats);
     assert_int_equal(stats.foreign, 1);
     world_finish(&world, &hold);
     world_delete(&world, &note);

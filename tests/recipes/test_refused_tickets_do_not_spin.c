@@ -14,7 +14,8 @@ static struct hold requests[MANY];
 static const char *unreadable; /* what the paths have of those without READ */
 
 /* Contenders' znodes are anybody's, but for READ; directories are open. */
-static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t *count)
+static const uvzk_acl_t *provide(const uvzk_client_t *client, const char *path,
+                                 size_t *count)
 {
     static const uvzk_acl_t open = {UVZK_PERM_ALL, "world", "anyone"};
     static const uvzk_acl_t closed = {UVZK_PERM_ALL & ~(uint32_t)UVZK_PERM_READ, "world",

@@ -112,7 +112,7 @@ static void wear_in(uvzk_lock_t *lock)
 
 static uint64_t requests(const struct process *process)
 {
-    return process_stats(process).requests;
+    return process_metrics(process).requests;
 }
 
 /* What an acquire and release costs: it takes a round trip each. */
@@ -166,12 +166,12 @@ static void test_a_watermark_costs_two_requests_a_timeout(void **state)
     assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/kept"), 0);
     wear_in(&mutex);
     (void)cost_of_a_turn(&mutex);
-    uvzk_client_stats_t before = process_stats(&a), after;
+    uvzk_client_metrics_t before = process_metrics(&a), after;
     uint64_t turns = 0, until = world_now(&world) + 5 * 60000U;
     for (; world_now(&world) < until; turns++) {
         wear_in(&mutex);
     }
-    after = process_stats(&a);
+    after = process_metrics(&a);
     assert_in_range(after.listings - before.listings, 5, 6);
     assert_in_range(after.requests - before.requests, 2 * turns + 2 * 4,
                     2 * turns + 2 * 6 + 5 * 12); /* and proofs */
@@ -671,7 +671,7 @@ static void begin_many(size_t count, bool stand, uint64_t seed)
 /* Without proofs, which go by time. */
 static uint64_t requests_but_proofs(void)
 {
-    uvzk_client_stats_t stats = process_stats(&a);
+    uvzk_client_metrics_t stats = process_metrics(&a);
 
     return stats.requests - stats.proofs;
 }
@@ -757,12 +757,12 @@ static uint64_t cost_of_cycles(uint32_t share, uint64_t seed)
     }
     sim_run_for(world.sim, 1000);
     cycles = 0;
-    uvzk_client_stats_t before = process_stats(&a);
+    uvzk_client_metrics_t before = process_metrics(&a);
     while (cycles < CYCLES) {
         sim_run_for(world.sim, LATENCY);
     }
-    uint64_t cost = (process_stats(&a).requests - before.requests) * 100 / cycles;
-    listings = process_stats(&a).listings - before.listings;
+    uint64_t cost = (process_metrics(&a).requests - before.requests) * 100 / cycles;
+    listings = process_metrics(&a).listings - before.listings;
     for (size_t i = 0; i < TASKS; i++) {
         many_holds[i].hook = NULL;
     }

@@ -82,14 +82,14 @@ static void a_lease_goes_from_hand_to_hand(void **state)
 {
     (void)state;
     begin();
-    uint64_t before = process_stats(&a).requests;
+    uint64_t before = process_metrics(&a).requests;
     for (size_t i = LEASES_MAX; i < OTHERS - 1; i++) { /* nobody follows the last one */
         hold_release(&others[i - LEASES_MAX]);
         world_run_for(&world, 1);
         assert_true(hold_holds(&others[i]));
         assert_string_equal(others[i].path, others[i - LEASES_MAX].path);
     }
-    assert_int_equal(process_stats(&a).requests, before);
+    assert_int_equal(process_metrics(&a).requests, before);
     end();
 }
 
@@ -98,7 +98,7 @@ static void all_of_them_at_once(void **state)
 {
     (void)state;
     begin();
-    uint64_t before = process_stats(&a).requests;
+    uint64_t before = process_metrics(&a).requests;
     for (size_t i = 0; i < LEASES_MAX; i++) {
         hold_release(&others[i]);
     }
@@ -106,7 +106,7 @@ static void all_of_them_at_once(void **state)
     for (size_t i = LEASES_MAX; i < 2 * LEASES_MAX; i++) {
         assert_true(hold_holds(&others[i]));
     }
-    assert_int_equal(process_stats(&a).requests, before);
+    assert_int_equal(process_metrics(&a).requests, before);
     end();
 }
 
@@ -116,7 +116,7 @@ static void leases_are_made_together(void **state)
 {
     (void)state;
     begin_with(OTHERS);
-    uint64_t before = process_stats(&a).requests;
+    uint64_t before = process_metrics(&a).requests;
     for (size_t i = 0; i < OTHERS; i++) {
         ask(&others[i], &a, 1);
     }
@@ -125,7 +125,7 @@ static void leases_are_made_together(void **state)
         assert_true(hold_holds(&others[i]));
         assert_int_equal(others[i].token, others[0].token);
     }
-    assert_in_range(process_stats(&a).requests - before, 5, 12);
+    assert_in_range(process_metrics(&a).requests - before, 5, 12);
     assert_int_equal(world_children(&world, TICKETS), 0); /* it is never kept idle */
     end();
 }
@@ -389,11 +389,11 @@ static void a_try_behind_them_is_refused(void **state)
 {
     (void)state;
     begin();
-    uint64_t before = process_stats(&a).requests;
+    uint64_t before = process_metrics(&a).requests;
     hold_begin_on(&one, &a, &a.semaphore, 1, UVZK_TRY_ONCE);
     world_run_for(&world, 1);
     assert_int_equal(one.status, UV_ETIMEDOUT);
-    assert_int_equal(process_stats(&a).requests, before);
+    assert_int_equal(process_metrics(&a).requests, before);
     end();
 }
 

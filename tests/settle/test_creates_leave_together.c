@@ -62,7 +62,7 @@ static void begin(uint64_t seed, size_t many, enum place place)
     void *tuned = &world_tuned;
 
     world_begin_one(&world, seed, &tuned, &a);
-    assert_int_equal(process_metrics(&a).orphans, 0);
+    assert_int_equal(uvzk_client_start_metrics(&a.client), 0);
     open_locks(many, place);
 }
 
@@ -118,7 +118,7 @@ static void end(void)
 /* Requests, without proofs, which go by time. */
 static uint64_t requests(void)
 {
-    uvzk_client_stats_t stats = process_stats(&a);
+    uvzk_client_metrics_t stats = process_metrics(&a);
 
     return stats.requests - stats.proofs;
 }

@@ -86,7 +86,7 @@ static void end(void)
 
 static uint64_t requests(void)
 {
-    uvzk_client_stats_t stats = process_stats(&a);
+    uvzk_client_metrics_t stats = process_metrics(&a);
 
     return stats.requests - stats.proofs;
 }

@@ -149,12 +149,13 @@ static uint64_t watches_expected(const struct scene *scene)
 static bool client_at_rest(const struct scene *scene)
 {
     const struct uvzk__session *session = scene_session(scene);
-    uvzk_client_stats_t stats;
+    uvzk_client_metrics_t stats;
 
     if (session == NULL) {
         return true;
     }
-    uvzk_client_stats(&scene->process.client, &stats);
+    uvzk_client_metrics_init(&stats);
+    uvzk_client_metrics(&scene->process.client, &stats);
     return stats.contenders == 0 && stats.watches == watches_expected(scene) &&
            uvzk__catalogue_first(&session->directories->catalogue) == NULL &&
            session->connection.connected && sim_outstanding(scene->process.port) == 0 &&
@@ -206,12 +207,13 @@ static void check_locks(struct scene *scene)
 static void check_client(struct scene *scene)
 {
     const struct uvzk__session *session = scene_session(scene);
-    uvzk_client_stats_t stats;
+    uvzk_client_metrics_t stats;
 
     if (session == NULL) {
         return;
     }
-    uvzk_client_stats(&scene->process.client, &stats);
+    uvzk_client_metrics_init(&stats);
+    uvzk_client_metrics(&scene->process.client, &stats);
     if (stats.contenders != 0 || stats.watches != watches_expected(scene)) {
         world_fail(&scene->world, "%" PRIu64 " contenders, %" PRIu64 " watches left",
                    stats.contenders, stats.watches);

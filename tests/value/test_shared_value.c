@@ -136,19 +136,23 @@ static void a_value_at_rest_costs_hardly_anything(void **state)
 {
     struct value_process *value_process = *state, *idle = value_process + 1;
     struct sim *sim = value_process_sim(value_process);
-    uvzk_client_stats_t before, after, without;
+    uvzk_client_metrics_t before, after, without;
 
     value_process_begin(idle, value_process->process.world, "idle", NULL);
     process_start(&idle->process);
     value_process_start(value_process, "seed");
     sim_run_for(sim, 1000);
-    uvzk_client_stats(&value_process->process.client, &before);
-    uvzk_client_stats(&idle->process.client, &without);
+    uvzk_client_metrics_init(&before);
+    uvzk_client_metrics(&value_process->process.client, &before);
+    uvzk_client_metrics_init(&without);
+    uvzk_client_metrics(&idle->process.client, &without);
     sim_run_for(sim, 100000);
-    uvzk_client_stats(&value_process->process.client, &after);
+    uvzk_client_metrics_init(&after);
+    uvzk_client_metrics(&value_process->process.client, &after);
     uint64_t cost = after.requests - before.requests;
     before = without;
-    uvzk_client_stats(&idle->process.client, &without);
+    uvzk_client_metrics_init(&without);
+    uvzk_client_metrics(&idle->process.client, &without);
     uint64_t second_looks = 100000 / (WORLD_TIMEOUT_MS - WORLD_TIMEOUT_MS / 4);
     assert_in_range(cost, 0, without.requests - before.requests + 1 + second_looks);
     assert_int_equal(after.watches, 1);
@@ -557,7 +561,7 @@ static void two_values_of_a_client_share_a_watch(void **state)
     struct value_process *value_process = *state;
     struct sim *sim = value_process_sim(value_process);
     uvzk_shared_value_t other = {0};
-    uvzk_client_stats_t stats;
+    uvzk_client_metrics_t stats;
 
     other_told = other_closed = 0;
     assert_int_equal(uvzk_shared_value_init(&value_process->process.client, &other,
@@ -569,7 +573,8 @@ static void two_values_of_a_client_share_a_watch(void **state)
     value_process_await(value_process, &other_told, 2);
     assert_int_equal(value_process->told, 2);
     sim_run_for(sim, 10);
-    uvzk_client_stats(&value_process->process.client, &stats);
+    uvzk_client_metrics_init(&stats);
+    uvzk_client_metrics(&value_process->process.client, &stats);
     assert_int_equal(stats.watches, 1);
     value_process_close_value(value_process);
     value_process_await(value_process, &value_process->value_closed, 1);

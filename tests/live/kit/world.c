@@ -51,8 +51,10 @@ void world_granted(struct world *world, struct hold *hold)
 
 /* ------------------------------------------------------------ its clients */
 
-static void on_log(uvzk_client_t *client, int level, const char *line)
+static void on_log(uvzk_client_t *client, int level, const char *module,
+                   const char *line)
 {
+    (void)module;
     struct process *process = client->data;
 
     world_note(process->world, "%s logs %d: %s", process->name, level, line);
@@ -214,15 +216,15 @@ bool world_turn(struct world *world, uint64_t since_ms)
 void world_assert_idle(struct world *world, const struct process *process)
 {
     uint64_t since = world_now(world);
-    uvzk_client_stats_t stats = process_stats(process);
+    uvzk_client_metrics_t metrics = process_metrics(process);
 
     /* Contenders are deleted in the background after a release, and watches are removed
      * then. */
-    while (stats.contenders + stats.watches != 0) {
+    while (metrics.contenders + metrics.watches != 0) {
         if (!world_turn(world, since)) {
             world_fail(world, "%s: contenders or watches left", process->name);
         }
-        stats = process_stats(process);
+        metrics = process_metrics(process);
     }
 }
 

@@ -244,10 +244,12 @@ void world_make_directory(struct world *world, struct process *process)
 
 /* ------------------------------------------------------------------ its clients */
 
-static void on_log(uvzk_client_t *client, int level, const char *line)
+static void on_log(uvzk_client_t *client, int level, const char *module,
+                   const char *line)
 {
     const struct process *process = client->data;
 
+    (void)module;
     if (level == UVZK_LOG_ERROR && !process->may_log_errors) {
         world_fail(process->world, "%s logs an error: %s", process->name, line);
     }
