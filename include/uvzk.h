@@ -112,6 +112,26 @@ enum uvzk_errno {
 UVZK_EXTERN const char *uvzk_strerror(int code);
 UVZK_EXTERN const char *uvzk_err_name(int code);
 
+/* Tell what an error code means for the caller's next step: 1 or 0. They know every code
+ * of this header, and those of libuv that uvzk returns; for any other code
+ * uvzk_err_outcome_is_unknown returns 1, and the others 0.
+ *
+ * uvzk_err_is_retriable: a later attempt may succeed although nobody changes the program,
+ * its options or an ACL: no connection, no time, no memory, no room. If the hold is gone,
+ * the attempt begins with an acquire; if the outcome is unknown, it begins with a read.
+ *
+ * uvzk_err_outcome_is_unknown: a request that changes znodes (a guarded write, a set, a
+ * revocation) and whose callback received this code may have been carried out. A call
+ * that returned the code has done nothing. After a failed acquire there is nothing to
+ * find out: uvzk deletes the znode if there is one.
+ *
+ * uvzk_err_hold_is_gone: a hold for which a call returned this code, or for which a
+ * callback received it, is no longer held. Whatever code uvzk_hold_lost_cb receives, that
+ * hold is gone. */
+UVZK_EXTERN int uvzk_err_is_retriable(int code);
+UVZK_EXTERN int uvzk_err_outcome_is_unknown(int code);
+UVZK_EXTERN int uvzk_err_hold_is_gone(int code);
+
 /* Explains why a call was refused: a sentence that names the argument or the field
  * ("options.tick_ms: ..."). uvzk keeps the last sentence of each thread, with its code.
  * If `code` is that code, the sentence is returned, otherwise uvzk_strerror's text. Call

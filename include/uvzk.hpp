@@ -95,6 +95,19 @@ class status {
     {
         return uvzk_err_name(code_);
     }
+    /* What the code means for the next step, as uvzk_err_is_retriable and its kin. */
+    bool is_retriable() const noexcept
+    {
+        return uvzk_err_is_retriable(code_) != 0;
+    }
+    bool outcome_is_unknown() const noexcept
+    {
+        return uvzk_err_outcome_is_unknown(code_) != 0;
+    }
+    bool hold_is_gone() const noexcept
+    {
+        return uvzk_err_hold_is_gone(code_) != 0;
+    }
     friend constexpr bool operator==(status a, status b) noexcept
     {
         return a.code_ == b.code_;

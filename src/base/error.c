@@ -1,4 +1,4 @@
-/* The version, and the texts and names of the error codes. The texts and names come from
+/* The version; the texts and names of the error codes, and what they mean for the caller. The texts and names come from
  * the X-macros of uvzk.h and of libuv's headers. uv_strerror and uv_err_name are not
  * used, because they allocate memory for a code that they do not know. */
 #include "uvzk.h"
@@ -48,5 +48,89 @@ const char *uvzk_err_name(int code)
 #undef XX
     default:
         return "UNKNOWN";
+    }
+}
+
+int uvzk_err_is_retriable(int code)
+{
+    switch (code) {
+    case UVZK_ECONNLOSS:
+    case UVZK_ENOTSENT:
+    case UVZK_EEXPIRED:
+    case UVZK_ETHROTTLED:
+    case UVZK_ELOST:
+    case UVZK_ELIMIT:
+    case UVZK_EPROOF:
+    case UVZK_EDELETED:
+    case UVZK_EUNREACHABLE:
+    case UVZK_ENOTQUEUED:
+    case UVZK_EDIVERGED:
+    case UV_EAGAIN:
+    case UV_ENOMEM:
+    case UV_ETIMEDOUT:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* The codes with which a request ends although it may have been sent: the reply was lost,
+ * or could not be stored; the session, the client or the future ended before it. All
+ * other known codes are the server's answer, or say that nothing was sent. */
+static int may_follow_a_sent_request(int code)
+{
+    switch (code) {
+    case UVZK_ECONNLOSS:
+    case UVZK_EEXPIRED:
+    case UVZK_EAUTH:
+    case UVZK_ECLOSED:
+    case UV_ENOMEM:
+    case UV_ECANCELED:
+    case UV_ETIMEDOUT:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int is_known(int code)
+{
+    switch (code) {
+    case 0:
+#define XX(name, value, text) case UVZK_##name:
+        UVZK_ERRNO_MAP(XX)
+#undef XX
+    case UV_EAGAIN:
+    case UV_EBUSY:
+    case UV_ECANCELED:
+    case UV_EINVAL:
+    case UV_EIO:
+    case UV_ENOMEM:
+    case UV_ENOTSUP:
+    case UV_ETIMEDOUT:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int uvzk_err_outcome_is_unknown(int code)
+{
+    return may_follow_a_sent_request(code) || !is_known(code);
+}
+
+int uvzk_err_hold_is_gone(int code)
+{
+    switch (code) {
+    case UVZK_EEXPIRED:
+    case UVZK_EAUTH:
+    case UVZK_ECLOSED:
+    case UVZK_ELOST:
+    case UVZK_ENOTHELD:
+    case UVZK_EPROOF:
+    case UVZK_EDELETED:
+        return 1;
+    default:
+        return 0;
     }
 }

@@ -95,6 +95,82 @@ static void other_codes_are_unknown(void **state)
     }
 }
 
+/* What each code means for the next step. A new code needs a row. */
+enum { RETRY = 1, UNKNOWN = 2, GONE = 4 };
+static const struct {
+    int code, means;
+} meanings[] = {
+    {0, 0},
+    {UVZK_ECONNLOSS, RETRY | UNKNOWN},
+    {UVZK_ENOTSENT, RETRY},
+    {UVZK_EEXPIRED, RETRY | UNKNOWN | GONE},
+    {UVZK_EAUTH, UNKNOWN | GONE},
+    {UVZK_ECLOSED, UNKNOWN | GONE},
+    {UVZK_ENONODE, 0},
+    {UVZK_ENODEEXISTS, 0},
+    {UVZK_ENOTEMPTY, 0},
+    {UVZK_EBADVERSION, 0},
+    {UVZK_ENOAUTH, 0},
+    {UVZK_EINVALIDACL, 0},
+    {UVZK_ENOCHILDREN, 0},
+    {UVZK_EUNIMPLEMENTED, 0},
+    {UVZK_ETHROTTLED, RETRY},
+    {UVZK_EREJECTED, 0},
+    {UVZK_EZOOKEEPER, 0},
+    {UVZK_ELOST, RETRY | GONE},
+    {UVZK_ENOTHELD, GONE},
+    {UVZK_EPATH, 0},
+    {UVZK_ESTATE, 0},
+    {UVZK_EEXHAUSTED, 0},
+    {UVZK_ELIMIT, RETRY},
+    {UVZK_EPROOF, RETRY | GONE},
+    {UVZK_EDELETED, RETRY | GONE},
+    {UVZK_EDEADLK, 0},
+    {UVZK_EDATA, 0},
+    {UVZK_EUNREACHABLE, RETRY},
+    {UVZK_ENOTQUEUED, RETRY},
+    {UVZK_EDIVERGED, RETRY},
+    /* Those of libuv that uvzk returns. */
+    {UV_EAGAIN, RETRY},
+    {UV_EBUSY, 0},
+    {UV_ECANCELED, UNKNOWN},
+    {UV_EINVAL, 0},
+    {UV_EIO, 0},
+    {UV_ENOMEM, RETRY | UNKNOWN},
+    {UV_ENOTSUP, 0},
+    {UV_ETIMEDOUT, RETRY | UNKNOWN},
+    /* Nothing is known of any other. */
+    {UV_ECONNREFUSED, UNKNOWN},
+    {UVZK_ERRNO_END, UNKNOWN},
+    {1, UNKNOWN},
+    {INT32_MIN, UNKNOWN},
+    {INT32_MAX, UNKNOWN},
+};
+#define MEANINGS (sizeof(meanings) / sizeof(meanings[0]))
+
+static void every_code_tells_the_next_step(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MEANINGS; i++) {
+        int code = meanings[i].code;
+        int told = RETRY * uvzk_err_is_retriable(code) +
+                   UNKNOWN * uvzk_err_outcome_is_unknown(code) +
+                   GONE * uvzk_err_hold_is_gone(code);
+        if (told != meanings[i].means) {
+            fail_msg("%s: %d, not %d", uvzk_err_name(code), told, meanings[i].means);
+        }
+    }
+    for (size_t i = 0; i < OURS; i++) {
+        size_t row = 0;
+        while (row < MEANINGS && meanings[row].code != ours[i].code) {
+            row++;
+        }
+        if (row == MEANINGS) {
+            fail_msg("%s has no row", ours[i].name);
+        }
+    }
+}
+
 static bool memory_was_touched;
 
 static void *refuse_malloc(size_t size)
@@ -159,6 +235,7 @@ int main(void)
         cmocka_unit_test(codes_of_libuv_read_as_libuv_has_them),
         cmocka_unit_test(zero_is_success),
         cmocka_unit_test(other_codes_are_unknown),
+        cmocka_unit_test(every_code_tells_the_next_step),
         cmocka_unit_test(texts_are_static),
         cmocka_unit_test(version_matches_the_header),
     };
