@@ -84,6 +84,7 @@ static int may_follow_a_sent_request(int code)
     case UVZK_EEXPIRED:
     case UVZK_EAUTH:
     case UVZK_ECLOSED:
+    case UVZK_EINTERNAL:
     case UV_ENOMEM:
     case UV_ECANCELED:
     case UV_ETIMEDOUT:
@@ -129,6 +130,7 @@ int uvzk_err_hold_is_gone(int code)
     case UVZK_ENOTHELD:
     case UVZK_EPROOF:
     case UVZK_EDELETED:
+    case UVZK_EINTERNAL:
         return 1;
     default:
         return 0;

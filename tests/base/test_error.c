@@ -130,6 +130,7 @@ static const struct {
     {UVZK_EUNREACHABLE, RETRY},
     {UVZK_ENOTQUEUED, RETRY},
     {UVZK_EDIVERGED, RETRY},
+    {UVZK_EINTERNAL, UNKNOWN | GONE},
     /* Those of libuv that uvzk returns. */
     {UV_EAGAIN, RETRY},
     {UV_EBUSY, 0},

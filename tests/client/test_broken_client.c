@@ -174,7 +174,7 @@ static void begin_process(struct process *process, const char *name, uint32_t se
     uvzk_client_options_t options;
 
     process_options(&options);
-    options.log_line_cb = on_line;
+    options.log_cb = on_line;
     record_state = options.state_cb;
     options.state_cb = on_state;
     options.sessions = sessions;
