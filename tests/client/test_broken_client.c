@@ -7,8 +7,7 @@
  * n-th move of all machines can be made illegal (illegal_moves.h). A story in which two
  * clients use every recipe is told once for each different move that occurs in it: that
  * move is illegal when it occurs for the first time, or for a later time.
- *
- *   UVZK_VERBOSE  set: one line for each story */
+ * With UVZK_VERBOSE it prints one line for each story. */
 #include "world.h"
 
 #include <stdio.h>
@@ -21,65 +20,12 @@
 #include "engine/invariant.h"
 #include "engine/session.h"
 #include "failing_allocator.h"
-#include "illegal_moves.h"
-#include "value/node_cache.h"
+#include "move_kinds.h"
 
 #define RECIPES 8
 #define WAYS 2
 #define HOLDS (RECIPES * WAYS * 2)
-#define KINDS_MAX 512
 #define ROOT "/r"
-
-/* ------------------------------------------------------------- the illegal move */
-
-/* One machine's move from one state to another. */
-struct kind {
-    const struct uvzk__machine *machine;
-    unsigned from, to;
-    uint64_t first, last; /* the numbers of its occurrences in the story */
-};
-
-static struct kind kinds[KINDS_MAX];
-static size_t kind_count;
-static uint64_t moves,
-    armed; /* armed: the number of the move; 0: none, kinds are noted */
-static struct kind illegal;
-static bool callback_in_progress; /* the move is made right before it */
-
-static void note_kind(const struct uvzk__machine *machine, unsigned from, unsigned to)
-{
-    size_t i = 0;
-
-    while (i < kind_count &&
-           (kinds[i].machine != machine || kinds[i].from != from || kinds[i].to != to)) {
-        i++;
-    }
-    assert_true(i < KINDS_MAX);
-    if (i == kind_count) {
-        kinds[kind_count++] = (struct kind){machine, from, to, moves, moves};
-    }
-    kinds[i].last = moves;
-}
-
-bool illegal_moves_allows(const struct uvzk__machine *machine, unsigned from, unsigned to)
-{
-    if (!(uvzk__machine_allows)(machine, from, to)) {
-        return false;
-    }
-    if (machine == &uvzk__invariants_machine) {
-        return true;
-    }
-    moves++;
-    if (armed == 0) {
-        note_kind(machine, from, to);
-    } else if (moves == armed) {
-        illegal = (struct kind){machine, from, to, moves, moves};
-        callback_in_progress =
-            machine == &uvzk__acquisition_machine && to == UVZK__ACQUISITION_FINAL;
-        return false;
-    }
-    return true;
-}
 
 /* ---------------------------------------------------------------- the callbacks */
 
@@ -109,12 +55,11 @@ static bool is_broken(const struct process *process)
     return process->client.impl != NULL && uvzk__is_broken(process->client.impl);
 }
 
-/* Called in each callback of a hold. */
 static void losses_come_first(struct hold *hold)
 {
-    bool is_in_progress = callback_in_progress;
+    bool is_in_progress = move_kinds.callback_in_progress;
 
-    callback_in_progress = false;
+    move_kinds.callback_in_progress = false;
     if (!is_broken(hold->process) || hold->lost > 0 || is_in_progress) {
         return;
     }
@@ -149,7 +94,6 @@ static void on_set(uvzk_set_t *set, int status)
     sides[index_of(set->data)].sets++;
 }
 
-/* Every hold has been reported lost before. */
 static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct process *process = client->data;
@@ -242,12 +186,12 @@ static void ask_for_everything(struct process *process)
 
 static void ask_for_the_rest(struct process *process)
 {
-    int side = index_of(process), five = 5;
+    int side = index_of(process);
 
     sides[side].set.data = process;
     (void)uvzk_lock_acquire_future(&sides[side].mutex, &sides[side].future, NULL,
                                    on_lost);
-    if (uvzk_shared_count_set(&sides[side].count, &sides[side].set, five, on_set) != 0) {
+    if (uvzk_shared_count_set(&sides[side].count, &sides[side].set, 5, on_set) != 0) {
         sides[side].sets++;
     }
 }
@@ -276,23 +220,33 @@ static void run_story(void)
     world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
 }
 
-/* -------------------------------------------------------------- what must be true */
+static uint64_t requests_by_then[2];
+
+static void note_requests(void)
+{
+    requests_by_then[0] = process_metrics(&a).requests;
+    requests_by_then[1] = process_metrics(&b).requests;
+}
 
 static void check_broken(struct process *process)
 {
     int side = index_of(process);
-    const struct uvzk__machine *machine = illegal.machine;
+    const struct uvzk__machine *machine = move_kinds.illegal.machine;
     uvzk_client_error_t error;
     struct hold refused = {0};
 
     for (size_t i = 0; i < HOLDS; i++) {
         assert_true(holds[i].process != process || hold_over(&holds[i]));
     }
+    /* The request for which the move was made, and no other. */
+    assert_true(process_metrics(process).requests <= requests_by_then[side] + 1);
     assert_int_equal(sides[side].sets, 1);
     assert_int_equal(sides[side].lines, 1);
     assert_non_null(strstr(sides[side].line, machine->name));
-    assert_non_null(strstr(sides[side].line, machine->states[illegal.from].name));
-    assert_non_null(strstr(sides[side].line, machine->states[illegal.to].name));
+    assert_non_null(
+        strstr(sides[side].line, machine->states[move_kinds.illegal.from].name));
+    assert_non_null(
+        strstr(sides[side].line, machine->states[move_kinds.illegal.to].name));
     assert_true(process->state_count > 0);
     assert_int_equal(process->states[process->state_count - 1], UVZK_STATE_CLOSED);
     assert_int_equal(uvzk_client_state(&process->client), UVZK_STATE_CLOSED);
@@ -302,6 +256,16 @@ static void check_broken(struct process *process)
     assert_int_equal(hold_ask(&refused, process, &sides[side].mutex, NULL), UVZK_ECLOSED);
 }
 
+static void release_all(void)
+{
+    for (int i = 0; i < HOLDS; i++) {
+        if (!hold_over(&holds[i]) && !holds[i].releasing) {
+            hold_release_or_cancel(&holds[i]);
+        }
+    }
+    world_run_for(&world, 3000);
+}
+
 /* The sessions of the broken client have ended, so the other one gets every lock. */
 static void check_other(struct process *process)
 {
@@ -309,12 +273,7 @@ static void check_other(struct process *process)
 
     assert_false(is_broken(process));
     assert_int_equal(sides[side].lines, 0);
-    for (int i = 0; i < HOLDS; i++) {
-        if (!hold_over(&holds[i]) && !holds[i].releasing) {
-            hold_release_or_cancel(&holds[i]);
-        }
-    }
-    world_run_for(&world, 3000);
+    release_all();
     ask_for_everything(process);
     for (int i = side * RECIPES * WAYS; i < (side + 1) * RECIPES * WAYS; i++) {
         if (hold_pending(&holds[i])) {
@@ -325,38 +284,28 @@ static void check_other(struct process *process)
     }
 }
 
-/* The story without an illegal move: its remaining holds end. */
-static void check_nobody(void)
-{
-    assert_false(is_broken(&a) || is_broken(&b));
-    for (int i = 0; i < HOLDS; i++) {
-        if (!hold_over(&holds[i]) && !holds[i].releasing) {
-            hold_release_or_cancel(&holds[i]);
-        }
-    }
-    world_run_for(&world, 3000);
-}
-
-/* Tells the story in which the move with this number is illegal. */
+/* Tells the story in which the move with this number is move_kinds.illegal. */
 static void tell(uint64_t number, uint64_t seed, void *const *state)
 {
     memset(sides, 0, sizeof(sides));
     memset(holds, 0, sizeof(holds));
-    moves = 0;
-    armed = 0;
+    move_kinds.moves = 0;
+    move_kinds.armed = 0;
+    move_kinds.when_illegal = note_requests;
     world_begin(&world, seed, state);
-    armed = number;
+    move_kinds.armed = number;
     begin_process(&a, "a", 2);
     begin_process(&b, "b", 1);
     run_story();
-    armed = UINT64_MAX; /* the story is over */
+    move_kinds.armed = UINT64_MAX; /* the story is over */
     if (number != 0) {
         bool a_is_broken = is_broken(&a);
         assert_true(a_is_broken != is_broken(&b));
         check_broken(a_is_broken ? &a : &b);
         check_other(a_is_broken ? &b : &a);
     } else {
-        check_nobody();
+        assert_false(is_broken(&a) || is_broken(&b));
+        release_all();
     }
     process_close(&a);
     process_close(&b);
@@ -364,14 +313,13 @@ static void tell(uint64_t number, uint64_t seed, void *const *state)
     assert_int_equal(failing_allocator_live_blocks(), 0);
 }
 
-static void check_kind(const struct kind *kind, uint64_t number, uint64_t seed,
+static void check_kind(const struct move_kind *kind, uint64_t number, uint64_t seed,
                        void *const *state)
 {
     if (getenv("UVZK_VERBOSE") != NULL) {
         printf("%s: %s to %s, move %d\n", kind->machine->name,
                kind->machine->states[kind->from].name,
                kind->machine->states[kind->to].name, (int)number);
-        (void)fflush(stdout);
     }
     tell(number, seed, state);
 }
@@ -380,15 +328,15 @@ static void every_move(void **state)
 {
     const uint64_t seed = 3;
 
-    kind_count = 0;
+    move_kinds.count = 0;
     tell(0, seed, state);
-    for (size_t i = 0; i < kind_count; i++) {
-        check_kind(&kinds[i], kinds[i].first, seed, state);
-        if (kinds[i].last != kinds[i].first) {
-            check_kind(&kinds[i], kinds[i].last, seed, state);
+    for (size_t i = 0; i < move_kinds.count; i++) {
+        check_kind(&move_kinds.all[i], move_kinds.all[i].first, seed, state);
+        if (move_kinds.all[i].last != move_kinds.all[i].first) {
+            check_kind(&move_kinds.all[i], move_kinds.all[i].last, seed, state);
         }
     }
-    printf("%d kinds of moves\n", (int)kind_count);
+    assert_true(move_kinds.count > 80);
 }
 
 /* ------------------------------------------------- one fault, and all that follows */
@@ -399,7 +347,7 @@ static struct hold held, waits, released, others;
 static void begin_busy(uint64_t seed, void *const *state)
 {
     memset(sides, 0, sizeof(sides));
-    armed = UINT64_MAX;
+    move_kinds.armed = UINT64_MAX;
     world_begin(&world, seed, state);
     begin_process(&a, "a", 1 + (uint32_t)(seed % 2));
     begin_process(&b, "b", 1);
@@ -438,11 +386,20 @@ static void end_busy(void)
     assert_int_equal(failing_allocator_live_blocks(), 0);
 }
 
+static int locks_closed;
+
+static void on_lock_closed(uvzk_lock_t *lock)
+{
+    assert_ptr_equal(lock, &sides[0].mutex);
+    locks_closed++;
+}
+
 /* Only the first fault is logged. From the fault on no hold is valid, and nothing is
  * sent. The znode goes with the session, long before that would expire. */
 static void one_fault(uint64_t seed, void *const *state)
 {
     begin_busy(seed, state);
+    locks_closed = 0;
     uint64_t requests = process_metrics(&a).requests;
     uvzk__broken(a.client.impl, "a fault %d", 1);
     uvzk__broken(a.client.impl, "another fault");
@@ -453,8 +410,10 @@ static void one_fault(uint64_t seed, void *const *state)
     check_busy_is_over();
     assert_int_equal(process_metrics(&a).requests, requests);
     assert_non_null(strstr(sides[0].line, "a fault 1"));
+    assert_int_equal(uvzk_lock_close(&sides[0].mutex, on_lock_closed), 0);
     hold_take_on(&waits, &b, &sides[1].mutex, 1);
     hold_give_back(&waits);
+    assert_int_equal(locks_closed, 1);
     end_busy();
 }
 

@@ -739,6 +739,38 @@ static void an_end_is_told_before_the_handle_is_closed(void **state)
     assert_false(closing_by_then);
 }
 
+/* --------------------------------------------------------- faults of the port itself */
+
+static char fault[UVZK__MACHINE_TEXT];
+static int faults;
+
+static void on_fault(struct uvzk__port_user *user, const char *what)
+{
+    (void)user;
+    (void)strcpy(fault, what);
+    faults++;
+}
+
+/* Its user decides what becomes of the client. The port goes on, and can be closed. */
+static void faults_are_told_to_the_user(void **state)
+{
+    struct probe *probe = *state;
+    struct uvzk__zk_port *port = (struct uvzk__zk_port *)(void *)probe->port;
+    struct uvzk__handle *handle = port->handle;
+
+    faults = 0;
+    probe->user.broken = on_fault;
+    probe->port->open(probe->port);
+    assert_int_equal(faults, 1);
+    assert_string_equal(fault, "port: opened twice, or after its close");
+    assert_ptr_equal(port->handle, handle);
+    uvzk__handle_connect(handle);
+    assert_int_equal(faults, 2);
+    assert_string_equal(fault, "handle: illegal move from CONNECTED to CONNECTED");
+    probe_reconnect(probe);
+    assert_int_equal(faults, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -768,6 +800,7 @@ int main(void)
         CASE(all_is_sent_before_a_close, connect_as_usual),
         CASE(an_end_is_told_before_the_handle_is_closed, connect_as_usual),
         CASE(the_loop_runs_while_a_session_is_closed, connect_as_usual),
+        CASE(faults_are_told_to_the_user, connect_as_usual),
         cmocka_unit_test_setup(many_ports_live_side_by_side, reset),
         cmocka_unit_test_setup(each_of_many_ports_has_its_own_log, reset),
     };

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 COPIED = ("CMakeLists.txt", "tools", "packaging", "include", "src", "loop", "sim", "examples", "tests")
 LIVE_OF_LOOP = ("conformance_real", "live_addresses", "live_diverged_server", "live_left_servers",
                 "live_secret_credentials", "test_zk_port")  # these test loop/
+# The libraries that test programs share: with assertions, and as a release build has it.
+SHARED = ("uvzk_inside", "uvzk_inside_closing")
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
 PASSES, SKIPPED = "passes", "skipped"
 OUTPUT_MAX = 256 << 20  # bytes of output that a test may write
@@ -162,8 +164,9 @@ class Workshop:
         if not self.ninja(*dict.fromkeys(names["src"] + names["loop"])):
             raise SystemExit(f"the unbroken tree does not build: {self.output}/build.txt")
         self.whole.mkdir(exist_ok=True)
-        for library in self.build.rglob("libuvzk_inside.so"):
-            shutil.copy2(library, self.whole)
+        for name in SHARED:
+            for library in self.build.rglob(f"lib{name}.so"):
+                shutil.copy2(library, self.whole)
         by_name = {test.name: test for test in self.all_tests()}
         self.tests = {}
         for directory, its in names.items():
@@ -246,7 +249,7 @@ class Workshop:
 
     def first_failure(self, mutant):
         """Returns (name, how) of the first test that notices the mutant, or None."""
-        if not self.ninja("uvzk_inside"):  # the library that all test programs share
+        if not self.ninja(*SHARED):
             return "the linker", "fails"
         tests = self.tests[mutant.file.split("/")[0]]
         for test in sorted(tests, key=lambda test: self.order(test, mutant)):
