@@ -75,12 +75,12 @@ int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
     const size_t least = UVZK__SIZE_UP_TO(uvzk_lock_driver_t, context);
     if (driver == NULL || driver->size < least || driver->name == NULL ||
         driver->mode > UVZK_NODE_PERSISTENT_SEQUENTIAL) {
-        return uvzk__refuse(
-            UV_EINVAL, driver == NULL ? "driver is NULL"
-                       : driver->size < least
-                           ? "driver.size: begin with uvzk_lock_driver_init"
-                       : driver->name == NULL ? "driver.name is NULL"
-                                              : "driver.mode: unknown mode");
+        return uvzk__refuse(UV_EINVAL,
+                            driver == NULL ? "driver is NULL"
+                            : driver->size < least
+                                ? "driver.size: begin with uvzk_lock_driver_init"
+                            : driver->name == NULL ? "driver.name is NULL"
+                                                   : "driver.mode: unknown mode");
     }
     bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
     most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__NAME_PREFIX_MAX;

@@ -100,8 +100,9 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
     uvzk__prover_check(lock->session); /* ends a write hold whose proof has expired */
     if (uvzk__claim_of(lock, options->owner) == NULL &&
         claim_on_other_half(lock, options) != NULL) {
-        return uvzk__refuse(UVZK_EDEADLK, "options.owner holds the read lock, or waits for "
-                                          "it: it would wait for itself");
+        return uvzk__refuse(UVZK_EDEADLK,
+                            "options.owner holds the read lock, or waits for "
+                            "it: it would wait for itself");
     }
     return 0;
 }

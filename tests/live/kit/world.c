@@ -51,8 +51,7 @@ void world_granted(struct world *world, struct hold *hold)
 
 /* ------------------------------------------------------------ its clients */
 
-static void on_log(uvzk_client_t *client, int level, const char *module,
-                   const char *line)
+static void on_log(uvzk_client_t *client, int level, const char *module, const char *line)
 {
     (void)module;
     struct process *process = client->data;

@@ -244,8 +244,7 @@ void world_make_directory(struct world *world, struct process *process)
 
 /* ------------------------------------------------------------------ its clients */
 
-static void on_log(uvzk_client_t *client, int level, const char *module,
-                   const char *line)
+static void on_log(uvzk_client_t *client, int level, const char *module, const char *line)
 {
     const struct process *process = client->data;
 
