@@ -54,25 +54,14 @@ static bool invariant_holds(const struct uvzk__handle *handle)
     }
 }
 
-/* Reports an illegal move, and what does not hold after a move (port.h, 14). */
-static void check_move(struct uvzk__handle *handle, unsigned from, unsigned to)
-{
-    char text[UVZK__MACHINE_TEXT];
-
-    if (!uvzk__machine_allows(&uvzk__handle_machine, from, to) ||
-        !invariant_holds(handle)) {
-        uvzk__machine_text(&uvzk__handle_machine, from, to, text);
-        (void)uvzk__port_expect(&handle->port->port, false, text);
-    }
-}
-
 /* The only function that writes state; called on the loop's thread. */
 static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
 {
     unsigned from = handle->state;
 
     handle->state = (uint8_t)uvzk__machine_after(&uvzk__handle_machine, from, state);
-    check_move(handle, from, state);
+    uvzk__port_check_move(&handle->port->port, &uvzk__handle_machine, from, state,
+                          invariant_holds(handle));
 }
 
 void uvzk__handle_connect(struct uvzk__handle *handle)

@@ -32,22 +32,12 @@ static bool invariant_holds(struct uvzk__port_life *life)
     }
 }
 
-/* Reports an illegal move, and what does not hold after a move (port.h, 14). */
-static void check_move(struct uvzk__port_life *life, unsigned from, unsigned to)
-{
-    struct uvzk__zk_port *port = UVZK__CONTAINER_OF(life, struct uvzk__zk_port, life);
-    char text[UVZK__MACHINE_TEXT];
-
-    if (!uvzk__machine_allows(&uvzk__port_machine, from, to) || !invariant_holds(life)) {
-        uvzk__machine_text(&uvzk__port_machine, from, to, text);
-        (void)uvzk__port_expect(&port->port, false, text);
-    }
-}
-
 void uvzk__port_life_move(struct uvzk__port_life *life, enum uvzk__port_state state)
 {
+    struct uvzk__zk_port *port = UVZK__CONTAINER_OF(life, struct uvzk__zk_port, life);
     unsigned from = life->state;
 
     life->state = (uint8_t)uvzk__machine_after(&uvzk__port_machine, from, state);
-    check_move(life, from, state);
+    uvzk__port_check_move(&port->port, &uvzk__port_machine, from, state,
+                          invariant_holds(life));
 }

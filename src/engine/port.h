@@ -71,6 +71,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/machine.h"
 #include "uvzk.h"
 
 struct uvzk__port;
@@ -276,6 +277,20 @@ static inline bool uvzk__port_expect(struct uvzk__port *port, bool holds,
         port->user->broken(port->user, what);
     }
     return holds;
+}
+
+/* Checks a move that a machine of the port has made, in the same way. holds: whether what
+ * must be true after the move is. */
+static inline void uvzk__port_check_move(struct uvzk__port *port,
+                                         const struct uvzk__machine *machine,
+                                         unsigned from, unsigned to, bool holds)
+{
+    char text[UVZK__MACHINE_TEXT];
+
+    if (!holds || !uvzk__machine_allows(machine, from, to)) {
+        uvzk__machine_text(machine, from, to, text);
+        port->user->broken(port->user, text);
+    }
 }
 
 /* A server has granted this timeout to the session. Only one thread at a time may call
