@@ -33,18 +33,19 @@
 #define UNDELETABLE UVZK__CONTENDER_UNDELETABLE
 #define ENDED UVZK__CONTENDER_ENDED
 
-#define TO(state) UVZK__BIT(state)
-
 static const struct uvzk__state table[] = {
-    [UNPLACED] = {"UNPLACED", TO(WAITING) | TO(DELETING) | TO(GIVEN_UP)},
-    [WAITING] = {"WAITING", TO(UNPLACED) | TO(GRANTED_EARLY) | TO(HOLDING) |
-                                TO(DELETING) | TO(GIVEN_UP)},
-    [GRANTED_EARLY] = {"GRANTED_EARLY",
-                       TO(HOLDING) | TO(WAITING) | TO(DELETING) | TO(GIVEN_UP)},
-    [HOLDING] = {"HOLDING", TO(WAITING) | TO(DELETING) | TO(GIVEN_UP)},
-    [GIVEN_UP] = {"GIVEN_UP", TO(DELETING) | TO(ENDED)},
-    [DELETING] = {"DELETING", TO(UNDELETABLE) | TO(ENDED)},
-    [UNDELETABLE] = {"UNDELETABLE", TO(ENDED)},
+    [UNPLACED] = {"UNPLACED",
+                  UVZK__BIT(WAITING) | UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
+    [WAITING] = {"WAITING", UVZK__BIT(UNPLACED) | UVZK__BIT(GRANTED_EARLY) |
+                                UVZK__BIT(HOLDING) | UVZK__BIT(DELETING) |
+                                UVZK__BIT(GIVEN_UP)},
+    [GRANTED_EARLY] = {"GRANTED_EARLY", UVZK__BIT(HOLDING) | UVZK__BIT(WAITING) |
+                                            UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
+    [HOLDING] = {"HOLDING",
+                 UVZK__BIT(WAITING) | UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
+    [GIVEN_UP] = {"GIVEN_UP", UVZK__BIT(DELETING) | UVZK__BIT(ENDED)},
+    [DELETING] = {"DELETING", UVZK__BIT(UNDELETABLE) | UVZK__BIT(ENDED)},
+    [UNDELETABLE] = {"UNDELETABLE", UVZK__BIT(ENDED)},
     [ENDED] = {"ENDED", 0},
 };
 

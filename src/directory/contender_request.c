@@ -360,6 +360,11 @@ void uvzk__contender_check_op(const struct uvzk__contender *contender,
     op->version = -1;
 }
 
+void uvzk__contender_create_settled(struct uvzk__contender *contender)
+{
+    uvzk__queue_settle_later(contender->queue);
+}
+
 void uvzk__contender_create(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);

@@ -36,6 +36,9 @@ void uvzk__contender_set_sequence(struct uvzk__contender *, int32_t sequence);
  * session pauses, and the contender is pumped again afterwards. */
 void uvzk__contender_create(struct uvzk__contender *);
 
+/* For kinds whose directory creates their nodes when it is settled. */
+void uvzk__contender_create_settled(struct uvzk__contender *);
+
 /* Fills in the create of its node as an op of a multi. storage: room for its ACL, which
  * must stay valid until the reply. */
 void uvzk__contender_create_op(struct uvzk__contender *, struct uvzk__op *,

@@ -139,17 +139,11 @@ static void create(struct uvzk__contender *contender)
     uvzk__driver_claim_set_undecided(contender);
 }
 
-/* fixed_name.c creates it when the directory is settled. */
-static void create_fixed(struct uvzk__contender *contender)
-{
-    uvzk__queue_settle_later(contender->queue);
-}
-
 const struct uvzk__contender_kind uvzk__driver_contender = {.create = create};
 const struct uvzk__contender_kind uvzk__fixed_contender = {
-    .name_prefix = "", /* fixed_name.c writes the whole name */
+    .name_prefix = "", /* fixed_name.c writes the whole name, and creates the znode */
     .fixed_name = true,
-    .create = create_fixed,
+    .create = uvzk__contender_create_settled,
 };
 
 /* ------------------------------------------------------------------------- listings */

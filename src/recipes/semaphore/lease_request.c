@@ -10,6 +10,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "recipes/semaphore/leases.h"
 
@@ -411,18 +412,12 @@ bool uvzk__lease_request_none_in_flight(const struct uvzk__lease_request *reques
     return tally.idle + tally.creatable == tally.leases;
 }
 
-/* Settling the directory creates it, under a ticket or directly. */
-static void create_lease(struct uvzk__contender *lease)
-{
-    uvzk__queue_settle_later(lease->queue);
-}
-
 /* A lease that another client deletes is not created again by itself: only the ticket
- * holder may create leases. */
+ * holder may create leases. It is created under a ticket or directly. */
 static const struct uvzk__contender_kind lease_kind = {
     .name_prefix = UVZK__NAME_PREFIX_LEASE,
     .once = true,
-    .create = create_lease,
+    .create = uvzk__contender_create_settled,
 };
 
 int uvzk__lease_request_fill(struct uvzk__lease_request *request)
