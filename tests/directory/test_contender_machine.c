@@ -6,6 +6,7 @@
  * callbacks with what that state requires. Each sequence ends with the session, and leaves
  * nothing behind. */
 #include "cmocka_test.h"
+#include "machine_moves.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -863,17 +864,8 @@ static void every_sequence_agrees_with_the_table(void **state)
  * more. */
 static void the_machine_allows_what_happens(void **state)
 {
-    const struct uvzk__machine *machine = &uvzk__contender_machine;
-
     (void)state;
-    for (size_t from = 0; from < machine->count; from++) {
-        for (size_t to = 0; to < machine->count; to++) {
-            if (met[from][to] != ((machine->states[from].moves & UVZK__BIT(to)) != 0)) {
-                fail_msg("%s -> %s", machine->states[from].name,
-                         machine->states[to].name);
-            }
-        }
-    }
+    assert_moves_met(&uvzk__contender_machine, &met[0][0]);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
  * the same steps, and the two are compared after each. Kind steps are those by which a
  * lease request gets on; from every state they alone must lead to a grant. */
 #include "cmocka_test.h"
+#include "machine_moves.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -585,18 +586,9 @@ static void every_state_agrees_with_the_model(void **state)
  * except for leases that are returned: their request is NEW and HELD at once. */
 static void the_table_allows_what_happens(void **state)
 {
-    const struct uvzk__machine *machine = &uvzk__lease_request_machine;
-
     (void)state;
     met[UVZK__LEASE_REQUEST_NEW][UVZK__LEASE_REQUEST_HELD] = true;
-    for (size_t from = 0; from < machine->count; from++) {
-        for (size_t to = 0; to < machine->count; to++) {
-            if (met[from][to] != ((machine->states[from].moves & UVZK__BIT(to)) != 0)) {
-                fail_msg("%s -> %s", machine->states[from].name,
-                         machine->states[to].name);
-            }
-        }
-    }
+    assert_moves_met(&uvzk__lease_request_machine, &met[0][0]);
 }
 
 int main(void)
