@@ -114,7 +114,7 @@ class Workshop:
             (self.output / "build.txt").write_bytes(done.stdout)
         return done.returncode == 0
 
-    def programs(self):
+    def targets(self):
         """Returns all that ninja can build."""
         done = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"],
                               check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
@@ -124,7 +124,7 @@ class Workshop:
         """Returns the objects that a change of this file may change: its own or, for a header,
         those of all files."""
         if file.endswith(".h"):
-            return sorted(name for name in self.programs()
+            return sorted(name for name in self.targets()
                           if re.match(r"(src|loop)/CMakeFiles/uvzk_(core|loop)\.dir/.*\.o$", name))
         directory, name = file.split("/", 1)
         library = {"src": "uvzk_core", "loop": "uvzk_loop"}[directory]
@@ -150,9 +150,9 @@ class Workshop:
 
     def names_of_tests(self):
         """Returns the names of the tests of src/ and of loop/."""
-        programs = self.programs()
+        targets = self.targets()
         tests = [test for test in self.all_tests()
-                 if test.name in programs and test.name not in ABOUT_OTHERS]  # fmt: skip
+                 if test.name in targets and test.name not in ABOUT_OTHERS]  # fmt: skip
         quick = [t.name for t in tests if {"unit", "sim"} & set(t.labels)]
         units = [t.name for t in tests if "unit" in t.labels]
         live = [t.name for t in tests if t.name in LIVE_OF_LOOP]
