@@ -31,11 +31,6 @@
 #include "recipes/node_watch.h"
 #include "settle/in_order.h"
 
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
-
 static bool stands(const struct uvzk__contender *contender)
 {
     return uvzk__node_state(&contender->node) == UVZK__NODE_STANDING;
@@ -189,13 +184,12 @@ static void decide(struct uvzk__contender *contender,
 static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
     struct uvzk__sorted_children children = {0};
-    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
     int status = 0;
 
-    while (status == 0 && link != NULL) {
-        struct uvzk__contender *contender = contender_at(link);
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
+         status == 0 && contender != NULL; contender = next) {
         struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
-        link = uvzk__ring_next(&queue->waiters, link);
+        next = uvzk__next_in(&queue->waiters, contender);
         if (!is_undecided(contender)) {
             continue;
         }
@@ -243,12 +237,10 @@ static bool found(struct uvzk__contender *contender, const char *name)
  * that a znode does not exist only if the create was submitted before it. */
 static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
-
-    while (link != NULL) {
-        struct uvzk__contender *contender = contender_at(link);
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->unplaced), *next;
+         contender != NULL; contender = next) {
         bool is_there = false;
-        link = uvzk__ring_next(&queue->unplaced, link);
+        next = uvzk__next_in(&queue->unplaced, contender);
         if (!searched_for(contender)) {
             continue;
         }
@@ -266,11 +258,9 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
  * reports what happens. */
 static void end_undecided(struct uvzk__queue *queue, int status)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
-
-    while (link != NULL) {
-        struct uvzk__contender *contender = contender_at(link);
-        link = uvzk__ring_next(&queue->waiters, link);
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
+         contender != NULL; contender = next) {
+        next = uvzk__next_in(&queue->waiters, contender);
         if (is_undecided(contender)) {
             uvzk__contender_end(contender, status);
         }
@@ -283,9 +273,9 @@ static bool is_ours(const struct uvzk__queue *queue, const char *name)
                                         &queue->deleting};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
-        for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
-             link = uvzk__ring_next(rings[i], link)) {
-            if (strcmp(uvzk__path_name(contender_at(link)->path), name) == 0) {
+        for (const struct uvzk__contender *each = uvzk__first_in(rings[i]); each != NULL;
+             each = uvzk__next_in(rings[i], each)) {
+            if (strcmp(uvzk__path_name(each->path), name) == 0) {
                 return true;
             }
         }
@@ -348,12 +338,12 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 static bool any(const struct uvzk__ring *ring,
                 bool (*which)(const struct uvzk__contender *))
 {
-    struct uvzk__link *link = uvzk__ring_first(ring);
+    const struct uvzk__contender *each = uvzk__first_in(ring);
 
-    while (link != NULL && !which(contender_at(link))) {
-        link = uvzk__ring_next(ring, link);
+    while (each != NULL && !which(each)) {
+        each = uvzk__next_in(ring, each);
     }
-    return link != NULL;
+    return each != NULL;
 }
 
 /* Parents come first: without the directory, a listing shows nothing. */
@@ -400,9 +390,8 @@ static void grant_if_shown(struct uvzk__contender *contender)
  * checks reliably: with a fixed name, or with a persistent znode. */
 static void watch_own_nodes(const struct uvzk__ring *ring)
 {
-    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
-         link = uvzk__ring_next(ring, link)) {
-        struct uvzk__contender *contender = contender_at(link);
+    for (struct uvzk__contender *contender = uvzk__first_in(ring); contender != NULL;
+         contender = uvzk__next_in(ring, contender)) {
         struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
         if (stands(contender) && driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
             driver_claim->node_watch == NULL &&
@@ -415,11 +404,9 @@ static void watch_own_nodes(const struct uvzk__ring *ring)
 
 static void grant_waiters(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
-
-    while (link != NULL) {
-        struct uvzk__contender *contender = contender_at(link);
-        link = uvzk__ring_next(&queue->waiters, link);
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
+         contender != NULL; contender = next) {
+        next = uvzk__next_in(&queue->waiters, contender);
         if (stands(contender) &&
             uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_GETS_LOCK) {
             grant_if_shown(contender);

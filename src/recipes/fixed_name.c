@@ -211,11 +211,6 @@ bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 
 /* --------------------------------------------------------------------- one at a time */
 
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
-
 /* Whether the contender has a znode, may have one, or is creating one. */
 static bool may_have_node(const struct uvzk__contender *contender)
 {
@@ -238,12 +233,11 @@ static const char *name_in_use(struct uvzk__queue *queue, const char *name)
                                         &queue->deleting, &queue->unplaced};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
-        for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
-             link = uvzk__ring_next(rings[i], link)) {
-            struct uvzk__contender *contender = contender_at(link);
-            if (uvzk__has_fixed_name(contender) && may_have_node(contender) &&
-                strcmp(uvzk__path_name(contender->path), name) == 0) {
-                return uvzk__path_name(contender->path);
+        for (const struct uvzk__contender *each = uvzk__first_in(rings[i]); each != NULL;
+             each = uvzk__next_in(rings[i], each)) {
+            if (uvzk__has_fixed_name(each) && may_have_node(each) &&
+                strcmp(uvzk__path_name(each->path), name) == 0) {
+                return uvzk__path_name(each->path);
             }
         }
     }
@@ -301,22 +295,21 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
 
 void uvzk__fixed_names_settle(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
     const char *taken = NULL;
 
-    while (link != NULL) {
-        struct uvzk__contender *contender = contender_at(link);
-        link = uvzk__ring_next(&queue->unplaced, link);
-        if (!uvzk__has_fixed_name(contender)) {
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->unplaced, each);
+        if (!uvzk__has_fixed_name(each)) {
             continue;
         }
-        if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN &&
+        if (uvzk__node_state(&each->node) == UVZK__NODE_UNKNOWN &&
             !uvzk__queue_is_backing_off(queue)) {
-            read_node(contender);
-        } else if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
-                   !uvzk__node_is_in_flight(&contender->node) &&
-                   uvzk__driver_claim_of(contender)->node_watch == NULL) {
-            start_fixed(contender, &taken);
+            read_node(each);
+        } else if (uvzk__node_state(&each->node) == UVZK__NODE_CREATING &&
+                   !uvzk__node_is_in_flight(&each->node) &&
+                   uvzk__driver_claim_of(each)->node_watch == NULL) {
+            start_fixed(each, &taken);
         }
     }
 }

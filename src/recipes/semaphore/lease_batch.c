@@ -168,11 +168,9 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
     const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
     const struct uvzk__contender *own = request == holder ? NULL : request->ticket;
     struct uvzk__queue *locks = holder->ticket->queue;
-    struct uvzk__link *link = own == NULL
-                                  ? uvzk__ring_first(&locks->waiters)
-                                  : uvzk__ring_next(&locks->waiters, &own->in_queue);
-    const struct uvzk__contender *ticket =
-        link == NULL ? NULL : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    const struct uvzk__contender *ticket = own == NULL
+                                               ? uvzk__first_in(&locks->waiters)
+                                               : uvzk__next_in(&locks->waiters, own);
     struct uvzk__lease_request *sharer = uvzk__ticket_next_sharer(request);
 
     if (sharer != NULL) {

@@ -39,10 +39,9 @@ uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
     uint64_t count = uvzk__queue_optional(queue)->foreign_nodes.leases +
                      uvzk__contenders_in(&queue->counts);
 
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced); link != NULL;
-         link = uvzk__ring_next(&queue->unplaced, link)) {
-        enum uvzk__node_needs needs = uvzk__node_needs(
-            &UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node);
+    for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
+         each != NULL; each = uvzk__next_in(&queue->unplaced, each)) {
+        enum uvzk__node_needs needs = uvzk__node_needs(&each->node);
         count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
     }
     return count;
@@ -294,13 +293,11 @@ static void detach_tickets(struct uvzk__queue *queue)
 {
     const struct uvzk__queue *locks = uvzk__leases_locks(queue);
 
-    for (struct uvzk__link *link = locks == NULL ? NULL
-                                                 : uvzk__ring_first(&locks->deleting);
-         link != NULL; link = uvzk__ring_next(&locks->deleting, link)) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (uvzk__contender_admits_to(contender) == queue) {
-            uvzk__contender_admit_nowhere(contender);
+    for (struct uvzk__contender *each = locks == NULL ? NULL
+                                                      : uvzk__first_in(&locks->deleting);
+         each != NULL; each = uvzk__next_in(&locks->deleting, each)) {
+        if (uvzk__contender_admits_to(each) == queue) {
+            uvzk__contender_admit_nowhere(each);
         }
     }
 }

@@ -151,15 +151,12 @@ static bool came_first(const struct uvzk__contender *ticket,
                        const struct uvzk__lease_request *sharer)
 {
     const struct uvzk__queue *locks = ticket->queue;
-    struct uvzk__link *link = ticket->state == UVZK__CONTENDER_WAITING
-                                  ? uvzk__ring_next(&locks->waiters, &ticket->in_queue)
-                                  : uvzk__ring_first(&locks->waiters);
-    if (link == NULL) {
-        return false;
-    }
-    const struct uvzk__contender *next =
-        UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-    return (uvzk__contender_admits_to(next) != sharer->leases ||
+    const struct uvzk__contender *next = ticket->state == UVZK__CONTENDER_WAITING
+                                             ? uvzk__next_in(&locks->waiters, ticket)
+                                             : uvzk__first_in(&locks->waiters);
+
+    return next != NULL &&
+           (uvzk__contender_admits_to(next) != sharer->leases ||
             uvzk__contender_is_given_up(next) ||
             uvzk__lease_request_of(next->claim)->arrival < sharer->arrival);
 }
