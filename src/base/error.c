@@ -1,6 +1,7 @@
-/* The version; the texts and names of the error codes, and what they mean for the caller. The texts and names come from
- * the X-macros of uvzk.h and of libuv's headers. uv_strerror and uv_err_name are not
- * used, because they allocate memory for a code that they do not know. */
+/* The version; the texts and names of the error codes, and what they mean for the caller.
+ * The texts and names come from the X-macros of uvzk.h and of libuv's headers.
+ * uv_strerror and uv_err_name are not used, because they allocate memory for a code that
+ * they do not know. */
 #include "uvzk.h"
 
 #define QUOTE(text) #text

@@ -148,9 +148,9 @@ void uvzk__claim_ungrant(struct uvzk__claim *);
  * The claim may have been freed when the function returns. Does nothing if the claim is
  * given up already. */
 void uvzk__claim_end(struct uvzk__claim *, int code);
-/* For a broken client (engine/invariant.h). The first function ends the user's
- * holds of the claim, but not what waits. The second one ends all of its acquisitions, and the claim,
- * whatever its state is. Its releases end with this code too. */
+/* For a broken client (engine/invariant.h). The first function ends the user's holds of
+ * the claim, but not what waits. The second one ends all of its acquisitions, and the
+ * claim, whatever its state is. Its releases end with this code too. */
 void uvzk__claim_end_holds(struct uvzk__claim *, int code);
 void uvzk__claim_end_broken(struct uvzk__claim *, int code);
 /* The claim has been given up: has its contenders withdrawn in the next round of the

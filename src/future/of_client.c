@@ -92,7 +92,7 @@ int uvzk_future_stat(const uvzk_future_t *shell, uvzk_stat_t *stat)
                                                        "set by uvzk_stat_init");
     }
     if (future == NULL) {
-        return uvzk__refuse(UVZK_ESTATE, "future: of no read that is done with 0");
+        return uvzk__refuse(UVZK_ESTATE, "future: not of a read that has succeeded");
     }
     uvzk__answer_into(stat, &reading_of(future)->stat, sizeof(*stat));
     return 0;

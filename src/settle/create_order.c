@@ -1,6 +1,6 @@
 /* Decides when a contender's create is sent, and whether it may share a multi
- * (create_order.h). claim.c passes each contender that needs a create, unless its recipe
- * sends creates itself. create_batch.c sends the creates that gather here on
+ * (create_order.h). The kinds of most contenders name it as their create; others send
+ * their creates themselves. create_batch.c sends the creates that gather here on
  * directories->to_create; settle.c resumes postponed creates.
  *
  * The idea: contenders wait behind a multi of their directory that is in flight
