@@ -6,6 +6,7 @@
  * worker, and is granted more leases as soon as the number rises. A Java program's
  * SharedCount on the same path is the same number. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <uv.h>
 #include <uvzk.h>
@@ -17,6 +18,8 @@ static struct {
     uvzk_client_t client;
     uvzk_shared_count_t limit;
     uvzk_set_t set;
+    bool set_answered;
+    bool sees_all; /* it has been told that all workers are allowed */
 } operator;
 
 static struct {
@@ -42,12 +45,6 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     }
 }
 
-static void on_set(uvzk_set_t *request, int status)
-{
-    (void)request;
-    printf("operator: set, %s\n", status == 0 ? "yes" : uvzk_strerror(status));
-}
-
 /* The count's znode remains when its clients are closed; this example deletes it. */
 static void on_removed(uvzk_write_t *request, int status, size_t failed)
 {
@@ -57,12 +54,29 @@ static void on_removed(uvzk_write_t *request, int status, size_t failed)
     finish();
 }
 
-static void remove_count(uvzk_hold_t *hold)
+/* Only when both programs have been told all that they wait for: who reads a count that is
+ * deleted is not told what it was. */
+static void remove_count_if_done(void)
 {
     uvzk_write_op_t op = {.kind = UVZK_WRITE_DELETE, .version = -1, .path = COUNT};
 
-    if (uvzk_hold_write(hold, &works.removal, &op, 1, on_removed) < 0) {
+    if (works.at_work < WORKERS || !operator.set_answered || !operator.sees_all) {
+        return;
+    }
+    if (uvzk_hold_write(&works.workers[0], &works.removal, &op, 1, on_removed) < 0) {
         finish();
+    }
+}
+
+static void on_set(uvzk_set_t *request, int status)
+{
+    (void)request;
+    printf("operator: set, %s\n", status == 0 ? "yes" : uvzk_strerror(status));
+    if (status < 0) {
+        finish();
+    } else {
+        operator.set_answered = true;
+        remove_count_if_done();
     }
 }
 
@@ -75,8 +89,8 @@ static void on_worker(uvzk_hold_t *hold, int status)
     printf("worker %td begins, %d at work\n", hold - works.workers + 1, works.at_work);
     if (works.at_work == 1) {
         uvzk_shared_count_set(&operator.limit, &operator.set, WORKERS, on_set);
-    } else if (works.at_work == WORKERS) {
-        remove_count(hold);
+    } else {
+        remove_count_if_done();
     }
 }
 
@@ -85,6 +99,8 @@ static void on_change(uvzk_shared_count_t *count, int status, int32_t value)
 {
     if (count == &operator.limit && status == 0) {
         printf("operator: %" PRId32 " allowed\n", value);
+        operator.sees_all = value == WORKERS;
+        remove_count_if_done();
     }
 }
 
