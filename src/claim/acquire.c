@@ -56,13 +56,13 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
 {
     struct uvzk__session *session = lock->session;
 
-    if (session->auth_failed) {
+    if (uvzk__auth_has_failed(session)) {
         return UVZK_EAUTH;
     }
     if (options->timeout_ms != UVZK_TRY_ONCE) {
         return 0;
     }
-    if (!uvzk__connection_is_connected(&session->connection)) {
+    if (!uvzk__is_connected(session)) {
         return UVZK_ECONNLOSS;
     }
     /* A local contender is ahead: the answer needs no request. */
@@ -136,10 +136,10 @@ suitability_of(const struct uvzk__lock *lock, const struct uvzk__session *sessio
 {
     bool away = session != lock->session;
 
-    if (away && session->auth_failed) {
+    if (away && uvzk__auth_has_failed(session)) {
         return UNSUITABLE;
     }
-    if (away && !uvzk__connection_is_connected(&session->connection) &&
+    if (away && !uvzk__is_connected(session) &&
         (at_first || options->timeout_ms == UVZK_TRY_ONCE)) {
         return UNREACHABLE;
     }

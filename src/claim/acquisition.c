@@ -81,7 +81,7 @@ struct revocable {
 struct limit {
     union {
         struct uvzk__timer timeout;
-        struct uvzk__link try_link; /* try_once: in session->claims->try_once */
+        struct uvzk__link try_link; /* try_once: in uvzk__claims(session)->try_once */
     };
     struct uvzk__acquisition *acquisition;
     /* What it waited for when its time ran out, for the acquire callback; NULL: not timed
@@ -161,7 +161,7 @@ static inline __attribute__((always_inline)) void
 count(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int status,
       uint64_t now, uint64_t took_ms)
 {
-    struct uvzk__observer *observer = session_of(acquisition)->observer;
+    struct uvzk__observer *observer = uvzk__observer_of(session_of(acquisition));
     uvzk_client_metrics_t *metrics = &observer->metrics;
 
     switch (step) {
@@ -199,7 +199,7 @@ observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int s
 
     acquisition->since_ms = since_ms & MOMENT_MAX;
     count(acquisition, step, status, now, took_ms);
-    if (session->observer->trace_cb != NULL) {
+    if (uvzk__observer_of(session)->trace_cb != NULL) {
         uvzk__trace_hold(session, step, acquisition->shell, acquisition->lock->path->text,
                          status, now, took_ms);
     }
@@ -225,7 +225,7 @@ OBSERVED(lost_seen, UVZK_TRACE_LOST)
 static inline void observe(struct uvzk__acquisition *acquisition,
                            void (*seen)(struct uvzk__acquisition *, int), int status)
 {
-    if (__builtin_expect(session_of(acquisition)->observer != NULL, 0)) {
+    if (__builtin_expect(uvzk__observer_of(session_of(acquisition)) != NULL, 0)) {
         seen(acquisition, status);
     }
 }
@@ -425,7 +425,7 @@ static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_
     limit->try_once = timeout_ms == UVZK_TRY_ONCE;
     if (limit->try_once) {
         uvzk__list_init(&limit->try_link);
-        uvzk__list_append(&session->claims->try_once, &limit->try_link);
+        uvzk__list_append(&uvzk__claims(session)->try_once, &limit->try_link);
     } else {
         limit->timeout.due = timed_out;
         uvzk__timer_set(session, &limit->timeout,

@@ -346,7 +346,7 @@ void uvzk__claim_end_broken(struct uvzk__claim *claim, int code)
 
 void uvzk__claim_withdraw(struct uvzk__claim *claim)
 {
-    uvzk__list_append(&claim->session->claims->to_withdraw, &claim->link);
+    uvzk__list_append(&uvzk__claims(claim->session)->to_withdraw, &claim->link);
     uvzk__wake(claim->session);
 }
 
@@ -423,7 +423,7 @@ void uvzk__claims_withdraw(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    while ((link = uvzk__list_take(&session->claims->to_withdraw)) != NULL) {
+    while ((link = uvzk__list_take(&uvzk__claims(session)->to_withdraw)) != NULL) {
         withdraw_ended(UVZK__CONTAINER_OF(link, struct uvzk__claim, link));
     }
 }
@@ -666,7 +666,7 @@ static void queued(struct uvzk__contender *contender, uint64_t ahead)
 
 static bool any_try_once(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&session->claims->try_once);
+    return !uvzk__list_empty(&uvzk__claims(session)->try_once);
 }
 
 static void has_to_wait(struct uvzk__contender *contender)

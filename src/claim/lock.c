@@ -63,7 +63,7 @@ void uvzk__lock_free(struct uvzk__lock *lock)
 
 void uvzk__locks_free(struct uvzk__session *session)
 {
-    struct uvzk__link *locks = &session->claims->locks;
+    struct uvzk__link *locks = &uvzk__claims(session)->locks;
 
     while (!uvzk__list_empty(locks)) {
         uvzk__lock_free(UVZK__CONTAINER_OF(locks->next, struct uvzk__lock, in_session));
@@ -99,7 +99,7 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
     }
     const struct uvzk__session *session = client_shell->impl;
     return path == NULL ? uvzk__refuse(UV_EINVAL, "path is NULL")
-                        : uvzk__path_validate_below(session->ns, path);
+                        : uvzk__path_validate_below(uvzk__namespace_of(session), path);
 }
 
 struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *shell,
@@ -107,7 +107,7 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *sh
 {
     struct uvzk__lock *lock = uvzk__calloc(1, sizeof(*lock));
     struct uvzk__shared_path *joined =
-        lock == NULL ? NULL : uvzk__shared_path_join(session->ns, path);
+        lock == NULL ? NULL : uvzk__shared_path_join(uvzk__namespace_of(session), path);
 
     if (joined == NULL) {
         uvzk__free(lock);
@@ -119,9 +119,9 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *sh
     /* A multi lock has no path of its own, so it stays in the given session. */
     lock->session = path[0] == '\0' ? session : uvzk__home_of(session, lock->path->text);
     lock->number =
-        uvzk__claims_number_lock(lock->session->claims) & UVZK__LOCK_NUMBER_MAX;
+        uvzk__claims_number_lock(uvzk__claims(lock->session)) & UVZK__LOCK_NUMBER_MAX;
     uvzk__list_init(&lock->claims);
-    uvzk__list_append(&lock->session->claims->locks, &lock->in_session);
+    uvzk__list_append(&uvzk__claims(lock->session)->locks, &lock->in_session);
     shell->impl = lock;
     return lock;
 }

@@ -15,10 +15,7 @@
  * lost. */
 static uint64_t since(const struct uvzk__contender *contender)
 {
-    const struct uvzk__connection *connection = &uvzk__session_of(contender)->connection;
-    uint64_t lost = uvzk__connection_is_connected(connection)
-                        ? 0
-                        : uvzk__connection_lost_ms(connection);
+    uint64_t lost = uvzk__disconnected_since(uvzk__session_of(contender));
 
     return contender->first_attempt_ms > lost ? contender->first_attempt_ms : lost;
 }
@@ -29,7 +26,7 @@ bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
     enum uvzk__node_state state = uvzk__node_state(&contender->node);
 
     *reason = (struct uvzk__wait_reason){.since_ms = since(contender)};
-    if (!uvzk__connection_is_connected(&uvzk__session_of(contender)->connection)) {
+    if (!uvzk__is_connected(uvzk__session_of(contender))) {
         reason->kind = UVZK_WAITS_FOR_CONNECTION;
     } else if (state == UVZK__NODE_PARENTS) {
         reason->kind = UVZK_WAITS_FOR_DIRECTORY;

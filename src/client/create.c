@@ -426,12 +426,12 @@ int64_t uvzk_client_session_id(const uvzk_client_t *shell)
 {
     const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
 
-    return session == NULL ? 0 : uvzk__connection_session_id(&session->connection);
+    return session == NULL ? 0 : uvzk__session_id(session);
 }
 
 uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
 {
     const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
 
-    return session == NULL ? 0 : uvzk__connection_session_timeout(&session->connection);
+    return session == NULL ? 0 : uvzk__session_timeout(session);
 }

@@ -73,8 +73,7 @@ void uvzk__open(struct uvzk__session *session)
 static void no_connection(struct uvzk__session *session,
                           const struct uvzk__connect_error *error)
 {
-    if (uvzk__session_is_closing(session) ||
-        uvzk__connection_is_connected(&session->connection) ||
+    if (uvzk__session_is_closing(session) || uvzk__is_connected(session) ||
         !uvzk__no_connection_because(session, error)) {
         return;
     }
@@ -178,7 +177,7 @@ static void connected(struct uvzk__session *session,
     }
     session->lifecycle->open_attempts = 0;
     /* Requests with a stamp above this one are sent on the new connection. */
-    session->connected_stamp = uvzk__stamp(&session->submissions);
+    session->connected_stamp = uvzk__stamp(session);
     learn_address(session, event->local_address);
     uvzk__prover_connected(session, event->timeout_ms, news->fresh,
                            session->lifecycle->opened_ms);
@@ -273,7 +272,7 @@ static void open_failed(struct uvzk__session *session, int status)
     if (session->lifecycle->open_attempts == 0) {
         session->lifecycle->open_since_ms = now;
     }
-    (void)session->port->random(session->port, &random, sizeof(random));
+    (void)uvzk__random(session, &random, sizeof(random));
     uvzk__log(session, UVZK_LOG_ERROR, "session", "cannot connect: %s",
               uvzk_strerror(status));
     if (!uvzk__retry_allow(&session->retry, session->lifecycle->open_attempts++,
@@ -403,8 +402,8 @@ void uvzk__close_when_done(struct uvzk__session *session)
         return;
     }
     /* The barrier has no reply yet, so requests may be sent soon. */
-    bool asking = uvzk__connection_is_connected(&session->connection) &&
-                  !uvzk__barrier_is_open(&session->barrier) && !uvzk__is_broken(session);
+    bool asking = uvzk__is_connected(session) && !uvzk__barrier_is_open(session) &&
+                  !uvzk__is_broken(session);
     bool may_wait =
         (asking || uvzk__may_send(session)) && session->lifecycle->close_wait_ms > 0;
 

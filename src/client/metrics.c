@@ -97,8 +97,8 @@ static void read_metrics(const struct uvzk__session *session,
         uvzk__read_counters(session->observer, metrics);
     }
     metrics->state = (uint32_t)uvzk__combined_state_now(session);
-    metrics->session_timeout_ms = uvzk__connection_session_timeout(&session->connection);
-    metrics->session_id = uvzk__connection_session_id(&session->connection);
+    metrics->session_timeout_ms = uvzk__session_timeout(session);
+    metrics->session_id = uvzk__session_id(session);
     for (uint32_t i = 0; i < session->client->count; i++) {
         add_session(session->client->sessions[i], metrics);
     }

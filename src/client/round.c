@@ -55,7 +55,7 @@ static bool has_work(const struct uvzk__session *session)
  * is computed again after each turn without a connection. */
 static void turned(struct uvzk__session *session)
 {
-    if (!uvzk__connection_is_connected(&session->connection)) {
+    if (!uvzk__is_connected(session)) {
         uvzk__prover_schedule(session);
     }
     uvzk__close_when_done(session);

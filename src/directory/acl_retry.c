@@ -50,14 +50,14 @@ struct uvzk__unsearchable {
 static void pause_then_retry(struct uvzk__session *session, struct uvzk__timer *timer,
                              uint64_t *pause_ms)
 {
-    uint64_t most = uvzk__connection_session_timeout(&session->connection), random = 0;
+    uint64_t most = uvzk__session_timeout(session), random = 0;
 
     /* The session timeout is 0 while none has been negotiated. */
     if (most > LONGEST_PAUSE_MS || most < FIRST_PAUSE_MS) {
         most = LONGEST_PAUSE_MS;
     }
     uint64_t pause = *pause_ms < most ? *pause_ms : most;
-    (void)session->port->random(session->port, &random, sizeof(random));
+    (void)uvzk__random(session, &random, sizeof(random));
     uvzk__timer_set(session, timer,
                     uvzk__now(session) + pause - pause / 4 + random % (pause / 2 + 1));
     *pause_ms = 2 * pause;
@@ -123,8 +123,7 @@ static bool is_anothers(const struct uvzk__contender *contender,
     int64_t czxid = uvzk__node_place(&contender->node).czxid;
 
     return contender->kind->fixed_name &&
-           (stat->ephemeral_owner !=
-                uvzk__connection_session_id(&uvzk__session_of(contender)->connection) ||
+           (stat->ephemeral_owner != uvzk__session_id(uvzk__session_of(contender)) ||
             (czxid != 0 && czxid != stat->czxid));
 }
 
@@ -233,7 +232,7 @@ static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
  * arrive in the order of the requests. */
 static void add(struct uvzk__undeletable_data *data, struct uvzk__contender *contender)
 {
-    struct uvzk__directories *directories = data->queue->session->directories;
+    struct uvzk__directories *directories = uvzk__directories(data->queue->session);
 
     data->count++;
     uvzk__directories_count_undeletable(directories, false, true);
@@ -300,7 +299,7 @@ void uvzk__undeletable_gone(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__undeletable_data *data = data_of(queue);
 
-    uvzk__directories_count_undeletable(queue->session->directories, true, false);
+    uvzk__directories_count_undeletable(uvzk__directories(queue->session), true, false);
     data->count--;
     if (data->count == 0) {
         uvzk__timer_clear(queue->session, &data->retry);

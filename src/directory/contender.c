@@ -101,7 +101,7 @@ static void count_grants(struct uvzk__contender *contender, bool held_before,
     counts->writers_held -= held_before && !shared;
     counts->early_grants += early;
     counts->early_grants -= early_before;
-    uvzk__directories_count_early_reader(contender->queue->session->directories,
+    uvzk__directories_count_early_reader(uvzk__directories(contender->queue->session),
                                          early_before && shared, early && shared);
 }
 
@@ -140,7 +140,7 @@ static void move(struct uvzk__contender *contender, enum uvzk__contender_state s
 static bool needs_no_listing(struct uvzk__contender *contender)
 {
     return uvzk__watermark_knows_predecessors(contender) ||
-           (uvzk__session_of(contender)->tuning & UVZK__TUNE_FIRST_SUFFIX &&
+           (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_FIRST_SUFFIX) &&
             uvzk__node_place(&contender->node).sequence == 0);
 }
 
@@ -183,7 +183,7 @@ static void end_hold(struct uvzk__contender *contender, bool held)
     struct uvzk__session *session = uvzk__session_of(contender);
 
     if (held && !uvzk__contender_holds(contender)) {
-        session->directories->contender_user->hold_ended(contender);
+        uvzk__directories(session)->contender_user->hold_ended(contender);
         uvzk__prover_remove_held(session, &contender->proof_subject);
     }
 }
@@ -224,11 +224,11 @@ static void add_contender(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__session *session = queue->session;
 
-    uvzk__directories_add_contender(session->directories,
+    uvzk__directories_add_contender(uvzk__directories(session),
                                     uvzk__contender_path_size(queue));
     queue->counts.contenders++;
     contender->first_attempt_ms = uvzk__now(session);
-    uvzk__list_append(&session->directories->contenders, &contender->in_session);
+    uvzk__list_append(&uvzk__directories(session)->contenders, &contender->in_session);
     uvzk__queue_join(contender);
 }
 
@@ -278,8 +278,8 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     struct uvzk__session *session = queue->session;
 
     uvzk__queue_settle_later(queue); /* frees it if it stays empty after an error */
-    if (session->directories->node_bytes + uvzk__contender_path_size(queue) >
-        session->directories->node_bytes_max) {
+    if (uvzk__directories(session)->node_bytes + uvzk__contender_path_size(queue) >
+        uvzk__directories(session)->node_bytes_max) {
         return uvzk__refuse(UVZK_ELIMIT,
                             "the session's budget of znodes, 1500000 bytes of their "
                             "paths, is spent: set options.sessions, or set it higher");
@@ -298,7 +298,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     }
     add_contender(contender);
     contender->claim = claim;
-    session->directories->contender_user->added(contender);
+    uvzk__directories(session)->contender_user->added(contender);
     *out = contender;
     return 0;
 }
@@ -311,12 +311,12 @@ static void finish(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__session *session = queue->session;
 
-    session->directories->contender_user->over(contender);
+    uvzk__directories(session)->contender_user->over(contender);
     uvzk__own_watch_end(contender);
     uvzk__contender_cancel_back_off(contender);
     uvzk__list_remove(&contender->in_session);
     uvzk__list_remove(&contender->in_batch);
-    uvzk__directories_remove_contender(session->directories,
+    uvzk__directories_remove_contender(uvzk__directories(session),
                                        uvzk__contender_path_size(queue));
     queue->counts.contenders--;
     uvzk__queue_leave(contender);
@@ -334,7 +334,8 @@ static void give_up(struct uvzk__contender *contender, bool held, int code)
     end_hold(contender, held);
     uvzk__prover_cancel(&contender->proof_subject);
     uvzk__contender_want_no_position(contender);
-    uvzk__session_of(contender)->directories->contender_user->ended(contender, code);
+    uvzk__directories(uvzk__session_of(contender))
+        ->contender_user->ended(contender, code);
 }
 
 /* A node does not know its client, so an illegal move of it is reported here. */
@@ -439,7 +440,7 @@ void uvzk__contender_grant(struct uvzk__contender *contender, bool early)
     /* The claim is called last: it must find the contender among the holders. */
     become(contender, early ? GRANTED_EARLY : HOLDING);
     uvzk__prover_add_held(uvzk__session_of(contender), &contender->proof_subject);
-    uvzk__session_of(contender)->directories->contender_user->granted(contender);
+    uvzk__directories(uvzk__session_of(contender))->contender_user->granted(contender);
 }
 
 void uvzk__contender_checked(struct uvzk__contender *contender)
@@ -456,7 +457,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
     become(contender, WAITING);
     end_hold(contender, held);
     uvzk__queue_settle_later(contender->queue);
-    uvzk__session_of(contender)->directories->contender_user->ungranted(contender);
+    uvzk__directories(uvzk__session_of(contender))->contender_user->ungranted(contender);
 }
 
 void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
@@ -482,10 +483,10 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     /* Others may have been granted past the node: earlier sightings in this directory
      * do not count any more (freshness.h). */
     uvzk__foreign_node_gone(contender->queue);
-    (void)session->port->random(session->port, &random, sizeof(random));
+    (void)uvzk__random(session, &random, sizeof(random));
     bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;
     bool again = waits && !contender->kind->once &&
-                 uvzk__retry_allow(&session->retry, contender->attempts++,
+                 uvzk__retry_allow(uvzk__retry_policy_of(session), contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
     uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by another client",
               contender->path);
@@ -514,8 +515,8 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
         if (orphan != NULL) {
             /* The reading that did not show the node has at most this stamp. divergence.c
              * compares it with the start of the connection. */
-            uvzk__contender_set_create_stamp(
-                orphan, uvzk__stamp(&uvzk__session_of(orphan)->submissions));
+            uvzk__contender_set_create_stamp(orphan,
+                                             uvzk__stamp(uvzk__session_of(orphan)));
         }
     }
     uvzk__contender_missing(contender);

@@ -65,8 +65,8 @@ static void expired(struct uvzk__proof_subject *proof_subject)
 {
     struct uvzk__contender *contender = of_subject(proof_subject);
 
-    if (uvzk__session_of(contender)->directories->contender_user->grant_notified(
-            contender)) {
+    if (uvzk__directories(uvzk__session_of(contender))
+            ->contender_user->grant_notified(contender)) {
         uvzk__contender_end(contender, UVZK_EPROOF);
     } else {
         uvzk__contender_ungrant(contender);
@@ -89,8 +89,7 @@ bool uvzk__contender_request_proof(struct uvzk__contender *contender)
     const struct uvzk__session *session = uvzk__session_of(contender);
     /* Without a connection it is not known which session timeout the servers will
      * grant. */
-    bool possible = !uvzk__connection_is_connected(&session->connection) ||
-                    uvzk__can_ever_be_granted(session);
+    bool possible = !uvzk__is_connected(session) || uvzk__can_ever_be_granted(session);
 
     if (possible) {
         uvzk__prover_request(uvzk__session_of(contender), &contender->proof_subject);

@@ -52,18 +52,17 @@ size_t uvzk__contender_path_room(const struct uvzk__queue *queue, const char *na
 int uvzk__contender_new_name(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    struct uvzk__port *port = uvzk__session_of(contender)->port;
     char prefix[UVZK__PROTECTED_NAME_SIZE];
     uint8_t uuid[UVZK__UUID_BYTES];
 
-    if (port->random(port, uuid, sizeof(uuid)) != 0) {
+    if (uvzk__random(uvzk__session_of(contender), uuid, sizeof(uuid)) != 0) {
         return uvzk__refuse(UV_EIO, "the system has no random bytes for a znode's name");
     }
     uvzk__uuid_from_random(uuid);
     (void)uvzk__protected_name(prefix, uuid, uvzk__contender_name_prefix(contender));
     /* All names of a session share 13 characters of the UUID, so view.c recognizes
      * them. */
-    uvzk__directories_apply_uuid_prefix(uvzk__session_of(contender)->directories,
+    uvzk__directories_apply_uuid_prefix(uvzk__directories(uvzk__session_of(contender)),
                                         prefix + UVZK__UUID_AT);
     (void)snprintf(
         contender->path,
@@ -305,8 +304,7 @@ void uvzk__contender_create_sent_unlisted(struct uvzk__contender *contender)
     contender->predecessors_known = false;
     contender->unblocked_stamp = 0;
     contender->has_held = false;
-    uvzk__contender_set_create_stamp(
-        contender, uvzk__stamp(&uvzk__session_of(contender)->submissions));
+    uvzk__contender_set_create_stamp(contender, uvzk__stamp(uvzk__session_of(contender)));
     uvzk__node_sent(&contender->node);
     uvzk__watermark_create_sent(contender->queue);
 }
@@ -320,9 +318,9 @@ void uvzk__contender_create_sent(struct uvzk__contender *contender)
     /* The pipeline: the listing is sent behind the create without waiting for its
      * reply. It would be wasted if the create will probably get number 0, or the
      * number behind the watermark. */
-    if (session->tuning & UVZK__TUNE_PIPELINE && !queue->just_created &&
+    if (uvzk__tuned(session, UVZK__TUNE_PIPELINE) && !queue->just_created &&
         !uvzk__watermark_expects_next(queue)) {
-        uvzk__freshness_want_listing(queue, uvzk__stamp(&session->submissions));
+        uvzk__freshness_want_listing(queue, uvzk__stamp(session));
         uvzk__queue_settle_later(queue);
     }
 }
@@ -330,15 +328,14 @@ void uvzk__contender_create_sent(struct uvzk__contender *contender)
 void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
                           size_t *length)
 {
-    uvzk__session_of(contender)->directories->contender_user->data(contender, data,
-                                                                   length);
+    uvzk__directories(uvzk__session_of(contender))
+        ->contender_user->data(contender, data, length);
     /* A revocation is written into the data, so the node starts without any. */
     if (contender->revocable) {
         *data = "";
         *length = 0;
     } else if (*data == NULL || contender->kind->admits) {
-        *data = uvzk__session_of(contender)->default_data;
-        *length = uvzk__session_of(contender)->default_data_length;
+        *data = uvzk__default_data(uvzk__session_of(contender), length);
     }
 }
 
@@ -417,8 +414,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__session *session = uvzk__session_of(contender);
     /* A persistent node has no ephemeralOwner that could be compared. */
     bool ours =
-        contender->persistent ||
-        reply->stat.ephemeral_owner == uvzk__connection_session_id(&session->connection);
+        contender->persistent || reply->stat.ephemeral_owner == uvzk__session_id(session);
     bool asks = uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
     int64_t czxid = asks && contender->kind->place_czxid != NULL
                         ? contender->kind->place_czxid(contender)
@@ -440,7 +436,7 @@ static void submit_stat(struct uvzk__contender *contender)
     }
     uvzk__node_sent(&contender->node);
     uvzk__submit(session, rpc);
-    uvzk__contender_set_read_stamp(contender, uvzk__stamp(&session->submissions));
+    uvzk__contender_set_read_stamp(contender, uvzk__stamp(session));
 }
 
 void uvzk__contender_pump(struct uvzk__contender *contender)
@@ -453,9 +449,9 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     } else if (needs == UVZK__NEEDS_DELETE) {
         /* in_batch is not empty: the delete waits to be sent already. */
         if (uvzk__list_empty(&contender->in_batch) && !is_backing_off(contender) &&
-            uvzk__session_of(contender)->directories->contender_user->may_delete(
-                contender)) {
-            uvzk__list_append(&uvzk__session_of(contender)->directories->to_delete,
+            uvzk__directories(uvzk__session_of(contender))
+                ->contender_user->may_delete(contender)) {
+            uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_delete,
                               &contender->in_batch);
         }
         uvzk__wake(uvzk__session_of(contender));

@@ -36,14 +36,15 @@ void uvzk__directories_init(struct uvzk__directories *directories,
 void uvzk__queue_settle_later(struct uvzk__queue *queue)
 {
     if (uvzk__list_empty(&queue->in_to_settle)) {
-        uvzk__list_append(&queue->session->directories->to_settle, &queue->in_to_settle);
+        uvzk__list_append(&uvzk__directories(queue->session)->to_settle,
+                          &queue->in_to_settle);
         uvzk__wake(queue->session);
     }
 }
 
 void uvzk__queues_settle_later(struct uvzk__session *session)
 {
-    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+    const struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
 
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
@@ -191,7 +192,8 @@ struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *session,
                                      enum uvzk__directory_order directory_order,
                                      const char *path)
 {
-    return uvzk__catalogue_find(&session->directories->catalogue, directory_order, path);
+    return uvzk__catalogue_find(&uvzk__directories(session)->catalogue, directory_order,
+                                path);
 }
 
 /* ------------------------------------------------------------- the names of contenders */
@@ -237,7 +239,6 @@ bool uvzk__directories_have_name(const struct uvzk__session *session,
 struct uvzk__session *uvzk__session_of_node(struct uvzk__session *session,
                                             const char *node_path)
 {
-    const struct uvzk__client *client = session->client;
     struct uvzk__session *in_reach = NULL;
     char directory[UVZK__NODE_PATH_MAX + 1] = "";
 
@@ -245,13 +246,13 @@ struct uvzk__session *uvzk__session_of_node(struct uvzk__session *session,
         return session;
     }
     memcpy(directory, node_path, uvzk__path_parent_length(node_path));
-    for (uint32_t i = 0; i < client->count; i++) {
-        struct uvzk__session *each = client->sessions[i];
+    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
+        struct uvzk__session *each = uvzk__session_at(session, i);
         if (uvzk__directories_have_name(each, directory, uvzk__path_name(node_path),
                                         false)) {
             return each;
         }
-        if (in_reach == NULL && uvzk__connection_is_connected(&each->connection)) {
+        if (in_reach == NULL && uvzk__is_connected(each)) {
             in_reach = each;
         }
     }
@@ -261,9 +262,9 @@ struct uvzk__session *uvzk__session_of_node(struct uvzk__session *session,
 void uvzk__for_each_contender(struct uvzk__session *session,
                               void (*act)(struct uvzk__contender *, int), int code)
 {
-    struct uvzk__link *link = session->directories->contenders.next;
+    struct uvzk__link *link = uvzk__directories(session)->contenders.next;
 
-    while (link != &session->directories->contenders) {
+    while (link != &uvzk__directories(session)->contenders) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
         link = link->next; /* first, because act may free the contender */

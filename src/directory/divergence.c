@@ -34,13 +34,12 @@
 static const struct uvzk__session *owner_of(const struct uvzk__session *session,
                                             const struct uvzk__stat *stat)
 {
-    const struct uvzk__client *client = session->client;
     uint32_t i = 0;
 
-    while (stat->ephemeral_owner != 0 && i < client->count) {
-        if (uvzk__connection_session_id(&client->sessions[i]->connection) ==
-            stat->ephemeral_owner) {
-            return client->sessions[i];
+    while (stat->ephemeral_owner != 0 && i < uvzk__session_count(session)) {
+        const struct uvzk__session *each = uvzk__session_at(session, i);
+        if (uvzk__session_id(each) == stat->ephemeral_owner) {
+            return each;
         }
         i++;
     }
@@ -50,11 +49,9 @@ static const struct uvzk__session *owner_of(const struct uvzk__session *session,
 /* Contenders of one path may be in several sessions of the client (create_order.h). */
 bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__client *client = queue->session->client;
-
-    for (uint32_t i = 0; i < client->count; i++) {
-        if (uvzk__directories_have_name(client->sessions[i], queue->path->text, name,
-                                        true)) {
+    for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {
+        if (uvzk__directories_have_name(uvzk__session_at(queue->session, i),
+                                        queue->path->text, name, true)) {
             return true;
         }
     }
@@ -327,13 +324,13 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
          * be of this connection; otherwise another server answered the reading. */
         if (uvzk__node_is_deleted(&orphan->node) &&
             !uvzk__node_delete_is_unknown(&orphan->node) &&
-            orphan->create_stamp > session->connected_stamp) {
+            uvzk__is_of_this_connection(session, orphan->create_stamp)) {
             (void)uvzk__diverged(session, orphan->path, false);
         }
         return;
     }
-    if (session->observer != NULL && uvzk__node_is_deleted(&orphan->node)) {
-        uvzk__count_orphan(session->observer);
+    if (uvzk__observer_of(session) != NULL && uvzk__node_is_deleted(&orphan->node)) {
+        uvzk__count_orphan(uvzk__observer_of(session));
     }
     ask_after_delete(orphan->queue, orphan->path, uvzk__node_place(&orphan->node).czxid);
 }

@@ -114,7 +114,7 @@ void uvzk__foreign_nodes_set(struct uvzk__queue *queue, struct uvzk__foreign_nod
         &uvzk__queue_optional(queue)->foreign_nodes;
 
     /* Fewer foreign nodes than before: another session has released. */
-    if (queue->session->observer != NULL &&
+    if (uvzk__observer_of(queue->session) != NULL &&
         (count < before->count || leases < before->leases)) {
         uvzk__queue_set_released(queue, uvzk__now(queue->session));
     }

@@ -71,8 +71,7 @@ void uvzk__freshness_set_stale(struct uvzk__queue *queue)
 
 void uvzk__freshness_listing_sent(struct uvzk__queue *queue)
 {
-    queue->freshness.listing_stamp =
-        uvzk__stamp(&queue->session->submissions) & ASKED_MAX;
+    queue->freshness.listing_stamp = uvzk__stamp(queue->session) & ASKED_MAX;
 }
 
 void uvzk__freshness_listing_answered(struct uvzk__queue *queue)
@@ -97,7 +96,8 @@ void uvzk__last_seen_set(struct uvzk__contender *contender, uint64_t stamp)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    contender->last_seen.settle_count = queue->session->directories->settle_count + 1;
+    contender->last_seen.settle_count =
+        uvzk__directories(queue->session)->settle_count + 1;
     contender->last_seen.stamp = stamp;
     contender->last_seen.foreign_deletes = queue->deletions.foreign_deletes;
     uvzk__wake(queue->session); /* the sighting counts in one settling only */
@@ -106,7 +106,7 @@ void uvzk__last_seen_set(struct uvzk__contender *contender, uint64_t stamp)
 bool uvzk__is_just_seen(const struct uvzk__contender *contender)
 {
     return contender->last_seen.settle_count ==
-           contender->queue->session->directories->settle_count;
+           uvzk__directories(contender->queue->session)->settle_count;
 }
 
 /* A reader does not wait for readers, so its sighting is compared with the deletes of

@@ -131,8 +131,8 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
     if (contender->revocable) {
         (void)uvzk__contender_renew_watch_later(contender);
     }
-    uvzk__session_of(contender)->directories->contender_user->own_node_read(contender,
-                                                                            reply);
+    uvzk__directories(uvzk__session_of(contender))
+        ->contender_user->own_node_read(contender, reply);
 }
 
 /* The contender may not READ its own znode. A holder keeps its hold although no
@@ -202,9 +202,9 @@ bool uvzk__own_watch_shows_node(const struct uvzk__contender *contender)
     struct uvzk__session *session = uvzk__session_of(contender);
 
     /* After a disconnection, the events of what happened meanwhile may arrive late. */
-    return contender->read_stamp > session->connected_stamp &&
+    return uvzk__is_of_this_connection(session, contender->read_stamp) &&
            uvzk__now(session) - contender->own_watch.data->sent_ms <
-               uvzk__connection_session_timeout(&session->connection);
+               uvzk__session_timeout(session);
 }
 
 /* False: out of memory. The session then sends nothing for 100 ms, and afterwards every
@@ -251,7 +251,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
     rpc->watch = &contender->own_watch.data->watch;
     uvzk__submit(session, rpc);
     contender->own_watch.data->sent_ms = rpc->sent_ms;
-    uvzk__contender_set_read_stamp(contender, uvzk__stamp(&session->submissions));
+    uvzk__contender_set_read_stamp(contender, uvzk__stamp(session));
 }
 
 void uvzk__own_watch_end(struct uvzk__contender *contender)

@@ -79,11 +79,11 @@ static void creator_done(struct uvzk__queue *creator, bool parent_exists)
     struct uvzk__session *session = creator->session;
     struct uvzk__link waiting, *link;
 
-    if (session->directories->parents_creator != creator) {
+    if (uvzk__directories(session)->parents_creator != creator) {
         return;
     }
-    uvzk__directories_set_parents_creator(session->directories, NULL);
-    uvzk__list_move(&session->directories->behind_creator, &waiting);
+    uvzk__directories_set_parents_creator(uvzk__directories(session), NULL);
+    uvzk__list_move(&uvzk__directories(session)->behind_creator, &waiting);
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
             UVZK__CONTAINER_OF(link, struct uvzk__parents, behind_creator)->queue;
@@ -152,7 +152,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     }
     memcpy(path, queue->path->text, length);
     path[length] = '\0';
-    rpc->mode = session->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
+    rpc->mode = uvzk__makes_containers(session) ? UVZK__CONTAINER : UVZK__PERSISTENT;
     rpc->acl = uvzk__acl_of(session, path, uvzk__inflight_acl(rpc));
     rpc->data = "";
     uvzk__queue_set_state(queue, UVZK__QUEUE_CREATING_PARENTS);
@@ -182,14 +182,14 @@ void uvzk__parents_make(struct uvzk__queue *queue)
         uvzk__queue_back_off(queue);
         return;
     }
-    if (session->directories->parents_creator != NULL &&
-        same_parent(session->directories->parents_creator, queue)) {
+    if (uvzk__directories(session)->parents_creator != NULL &&
+        same_parent(uvzk__directories(session)->parents_creator, queue)) {
         uvzk__queue_set_state(queue, UVZK__QUEUE_CREATING_PARENTS);
-        uvzk__list_append(&session->directories->behind_creator,
+        uvzk__list_append(&uvzk__directories(session)->behind_creator,
                           &queue->optional->parents.behind_creator);
         return;
     }
-    if (make_directory(queue) && session->directories->parents_creator == NULL) {
-        uvzk__directories_set_parents_creator(session->directories, queue);
+    if (make_directory(queue) && uvzk__directories(session)->parents_creator == NULL) {
+        uvzk__directories_set_parents_creator(uvzk__directories(session), queue);
     }
 }

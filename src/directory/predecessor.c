@@ -118,7 +118,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
     size_t walk_back = uvzk__listed_children(&queue->freshness) / NAMES_PER_GET;
 
     uvzk__foreign_node_gone(queue);
-    if (queue->session->observer != NULL) {
+    if (uvzk__observer_of(queue->session) != NULL) {
         uvzk__queue_set_released(queue, uvzk__now(queue->session));
     }
     uvzk__foreign_nodes_remove(queue, uvzk__path_name(predecessor->path));
@@ -179,7 +179,8 @@ static void check_blockers(struct uvzk__queue *queue)
     const char *name = uvzk__path_name(queue->optional->predecessor.path);
 
     uvzk__divergence_ask(queue, name);
-    if (uvzk__view_stamp(&queue->freshness) <= queue->session->connected_stamp) {
+    if (!uvzk__is_of_this_connection(queue->session,
+                                     uvzk__view_stamp(&queue->freshness))) {
         uvzk__freshness_set_stale(queue);
     } else if (foreign_nodes->count > 0 &&
                strcmp(foreign_nodes->list[0].name, name) != 0) {

@@ -152,7 +152,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
     if (kind->init != NULL) {
         kind->init(queue);
     }
-    if (uvzk__catalogue_add(&session->directories->catalogue, queue) != 0) {
+    if (uvzk__catalogue_add(&uvzk__directories(session)->catalogue, queue) != 0) {
         uvzk__free(queue);
         return NULL;
     }

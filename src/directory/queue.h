@@ -45,7 +45,7 @@ struct uvzk__queue_optional {
 
 struct uvzk__queue {
     struct uvzk__session *session;
-    struct uvzk__catalogue_entry entry; /* in session->directories->catalogue */
+    struct uvzk__catalogue_entry entry; /* in the session's catalogue */
     struct uvzk__shared_path *path;     /* of the lock directory, namespace included */
     const struct uvzk__directory_kind *kind;
     struct uvzk__ring holders;             /* contenders that hold */

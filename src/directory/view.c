@@ -206,7 +206,7 @@ static bool may_be_orphan(const struct uvzk__queue *queue,
                           const struct sighting *sighting)
 {
     return sighting->contender == NULL && sighting->parsed.has_uuid &&
-           uvzk__directories_is_own_uuid(queue->session->directories,
+           uvzk__directories_is_own_uuid(uvzk__directories(queue->session),
                                          sighting->name + UVZK__UUID_AT);
 }
 
@@ -411,8 +411,8 @@ static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
     if (ahead > 0) {
-        uvzk__session_of(contender)->directories->contender_user->queued(contender,
-                                                                         ahead);
+        uvzk__directories(uvzk__session_of(contender))
+            ->contender_user->queued(contender, ahead);
     }
 }
 

@@ -273,7 +273,7 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
     uvzk__submit(session, rpc);
     /* Cannot fail: uvzk__watermark_send_watch has checked that there is ample room. */
     (void)uvzk__watch_budget_take(session, rpc->path);
-    mark->armed_stamp = uvzk__stamp(&session->submissions);
+    mark->armed_stamp = uvzk__stamp(session);
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
     mark->gap_seen = false;
@@ -300,9 +300,9 @@ static bool is_silent(const struct uvzk__mark *mark)
 {
     struct uvzk__session *session = mark->queue->session;
 
-    return mark->state == ARMED && mark->armed_stamp > session->connected_stamp &&
-           uvzk__now(session) - mark->armed_ms <
-               uvzk__connection_session_timeout(&session->connection);
+    return mark->state == ARMED &&
+           uvzk__is_of_this_connection(session, mark->armed_stamp) &&
+           uvzk__now(session) - mark->armed_ms < uvzk__session_timeout(session);
 }
 
 void uvzk__watermark_create_sent(struct uvzk__queue *queue)
@@ -329,11 +329,11 @@ static bool applies_to(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    bool counts = queue->kind->in_order ||
-                  (queue->kind->directory_order == UVZK__COUNTED &&
-                   (queue->session->tuning & UVZK__TUNE_DIRECT_LEASE) != 0);
+    bool counts =
+        queue->kind->in_order || (queue->kind->directory_order == UVZK__COUNTED &&
+                                  uvzk__tuned(queue->session, UVZK__TUNE_DIRECT_LEASE));
 
-    return (queue->session->tuning & UVZK__TUNE_WATERMARK) != 0 && counts &&
+    return uvzk__tuned(queue->session, UVZK__TUNE_WATERMARK) && counts &&
            !contender->kind->admits && !contender->kind->has_writers_place;
 }
 
@@ -345,7 +345,7 @@ static bool follows_our_sequence(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
     struct uvzk__expected_sequences *expected =
-        &queue->session->directories->expected_sequences;
+        &uvzk__directories(queue->session)->expected_sequences;
     int32_t number = uvzk__node_place(&contender->node).sequence;
     bool again =
         number > 0 && uvzk__expected_sequences_has(expected, queue->entry.hash, number);
@@ -451,8 +451,7 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others
 /* Until when the mark is kept while no local contender comes. */
 static uint64_t kept_until(const struct uvzk__mark *mark)
 {
-    return mark->used_ms +
-           uvzk__connection_session_timeout(&mark->queue->session->connection);
+    return mark->used_ms + uvzk__session_timeout(mark->queue->session);
 }
 
 static void keep_time_over(struct uvzk__timer *timer)

@@ -52,8 +52,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         session->turn_hooks->connected(session);
     } else if (!current) {
         uvzk__barrier_ask(session);
-    } else if (uvzk__connection_is_connected(&session->connection) &&
-               reply->status != UVZK_ECONNLOSS && reply->status != UVZK_ENOTSENT) {
+    } else if (uvzk__is_connected(session) && reply->status != UVZK_ECONNLOSS &&
+               reply->status != UVZK_ENOTSENT) {
         /* The server has refused the barrier. The end of the backoff sends it again. If
          * the connection is lost instead, the next CONNECTED sends it. */
         uvzk__back_off(session);
@@ -64,8 +64,7 @@ void uvzk__barrier_ask(struct uvzk__session *session)
 {
     struct uvzk__barrier *barrier = &session->barrier;
 
-    if (barrier->state != CLOSED ||
-        !uvzk__connection_is_connected(&session->connection) ||
+    if (barrier->state != CLOSED || !uvzk__is_connected(session) ||
         uvzk__is_backing_off(&session->submissions) ||
         uvzk__session_port_is_closing(session)) {
         return;
@@ -73,7 +72,7 @@ void uvzk__barrier_ask(struct uvzk__session *session)
     move(session, ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
     uvzk__submit(session, &barrier->rpc);
-    barrier->stamp = uvzk__stamp(&session->submissions);
+    barrier->stamp = uvzk__stamp(session);
 }
 
 /* A barrier that is ASKING crosses the reconnection: its reply finds that it is not of

@@ -50,11 +50,4 @@ void uvzk__barrier_close(struct uvzk__session *);
  * off. Also called at the end of the backoff that follows a refused barrier. */
 void uvzk__barrier_ask(struct uvzk__session *);
 
-/* Whether the barrier of the latest connection has been answered with status 0. It stays
- * open after that connection is lost, until the next CONNECTED. */
-static inline bool uvzk__barrier_is_open(const struct uvzk__barrier *barrier)
-{
-    return barrier->state == UVZK__BARRIER_OPEN;
-}
-
 #endif

@@ -28,8 +28,7 @@ bool uvzk__diverged(struct uvzk__session *session, const char *path, bool shows)
 {
     uint64_t now = uvzk__now(session);
 
-    if (!may_leave(&session->divergence, now,
-                   uvzk__connection_session_timeout(&session->connection))) {
+    if (!may_leave(&session->divergence, now, uvzk__session_timeout(session))) {
         return false;
     }
     session->divergence.found_ms = now;

@@ -69,6 +69,163 @@ struct uvzk__session {
     uint64_t port_closing_ms;
 };
 
+/* ------------------------------------------------------ questions for the rooms above */
+
+/* What each room keeps of the session. */
+static inline struct uvzk__prover *uvzk__prover(const struct uvzk__session *session)
+{
+    return session->prover;
+}
+static inline struct uvzk__directories *
+uvzk__directories(const struct uvzk__session *session)
+{
+    return session->directories;
+}
+static inline struct uvzk__claims *uvzk__claims(const struct uvzk__session *session)
+{
+    return session->claims;
+}
+static inline struct uvzk__futures *uvzk__futures(const struct uvzk__session *session)
+{
+    return session->futures;
+}
+static inline struct uvzk__node_cache **
+uvzk__node_caches(const struct uvzk__session *session)
+{
+    return (struct uvzk__node_cache **)(uintptr_t)&session->node_caches;
+}
+
+/* The user's client, the session's number in it, and its other sessions. */
+static inline uvzk_client_t *uvzk__shell_of(const struct uvzk__session *session)
+{
+    return session->shell;
+}
+static inline uint32_t uvzk__session_number(const struct uvzk__session *session)
+{
+    return session->number;
+}
+static inline uint32_t uvzk__session_count(const struct uvzk__session *session)
+{
+    return session->client->count;
+}
+static inline struct uvzk__session *uvzk__session_at(const struct uvzk__session *session,
+                                                     uint32_t number)
+{
+    return session->client->sessions[number];
+}
+
+/* Whether requests may be submitted; the session's id, 0 without one; its timeout in ms,
+ * as negotiated at the last connect, 0 before that (connection.h). */
+static inline bool uvzk__is_connected(const struct uvzk__session *session)
+{
+    return uvzk__connection_is_connected(&session->connection);
+}
+static inline int64_t uvzk__session_id(const struct uvzk__session *session)
+{
+    return uvzk__connection_session_id(&session->connection);
+}
+static inline uint32_t uvzk__session_timeout(const struct uvzk__session *session)
+{
+    return uvzk__connection_session_timeout(&session->connection);
+}
+/* When the connection was lost, in ms of uvzk__now; 0: it was not. */
+static inline uint64_t uvzk__disconnected_since(const struct uvzk__session *session)
+{
+    return uvzk__is_connected(session) ? 0
+                                       : uvzk__connection_lost_ms(&session->connection);
+}
+/* The smallest timeout that a server has granted to the session, in ms, which is never out
+ * of date (port.h, 12). */
+static inline uint32_t uvzk__least_timeout(const struct uvzk__session *session)
+{
+    return uvzk__port_least_timeout(session->port);
+}
+/* Whether the barrier of the latest connection has been answered with status 0. It stays
+ * open after that connection is lost, until the next CONNECTED. */
+static inline bool uvzk__barrier_is_open(const struct uvzk__session *session)
+{
+    return session->barrier.state == UVZK__BARRIER_OPEN;
+}
+
+/* The stamp of the latest request (submission.h); whether a request with this stamp was
+ * sent on the present connection. */
+static inline uint64_t uvzk__stamp(const struct uvzk__session *session)
+{
+    return session->submissions.stamp;
+}
+static inline bool uvzk__is_of_this_connection(const struct uvzk__session *session,
+                                               uint64_t stamp)
+{
+    return stamp > session->connected_stamp;
+}
+
+/* Whether this bit of enum uvzk__tuning is set. */
+static inline bool uvzk__tuned(const struct uvzk__session *session,
+                               enum uvzk__tuning tuning)
+{
+    return (session->tuning & (unsigned)tuning) != 0;
+}
+
+/* NULL: the client is not observed. */
+static inline struct uvzk__observer *
+uvzk__observer_of(const struct uvzk__session *session)
+{
+    return session->observer;
+}
+
+/* The namespace, "" or "/ns". */
+static inline const char *uvzk__namespace_of(const struct uvzk__session *session)
+{
+    return session->ns;
+}
+
+static inline const uvzk_retry_policy_t *
+uvzk__retry_policy_of(const struct uvzk__session *session)
+{
+    return &session->retry;
+}
+
+/* The data of new znodes, borrowed. NULL: it is to be the local address, and that is not
+ * known yet. */
+static inline const void *uvzk__default_data(const struct uvzk__session *session,
+                                             size_t *length)
+{
+    *length = session->default_data_length;
+    return session->default_data;
+}
+
+/* Whether missing parents are created as container znodes. */
+static inline bool uvzk__makes_containers(const struct uvzk__session *session)
+{
+    return session->containers;
+}
+
+/* Whether a server has refused the credentials. */
+static inline bool uvzk__auth_has_failed(const struct uvzk__session *session)
+{
+    return session->auth_failed;
+}
+
+/* Whether callbacks to the user are due at the end of the round. */
+static inline bool uvzk__has_notifications(const struct uvzk__session *session)
+{
+    return !uvzk__list_empty(&session->notifications);
+}
+
+/* Fills the bytes at random. Returns 0 or an error code, which the caller may ignore where
+ * chance only spreads the load: the bytes then stay as they are. */
+static inline int uvzk__random(const struct uvzk__session *session, void *bytes,
+                               size_t length)
+{
+    return session->port->random(session->port, bytes, length);
+}
+
+/* A watch on this path is about to be set (turn.h). */
+static inline void uvzk__yield_watch(struct uvzk__session *session, const char *path)
+{
+    session->turn_hooks->yield_watch(session, path);
+}
+
 /* Whether an invariant of the session's client has been broken; whether its end has not
  * been reported yet (invariant.h). */
 static inline bool uvzk__is_broken(const struct uvzk__session *session)

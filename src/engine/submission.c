@@ -14,8 +14,7 @@
  * server that lags would show an old state. */
 bool uvzk__may_send(const struct uvzk__session *session)
 {
-    return uvzk__connection_is_connected(&session->connection) &&
-           uvzk__barrier_is_open(&session->barrier) &&
+    return uvzk__is_connected(session) && uvzk__barrier_is_open(session) &&
            !session->submissions.backing_off && !uvzk__session_port_is_closing(session) &&
            !uvzk__is_broken(session);
 }
@@ -129,7 +128,7 @@ static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
         /* The session is over. The event that reports it comes after these replies
          * (port.h, 6), so nothing more is submitted until then. */
         uvzk__connection_silent(&session->connection);
-    } else if (uvzk__connection_is_connected(&session->connection) ||
+    } else if (uvzk__is_connected(session) ||
                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
         /* After a connection loss no backoff is needed: nothing is sent before the next
          * CONNECTED. All other failures would repeat at once. */

@@ -19,12 +19,6 @@ struct uvzk__submissions {
     bool backing_off;                       /* uvzk__may_send() is false until it runs */
 };
 
-/* Returns the stamp of the latest request. */
-static inline uint64_t uvzk__stamp(const struct uvzk__submissions *submissions)
-{
-    return submissions->stamp;
-}
-
 /* Returns how many requests of a kind have been sent so far. */
 static inline uint64_t uvzk__requests(const struct uvzk__submissions *submissions,
                                       enum uvzk__rpc_kind kind)

@@ -5,10 +5,10 @@
 void uvzk__watch_renewal_schedule(struct uvzk__session *session,
                                   struct uvzk__timer *timer)
 {
-    uint64_t period = uvzk__connection_session_timeout(&session->connection), random = 0;
+    uint64_t period = uvzk__session_timeout(session), random = 0;
 
     /* If random() fails, random is 0: the renewal comes early, which does no harm. */
-    (void)session->port->random(session->port, &random, sizeof(random));
+    (void)uvzk__random(session, &random, sizeof(random));
     uvzk__timer_set(session, timer,
                     uvzk__now(session) + period - period / 4 + random % (period / 2 + 1));
 }

@@ -202,7 +202,8 @@ static bool belongs_to_pending(const struct uvzk__future *part)
  * sessions. */
 static bool is_of(const struct uvzk__future *part, const struct uvzk__session *session)
 {
-    return part->session != NULL && part->session->shell == session->shell;
+    return part->session != NULL &&
+           uvzk__shell_of(part->session) == uvzk__shell_of(session);
 }
 
 /* Checks one part and marks it, so that the same part is found if it is listed twice.

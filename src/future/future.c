@@ -217,7 +217,7 @@ int uvzk__future_begun(struct uvzk__future *future, struct uvzk__session *sessio
         return status;
     }
     future->session = session;
-    uvzk__list_append(&session->futures->all, &future->of_session);
+    uvzk__list_append(&uvzk__futures(session)->all, &future->of_session);
     future->shell->impl = future;
     return 0;
 }
@@ -232,7 +232,7 @@ void uvzk__futures_session_gone(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    while ((link = uvzk__list_take(&session->futures->all)) != NULL) {
+    while ((link = uvzk__list_take(&uvzk__futures(session)->all)) != NULL) {
         struct uvzk__future *future =
             UVZK__CONTAINER_OF(link, struct uvzk__future, of_session);
         stop_waiting(future);

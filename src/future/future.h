@@ -55,7 +55,7 @@ struct uvzk__future {
     uvzk_future_t *shell;          /* the user's struct; NULL once dropped */
     struct uvzk__session *session; /* NULL once its client has ended */
     const struct uvzk__future_kind *kind;
-    struct uvzk__link of_session; /* in session->futures->all */
+    struct uvzk__link of_session; /* in the `all` of the session's futures */
     struct uvzk__link thens; /* callbacks that the user has added and that have not run */
     /* Runs the callbacks. */
     struct uvzk__notification notification;

@@ -58,7 +58,7 @@ static int check_op(const struct uvzk__session *session, const uvzk_write_op_t *
                                            ? "ops: a version is below -1"
                                            : "ops: data is NULL, data_length is not 0");
     }
-    return uvzk__path_validate_below(session->ns, op->path);
+    return uvzk__path_validate_below(uvzk__namespace_of(session), op->path);
 }
 
 static int check_ops(const struct uvzk__session *session, const uvzk_write_op_t *ops,
@@ -123,7 +123,7 @@ static int copy_op(struct uvzk__session *session, struct copy *copy, struct uvzk
         [UVZK_WRITE_CHECK] = UVZK__OP_CHECK,
     };
 
-    copy->path = uvzk__path_join(session->ns, from->path);
+    copy->path = uvzk__path_join(uvzk__namespace_of(session), from->path);
     if (copy->path == NULL) {
         return UV_ENOMEM;
     }

@@ -31,12 +31,12 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
                                .owner = uvzk__claim_owner(claim),
                                .is_held = acquisition->state == UVZK__ACQUISITION_GRANTED,
                                .wait = &wait,
-                               .session = claim->session->number};
+                               .session = uvzk__session_number(claim->session)};
     if (entry.is_held) {
         entry.token = claim->fencing_token;
         entry.path = uvzk__claim_node_path(claim, 0);
     }
-    cb(claim->session->shell, &entry, context);
+    cb(uvzk__shell_of(claim->session), &entry, context);
     return 0;
 }
 
@@ -61,7 +61,8 @@ static int show_locks(const struct uvzk__session *session, uvzk_hold_entry_cb cb
     const struct uvzk__link *at;
     int status = 0;
 
-    for (at = session->claims->locks.next; at != &session->claims->locks; at = at->next) {
+    for (at = uvzk__claims(session)->locks.next; at != &uvzk__claims(session)->locks;
+         at = at->next) {
         const struct uvzk__lock *lock =
             UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, in_session);
         for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
@@ -84,8 +85,8 @@ int uvzk_client_each_hold(const uvzk_client_t *shell, uvzk_hold_entry_cb cb,
     if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
-    for (uint32_t i = 0; i < session->client->count && status == 0; i++) {
-        status = show_locks(session->client->sessions[i], cb, context);
+    for (uint32_t i = 0; i < uvzk__session_count(session) && status == 0; i++) {
+        status = show_locks(uvzk__session_at(session, i), cb, context);
     }
     return status;
 }

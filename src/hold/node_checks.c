@@ -63,7 +63,7 @@ static void choose_session(struct uvzk__node_checks *node_checks)
 
     for (size_t i = 0; i < node_checks->count && !connected; i++) {
         struct uvzk__session *session = uvzk__session_of(node_checks->contenders[i]);
-        connected = uvzk__connection_is_connected(&session->connection);
+        connected = uvzk__is_connected(session);
         if (i == 0 || connected) {
             node_checks->session = session;
         }
@@ -170,7 +170,7 @@ static void send_next(struct uvzk__node_checks *node_checks)
     node_checks->rpc.op_count = count + node_checks->extra_ops;
     uvzk__submit(node_checks->session, &node_checks->rpc);
     /* The stamp of the request that was just submitted. */
-    node_checks->stamp = uvzk__stamp(&node_checks->session->submissions);
+    node_checks->stamp = uvzk__stamp(node_checks->session);
 }
 
 void uvzk__node_checks_send(struct uvzk__node_checks *node_checks, size_t behind,

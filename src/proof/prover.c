@@ -40,8 +40,7 @@ const struct uvzk__machine uvzk__prover_machine = UVZK__MACHINE("proof request",
 /* A request in flight needs a session. */
 static bool invariant_holds(const struct uvzk__prover *prover)
 {
-    return prover->state == RESTING ||
-           uvzk__connection_session_id(&prover->session->connection) != 0;
+    return prover->state == RESTING || uvzk__session_id(prover->session) != 0;
 }
 
 /* The only function that writes the state. */
@@ -70,36 +69,36 @@ static struct uvzk__proof_subject *subject_at(struct uvzk__link *link)
 
 static uint64_t period(const struct uvzk__session *session)
 {
-    return uvzk__proof_period(&session->prover->proof);
+    return uvzk__proof_period(&uvzk__prover(session)->proof);
 }
 
 static uint32_t mode(const struct uvzk__session *session)
 {
-    return uvzk__proof_mode(&session->prover->proof);
+    return uvzk__proof_mode(&uvzk__prover(session)->proof);
 }
 
 /* Sets the time of the next proof request or sync. */
 static void touch_at(struct uvzk__session *session, uint64_t at_ms)
 {
-    uvzk__timer_set(session, &session->prover->touch, at_ms);
+    uvzk__timer_set(session, &uvzk__prover(session)->touch, at_ms);
 }
 
 const struct uvzk__proof *uvzk__prover_proof(const struct uvzk__session *session)
 {
-    return &session->prover->proof;
+    return &uvzk__prover(session)->proof;
 }
 
 uint64_t uvzk__prover_proofs(const struct uvzk__session *session)
 {
-    return session->prover->proof_count;
+    return uvzk__prover(session)->proof_count;
 }
 
 void uvzk__prover_connected(struct uvzk__session *session, uint32_t timeout_ms,
                             bool fresh, uint64_t opened_ms)
 {
-    struct uvzk__proof *proof = &session->prover->proof;
+    struct uvzk__proof *proof = &uvzk__prover(session)->proof;
     uint32_t before_ms = uvzk__proof_timeout(proof);
-    uint32_t least_ms = uvzk__port_least_timeout(session->port);
+    uint32_t least_ms = uvzk__least_timeout(session);
 
     if (least_ms != 0 && least_ms < timeout_ms) {
         timeout_ms = least_ms; /* granted on a connection that the loop never heard of */
@@ -121,13 +120,13 @@ void uvzk__prover_connected(struct uvzk__session *session, uint32_t timeout_ms,
 
 void uvzk__prover_suspended(struct uvzk__session *session)
 {
-    uvzk__proof_suspended(&session->prover->proof, uvzk__now(session));
+    uvzk__proof_suspended(&uvzk__prover(session)->proof, uvzk__now(session));
     uvzk__prover_schedule(session);
 }
 
 void uvzk__prover_ended(struct uvzk__session *session)
 {
-    uvzk__proof_ended(&session->prover->proof);
+    uvzk__proof_ended(&uvzk__prover(session)->proof);
 }
 
 /* -------------------------------------------------------------- the requests */
@@ -138,9 +137,9 @@ static void touch_candidates(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    for (link = session->prover->candidates.next; link != &session->prover->candidates;
-         link = link->next) {
-        session->prover->subject_kind->answered(subject_at(link));
+    for (link = uvzk__prover(session)->candidates.next;
+         link != &uvzk__prover(session)->candidates; link = link->next) {
+        uvzk__prover(session)->subject_kind->answered(subject_at(link));
     }
 }
 
@@ -157,8 +156,9 @@ static void free_proof_request(struct proof_request *proof_request)
 static struct proof_request *new_proof_request(struct uvzk__session *session)
 {
     struct proof_request *proof_request = uvzk__calloc(1, sizeof(*proof_request));
-    size_t room = uvzk__list_length(&session->prover->candidates, CANDIDATES_A_PROOF) +
-                  uvzk__list_length(&session->prover->held, HELD_A_PROOF);
+    size_t room =
+        uvzk__list_length(&uvzk__prover(session)->candidates, CANDIDATES_A_PROOF) +
+        uvzk__list_length(&uvzk__prover(session)->held, HELD_A_PROOF);
 
     if (proof_request == NULL) {
         return NULL;
@@ -183,11 +183,11 @@ static void check_failed(struct uvzk__session *session,
                          struct uvzk__proof_subject *proof_subject, int status)
 {
     if (status == UVZK_ENONODE) {
-        session->prover->subject_kind->missing(proof_subject);
+        uvzk__prover(session)->subject_kind->missing(proof_subject);
     } else if (proof_subject->held) {
         proof_subject->unreadable = true;
     } else {
-        session->prover->subject_kind->refused(proof_subject, status);
+        uvzk__prover(session)->subject_kind->refused(proof_subject, status);
     }
 }
 
@@ -196,8 +196,8 @@ static void check_failed(struct uvzk__session *session,
 static void report_standing(const struct proof_request *proof_request, size_t passed)
 {
     for (size_t i = 0; i < passed; i++) {
-        proof_request->session->prover->subject_kind->stands(proof_request->subjects[i],
-                                                             proof_request->stamp);
+        uvzk__prover(proof_request->session)
+            ->subject_kind->stands(proof_request->subjects[i], proof_request->stamp);
     }
 }
 
@@ -209,10 +209,10 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
     int status = reply->status;
 
     /* RESTING comes first, because uvzk__answered schedules the next request. */
-    move(session->prover, RESTING);
+    move(uvzk__prover(session), RESTING);
     uvzk__answered(session, rpc, status, rpc->kind == UVZK__RPC_MULTI);
-    if (session->observer != NULL && status == 0) {
-        uvzk__histogram_add(&session->observer->metrics.proof,
+    if (uvzk__observer_of(session) != NULL && status == 0) {
+        uvzk__histogram_add(&uvzk__observer_of(session)->metrics.proof,
                             uvzk__now(session) - rpc->sent_ms);
     }
     if (status == 0) {
@@ -224,7 +224,7 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
         touch_at(session, uvzk__now(session)); /* the ops after it are not checked yet */
     }
     for (size_t i = 0; i < proof_request->count; i++) {
-        session->prover->subject_kind->release(proof_request->subjects[i]);
+        uvzk__prover(session)->subject_kind->release(proof_request->subjects[i]);
     }
     /* Frees rpc as well. */
     free_proof_request(proof_request);
@@ -237,7 +237,7 @@ static void add_check(struct proof_request *proof_request,
 {
     struct uvzk__op *op = &proof_request->ops[proof_request->count];
 
-    proof_request->session->prover->subject_kind->add_check(proof_subject, op);
+    uvzk__prover(proof_request->session)->subject_kind->add_check(proof_subject, op);
     proof_subject->requested = true;
     proof_request->subjects[proof_request->count++] = proof_subject;
     proof_request->bytes += strlen(op->path) + OP_BYTES;
@@ -251,7 +251,7 @@ static void add_subjects(struct proof_request *proof_request, struct uvzk__link 
     for (size_t left = uvzk__list_length(head, most); left > 0; left--) {
         struct uvzk__proof_subject *proof_subject = subject_at(head->next);
         const char *path =
-            proof_request->session->prover->subject_kind->path(proof_subject);
+            uvzk__prover(proof_request->session)->subject_kind->path(proof_subject);
         if (proof_request->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {
             return;
         }
@@ -271,32 +271,32 @@ static void send_proof(struct uvzk__session *session)
 
     if (proof_request == NULL) {
         touch_at(session,
-                 uvzk__now(session) + uvzk__proof_retry(&session->prover->proof));
+                 uvzk__now(session) + uvzk__proof_retry(&uvzk__prover(session)->proof));
         return;
     }
-    add_subjects(proof_request, &session->prover->candidates, CANDIDATES_A_PROOF);
+    add_subjects(proof_request, &uvzk__prover(session)->candidates, CANDIDATES_A_PROOF);
     if (mode(session) == UVZK_PROOF_QUORUM) {
-        add_subjects(proof_request, &session->prover->held, HELD_A_PROOF);
+        add_subjects(proof_request, &uvzk__prover(session)->held, HELD_A_PROOF);
     }
-    bool holds =
-        mode(session) == UVZK_PROOF_QUORUM &&
-        !uvzk__list_empty(&session->prover->held); /* even if none of them may be read */
+    bool holds = mode(session) == UVZK_PROOF_QUORUM &&
+                 !uvzk__list_empty(
+                     &uvzk__prover(session)->held); /* even if none of them may be read */
     if (proof_request->count > 0 || holds) {
         /* A multi without ops is a transaction, too, so it also proves the session. */
         uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_MULTI, NULL,
                           proof_request_replied);
         proof_request->rpc.ops = proof_request->ops;
         proof_request->rpc.op_count = proof_request->count;
-        session->prover->proof_count++;
+        uvzk__prover(session)->proof_count++;
     } else {
         uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_SYNC, "/",
                           proof_request_replied);
         /* With UVZK_PROOF_SYNC, a sync counts as a proof. */
-        session->prover->proof_count += mode(session) == UVZK_PROOF_SYNC;
+        uvzk__prover(session)->proof_count += mode(session) == UVZK_PROOF_SYNC;
     }
-    move(session->prover, ASKING);
+    move(uvzk__prover(session), ASKING);
     uvzk__submit(session, &proof_request->rpc);
-    proof_request->stamp = uvzk__stamp(&session->submissions);
+    proof_request->stamp = uvzk__stamp(session);
 }
 
 /* Runs once a period, and earlier for candidates. A backoff of the session does not stop
@@ -306,8 +306,7 @@ static void touch_due(struct uvzk__timer *timer)
     struct uvzk__session *session =
         UVZK__CONTAINER_OF(timer, struct uvzk__prover, touch)->session;
 
-    if (!uvzk__connection_is_connected(&session->connection) ||
-        !uvzk__barrier_is_open(&session->barrier) ||
+    if (!uvzk__is_connected(session) || !uvzk__barrier_is_open(session) ||
         uvzk__session_port_is_closing(session)) {
         return; /* uvzk__prover_refresh begins again after the barrier's reply */
     }
@@ -315,8 +314,8 @@ static void touch_due(struct uvzk__timer *timer)
     if (proves) {
         touch_at(session, uvzk__now(session) + period(session));
     }
-    if (session->prover->state == RESTING &&
-        (proves || !uvzk__list_empty(&session->prover->candidates))) {
+    if (uvzk__prover(session)->state == RESTING &&
+        (proves || !uvzk__list_empty(&uvzk__prover(session)->candidates))) {
         send_proof(session);
     }
 }
@@ -337,13 +336,13 @@ void uvzk__prover_init(struct uvzk__session *session,
                        const struct uvzk__proof_subject_kind *kind, uint32_t mode,
                        uint32_t tick_ms)
 {
-    session->prover->session = session;
-    session->prover->subject_kind = kind;
-    uvzk__proof_init(&session->prover->proof, mode, tick_ms);
-    uvzk__list_init(&session->prover->held);
-    uvzk__list_init(&session->prover->candidates);
-    session->prover->touch.due = touch_due;
-    session->prover->expiry.due = expiry_due;
+    uvzk__prover(session)->session = session;
+    uvzk__prover(session)->subject_kind = kind;
+    uvzk__proof_init(&uvzk__prover(session)->proof, mode, tick_ms);
+    uvzk__list_init(&uvzk__prover(session)->held);
+    uvzk__list_init(&uvzk__prover(session)->candidates);
+    uvzk__prover(session)->touch.due = touch_due;
+    uvzk__prover(session)->expiry.due = expiry_due;
 }
 
 /* The next request is sent a period after this call; while something is held, a period
@@ -353,30 +352,31 @@ static void schedule_touch(struct uvzk__session *session)
 {
     uint64_t now = uvzk__now(session), at = now + period(session);
 
-    if (!uvzk__list_empty(&session->prover->held) && session->prover->state == RESTING) {
-        uint64_t due = uvzk__proof_proved_at(&session->prover->proof) + period(session);
+    if (!uvzk__list_empty(&uvzk__prover(session)->held) &&
+        uvzk__prover(session)->state == RESTING) {
+        uint64_t due =
+            uvzk__proof_proved_at(&uvzk__prover(session)->proof) + period(session);
         at = due < now ? now : due;
     }
-    if (!uvzk__deadline_is_armed(&session->prover->touch.deadline) ||
-        uvzk__deadline_at(&session->prover->touch.deadline) > at) {
+    if (!uvzk__deadline_is_armed(&uvzk__prover(session)->touch.deadline) ||
+        uvzk__deadline_at(&uvzk__prover(session)->touch.deadline) > at) {
         touch_at(session, at);
     }
 }
 
 void uvzk__prover_schedule(struct uvzk__session *session)
 {
-    if (uvzk__connection_is_connected(&session->connection) &&
-        mode(session) != UVZK_PROOF_NONE) {
+    if (uvzk__is_connected(session) && mode(session) != UVZK_PROOF_NONE) {
         schedule_touch(session);
     }
     uint64_t until = uvzk__validity_end(session);
 
     /* UINT64_MAX: UVZK_PROOF_NONE while connected. */
-    if (uvzk__list_empty(&session->prover->held) || until == UINT64_MAX) {
-        uvzk__timer_clear(session, &session->prover->expiry);
-    } else if (!uvzk__deadline_is_armed(&session->prover->expiry.deadline) ||
-               uvzk__deadline_at(&session->prover->expiry.deadline) != until) {
-        uvzk__timer_set(session, &session->prover->expiry, until);
+    if (uvzk__list_empty(&uvzk__prover(session)->held) || until == UINT64_MAX) {
+        uvzk__timer_clear(session, &uvzk__prover(session)->expiry);
+    } else if (!uvzk__deadline_is_armed(&uvzk__prover(session)->expiry.deadline) ||
+               uvzk__deadline_at(&uvzk__prover(session)->expiry.deadline) != until) {
+        uvzk__timer_set(session, &uvzk__prover(session)->expiry, until);
     }
 }
 
@@ -390,19 +390,20 @@ void uvzk__prover_answered(struct uvzk__session *session, const struct uvzk__rpc
     } else if (rpc->kind == UVZK__RPC_SYNC) {
         ack = UVZK__ACK_LEADER;
     }
-    uvzk__proof_answered(&session->prover->proof, rpc->sent_ms, uvzk__now(session), ack);
+    uvzk__proof_answered(&uvzk__prover(session)->proof, rpc->sent_ms, uvzk__now(session),
+                         ack);
     uvzk__prover_schedule(session);
 }
 
 void uvzk__prover_refresh(struct uvzk__session *session)
 {
-    if (!uvzk__list_empty(&session->prover->candidates)) {
+    if (!uvzk__list_empty(&uvzk__prover(session)->candidates)) {
         touch_at(session, uvzk__now(session));
     } else if (mode(session) != UVZK_PROOF_NONE) {
         /* Requests that have waited for the connection are sent first. A write among them
          * proves as much. */
         touch_at(session,
-                 uvzk__now(session) + uvzk__proof_retry(&session->prover->proof));
+                 uvzk__now(session) + uvzk__proof_retry(&uvzk__prover(session)->proof));
     }
     uvzk__prover_schedule(session);
 }
@@ -415,16 +416,15 @@ void uvzk__prover_request(struct uvzk__session *session,
     uint64_t at = uvzk__now(session);
 
     if (uvzk__list_empty(&proof_subject->link)) {
-        uvzk__list_append(&session->prover->candidates, &proof_subject->link);
+        uvzk__list_append(&uvzk__prover(session)->candidates, &proof_subject->link);
         proof_subject->requested = false;
     } else if (proof_subject->requested) {
         /* A request that checked this candidate did not lead to a grant. */
-        at += uvzk__proof_retry(&session->prover->proof);
+        at += uvzk__proof_retry(&uvzk__prover(session)->proof);
     } /* else no request has checked it yet: the next one does */
-    if (session->prover->state == RESTING &&
-        uvzk__connection_is_connected(&session->connection) &&
-        (!uvzk__deadline_is_armed(&session->prover->touch.deadline) ||
-         uvzk__deadline_at(&session->prover->touch.deadline) > at)) {
+    if (uvzk__prover(session)->state == RESTING && uvzk__is_connected(session) &&
+        (!uvzk__deadline_is_armed(&uvzk__prover(session)->touch.deadline) ||
+         uvzk__deadline_at(&uvzk__prover(session)->touch.deadline) > at)) {
         touch_at(session, at);
     }
 }
@@ -442,7 +442,7 @@ void uvzk__prover_add_held(struct uvzk__session *session,
     uvzk__list_remove(&proof_subject->link);
     proof_subject->held = true;
     proof_subject->unreadable = false;
-    uvzk__list_append(&session->prover->held, &proof_subject->link);
+    uvzk__list_append(&uvzk__prover(session)->held, &proof_subject->link);
     uvzk__prover_schedule(session);
 }
 
@@ -464,17 +464,15 @@ void uvzk__prover_check(struct uvzk__session *session)
         return;
     }
     /* Taken off the list first, because `expired` may add and remove held subjects. */
-    uvzk__list_move(&session->prover->held, &held);
+    uvzk__list_move(&uvzk__prover(session)->held, &held);
     while ((link = uvzk__list_take(&held)) != NULL) {
-        session->prover->subject_kind->expired(subject_at(link));
+        uvzk__prover(session)->subject_kind->expired(subject_at(link));
     }
 }
 
 void uvzk__provers_check(struct uvzk__session *session)
 {
-    const struct uvzk__client *client = session->client;
-
-    for (uint32_t i = 0; i < client->count; i++) {
-        uvzk__prover_check(client->sessions[i]);
+    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
+        uvzk__prover_check(uvzk__session_at(session, i));
     }
 }

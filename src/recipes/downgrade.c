@@ -96,8 +96,7 @@ static void create(struct uvzk__contender *reader)
     rpc->op_count = 2;
     uvzk__node_sent(&reader->node);
     uvzk__submit(uvzk__session_of(reader), rpc);
-    uvzk__contender_set_create_stamp(reader,
-                                     uvzk__stamp(&uvzk__session_of(reader)->submissions));
+    uvzk__contender_set_create_stamp(reader, uvzk__stamp(uvzk__session_of(reader)));
 }
 
 static int64_t czxid_of_writer(const struct uvzk__contender *reader)

@@ -51,7 +51,7 @@ void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
     driver_claim->decision = UVZK__DRIVER_GETS_LOCK;
     /* The decision is fresh in the next settling only (grant_if_shown). */
     driver_claim->settle_count =
-        uvzk__session_of(contender)->directories->settle_count + 1;
+        uvzk__directories(uvzk__session_of(contender))->settle_count + 1;
     uvzk__queue_settle_later(contender->queue);
 }
 
@@ -371,7 +371,7 @@ static void grant_if_shown(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
     bool shown = uvzk__driver_claim_of(contender)->settle_count ==
-                     session->directories->settle_count ||
+                     uvzk__directories(session)->settle_count ||
                  uvzk__is_just_seen(contender);
 
     if (!contender->claim->persistent && !uvzk__may_be_granted(session)) {

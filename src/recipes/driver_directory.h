@@ -35,7 +35,7 @@ struct uvzk__driver_claim {
     /* On the child that it waits for; in GETS_LOCK, on its own znode. NULL: none. */
     struct uvzk__node_watch *node_watch;
     struct uvzk__link in_node_watch; /* in node_watch->watchers */
-    /* The value of session->directories->settle_count for which the decision is fresh:
+    /* The settle_count of the session's directories for which the decision is fresh:
      * the listing or create that led to it has just shown the contender's znode. */
     uint32_t settle_count;
     uint8_t decision; /* enum uvzk__probe_result */

@@ -34,7 +34,7 @@ static const char *name_of(const struct uvzk__contender *contender)
 
 static int64_t session_of(const struct uvzk__contender *contender)
 {
-    return uvzk__connection_session_id(&uvzk__session_of(contender)->connection);
+    return uvzk__session_id(uvzk__session_of(contender));
 }
 
 /* The driver keeps the czxid of the lock's last znode

@@ -70,7 +70,7 @@ static void move(struct create_batch *batch, enum uvzk__create_batch_state state
                                        batch->state, state);
     uvzk__invariant(batch->session, &uvzk__create_batch_machine, batch->state,
                     invariant_holds(batch));
-    uvzk__directories_count_create_batch(batch->session->directories, was_under_way,
+    uvzk__directories_count_create_batch(uvzk__directories(batch->session), was_under_way,
                                          batch->state == UNDER_WAY);
 }
 
@@ -124,7 +124,7 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
 
 static void fill_batch(struct create_batch *batch)
 {
-    struct uvzk__link *head = &batch->session->directories->to_create;
+    struct uvzk__link *head = &uvzk__directories(batch->session)->to_create;
 
     while (!uvzk__list_empty(head) && batch->count < CREATES_PER_BATCH &&
            add_create(batch, to_create_at(head->next))) {
@@ -213,8 +213,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct create_batch *batch = UVZK__CONTAINER_OF(rpc, struct create_batch, rpc);
     struct uvzk__session *session = batch->session;
     int status = reply->status;
-    bool ours =
-        reply->stat.ephemeral_owner == uvzk__connection_session_id(&session->connection);
+    bool ours = reply->stat.ephemeral_owner == uvzk__session_id(session);
 
     uvzk__answered(session, rpc, status, false);
     if (status == 0 && ours) {
@@ -249,7 +248,7 @@ static void ask_czxid(struct create_batch *batch)
     struct uvzk__contender *contender = batch->contenders[batch->identifying];
     uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__submit(session, &batch->rpc);
-    uvzk__contender_set_read_stamp(contender, uvzk__stamp(&session->submissions));
+    uvzk__contender_set_read_stamp(contender, uvzk__stamp(session));
 }
 
 /* The result of create i of a multi that failed. The server reports which op failed, and
@@ -359,7 +358,7 @@ static void submit_each(struct create_batch *batch)
  * memory for a batch. */
 static void send_one(struct uvzk__session *session)
 {
-    struct uvzk__link *head = &session->directories->to_create;
+    struct uvzk__link *head = &uvzk__directories(session)->to_create;
     bool lone = head->next == head->prev;
     struct create_batch *batch = lone ? NULL : uvzk__calloc(1, sizeof(*batch));
 
@@ -380,9 +379,9 @@ static void send_one(struct uvzk__session *session)
 
 bool uvzk__create_batches_due(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&session->directories->to_create) &&
+    return !uvzk__list_empty(&uvzk__directories(session)->to_create) &&
            uvzk__may_send(session) &&
-           session->directories->create_batches_in_flight < CREATE_BATCHES_MAX;
+           uvzk__directories(session)->create_batches_in_flight < CREATE_BATCHES_MAX;
 }
 
 void uvzk__create_batches_send(struct uvzk__session *session)

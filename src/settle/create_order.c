@@ -59,7 +59,7 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
     while (uvzk__has_sessions(session) &&
            (before = uvzk__next_in_rank(session, queue->path->text, &tried)) != session) {
         struct uvzk__queue *first = in_session(before, queue);
-        if (first != NULL && uvzk__connection_is_connected(&before->connection) &&
+        if (first != NULL && uvzk__is_connected(before) &&
             is_before(oldest_ms(first), oldest_ms(queue))) {
             uvzk__queue_set_other_session_waits(first, true);
             return false;
@@ -70,14 +70,12 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
 
 void uvzk__create_order_changed(struct uvzk__queue *queue)
 {
-    const struct uvzk__client *client = queue->session->client;
-
     if (!queue->other_session_waits) {
         return;
     }
     uvzk__queue_set_other_session_waits(queue, false);
-    for (uint32_t i = 0; i < client->count; i++) {
-        struct uvzk__queue *next = in_session(client->sessions[i], queue);
+    for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {
+        struct uvzk__queue *next = in_session(uvzk__session_at(queue->session, i), queue);
         if (next != NULL && next != queue && next->creates_postponed) {
             uvzk__queue_settle_later(next);
         }
@@ -86,11 +84,9 @@ void uvzk__create_order_changed(struct uvzk__queue *queue)
 
 void uvzk__create_order_skip_session(struct uvzk__session *session)
 {
-    const struct uvzk__client *client = session->client;
-
-    for (uint32_t i = 0; i < client->count; i++) {
-        if (client->sessions[i] != session) {
-            uvzk__queues_settle_later(client->sessions[i]);
+    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
+        if (uvzk__session_at(session, i) != session) {
+            uvzk__queues_settle_later(uvzk__session_at(session, i));
         }
     }
 }
@@ -134,7 +130,7 @@ static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 
 bool uvzk__create_order_shares_czxid(const struct uvzk__contender *contender)
 {
-    return (uvzk__session_of(contender)->tuning & UVZK__TUNE_READERS) != 0 &&
+    return uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_READERS) &&
            uvzk__contender_is_shared(contender);
 }
 
@@ -143,7 +139,7 @@ bool uvzk__create_order_shares_czxid(const struct uvzk__contender *contender)
 static bool may_share_multi(const struct uvzk__contender *contender)
 {
     return uvzk__create_order_shares_czxid(contender) ||
-           ((uvzk__session_of(contender)->tuning & UVZK__TUNE_CREATE_BATCH) != 0 &&
+           (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_CREATE_BATCH) &&
             uvzk__contenders_in(&contender->queue->counts) == 1);
 }
 
@@ -172,7 +168,7 @@ static void add_to_batch(struct uvzk__contender *contender)
         send_gathered(queue);
     }
     uvzk__queue_set_batching(queue, true, uvzk__create_order_shares_czxid(contender));
-    uvzk__list_append(&uvzk__session_of(contender)->directories->to_create,
+    uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_create,
                       &contender->in_batch);
     uvzk__wake(uvzk__session_of(contender));
 }

@@ -75,7 +75,7 @@ static void move(struct delete_batch *batch, enum uvzk__delete_batch_state state
                                        batch->state, state);
     uvzk__invariant(batch->session, &uvzk__delete_batch_machine, batch->state,
                     invariant_holds(batch));
-    uvzk__directories_count_delete_batch(batch->session->directories, was_under_way,
+    uvzk__directories_count_delete_batch(uvzk__directories(batch->session), was_under_way,
                                          batch->state == UNDER_WAY);
 }
 
@@ -164,11 +164,10 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 static void add_delete(struct delete_batch *batch, struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    uint64_t stamp =
-        uvzk__stamp(&batch->session->submissions) + 1; /* of the next request */
+    uint64_t stamp = uvzk__stamp(batch->session) + 1; /* of the next request */
 
     uvzk__list_remove(&contender->in_batch);
-    if ((uvzk__session_of(contender)->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
+    if (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_LOCAL_HANDOVER) &&
         !is_checked(batch, queue)) {
         add_checks(batch, queue);
     }
@@ -197,14 +196,14 @@ static bool has_room(const struct delete_batch *batch,
  * that must be alone ends the batch. */
 static size_t batch_size(struct uvzk__session *session)
 {
-    struct uvzk__link *link = session->directories->to_delete.next;
+    struct uvzk__link *link = uvzk__directories(session)->to_delete.next;
     size_t count = 0;
 
-    if (!(session->tuning & UVZK__TUNE_DELETE_BATCH) ||
+    if (!uvzk__tuned(session, UVZK__TUNE_DELETE_BATCH) ||
         to_delete_at(link)->limits.delete_alone) {
         return 1;
     }
-    while (link != &session->directories->to_delete && count < DELETES_PER_BATCH &&
+    while (link != &uvzk__directories(session)->to_delete && count < DELETES_PER_BATCH &&
            !to_delete_at(link)->limits.delete_alone) {
         count++;
         link = link->next;
@@ -336,9 +335,10 @@ static bool send_one(struct uvzk__session *session)
         return false;
     }
     for (size_t i = 0;
-         i < count && has_room(batch, to_delete_at(session->directories->to_delete.next));
+         i < count &&
+         has_room(batch, to_delete_at(uvzk__directories(session)->to_delete.next));
          i++) {
-        add_delete(batch, to_delete_at(session->directories->to_delete.next));
+        add_delete(batch, to_delete_at(uvzk__directories(session)->to_delete.next));
     }
     /* To a lone delete the server answers what it has found itself. To a multi it answers
      * what the leader has found, which shows whether this server has diverged
@@ -352,7 +352,7 @@ static bool send_one(struct uvzk__session *session)
     }
     move(batch, UNDER_WAY);
     uvzk__submit(session, &batch->rpc);
-    batch->stamp = uvzk__stamp(&session->submissions);
+    batch->stamp = uvzk__stamp(session);
     return true;
 }
 
@@ -375,10 +375,10 @@ static bool blocks_early_readers(const struct uvzk__contender *deleting)
  * again: they go to the front of to_delete, in their old order. */
 static void postpone(struct uvzk__session *session)
 {
-    struct uvzk__directories *directories = session->directories;
-    bool puts_off = (session->tuning & UVZK__TUNE_READERS) != 0 &&
+    struct uvzk__directories *directories = uvzk__directories(session);
+    bool puts_off = uvzk__tuned(session, UVZK__TUNE_READERS) &&
                     directories->readers_granted_early > 0 && uvzk__may_send(session) &&
-                    !uvzk__list_empty(&session->notifications);
+                    uvzk__has_notifications(session);
     struct uvzk__link due, *link, *next;
 
     uvzk__list_move(&directories->delete_later, &due);
@@ -399,18 +399,18 @@ static void postpone(struct uvzk__session *session)
 
 bool uvzk__delete_batches_due(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&session->directories->delete_later);
+    return !uvzk__list_empty(&uvzk__directories(session)->delete_later);
 }
 
 void uvzk__delete_batches_send(struct uvzk__session *session)
 {
     postpone(session);
-    while (!uvzk__list_empty(&session->directories->to_delete) &&
+    while (!uvzk__list_empty(&uvzk__directories(session)->to_delete) &&
            uvzk__may_send(session) &&
-           session->directories->delete_batches_in_flight < DELETE_BATCHES_MAX) {
+           uvzk__directories(session)->delete_batches_in_flight < DELETE_BATCHES_MAX) {
         if (!send_one(session)) {
-            session->directories->delete_retry.due = try_again;
-            uvzk__timer_set(session, &session->directories->delete_retry,
+            uvzk__directories(session)->delete_retry.due = try_again;
+            uvzk__timer_set(session, &uvzk__directories(session)->delete_retry,
                             uvzk__now(session) + RETRY_MS);
             return;
         }

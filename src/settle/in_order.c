@@ -116,7 +116,7 @@ static struct uvzk__contender *front_of(struct uvzk__queue *queue)
     struct uvzk__contender *next = uvzk__next_in_line(queue);
 
     if (next == NULL || waits_for_holders(next) ||
-        (!(queue->session->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
+        (!uvzk__tuned(queue->session, UVZK__TUNE_LOCAL_HANDOVER) &&
          pending_deletes_before(next).any)) {
         return NULL;
     }
@@ -215,10 +215,10 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
 static void grant(struct uvzk__contender *front, bool early)
 {
     if (front->kind->admits) {
-        uvzk__queue_set_held_stamp(
-            front->queue, front->unblocked_stamp != 0
-                              ? front->unblocked_stamp
-                              : uvzk__stamp(&uvzk__session_of(front)->submissions));
+        uvzk__queue_set_held_stamp(front->queue,
+                                   front->unblocked_stamp != 0
+                                       ? front->unblocked_stamp
+                                       : uvzk__stamp(uvzk__session_of(front)));
     }
     uvzk__contender_set_has_held(front);
     uvzk__contender_grant(front, early);
@@ -378,8 +378,9 @@ static void end_try_once(struct uvzk__queue *queue)
     bool anyone = !uvzk__ring_empty(&queue->holders),
          writer = uvzk__writers_held(&queue->counts) > 0;
 
-    while (next != NULL &&
-           queue->session->directories->contender_user->any_try_once(queue->session)) {
+    while (
+        next != NULL &&
+        uvzk__directories(queue->session)->contender_user->any_try_once(queue->session)) {
         struct uvzk__contender *member = next;
         bool waits = uvzk__contender_has_writers_place(member) ? false
                      : uvzk__contender_is_shared(member)       ? writer
@@ -389,7 +390,7 @@ static void end_try_once(struct uvzk__queue *queue)
         writer = writer || !uvzk__contender_is_shared(member);
         if (waits ||
             (member->predecessors_known && uvzk__blocker(queue, member) != NULL)) {
-            queue->session->directories->contender_user->has_to_wait(member);
+            uvzk__directories(queue->session)->contender_user->has_to_wait(member);
         }
     }
 }

@@ -24,7 +24,7 @@ static void free_directory(struct uvzk__queue *queue)
     uvzk__queue_end_backoff(queue);
     uvzk__unsearchable_no_more(queue);
     uvzk__list_remove(&queue->in_to_settle);
-    uvzk__catalogue_remove(&session->directories->catalogue, queue);
+    uvzk__catalogue_remove(&uvzk__directories(session)->catalogue, queue);
     if (queue->kind->freed != NULL) {
         queue->kind->freed(queue);
     }
@@ -58,7 +58,7 @@ static void session_ended(struct uvzk__queue *queue)
 
 void uvzk__directories_watches_lost(struct uvzk__session *session)
 {
-    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+    const struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
 
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
@@ -68,10 +68,10 @@ void uvzk__directories_watches_lost(struct uvzk__session *session)
 
 void uvzk__directories_session_ended(struct uvzk__session *session)
 {
-    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+    const struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
 
     /* The next session gets a prefix of its own, so it recognizes only its own znodes. */
-    uvzk__directories_reset_uuid_prefix(session->directories);
+    uvzk__directories_reset_uuid_prefix(uvzk__directories(session));
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
         session_ended(queue);
@@ -80,7 +80,7 @@ void uvzk__directories_session_ended(struct uvzk__session *session)
 
 void uvzk__directories_free(struct uvzk__session *session)
 {
-    struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+    struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
     struct uvzk__queue *queue;
 
     while ((queue = uvzk__catalogue_first(catalogue)) != NULL) {
@@ -88,7 +88,7 @@ void uvzk__directories_free(struct uvzk__session *session)
         free_directory(queue);
     }
     uvzk__catalogue_free(catalogue);
-    uvzk__expected_sequences_free(&session->directories->expected_sequences);
+    uvzk__expected_sequences_free(&uvzk__directories(session)->expected_sequences);
 }
 
 static void settle(struct uvzk__queue *queue)
@@ -116,11 +116,9 @@ void uvzk__directory_lock_closed(struct uvzk__session *session,
                                  enum uvzk__directory_order directory_order,
                                  const char *path)
 {
-    const struct uvzk__client *client = session->client;
-
-    for (uint32_t i = 0; i < client->count; i++) {
+    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
         struct uvzk__queue *queue =
-            uvzk__queue_find(client->sessions[i], directory_order, path);
+            uvzk__queue_find(uvzk__session_at(session, i), directory_order, path);
         if (queue != NULL) {
             uvzk__watermark_end(queue);
             uvzk__queue_settle_later(queue);
@@ -132,7 +130,7 @@ void uvzk__directories_settle(struct uvzk__session *session)
 {
     struct uvzk__link changed, *link;
 
-    uvzk__directories_take_changed(session->directories, &changed);
+    uvzk__directories_take_changed(uvzk__directories(session), &changed);
     while ((link = uvzk__list_take(&changed)) != NULL) {
         settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));
     }

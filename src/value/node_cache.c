@@ -98,7 +98,7 @@ static bool arm(struct uvzk__node_cache *node_cache)
 {
     /* One path has at most one watch in the port: a watermark on the same path gives up
      * its own. */
-    node_cache->session->turn_hooks->yield_watch(node_cache->session, node_cache->path);
+    uvzk__yield_watch(node_cache->session, node_cache->path);
     if (!uvzk__watch_budget_take(node_cache->session, node_cache->path)) {
         return false;
     }
@@ -150,7 +150,7 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
     node_cache->path = uvzk__strdup(path);
     node_cache->creating_path = uvzk__strdup(path);
     if (node_cache->path != NULL && node_cache->creating_path != NULL) {
-        HASH_ADD_KEYPTR(hh, session->node_caches, node_cache->path, strlen(path),
+        HASH_ADD_KEYPTR(hh, *uvzk__node_caches(session), node_cache->path, strlen(path),
                         node_cache);
     }
     /* An allocation failed, possibly that of the hash table. */
@@ -166,7 +166,7 @@ struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *session,
 {
     struct uvzk__node_cache *node_cache;
 
-    HASH_FIND_STR(session->node_caches, path, node_cache);
+    HASH_FIND_STR(*uvzk__node_caches(session), path, node_cache);
     return node_cache != NULL ? node_cache : make_node_cache(session, path);
 }
 
@@ -174,7 +174,7 @@ bool uvzk__node_cache_exists(const struct uvzk__session *session, const char *pa
 {
     struct uvzk__node_cache *node_cache;
 
-    HASH_FIND_STR(session->node_caches, path, node_cache);
+    HASH_FIND_STR(*uvzk__node_caches(session), path, node_cache);
     return node_cache != NULL;
 }
 
@@ -184,7 +184,7 @@ void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
     if (!uvzk__list_empty(&node_cache->values)) {
         return;
     }
-    HASH_DEL(node_cache->session->node_caches, node_cache);
+    HASH_DEL(*uvzk__node_caches(node_cache->session), node_cache);
     uvzk__timer_clear(node_cache->session, &node_cache->retry_timer);
     unwatch(node_cache);
     node_cache->ended = true;
@@ -291,8 +291,7 @@ static void settle_without(struct uvzk__node_cache *node_cache, int status)
  * as long as the one before, from 100 ms up to one session timeout. */
 static void retry_after_longer(struct uvzk__node_cache *node_cache)
 {
-    uint64_t timeout_ms =
-        uvzk__connection_session_timeout(&node_cache->session->connection);
+    uint64_t timeout_ms = uvzk__session_timeout(node_cache->session);
 
     node_cache->retry_ms =
         node_cache->retry_ms == 0 ? RETRY_MS : 2 * node_cache->retry_ms;
@@ -421,7 +420,7 @@ static void make(struct uvzk__node_cache *node_cache, size_t length)
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_CREATE, node_cache->creating_path,
                       seed_replied);
     node_cache->rpc.mode =
-        ancestor && session->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
+        ancestor && uvzk__makes_containers(session) ? UVZK__CONTAINER : UVZK__PERSISTENT;
     /* An ancestor gets no data. */
     node_cache->rpc.data = ancestor ? "" : node_cache->seed;
     node_cache->rpc.data_length = ancestor ? 0 : node_cache->seed_length;
@@ -534,14 +533,14 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     }
     node_cache->read_again = false;
     submit(node_cache, UVZK__NODE_CACHE_READING);
-    node_cache->read_stamp = uvzk__stamp(&node_cache->session->submissions);
+    node_cache->read_stamp = uvzk__stamp(node_cache->session);
 }
 
 /* After each CONNECTED event the znode is read again, even if its watch is still set. */
 static bool read_is_due(const struct uvzk__node_cache *node_cache)
 {
     return node_cache->read_again || node_cache->watch_state == UNWATCHED ||
-           node_cache->read_stamp <= node_cache->session->connected_stamp;
+           !uvzk__is_of_this_connection(node_cache->session, node_cache->read_stamp);
 }
 
 void uvzk__node_cache_pump(struct uvzk__node_cache *node_cache)
@@ -576,7 +575,7 @@ void uvzk__node_caches_watches_lost(struct uvzk__session *session)
 {
     struct uvzk__node_cache *node_cache, *next;
 
-    HASH_ITER(hh, session->node_caches, node_cache, next)
+    HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
     {
         unwatch(node_cache);
     }
@@ -586,7 +585,7 @@ void uvzk__node_caches_resume(struct uvzk__session *session)
 {
     struct uvzk__node_cache *node_cache, *next;
 
-    HASH_ITER(hh, session->node_caches, node_cache, next)
+    HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
     {
         uvzk__timer_clear(session, &node_cache->retry_timer);
         node_cache->retry_pending = false;
@@ -598,7 +597,7 @@ void uvzk__node_caches_unreachable(struct uvzk__session *session, int code)
 {
     struct uvzk__node_cache *node_cache, *next;
 
-    HASH_ITER(hh, session->node_caches, node_cache, next)
+    HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
     {
         for (struct uvzk__link *link = node_cache->values.next;
              link != &node_cache->values; link = link->next) {

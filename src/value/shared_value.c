@@ -140,14 +140,14 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "the value is initialised already, or not zeroed");
     }
-    return uvzk__path_validate_below(session->ns, path);
+    return uvzk__path_validate_below(uvzk__namespace_of(session), path);
 }
 
 /* The node cache of this path below the namespace. NULL: out of memory. */
 static struct uvzk__node_cache *find_node_cache(struct uvzk__session *session,
                                                 const char *path)
 {
-    char *full = uvzk__path_join(session->ns, path);
+    char *full = uvzk__path_join(uvzk__namespace_of(session), path);
     struct uvzk__node_cache *node_cache =
         full == NULL ? NULL : uvzk__node_cache_of(uvzk__home_of(session, full), full);
 
@@ -186,7 +186,7 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     shell->impl = value;
     /* The node cache owns the seed from here on. */
     uvzk__node_cache_seed(node_cache, own_seed, seed_length);
-    if (node_cache->session->auth_failed) {
+    if (uvzk__auth_has_failed(node_cache->session)) {
         uvzk__node_cache_refused(node_cache, UVZK_EAUTH);
     }
     /* Another value of this client on the path may have read it already. */
@@ -219,9 +219,10 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
 
 void uvzk__shared_values_free(struct uvzk__session *session)
 {
-    while (session->node_caches != NULL) {
-        struct uvzk__shared_value *value = UVZK__CONTAINER_OF(
-            session->node_caches->values.next, struct uvzk__shared_value, siblings);
+    while (*uvzk__node_caches(session) != NULL) {
+        struct uvzk__shared_value *value =
+            UVZK__CONTAINER_OF((*uvzk__node_caches(session))->values.next,
+                               struct uvzk__shared_value, siblings);
         uvzk_shared_value_t *shell = value->shell;
         void (*dropped)(uvzk_shared_value_t *) = value->client_gone_cb;
 
@@ -325,7 +326,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
         return UV_ENOMEM;
     }
     /* The set ends without a request; its callback still runs at the end of the turn. */
-    if (value->node_cache->session->auth_failed) {
+    if (uvzk__auth_has_failed(value->node_cache->session)) {
         uvzk__value_set_end(set, UVZK_EAUTH);
     }
     uvzk__node_cache_pump(value->node_cache);

@@ -46,7 +46,7 @@ static bool may_send(const struct uvzk__lease_request *request)
 
 bool uvzk__direct_lease_may(const struct uvzk__lease_request *request)
 {
-    return (request->claim->session->tuning & UVZK__TUNE_DIRECT_LEASE) &&
+    return uvzk__tuned(request->claim->session, UVZK__TUNE_DIRECT_LEASE) &&
            request->wanted == 1 &&
            uvzk__leases(request->leases)->requests.direct == NULL &&
            uvzk__watermark_is_alone(request->leases) && may_send(request);
@@ -154,7 +154,7 @@ static void decide(struct uvzk__lease_request *request,
                    const struct uvzk__contender *lease)
 {
     uvzk__lease_request_create_leases(request, uvzk__node_place(&lease->node).czxid);
-    if (lease->create_stamp < request->claim->session->connected_stamp ||
+    if (!uvzk__is_of_this_connection(request->claim->session, lease->create_stamp) ||
         others_seen(lease)) {
         uvzk__leases_withdraw(request);
     }
@@ -193,7 +193,7 @@ static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases
         return NULL;
     }
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
-    bool in_pipeline = (leases->session->tuning & UVZK__TUNE_PIPELINE) != 0 &&
+    bool in_pipeline = uvzk__tuned(leases->session, UVZK__TUNE_PIPELINE) &&
                        uvzk__node_is_in_flight(&lease->node);
     return in_pipeline || uvzk__node_has_place(&lease->node) ? lease : NULL;
 }
@@ -272,7 +272,7 @@ void uvzk__direct_lease_list_locks(struct uvzk__queue *leases)
                            uvzk__leases(leases)->locks_path->text, locks_replied);
     if (rpc != NULL) {
         uvzk__submit(leases->session, rpc);
-        listing->stamp = uvzk__stamp(&leases->session->submissions);
+        listing->stamp = uvzk__stamp(leases->session);
         listing->pending = true;
     }
 }

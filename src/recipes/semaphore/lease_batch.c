@@ -149,7 +149,7 @@ static void send_batch(struct uvzk__lease_batch *batch)
     }
     uvzk__submit(session, &batch->rpc);
     batches->in_flight = batch;
-    batches->stamp = uvzk__stamp(&session->submissions);
+    batches->stamp = uvzk__stamp(session);
     for (size_t i = 1; i < batch->rpc.op_count; i++) {
         uvzk__contender_create_sent(batch->leases[i]);
     }
@@ -176,7 +176,7 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
     if (sharer != NULL) {
         return sharer;
     }
-    if (!(queue->session->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
+    if (!uvzk__tuned(queue->session, UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
         uvzk__contender_admits_to(ticket) != queue ||
         uvzk__contender_is_given_up(ticket) ||
         uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||

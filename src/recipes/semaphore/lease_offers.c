@@ -64,7 +64,7 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
     struct uvzk__queue *queue = request->leases;
 
-    if (!(claim->session->tuning & UVZK__TUNE_LEASE_HANDOVER) ||
+    if (!uvzk__tuned(claim->session, UVZK__TUNE_LEASE_HANDOVER) ||
         request->ticket != NULL || queue->unreadable || claim->contender_count == 0 ||
         claim->contender_count != uvzk__lease_request_lease_count(request) ||
         !uvzk__lease_request_all_stand(request) ||

@@ -46,7 +46,7 @@ static void wait_as_sharer(const struct uvzk__lease_request *request, size_t mos
     const struct uvzk__lease_request *before = uvzk__first_sharer(request->leases);
 
     *reason = (struct uvzk__wait_reason){.kind = UVZK_WAITS_FOR_CONNECTION};
-    if (!uvzk__connection_is_connected(&request->claim->session->connection)) {
+    if (!uvzk__is_connected(request->claim->session)) {
         return;
     }
     reason->kind = UVZK_WAITS_FOR_OURS;

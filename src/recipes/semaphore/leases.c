@@ -337,7 +337,7 @@ static void refused(struct uvzk__queue *queue, int status)
 static bool wants_listing(const struct uvzk__queue *queue)
 {
     const struct uvzk__lease_batches *batches = &uvzk__leases(queue)->batches;
-    bool pipeline = queue->session->tuning & UVZK__TUNE_PIPELINE;
+    bool pipeline = uvzk__tuned(queue->session, UVZK__TUNE_PIPELINE);
     bool made = batches->stamp > uvzk__view_stamp(&queue->freshness) &&
                 (batches->in_flight == NULL || pipeline);
 

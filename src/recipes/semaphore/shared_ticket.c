@@ -114,7 +114,7 @@ bool uvzk__ticket_should_share(const struct uvzk__lease_request *request)
     const struct uvzk__lease_request *last =
         uvzk__leases(request->leases)->requests.last_ticket;
 
-    return (request->claim->session->tuning & UVZK__TUNE_SHARED_TICKET) &&
+    return uvzk__tuned(request->claim->session, UVZK__TUNE_SHARED_TICKET) &&
            !excludes(request, request->wanted) &&
            (last == NULL ? uvzk__first_sharer(request->leases) != NULL
                          : !excludes(request, last->wanted));
@@ -397,7 +397,7 @@ void uvzk__ticket_create_new(struct uvzk__queue *leases)
     while ((directory->requests.tickets == 0 || directory->ticket.new_wanted) &&
            (request = uvzk__first_sharer(leases)) != NULL) {
         int status = uvzk__session_is_closing(session) ? UVZK_ECLOSED
-                     : session->auth_failed            ? UVZK_EAUTH
+                     : uvzk__auth_has_failed(session)  ? UVZK_EAUTH
                                                        : make_for_sharer(request);
         if (status != 0) {
             uvzk__claim_end(request->claim, status);
