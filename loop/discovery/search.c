@@ -107,7 +107,7 @@ static void move(struct uvzk__search *search, enum uvzk__search_state state)
 
     search->state = (uint8_t)uvzk__machine_after(&uvzk__search_machine, from, state);
     check_move(search, from, state);
-    uvzk__targets_search(&search->targets, is_searching(search));
+    search->targets.searching = is_searching(search);
 }
 
 /* ------------------------------------------------------------------ the log */

@@ -42,12 +42,6 @@ static inline int uvzk__server_probe_error(const struct uvzk__server_probe *prob
     return probe->error;
 }
 
-/* The caller could not begin the probe; `error` is a code of libuv. */
-static inline void uvzk__server_probe_failed(struct uvzk__server_probe *probe, int error)
-{
-    probe->error = error;
-}
-
 /* Begins to connect. UVZK__PROBE_PENDING: the socket must be watched for writing. In
  * every case the probe must be ended with uvzk__server_probe_end. */
 enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *probe,

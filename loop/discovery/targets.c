@@ -90,7 +90,7 @@ static void begin_probe(struct uvzk__targets *targets, struct uvzk__target *targ
     if (result == UVZK__PROBE_PENDING &&
         uvzk__sockets_watch(targets->sockets, uvzk__server_probe_socket(&target->probe),
                             false, true) < 0) {
-        uvzk__server_probe_failed(&target->probe, UV_ENOMEM);
+        target->probe.error = UV_ENOMEM;
         result = UVZK__PROBE_UNREACHABLE;
     }
     if (result != UVZK__PROBE_PENDING) {

@@ -69,11 +69,6 @@ void uvzk__targets_forget(struct uvzk__targets *targets);
 /* A search begins: all addresses are probed from now on. A probe that is still under way
  * counts for this search. */
 void uvzk__targets_begin(struct uvzk__targets *targets, uint64_t now);
-/* Sets whether probes are begun. */
-static inline void uvzk__targets_search(struct uvzk__targets *targets, bool searching)
-{
-    targets->searching = searching;
-}
 /* Ends the probes that take too long and, while searching, begins those whose time has
  * come. */
 void uvzk__targets_step(struct uvzk__targets *targets, uint64_t now);

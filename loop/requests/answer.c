@@ -18,7 +18,7 @@ static struct uvzk__request *request_of(const void *data)
 
 static void to_loop(struct uvzk__request *request, int code)
 {
-    uvzk__request_answered(request, code);
+    request->code = code;
     uvzk__to_loop_push(request->window->to_loop, &request->to_loop_entry,
                        request->arrive);
 }

@@ -41,7 +41,7 @@ void uvzk__outstanding_settle(struct uvzk__rpc *rpc, int status,
 static bool abandon_request(struct uvzk__request *request)
 {
     bool sent = request->sent;
-    uvzk__request_forget_rpc(request);
+    request->rpc = NULL;
     if (request->watching != NULL) {
         uvzk__registration_detach(request->watching);
     }

@@ -73,12 +73,6 @@ static inline void uvzk__request_watches(struct uvzk__request *request,
  * watch. The request must arm a watch; it does not any more. */
 void uvzk__request_watch_answered(struct uvzk__request *request, bool armed);
 
-/* Marks uvzk's own request that is sent ahead of a multi. */
-static inline void uvzk__request_is_auth_check(struct uvzk__request *request)
-{
-    request->auth_check = true;
-}
-
 /* uvzk__request_sent: the C client or the submit thread is given the request, on the
  * present connection. uvzk__request_not_taken: the C client has refused the request, or the
  * submit thread has returned it. */
@@ -89,17 +83,6 @@ static inline void uvzk__request_sent(struct uvzk__request *request, zhandle_t *
     request->connection = connection;
     request->sent = true;
 }
-static inline void uvzk__request_not_taken(struct uvzk__request *request)
-{
-    request->sent = false;
-}
-
-/* The rpc has been replied without this request's answer. */
-static inline void uvzk__request_forget_rpc(struct uvzk__request *request)
-{
-    request->rpc = NULL;
-}
-
 /* Sets the memory that receives the outcome of a multi with op_count operations. */
 static inline void uvzk__request_set_multi(struct uvzk__request *request,
                                            zoo_op_result_t *results, const char **made,
@@ -119,20 +102,9 @@ static inline void *uvzk__request_set_memory(struct uvzk__request *request, void
 
 /* ------------------------------------------------------------------ by a completion */
 
-static inline void uvzk__request_answered(struct uvzk__request *request, int code)
-{
-    request->code = code;
-}
 /* Takes the request off its list and frees it with its memory. Called on the loop. */
 void uvzk__request_free(struct uvzk__request *request);
 
 /* ------------------------------------------------------------- by the submit thread */
-
-/* The C client has refused the request with this code. */
-static inline void uvzk__request_refused(struct uvzk__request *request, int code)
-{
-    request->code = code;
-    request->refused = true;
-}
 
 #endif

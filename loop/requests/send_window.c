@@ -64,7 +64,7 @@ bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *r
 static void refused(struct uvzk__request *request, int code)
 {
     uvzk__list_remove(&request->link);
-    uvzk__request_not_taken(request);
+    request->sent = false;
     if (request->removal) {
         uvzk__registration_removed(request->watching, code);
         uvzk__request_free(request);
@@ -235,7 +235,7 @@ static int submit_auth_check(struct uvzk__send_window *window)
     if (probe == NULL) {
         return ZSYSTEMERROR;
     }
-    uvzk__request_is_auth_check(probe);
+    probe->auth_check = true;
     int code = give(probe);
     if (code != ZOK) {
         uvzk__request_free(probe);
@@ -281,7 +281,7 @@ void uvzk__send_window_take_back(struct uvzk__send_window *window)
     while ((request = uvzk__submit_thread_next_taken_back(&recalled)) != NULL) {
         uvzk__list_remove(&request->link);
         uvzk__list_prepend(&window->waiting, &request->link);
-        uvzk__request_not_taken(request);
+        request->sent = false;
         window->in_flight--;
     }
 }
@@ -289,7 +289,7 @@ void uvzk__send_window_take_back(struct uvzk__send_window *window)
 void uvzk__send_window_flush(struct uvzk__send_window *window)
 {
     uvzk__send_window_take_back(window);
-    uvzk__submit_thread_stop(&window->submit_thread);
+    window->submit_thread.unavailable = true;
     uvzk__send_window_pump(window);
 }
 

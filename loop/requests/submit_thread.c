@@ -55,7 +55,8 @@ static void give(struct uvzk__request *request)
     path[length] = '\0';
     int code = uvzk__rpc_send(request, path);
     if (code != ZOK) {
-        uvzk__request_refused(request, code);
+        request->code = code;
+        request->refused = true;
         uvzk__to_loop_push(to_loop, &request->to_loop_entry, request->arrive);
     }
 }
@@ -174,11 +175,6 @@ void uvzk__submit_thread_take_back(struct uvzk__submit_thread *submit_thread,
         pthread_cond_wait(&submit_thread->changed, &submit_thread->mutex);
     }
     pthread_mutex_unlock(&submit_thread->mutex);
-}
-
-void uvzk__submit_thread_stop(struct uvzk__submit_thread *submit_thread)
-{
-    submit_thread->unavailable = true;
 }
 
 struct uvzk__request *uvzk__submit_thread_next_taken_back(struct uvzk__link *recalled)

@@ -57,7 +57,6 @@ void uvzk__submit_thread_take_back(struct uvzk__submit_thread *submit_thread,
                                    struct uvzk__link *recalled);
 /* The thread accepts no more requests: uvzk__submit_thread_push returns false from now
  * on. */
-void uvzk__submit_thread_stop(struct uvzk__submit_thread *submit_thread);
 /* Takes the last request off `recalled` and returns it; NULL if the list is empty. */
 struct uvzk__request *uvzk__submit_thread_next_taken_back(struct uvzk__link *recalled);
 

@@ -153,11 +153,4 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle);
  * this call. */
 void uvzk__handle_abandon(struct uvzk__handle *handle);
 
-/* The end of the session is about to be reported. Rpcs that are submitted meanwhile are
- * replied with `status`. */
-static inline void uvzk__handle_ending(struct uvzk__handle *handle, int status)
-{
-    handle->end_status = status;
-}
-
 #endif

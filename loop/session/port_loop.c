@@ -76,11 +76,6 @@ void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop)
     uv_timer_start(&port_loop->handles->timer, on_drain_timeout, DRAIN_MS, 0);
 }
 
-void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop)
-{
-    port_loop->draining = false;
-}
-
 /* ------------------------------------------------------------------------- waking up */
 
 static void on_async(uv_async_t *async)

@@ -66,7 +66,6 @@ void uvzk__port_loop_silence(struct uvzk__port_loop *port_loop);
 /* uvzk__port_loop_drain: the requests in flight have DRAIN_MS from now on.
  * uvzk__port_loop_drained: they need no more time. */
 void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop);
-void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop);
 /* The port is FINISHING: closes the libuv handles. `closed` is called later. */
 void uvzk__port_loop_close(struct uvzk__port_loop *port_loop);
 

@@ -216,7 +216,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
         .kind = kind, .status = status, .local_address = ""};
 
     disconnect(handle);
-    uvzk__handle_ending(handle, status);
+    handle->end_status = status;
     uvzk__registrations_detach_all(&handle->window.registrations);
     uvzk__outstanding_fail(&port->outstanding, status, status);
     /* The user has not been told yet and may submit further rpcs in these replies. Those
@@ -265,7 +265,7 @@ static void left(struct uvzk__handle *handle)
 static void drained(struct uvzk__handle *handle)
 {
     handle->port->draining = NULL;
-    uvzk__port_loop_drained(&handle->port->port_loop);
+    handle->port->port_loop.draining = false;
 }
 
 static void handle_freed(struct uvzk__zk_port *port)

@@ -60,20 +60,15 @@ static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
     uvzk__invariant(claim->session, &uvzk__claim_machine, claim->state,
                     invariant_holds(claim));
     if (held && claim->state != HELD) {
-        uvzk__lock_hold_ended(claim->lock);
+        claim->lock->held_count--;
     } else if (!held && claim->state == HELD) {
-        uvzk__lock_hold_began(claim->lock);
+        claim->lock->held_count++;
     }
 }
 
 static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__acquisition, in_claim);
-}
-
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
 }
 
 /* ----------------------------------------------------------------- making and freeing */
@@ -245,17 +240,17 @@ void uvzk__claim_set_release_status(struct uvzk__claim *claim, int status)
 void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *contender)
 {
     uvzk__contender_set_claim(contender, claim);
-    uvzk__ring_append(&claim->contenders, &contender->in_claim);
+    uvzk__ring_append(&claim->contenders, uvzk__contender_link(contender));
     claim->contender_count++;
     claim->held_count += uvzk__contender_holds(contender);
 }
 
 void uvzk__claim_detach(struct uvzk__contender *contender)
 {
-    struct uvzk__claim *claim = contender->claim;
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
 
     uvzk__contender_set_claim(contender, NULL);
-    uvzk__ring_remove(&claim->contenders, &contender->in_claim);
+    uvzk__ring_remove(&claim->contenders, uvzk__contender_link(contender));
     claim->contender_count--;
     claim->held_count -= uvzk__contender_holds(contender);
     free_if_over(claim);
@@ -270,11 +265,6 @@ void uvzk__claim_unref(struct uvzk__claim *claim)
 {
     claim->refs--;
     free_if_over(claim);
-}
-
-struct uvzk__contender *uvzk__claim_first_contender(const struct uvzk__claim *claim)
-{
-    return contender_at(uvzk__ring_first(&claim->contenders));
 }
 
 /* --------------------------------------------------------------- grant and end */
@@ -360,7 +350,7 @@ static void withdraw_contenders(struct uvzk__claim *claim)
      * themselves. */
     if (claim->contender_count != 1) {
         uvzk__claim_withdraw(claim);
-    } else if (uvzk__node_is_wanted(&uvzk__claim_first_contender(claim)->node)) {
+    } else if (uvzk__contender_is_wanted(uvzk__claim_first_contender(claim))) {
         uvzk__contender_withdraw(uvzk__claim_first_contender(claim));
     }
 }
@@ -384,12 +374,12 @@ void uvzk__claim_end(struct uvzk__claim *claim, int code)
  * others from the ring. */
 static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
 {
-    struct uvzk__link *link = uvzk__ring_first(&claim->contenders);
+    struct uvzk__contender *each = uvzk__claim_first_contender(claim);
 
-    while (link != NULL && !uvzk__node_is_wanted(&contender_at(link)->node)) {
-        link = uvzk__ring_next(&claim->contenders, link);
+    while (each != NULL && !uvzk__contender_is_wanted(each)) {
+        each = uvzk__claim_next_contender(each);
     }
-    return link == NULL ? NULL : contender_at(link);
+    return each;
 }
 
 static void withdraw(struct uvzk__claim *claim)
@@ -475,11 +465,10 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
         const struct uvzk__claim *member = claim->kind->member(claim, index);
         return member == NULL ? NULL : uvzk__claim_node_path(member, 0);
     }
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
-         link = uvzk__ring_next(&claim->contenders, link)) {
-        const struct uvzk__contender *contender = contender_at(link);
-        if (uvzk__contender_holds(contender) && index-- == 0) {
-            return contender->path;
+    for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
+         each = uvzk__claim_next_contender(each)) {
+        if (uvzk__contender_holds(each) && index-- == 0) {
+            return uvzk__contender_path(each);
         }
     }
     return NULL;
@@ -504,7 +493,7 @@ static uint64_t members_valid_until(const struct uvzk__claim *claim)
     uint64_t until = UINT64_MAX;
     const struct uvzk__claim *member;
 
-    for (uint32_t i = 0; (member = claim->kind->member(claim, i)) != NULL; i++) {
+    for (uint32_t i = 0; (member = uvzk__claim_member(claim, i)) != NULL; i++) {
         uint64_t one = uvzk__claim_valid_until(member);
         until = one < until ? one : until;
     }
@@ -532,7 +521,7 @@ bool uvzk__claim_holds(const struct uvzk__claim *claim)
 
 void uvzk__claim_plain_granted(struct uvzk__contender *contender)
 {
-    struct uvzk__claim *claim = contender->claim;
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
     int64_t token = 0;
 
     /* The claim is HELD already, is given up, or is being emptied; or another of its
@@ -540,9 +529,9 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
     if (claim->state != ASKING || claim->held_count < claim->contender_count) {
         return;
     }
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
-         link = uvzk__ring_next(&claim->contenders, link)) {
-        int64_t czxid = uvzk__node_place(&contender_at(link)->node).czxid;
+    for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
+         each = uvzk__claim_next_contender(each)) {
+        int64_t czxid = uvzk__contender_place(each).czxid;
         token = czxid > token ? czxid : token;
     }
     uvzk__claim_grant(claim, token);
@@ -550,12 +539,12 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
 
 void uvzk__claim_plain_ungranted(struct uvzk__contender *contender)
 {
-    uvzk__claim_ungrant(contender->claim);
+    uvzk__claim_ungrant(uvzk__contender_claim(contender));
 }
 
 void uvzk__claim_plain_ended(struct uvzk__contender *contender, int code)
 {
-    uvzk__claim_end(contender->claim, code);
+    uvzk__claim_end(uvzk__contender_claim(contender), code);
 }
 
 const struct uvzk__claim_kind uvzk__claim_plain = {
@@ -568,29 +557,33 @@ const struct uvzk__claim_kind uvzk__claim_plain = {
 
 static void added(struct uvzk__contender *contender)
 {
-    uvzk__contender_set_persistent(contender, contender->claim->persistent);
-    uvzk__claim_attach(contender->claim, contender);
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+
+    uvzk__contender_set_persistent(contender, claim->persistent);
+    uvzk__claim_attach(claim, contender);
 }
 
 static void granted(struct uvzk__contender *contender)
 {
-    contender->claim->held_count++;
-    contender->claim->kind->granted(contender);
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+
+    claim->held_count++;
+    claim->kind->granted(contender);
 }
 
 static void hold_ended(struct uvzk__contender *contender)
 {
-    contender->claim->held_count--;
+    uvzk__contender_claim(contender)->held_count--;
 }
 
 static void ungranted(struct uvzk__contender *contender)
 {
-    contender->claim->kind->ungranted(contender);
+    uvzk__contender_claim(contender)->kind->ungranted(contender);
 }
 
 static void ended(struct uvzk__contender *contender, int code)
 {
-    contender->claim->kind->ended(contender, code);
+    uvzk__contender_claim(contender)->kind->ended(contender, code);
 }
 
 /* The status that a release reports for a znode that is gone. */
@@ -608,14 +601,14 @@ static int release_status_of(const struct uvzk__node *node)
  * no claim. */
 static void detach_claim(struct uvzk__contender *contender, int status)
 {
-    struct uvzk__claim *claim = contender->claim;
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
 
     if (uvzk__contender_is_orphan(contender)) {
         return;
     }
     /* One that only admits is not part of the hold, so its delete does not decide the
      * release's status. */
-    if (!contender->kind->admits) {
+    if (!uvzk__contender_admits(contender)) {
         uvzk__claim_set_release_status(claim, status);
     }
     if (claim->kind->contender_gone != NULL) {
@@ -628,7 +621,7 @@ static void detach_claim(struct uvzk__contender *contender, int status)
  * long time. The contender goes on without the claim (acl_retry.h). */
 static void undeletable(struct uvzk__contender *contender)
 {
-    int status = uvzk__node_status(&contender->node);
+    int status = uvzk__node_status(uvzk__contender_node(contender));
 
     detach_claim(contender, status != 0 ? status : UVZK_ENOAUTH);
 }
@@ -639,7 +632,7 @@ static void over(struct uvzk__contender *contender)
     if (uvzk__contender_is_undeletable(contender)) {
         uvzk__undeletable_gone(contender);
     } else {
-        detach_claim(contender, release_status_of(&contender->node));
+        detach_claim(contender, release_status_of(uvzk__contender_node(contender)));
     }
 }
 
@@ -650,18 +643,18 @@ static bool may_delete(struct uvzk__contender *contender)
     }
     /* An orphan was identified by a listing (divergence.h). */
     return uvzk__contender_is_orphan(contender) ||
-           contender->claim->kind->may_delete == NULL ||
-           contender->claim->kind->may_delete(contender);
+           uvzk__contender_claim(contender)->kind->may_delete == NULL ||
+           uvzk__contender_claim(contender)->kind->may_delete(contender);
 }
 
 static bool grant_notified(const struct uvzk__contender *contender)
 {
-    return uvzk__claim_grant_notified(contender->claim);
+    return uvzk__claim_grant_notified(uvzk__contender_claim(contender));
 }
 
 static void queued(struct uvzk__contender *contender, uint64_t ahead)
 {
-    uvzk__claim_queued(contender->claim, ahead);
+    uvzk__claim_queued(uvzk__contender_claim(contender), ahead);
 }
 
 static bool any_try_once(const struct uvzk__session *session)
@@ -671,14 +664,16 @@ static bool any_try_once(const struct uvzk__session *session)
 
 static void has_to_wait(struct uvzk__contender *contender)
 {
-    uvzk__claim_end_try_once(contender->claim);
+    uvzk__claim_end_try_once(uvzk__contender_claim(contender));
 }
 
 static void data(const struct uvzk__contender *contender, const void **bytes,
                  size_t *length)
 {
-    *bytes = uvzk__claim_data(contender->claim);
-    *length = uvzk__claim_data_length(contender->claim);
+    const struct uvzk__claim *claim = uvzk__contender_claim(contender);
+
+    *bytes = uvzk__claim_data(claim);
+    *length = uvzk__claim_data_length(claim);
 }
 
 const struct uvzk__contender_user uvzk__claim_contender_user = {

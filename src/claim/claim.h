@@ -122,6 +122,38 @@ bool uvzk__claim_same_data(const struct uvzk__claim *, const struct uvzk__claim 
 /* Frees a claim that has neither contenders nor acquisitions. */
 void uvzk__claim_free(struct uvzk__claim *);
 
+static inline struct uvzk__session *uvzk__claim_session(const struct uvzk__claim *claim)
+{
+    return claim->session;
+}
+static inline uint32_t uvzk__claim_contender_count(const struct uvzk__claim *claim)
+{
+    return claim->contender_count;
+}
+/* The acquisitions that are not detached yet, in the order of the acquire calls. */
+static inline const struct uvzk__ring *
+uvzk__claim_acquisitions(const struct uvzk__claim *claim)
+{
+    return &claim->acquisitions;
+}
+/* The fencing token of the hold; 0 before the first grant. */
+static inline int64_t uvzk__claim_token(const struct uvzk__claim *claim)
+{
+    return claim->fencing_token;
+}
+static inline bool uvzk__claim_is_of(const struct uvzk__claim *claim,
+                                     const struct uvzk__claim_kind *kind)
+{
+    return claim->kind == kind;
+}
+/* The index-th claim that it consists of (claim_kind.member). NULL: beyond the last, or
+ * it consists of contenders. */
+static inline const struct uvzk__claim *
+uvzk__claim_member(const struct uvzk__claim *claim, uint32_t index)
+{
+    return claim->kind->member == NULL ? NULL : claim->kind->member(claim, index);
+}
+
 /* Whether the claim holds as a whole, whatever the clock says; whether the claim has
  * ended, or is emptied because it could not begin. */
 static inline bool uvzk__claim_is_held(const struct uvzk__claim *claim)
@@ -199,8 +231,18 @@ void uvzk__claim_end_try_once(struct uvzk__claim *);
 /* The place of the claim in its queue is known: `ahead` contenders are ahead of it. */
 void uvzk__claim_queued(struct uvzk__claim *, uint64_t ahead);
 
-/* The first of its contenders. The claim must have one. */
-struct uvzk__contender *uvzk__claim_first_contender(const struct uvzk__claim *);
+/* The first of its contenders, and the one behind this one. NULL: there is none. */
+static inline struct uvzk__contender *
+uvzk__claim_first_contender(const struct uvzk__claim *claim)
+{
+    return uvzk__contender_of_link(uvzk__ring_first(&claim->contenders));
+}
+static inline struct uvzk__contender *
+uvzk__claim_next_contender(struct uvzk__contender *contender)
+{
+    return uvzk__contender_of_link(uvzk__ring_next(
+        &uvzk__contender_claim(contender)->contenders, uvzk__contender_link(contender)));
+}
 
 /* The full path of the index-th of those znodes that hold, or NULL beyond the last. The
  * claim or its member owns the text. */

@@ -193,16 +193,6 @@ void uvzk__lock_set_no_claims(struct uvzk__lock *lock, uvzk_lock_close_cb close_
     lock->close_cb = close_cb;
 }
 
-void uvzk__lock_hold_began(struct uvzk__lock *lock)
-{
-    lock->held_count++;
-}
-
-void uvzk__lock_hold_ended(struct uvzk__lock *lock)
-{
-    lock->held_count--;
-}
-
 void uvzk__lock_ref(struct uvzk__lock *lock)
 {
     lock->refs++;

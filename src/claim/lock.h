@@ -125,10 +125,6 @@ void uvzk__lock_each_claim(struct uvzk__lock *, void (*act)(struct uvzk__claim *
  * when the last reference is gone. */
 void uvzk__lock_set_no_claims(struct uvzk__lock *, uvzk_lock_close_cb);
 
-/* One of its claims begins to hold, or ends to hold. */
-void uvzk__lock_hold_began(struct uvzk__lock *);
-void uvzk__lock_hold_ended(struct uvzk__lock *);
-
 /* The close callback does not run between a call of ref and the matching call of
  * unref. */
 void uvzk__lock_ref(struct uvzk__lock *);

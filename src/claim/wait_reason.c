@@ -17,20 +17,21 @@ static uint64_t since(const struct uvzk__contender *contender)
 {
     uint64_t lost = uvzk__disconnected_since(uvzk__session_of(contender));
 
-    return contender->first_attempt_ms > lost ? contender->first_attempt_ms : lost;
+    return uvzk__contender_since(contender) > lost ? uvzk__contender_since(contender)
+                                                   : lost;
 }
 
 bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
                                        struct uvzk__wait_reason *reason)
 {
-    enum uvzk__node_state state = uvzk__node_state(&contender->node);
+    enum uvzk__node_state state = uvzk__contender_node_state(contender);
 
     *reason = (struct uvzk__wait_reason){.since_ms = since(contender)};
     if (!uvzk__is_connected(uvzk__session_of(contender))) {
         reason->kind = UVZK_WAITS_FOR_CONNECTION;
     } else if (state == UVZK__NODE_PARENTS) {
         reason->kind = UVZK_WAITS_FOR_DIRECTORY;
-    } else if (contender->state == UVZK__CONTENDER_UNPLACED) {
+    } else if (uvzk__contender_state(contender) == UVZK__CONTENDER_UNPLACED) {
         reason->kind = UVZK_WAITS_FOR_ZNODE; /* no other list but unplaced contains it */
     } else {
         return false;
@@ -56,16 +57,16 @@ static void count(struct ours_ahead *before, const struct uvzk__contender *conte
 
 static struct ours_ahead ours_before(const struct uvzk__contender *contender, size_t most)
 {
-    const struct uvzk__queue *queue = contender->queue;
-    const struct uvzk__contender *each = uvzk__prev_in(&queue->waiters, contender);
+    const struct uvzk__queue *queue = uvzk__contender_queue(contender);
+    const struct uvzk__contender *each = uvzk__prev_in(uvzk__waiters(queue), contender);
     struct ours_ahead before = {0, false};
 
     for (; each != NULL && before.count < most;
-         each = uvzk__prev_in(&queue->waiters, each)) {
+         each = uvzk__prev_in(uvzk__waiters(queue), each)) {
         count(&before, contender, each);
     }
-    for (each = uvzk__first_in(&queue->holders); each != NULL && before.count < most;
-         each = uvzk__next_in(&queue->holders, each)) {
+    for (each = uvzk__first_in(uvzk__holders(queue)); each != NULL && before.count < most;
+         each = uvzk__next_in(uvzk__holders(queue), each)) {
         count(&before, contender, each);
     }
     return before;
@@ -75,13 +76,13 @@ static struct ours_ahead ours_before(const struct uvzk__contender *contender, si
  * being deleted. 0 if the contender waits for none of them. */
 static uint64_t deleting_before(const struct uvzk__contender *contender, size_t most)
 {
-    const struct uvzk__ring *deleting = &contender->queue->deleting;
+    const struct uvzk__ring *deleting = uvzk__deleting(uvzk__contender_queue(contender));
     struct ours_ahead before = {0, false};
 
     for (const struct uvzk__contender *each = uvzk__first_in(deleting);
          each != NULL && before.count < most; each = uvzk__next_in(deleting, each)) {
-        if (uvzk__place_compare(uvzk__node_place(&each->node),
-                                uvzk__node_place(&contender->node)) >= 0) {
+        if (uvzk__place_compare(uvzk__contender_place(each),
+                                uvzk__contender_place(contender)) >= 0) {
             break;
         }
         count(&before, contender, each);
@@ -92,7 +93,7 @@ static uint64_t deleting_before(const struct uvzk__contender *contender, size_t 
 void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t most,
                                  struct uvzk__wait_reason *reason)
 {
-    const struct uvzk__queue *queue = contender->queue;
+    const struct uvzk__queue *queue = uvzk__contender_queue(contender);
     const struct uvzk__foreign_node *blocker;
     struct ours_ahead ours;
 
@@ -104,11 +105,11 @@ void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t
     reason->ahead = ours.count + uvzk__foreign_nodes_before(queue, contender);
     if (blocker != NULL) {
         reason->kind = UVZK_WAITS_FOR_OTHERS;
-        reason->directory = queue->path->text;
+        reason->directory = uvzk__queue_path(queue);
         reason->name = blocker->name;
     } else if (ours.blocks && !uvzk__contender_has_writers_place(contender)) {
         reason->kind = UVZK_WAITS_FOR_OURS;
-    } else if (!contender->predecessors_known) {
+    } else if (!uvzk__contender_knows_predecessors(contender)) {
         reason->kind = UVZK_WAITS_FOR_PLACE;
         reason->ahead = 0;
     } else {

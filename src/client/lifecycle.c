@@ -131,8 +131,8 @@ static void learn_address(struct uvzk__session *session, const char *address)
  * known of their znodes. */
 static void abandon(struct uvzk__contender *contender, int code)
 {
-    if (contender->claim != NULL) {
-        uvzk__claim_fail_releases(contender->claim, code);
+    if (uvzk__contender_claim(contender) != NULL) {
+        uvzk__claim_fail_releases(uvzk__contender_claim(contender), code);
     }
     uvzk__contender_session_ended(contender, code);
 }

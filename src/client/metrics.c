@@ -40,7 +40,7 @@ static void count_claims(const struct uvzk__session *session,
              claim != NULL; claim = uvzk__lock_next_claim(lock, claim)) {
             /* The acquisitions of one claim hold or wait together. */
             *(uvzk__claim_grant_notified(claim) ? &metrics->held : &metrics->waiting) +=
-                uvzk__ring_length(&claim->acquisitions);
+                uvzk__ring_length(uvzk__claim_acquisitions(claim));
         }
     }
 }
@@ -52,7 +52,7 @@ static void count_foreign(const struct uvzk__session *session,
 
     for (const struct uvzk__queue *queue = uvzk__catalogue_first(catalogue);
          queue != NULL; queue = uvzk__catalogue_next(catalogue, queue)) {
-        metrics->foreign += uvzk__queue_optional(queue)->foreign_nodes.children;
+        metrics->foreign += uvzk__other_children(queue);
     }
 }
 

@@ -224,8 +224,8 @@ static void add_contender(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__session *session = queue->session;
 
-    uvzk__directories_add_contender(uvzk__directories(session),
-                                    uvzk__contender_path_size(queue));
+    uvzk__directories(session)->node_bytes += uvzk__contender_path_size(queue);
+    uvzk__directories(session)->contender_count++;
     queue->counts.contenders++;
     contender->first_attempt_ms = uvzk__now(session);
     uvzk__list_append(&uvzk__directories(session)->contenders, &contender->in_session);
@@ -316,8 +316,8 @@ static void finish(struct uvzk__contender *contender)
     uvzk__contender_cancel_back_off(contender);
     uvzk__list_remove(&contender->in_session);
     uvzk__list_remove(&contender->in_batch);
-    uvzk__directories_remove_contender(uvzk__directories(session),
-                                       uvzk__contender_path_size(queue));
+    uvzk__directories(session)->node_bytes -= uvzk__contender_path_size(queue);
+    uvzk__directories(session)->contender_count--;
     queue->counts.contenders--;
     uvzk__queue_leave(contender);
     move(contender, ENDED);

@@ -67,24 +67,6 @@ struct uvzk__contender_counts {
     uint32_t asking;
 };
 
-/* These return the counts above. */
-static inline uint32_t uvzk__contenders_in(const struct uvzk__contender_counts *counts)
-{
-    return counts->contenders;
-}
-static inline uint32_t uvzk__early_grants(const struct uvzk__contender_counts *counts)
-{
-    return counts->early_grants;
-}
-static inline uint32_t uvzk__writers_held(const struct uvzk__contender_counts *counts)
-{
-    return counts->writers_held;
-}
-static inline uint32_t uvzk__positions_wanted(const struct uvzk__contender_counts *counts)
-{
-    return counts->positions_wanted;
-}
-
 /* How the contenders of a recipe differ. The recipe owns the constants. */
 struct uvzk__contender_kind {
     /* The prefix of its name, for example "lock-". NULL: `extra` of the contender is the
@@ -266,9 +248,137 @@ static inline bool uvzk__contender_is_orphan(const struct uvzk__contender *conte
 void uvzk__contender_want_position(struct uvzk__contender *);
 void uvzk__contender_want_no_position(struct uvzk__contender *);
 
+/* ------------------------------------------------------ questions about a contender */
+
+/* Its claim. NULL: it is an orphan or undeletable, or it is over. */
+static inline struct uvzk__claim *
+uvzk__contender_claim(const struct uvzk__contender *contender)
+{
+    return contender->claim;
+}
+/* Its link in the claim's list of contenders; the contender of such a link, NULL for
+ * NULL. */
+static inline struct uvzk__link *uvzk__contender_link(struct uvzk__contender *contender)
+{
+    return &contender->in_claim;
+}
+static inline struct uvzk__contender *
+uvzk__contender_of_link(const struct uvzk__link *link)
+{
+    return link == NULL
+               ? NULL
+               : UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_claim);
+}
+/* Its directory. It must not have ended. */
+static inline struct uvzk__queue *
+uvzk__contender_queue(const struct uvzk__contender *contender)
+{
+    return contender->queue;
+}
+/* The full path of its znode; until the create is answered, without the sequence
+ * number. */
+static inline const char *uvzk__contender_path(const struct uvzk__contender *contender)
+{
+    return contender->path;
+}
+
+/* Its znode's machine. Who sends a request for the znode reports the events (node.h). */
+static inline struct uvzk__node *uvzk__contender_node(struct uvzk__contender *contender)
+{
+    return &contender->node;
+}
+static inline enum uvzk__node_needs
+uvzk__contender_needs(const struct uvzk__contender *contender)
+{
+    return uvzk__node_needs(&contender->node);
+}
+static inline enum uvzk__node_state
+uvzk__contender_node_state(const struct uvzk__contender *contender)
+{
+    return uvzk__node_state(&contender->node);
+}
+static inline struct uvzk__place
+uvzk__contender_place(const struct uvzk__contender *contender)
+{
+    return uvzk__node_place(&contender->node);
+}
+static inline bool uvzk__contender_has_place(const struct uvzk__contender *contender)
+{
+    return uvzk__node_has_place(&contender->node);
+}
+static inline bool uvzk__contender_is_wanted(const struct uvzk__contender *contender)
+{
+    return uvzk__node_is_wanted(&contender->node);
+}
+static inline bool uvzk__contender_is_in_flight(const struct uvzk__contender *contender)
+{
+    return uvzk__node_is_in_flight(&contender->node);
+}
+
+/* What proofs check of it (proof_subject.h). */
+static inline struct uvzk__proof_subject *
+uvzk__contender_proof_subject(struct uvzk__contender *contender)
+{
+    return &contender->proof_subject;
+}
+
+/* The stamp of its create; 0: none was submitted yet. */
+static inline uint64_t uvzk__create_stamp(const struct uvzk__contender *contender)
+{
+    return contender->create_stamp;
+}
+/* When it was added, in ms of uvzk__now. */
+static inline uint64_t uvzk__contender_since(const struct uvzk__contender *contender)
+{
+    return contender->first_attempt_ms;
+}
+/* Whether every contender before it is in the queue's view. */
+static inline bool
+uvzk__contender_knows_predecessors(const struct uvzk__contender *contender)
+{
+    return contender->predecessors_known;
+}
+/* Whether this node of it was granted in order (in_order.c). */
+static inline bool uvzk__contender_has_held(const struct uvzk__contender *contender)
+{
+    return contender->has_held;
+}
+static inline bool uvzk__contender_is_revocable(const struct uvzk__contender *contender)
+{
+    return contender->revocable;
+}
+static inline bool uvzk__contender_is_persistent(const struct uvzk__contender *contender)
+{
+    return contender->persistent;
+}
+static inline bool uvzk__contender_wants_position(const struct uvzk__contender *contender)
+{
+    return contender->wants_position;
+}
+/* Whether it is in one of the lists for the next multi (create_batch.h,
+ * delete_batch.h). */
+static inline bool uvzk__contender_is_in_batch(const struct uvzk__contender *contender)
+{
+    return !uvzk__list_empty(&contender->in_batch);
+}
+static inline bool
+uvzk__contender_is_created_alone(const struct uvzk__contender *contender)
+{
+    return contender->limits.create_alone;
+}
+
 static inline bool uvzk__contender_is_shared(const struct uvzk__contender *contender)
 {
     return contender->kind->shared;
+}
+static inline bool uvzk__contender_has_fixed_name(const struct uvzk__contender *contender)
+{
+    return contender->kind->fixed_name;
+}
+/* Whether its grant is not the hold, but lets its claim into another directory. */
+static inline bool uvzk__contender_admits(const struct uvzk__contender *contender)
+{
+    return contender->kind->admits;
 }
 
 /* Whether it is a reader with the number of its own writer (downgrade.h). Such a reader
@@ -338,21 +448,6 @@ uvzk__contender_set_predecessors_known(struct uvzk__contender *contender)
     contender->predecessors_known = true;
 }
 
-/* The view may lack a contender before it. */
-static inline void
-uvzk__contender_clear_predecessors_known(struct uvzk__contender *contender)
-{
-    contender->predecessors_known = false;
-}
-
-/* The listing with this stamp shows its node, and every contender before it. */
-static inline void uvzk__contender_set_listed(struct uvzk__contender *contender,
-                                              uint64_t stamp)
-{
-    contender->predecessors_known = true;
-    contender->listed_stamp = stamp;
-}
-
 /* The request with this stamp shows that it has to wait for no foreign node. Only the
  * first such stamp is kept. */
 static inline void uvzk__contender_set_unblocked(struct uvzk__contender *contender,
@@ -363,44 +458,10 @@ static inline void uvzk__contender_set_unblocked(struct uvzk__contender *contend
     }
 }
 
-/* A request that reads its node has been submitted with this stamp. */
-static inline void uvzk__contender_set_read_stamp(struct uvzk__contender *contender,
-                                                  uint64_t stamp)
-{
-    contender->read_stamp = stamp;
-}
-
-/* It is granted, and no other client can have been granted past its node
- * (in_order.c). */
-static inline void uvzk__contender_set_has_held(struct uvzk__contender *contender)
-{
-    contender->has_held = true;
-}
-
 /* From now on its create does not share a multi. */
 static inline void uvzk__contender_set_create_alone(struct uvzk__contender *contender)
 {
     contender->limits.create_alone = true;
-}
-
-/* Its directory may be missing, but no server has said so. The directory is created on
- * suspicion once only. */
-static inline void uvzk__contender_suspect_no_directory(struct uvzk__contender *contender)
-{
-    contender->limits.suspect_no_directory = true;
-}
-
-/* alone: its delete does not share a multi. */
-static inline void uvzk__contender_set_delete_alone(struct uvzk__contender *contender,
-                                                    bool alone)
-{
-    contender->limits.delete_alone = alone;
-}
-
-/* A check of its node was refused because the ACL does not give this client READ. */
-static inline void uvzk__contender_is_unchecked(struct uvzk__contender *contender)
-{
-    contender->limits.unchecked = true;
 }
 
 /* Grants it. The caller has checked that no contender before it blocks it and that the

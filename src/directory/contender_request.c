@@ -71,6 +71,12 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
     return 0;
 }
 
+void uvzk__contender_set_name(struct uvzk__contender *contender, const char *name)
+{
+    (void)snprintf(contender->path, uvzk__contender_path_size(contender->queue), "%s/%s",
+                   contender->queue->path->text, name);
+}
+
 /* The offset of the name in the path. */
 static size_t name_at(const struct uvzk__contender *contender)
 {
@@ -436,7 +442,7 @@ static void submit_stat(struct uvzk__contender *contender)
     }
     uvzk__node_sent(&contender->node);
     uvzk__submit(session, rpc);
-    uvzk__contender_set_read_stamp(contender, uvzk__stamp(session));
+    contender->read_stamp = uvzk__stamp(session);
 }
 
 void uvzk__contender_pump(struct uvzk__contender *contender)

@@ -30,6 +30,8 @@ const char *uvzk__contender_uuid(const struct uvzk__contender *);
 /* Writes a new name, without a number, into its path. Returns 0, or UV_EIO if there
  * are no random bytes. */
 int uvzk__contender_new_name(struct uvzk__contender *);
+/* Its znode has this name, which a lock driver has chosen. */
+void uvzk__contender_set_name(struct uvzk__contender *, const char *name);
 /* Writes the sequence number behind the name in its path. */
 void uvzk__contender_set_sequence(struct uvzk__contender *, int32_t sequence);
 /* Submits the create of its node in a request of its own. If there is no memory, the

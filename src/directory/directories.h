@@ -100,14 +100,6 @@ bool uvzk__directories_have_name(const struct uvzk__session *, const char *direc
 struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
                                             const char *node_path);
 
-/* NULL: no directory is the parents creator any more. */
-static inline void
-uvzk__directories_set_parents_creator(struct uvzk__directories *directories,
-                                      struct uvzk__queue *creator)
-{
-    directories->parents_creator = creator;
-}
-
 /* Writes the session's prefix into the text of a new UUID (36 characters). The first UUID
  * of a session provides the prefix. uuid_prefix is reset when the session has ended, so
  * that znodes which are left of an earlier session are not taken for znodes of this
@@ -127,26 +119,6 @@ uvzk__directories_is_own_uuid(const struct uvzk__directories *directories,
 {
     return memcmp(directories->uuid_prefix, uuid, UVZK__UUID_PREFIX_TEXT) == 0;
 }
-static inline void
-uvzk__directories_reset_uuid_prefix(struct uvzk__directories *directories)
-{
-    directories->uuid_prefix[0] = '\0';
-}
-
-/* A contender has been added, or has ended. bytes: the greatest size of its path. */
-static inline void uvzk__directories_add_contender(struct uvzk__directories *directories,
-                                                   size_t bytes)
-{
-    directories->node_bytes += bytes;
-    directories->contender_count++;
-}
-static inline void
-uvzk__directories_remove_contender(struct uvzk__directories *directories, size_t bytes)
-{
-    directories->node_bytes -= bytes;
-    directories->contender_count--;
-}
-
 /* Whether a contender is left whose end a closing client waits for. It does not wait for
  * undeletable contenders: the end of the session removes their znodes. */
 static inline bool

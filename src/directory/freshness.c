@@ -26,10 +26,10 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__listing_machine = UVZK__MACHINE("listing", table);
 
-static bool invariant_holds(const struct uvzk__freshness *freshness)
+static bool invariant_holds(const struct uvzk__queue *queue)
 {
-    return freshness->state == STALE ||
-           (freshness->state == WANTED) == uvzk__has_newer_create(freshness);
+    return uvzk__is_stale(queue) ||
+           (queue->freshness.state == WANTED) == uvzk__has_newer_create(queue);
 }
 
 /* The only writer of state. */
@@ -40,20 +40,20 @@ static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
             queue->session, &uvzk__listing_machine, queue->freshness.state, listing);
     }
     uvzk__invariant(queue->session, &uvzk__listing_machine, queue->freshness.state,
-                    invariant_holds(&queue->freshness));
+                    invariant_holds(queue));
 }
 
 /* Moves to WANTED or CURRENT. Not for a STALE view that no listing has renewed. */
 static void follow_stamps(struct uvzk__queue *queue)
 {
-    move(queue, uvzk__has_newer_create(&queue->freshness) ? WANTED : CURRENT);
+    move(queue, uvzk__has_newer_create(queue) ? WANTED : CURRENT);
 }
 
 void uvzk__freshness_want_listing(struct uvzk__queue *queue, uint64_t stamp)
 {
     queue->freshness.newest_create_stamp = stamp & NEWEST_MAX;
     /* A STALE view wants a listing already. */
-    if (!uvzk__is_stale(&queue->freshness)) {
+    if (!uvzk__is_stale(queue)) {
         follow_stamps(queue);
     }
 }
@@ -77,7 +77,7 @@ void uvzk__freshness_listing_sent(struct uvzk__queue *queue)
 void uvzk__freshness_listing_answered(struct uvzk__queue *queue)
 {
     queue->freshness.view_stamp = queue->freshness.listing_stamp;
-    if (!uvzk__is_stale(&queue->freshness)) {
+    if (!uvzk__is_stale(queue)) {
         follow_stamps(queue);
     }
 }

@@ -57,34 +57,6 @@ struct uvzk__freshness {
 };
 
 /* These return the fields above. */
-static inline uint64_t uvzk__listing_stamp(const struct uvzk__freshness *freshness)
-{
-    return freshness->listing_stamp;
-}
-
-static inline uint64_t uvzk__view_stamp(const struct uvzk__freshness *freshness)
-{
-    return freshness->view_stamp;
-}
-
-/* How many children the view's listing had, contenders or not. */
-static inline size_t uvzk__listed_children(const struct uvzk__freshness *freshness)
-{
-    return (size_t)freshness->children_high << 12 | freshness->children_low;
-}
-
-/* Whether a node of the view may have gone. */
-static inline bool uvzk__is_stale(const struct uvzk__freshness *freshness)
-{
-    return freshness->state == UVZK__LISTING_STALE;
-}
-
-/* Whether a create that needs a listing was submitted after the view's listing. */
-static inline bool uvzk__has_newer_create(const struct uvzk__freshness *freshness)
-{
-    return freshness->newest_create_stamp > freshness->view_stamp;
-}
-
 /* The create with this stamp needs a listing that is submitted after it. And: no create
  * needs one any more. */
 void uvzk__freshness_want_listing(struct uvzk__queue *, uint64_t stamp);

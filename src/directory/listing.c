@@ -85,8 +85,7 @@ void uvzk__listing_start(struct uvzk__queue *queue)
     if (rpc == NULL) {
         return;
     }
-    if (queue->wants_children_watch &&
-        uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL) {
+    if (queue->wants_children_watch && uvzk__watched_path(queue) == NULL) {
         watch_children(queue, rpc);
     }
     uvzk__queue_set_state(queue, UVZK__QUEUE_LISTING);

@@ -251,7 +251,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
     rpc->watch = &contender->own_watch.data->watch;
     uvzk__submit(session, rpc);
     contender->own_watch.data->sent_ms = rpc->sent_ms;
-    uvzk__contender_set_read_stamp(contender, uvzk__stamp(session));
+    contender->read_stamp = uvzk__stamp(session);
 }
 
 void uvzk__own_watch_end(struct uvzk__contender *contender)

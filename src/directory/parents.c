@@ -82,7 +82,7 @@ static void creator_done(struct uvzk__queue *creator, bool parent_exists)
     if (uvzk__directories(session)->parents_creator != creator) {
         return;
     }
-    uvzk__directories_set_parents_creator(uvzk__directories(session), NULL);
+    uvzk__directories(session)->parents_creator = NULL;
     uvzk__list_move(&uvzk__directories(session)->behind_creator, &waiting);
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
@@ -190,6 +190,6 @@ void uvzk__parents_make(struct uvzk__queue *queue)
         return;
     }
     if (make_directory(queue) && uvzk__directories(session)->parents_creator == NULL) {
-        uvzk__directories_set_parents_creator(uvzk__directories(session), queue);
+        uvzk__directories(session)->parents_creator = queue;
     }
 }

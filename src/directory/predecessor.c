@@ -102,7 +102,7 @@ static void writer_gone(struct uvzk__queue *queue)
         if (!uvzk__contender_is_shared(member) &&
             uvzk__node_place(&member->node).sequence >
                 queue->optional->predecessor.sequence) {
-            uvzk__contender_clear_predecessors_known(member);
+            member->predecessors_known = false;
         }
     }
 }
@@ -115,7 +115,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
 {
     const struct uvzk__predecessor *predecessor = &queue->optional->predecessor;
     const struct uvzk__foreign_nodes *foreign_nodes = &queue->optional->foreign_nodes;
-    size_t walk_back = uvzk__listed_children(&queue->freshness) / NAMES_PER_GET;
+    size_t walk_back = uvzk__listed_children(queue) / NAMES_PER_GET;
 
     uvzk__foreign_node_gone(queue);
     if (uvzk__observer_of(queue->session) != NULL) {
@@ -179,8 +179,7 @@ static void check_blockers(struct uvzk__queue *queue)
     const char *name = uvzk__path_name(queue->optional->predecessor.path);
 
     uvzk__divergence_ask(queue, name);
-    if (!uvzk__is_of_this_connection(queue->session,
-                                     uvzk__view_stamp(&queue->freshness))) {
+    if (!uvzk__is_of_this_connection(queue->session, uvzk__view_stamp(queue))) {
         uvzk__freshness_set_stale(queue);
     } else if (foreign_nodes->count > 0 &&
                strcmp(foreign_nodes->list[0].name, name) != 0) {

@@ -283,40 +283,9 @@ void uvzk__queue_want_children_watch(struct uvzk__queue *queue, bool wanted)
     queue->wants_children_watch = wanted;
 }
 
-void uvzk__queue_set_unreadable(struct uvzk__queue *queue)
-{
-    queue->unreadable = true;
-}
-
-void uvzk__queue_set_held_stamp(struct uvzk__queue *queue, uint64_t stamp)
-{
-    queue->held_stamp = stamp;
-}
-
-void uvzk__queue_set_batching(struct uvzk__queue *queue, bool batching, bool readers)
-{
-    queue->batching = batching;
-    queue->batching_readers = readers;
-}
-
-void uvzk__queue_set_creates_postponed(struct uvzk__queue *queue, bool postponed)
-{
-    queue->creates_postponed = postponed;
-}
-
-void uvzk__queue_set_other_session_waits(struct uvzk__queue *queue, bool waits)
-{
-    queue->other_session_waits = waits;
-}
-
 void uvzk__queue_set_blocked_long(struct uvzk__queue *queue, bool blocked_long)
 {
     queue->blocked_long = blocked_long;
-}
-
-void uvzk__queue_batch_create_added(struct uvzk__queue *queue)
-{
-    queue->creates_in_batch++;
 }
 
 void uvzk__queue_batch_create_done(struct uvzk__queue *queue)

@@ -70,8 +70,10 @@ struct uvzk__queue {
      * of other clients are deleted, or a ticket is kept until another contender
      * arrives. */
     bool wants_children_watch : 1;
-    bool just_created : 1;     /* by this session; no contender is in it yet */
-    bool unreadable : 1;       /* a check of a node in it got UVZK_ENOAUTH */
+    bool just_created : 1; /* by this session; no contender is in it yet */
+    /* A check of a node in it got UVZK_ENOAUTH: its leases are not handed over. Never
+     * reset. */
+    bool unreadable : 1;
     bool batching : 1;         /* contenders may wait for a multi (create_batch.h) */
     bool batching_readers : 1; /* with batching: these contenders are readers */
     /* Contenders wait to be created until those before them have been
@@ -171,6 +173,130 @@ static inline bool uvzk__queue_is_backing_off(const struct uvzk__queue *queue)
     return uvzk__queue_optional(queue)->backoff != NULL;
 }
 
+/* ----------------------------------------------------- questions about a directory */
+
+static inline struct uvzk__session *uvzk__queue_session(const struct uvzk__queue *queue)
+{
+    return queue->session;
+}
+static inline const struct uvzk__directory_kind *
+uvzk__queue_kind(const struct uvzk__queue *queue)
+{
+    return queue->kind;
+}
+/* The path of the lock directory, namespace included. */
+static inline const char *uvzk__queue_path(const struct uvzk__queue *queue)
+{
+    return queue->path->text;
+}
+
+/* Its contenders, by their states (contender.h). */
+static inline const struct uvzk__ring *uvzk__unplaced(const struct uvzk__queue *queue)
+{
+    return &queue->unplaced;
+}
+static inline const struct uvzk__ring *uvzk__waiters(const struct uvzk__queue *queue)
+{
+    return &queue->waiters;
+}
+static inline const struct uvzk__ring *uvzk__holders(const struct uvzk__queue *queue)
+{
+    return &queue->holders;
+}
+static inline const struct uvzk__ring *uvzk__deleting(const struct uvzk__queue *queue)
+{
+    return &queue->deleting;
+}
+
+/* How many of them there are, and in certain conditions (uvzk__contender_counts). */
+static inline uint32_t uvzk__contenders_in(const struct uvzk__queue *queue)
+{
+    return queue->counts.contenders;
+}
+static inline uint32_t uvzk__early_grants(const struct uvzk__queue *queue)
+{
+    return queue->counts.early_grants;
+}
+static inline uint32_t uvzk__writers_held(const struct uvzk__queue *queue)
+{
+    return queue->counts.writers_held;
+}
+static inline uint32_t uvzk__positions_wanted(const struct uvzk__queue *queue)
+{
+    return queue->counts.positions_wanted;
+}
+
+/* The stamp of the last listing; of the listing that the view is from (freshness.h). */
+static inline uint64_t uvzk__listing_stamp(const struct uvzk__queue *queue)
+{
+    return queue->freshness.listing_stamp;
+}
+static inline uint64_t uvzk__view_stamp(const struct uvzk__queue *queue)
+{
+    return queue->freshness.view_stamp;
+}
+/* How many children the view's listing had, contenders or not. */
+static inline size_t uvzk__listed_children(const struct uvzk__queue *queue)
+{
+    return (size_t)queue->freshness.children_high << 12 | queue->freshness.children_low;
+}
+/* Whether a node of the view may have gone. */
+static inline bool uvzk__is_stale(const struct uvzk__queue *queue)
+{
+    return queue->freshness.state == UVZK__LISTING_STALE;
+}
+/* Whether a create that needs a listing was submitted after the view's listing. */
+static inline bool uvzk__has_newer_create(const struct uvzk__queue *queue)
+{
+    return queue->freshness.newest_create_stamp > queue->freshness.view_stamp;
+}
+
+/* How many leases of other sessions the last listing showed; whether it showed, or other
+ * sessions may have, contenders before or behind the local ones (foreign_nodes.h). */
+static inline uint32_t uvzk__foreign_leases(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_optional(queue)->foreign_nodes.leases;
+}
+static inline bool uvzk__has_foreign_contenders(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_optional(queue)->foreign_nodes.others_behind ||
+           uvzk__queue_optional(queue)->foreign_nodes.count > 0;
+}
+/* How many children are not contenders. */
+static inline uint32_t uvzk__other_children(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_optional(queue)->foreign_nodes.children;
+}
+
+/* The path that is watched, or for which the watch is being armed; otherwise NULL
+ * (predecessor.h). */
+static inline const char *uvzk__watched_path(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_optional(queue)->predecessor.path;
+}
+
+static inline bool uvzk__wants_children_watch(const struct uvzk__queue *queue)
+{
+    return queue->wants_children_watch;
+}
+static inline bool uvzk__queue_is_unreadable(const struct uvzk__queue *queue)
+{
+    return queue->unreadable;
+}
+static inline bool uvzk__is_blocked_long(const struct uvzk__queue *queue)
+{
+    return queue->blocked_long;
+}
+static inline uint64_t uvzk__held_stamp(const struct uvzk__queue *queue)
+{
+    return queue->held_stamp;
+}
+/* Whether creates of contenders are in a multi in flight, or have to wait. */
+static inline bool uvzk__creates_wait(const struct uvzk__queue *queue)
+{
+    return queue->creates_in_batch > 0 || queue->creates_postponed;
+}
+
 /* How kinds of directories differ. in_order.c, and rooms above this one, define them.
  * Every function except settle may be NULL. */
 struct uvzk__directory_kind {
@@ -251,16 +377,9 @@ static inline bool uvzk__queue_has_unplaced(const struct uvzk__queue *queue,
 /* Setters of the fields above, for the other files of src/. */
 void uvzk__queue_set_just_created(struct uvzk__queue *, bool just_created);
 void uvzk__queue_want_children_watch(struct uvzk__queue *, bool wanted);
-/* Never reset for this directory. Its leases are not handed over any more. */
-void uvzk__queue_set_unreadable(struct uvzk__queue *);
-void uvzk__queue_set_held_stamp(struct uvzk__queue *, uint64_t stamp);
-void uvzk__queue_set_batching(struct uvzk__queue *, bool batching, bool readers);
-void uvzk__queue_set_creates_postponed(struct uvzk__queue *, bool postponed);
-void uvzk__queue_set_other_session_waits(struct uvzk__queue *, bool waits);
 void uvzk__queue_set_blocked_long(struct uvzk__queue *, bool);
 
-/* A create of this directory is in a multi that is sent; its multi has been answered. */
-void uvzk__queue_batch_create_added(struct uvzk__queue *);
+/* The multi that one of this directory's creates was in has been answered. */
 void uvzk__queue_batch_create_done(struct uvzk__queue *);
 
 /* Whether a request that failed with this status is worth repeating. After a lost

@@ -316,12 +316,12 @@ static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            uvzk__contender_set_listed(contender, uvzk__listing_stamp(&queue->freshness));
+            contender->predecessors_known = true;
+            contender->listed_stamp = uvzk__listing_stamp(queue);
             if (contender->unblocked_stamp == 0 &&
                 uvzk__node_has_place(&contender->node) &&
                 uvzk__blocker(queue, contender) == NULL) {
-                uvzk__contender_set_unblocked(contender,
-                                              uvzk__listing_stamp(&queue->freshness));
+                uvzk__contender_set_unblocked(contender, uvzk__listing_stamp(queue));
             }
         }
     }
@@ -367,7 +367,7 @@ static void mark_seen(struct uvzk__queue *queue, const struct scan *scan)
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            uvzk__last_seen_set(contender, uvzk__listing_stamp(&queue->freshness));
+            uvzk__last_seen_set(contender, uvzk__listing_stamp(queue));
         }
     }
 }
@@ -385,8 +385,8 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
         }
     }
     for (size_t i = 0; i < scan->unknown_count; i++) {
-        if (scan->unknown[i]->listed_stamp != uvzk__listing_stamp(&queue->freshness) &&
-            scan->unknown[i]->create_stamp < uvzk__listing_stamp(&queue->freshness)) {
+        if (scan->unknown[i]->listed_stamp != uvzk__listing_stamp(queue) &&
+            scan->unknown[i]->create_stamp < uvzk__listing_stamp(queue)) {
             uvzk__contender_absent(scan->unknown[i]);
         }
     }
@@ -399,8 +399,8 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
     for (size_t i = 0; i < scan->placed_count; i++) {
         struct uvzk__contender *contender = scan->placed[i];
         if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
-            contender->create_stamp < uvzk__listing_stamp(&queue->freshness) &&
-            contender->listed_stamp != uvzk__listing_stamp(&queue->freshness)) {
+            contender->create_stamp < uvzk__listing_stamp(queue) &&
+            contender->listed_stamp != uvzk__listing_stamp(queue)) {
             uvzk__contender_not_shown(contender);
         }
     }
@@ -420,10 +420,10 @@ static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
 static void notify_positions(struct uvzk__queue *queue)
 {
     uint64_t members = uvzk__ring_length(&queue->holders);
-    bool writer = uvzk__writers_held(&queue->counts) > 0;
+    bool writer = uvzk__writers_held(queue) > 0;
 
     for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters);
-         uvzk__positions_wanted(&queue->counts) > 0 && contender != NULL;
+         uvzk__positions_wanted(queue) > 0 && contender != NULL;
          contender = uvzk__next_in(&queue->waiters, contender)) {
         if (contender->wants_position && contender->predecessors_known) {
             bool waits = !uvzk__contender_is_shared(contender) || writer ||

@@ -373,7 +373,7 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
 static bool saves_listings(const struct uvzk__queue *queue)
 {
     return queue->counts.contenders == 1 ||
-           (queue->kind->in_order && uvzk__view_stamp(&queue->freshness) > 0 &&
+           (queue->kind->in_order && uvzk__view_stamp(queue) > 0 &&
             !uvzk__foreign_nodes_known(&uvzk__queue_optional(queue)->foreign_nodes));
 }
 

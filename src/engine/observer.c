@@ -17,7 +17,7 @@ int uvzk__observe(struct uvzk__session *session, uvzk_client_trace_cb trace_cb)
     }
     /* A session gets the observer that the client already has, or the new one. */
     for (uint32_t i = 0; i < session->client->count; i++) {
-        uvzk__set_observer(session->client->sessions[i], observer);
+        session->client->sessions[i]->observer = observer;
     }
     if (trace_cb != NULL) {
         observer->trace_cb = trace_cb;

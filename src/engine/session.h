@@ -250,13 +250,6 @@ static inline bool uvzk__session_port_is_closing(const struct uvzk__session *ses
     return session->life.state >= UVZK__SESSION_PORT_CLOSING;
 }
 
-/* Sets the observer, which the session uses from now on. */
-static inline void uvzk__set_observer(struct uvzk__session *session,
-                                      struct uvzk__observer *observer)
-{
-    session->observer = observer;
-}
-
 /* A server has reported that it does not support container znodes. */
 static inline void uvzk__no_containers(struct uvzk__session *session)
 {

@@ -39,7 +39,8 @@ static void detach(struct combination *combination, size_t index)
     struct uvzk__future *part = combination->parts[index].future;
 
     if (part != NULL) {
-        uvzk__future_belongs(part, NULL, 0);
+        part->combination = NULL;
+        part->index = 0;
         combination->parts[index].future = NULL;
     }
 }
@@ -228,7 +229,7 @@ static int name(const uvzk_future_t *shell, const struct uvzk__session *session)
                                           ? "parts: one is named twice"
                                           : "parts: one belongs to another combination");
     }
-    uvzk__future_name(part, true);
+    part->listed = true;
     return 0;
 }
 
@@ -253,7 +254,7 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
     }
     /* The marks are only for the check. */
     while (named > 0) {
-        uvzk__future_name(uvzk__future_of(parts[--named]), false);
+        uvzk__future_of(parts[--named])->listed = false;
     }
     return status;
 }
@@ -265,7 +266,8 @@ static void attach(struct combination *combination, size_t index,
         /* It leaves a combination that is done. */
         part->combination->kind->part_gone(part->combination, part);
     }
-    uvzk__future_belongs(part, &combination->future, index);
+    part->combination = &combination->future;
+    part->index = index;
     uvzk__future_contains(&combination->future, part);
     combination->parts[index].future = part;
     combination->parts[index].status = UV_EAGAIN;

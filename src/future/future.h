@@ -109,21 +109,6 @@ void uvzk__future_give_up(struct uvzk__future *, int status);
 void uvzk__future_ref(struct uvzk__future *);
 void uvzk__future_unref(struct uvzk__future *);
 
-/* Makes the future the part of this index of a combination, or with NULL the part of
- * none. */
-static inline void uvzk__future_belongs(struct uvzk__future *part,
-                                        struct uvzk__future *whole, size_t index)
-{
-    part->combination = whole;
-    part->index = index;
-}
-
-/* Marks the future as seen in the list of parts of a call, or removes the mark. */
-static inline void uvzk__future_name(struct uvzk__future *part, bool named)
-{
-    part->listed = named;
-}
-
 /* Makes the combination at least one level deeper than its part. */
 static inline void uvzk__future_contains(struct uvzk__future *whole,
                                          const struct uvzk__future *part)

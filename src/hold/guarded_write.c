@@ -89,8 +89,8 @@ static bool can_be_checked(const struct uvzk__node_checks *node_checks)
 {
     for (size_t i = 0; i < node_checks->count; i++) {
         const struct uvzk__contender *contender = node_checks->contenders[i];
-        if (contender->claim->kind == &uvzk__claim_of_driver &&
-            uvzk__has_fixed_name(contender)) {
+        if (uvzk__claim_is_of(uvzk__contender_claim(contender), &uvzk__claim_of_driver) &&
+            uvzk__contender_has_fixed_name(contender)) {
             return false;
         }
     }
@@ -243,7 +243,7 @@ int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *shell, const uvzk_write_op_
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
-    int status = check_ops(claim->session, ops, count);
+    int status = check_ops(uvzk__claim_session(claim), ops, count);
     if (status != 0) {
         return status;
     }

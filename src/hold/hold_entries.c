@@ -18,8 +18,8 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
 
     uvzk__claim_wait_reason(claim, UVZK__WAIT_REASON_COUNTED_MAX, &reason);
     /* The text of the predecessor is valid until the next entry. */
-    char *path =
-        uvzk__claims_user_text(claim->session, uvzk__wait_reason_path_size(&reason));
+    char *path = uvzk__claims_user_text(uvzk__claim_session(claim),
+                                        uvzk__wait_reason_path_size(&reason));
     if (path == NULL) {
         return UV_ENOMEM;
     }
@@ -31,12 +31,13 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
                                .owner = uvzk__claim_owner(claim),
                                .is_held = acquisition->state == UVZK__ACQUISITION_GRANTED,
                                .wait = &wait,
-                               .session = uvzk__session_number(claim->session)};
+                               .session =
+                                   uvzk__session_number(uvzk__claim_session(claim))};
     if (entry.is_held) {
-        entry.token = claim->fencing_token;
+        entry.token = uvzk__claim_token(claim);
         entry.path = uvzk__claim_node_path(claim, 0);
     }
-    cb(uvzk__shell_of(claim->session), &entry, context);
+    cb(uvzk__shell_of(uvzk__claim_session(claim)), &entry, context);
     return 0;
 }
 
@@ -46,8 +47,9 @@ static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
     const struct uvzk__link *link;
     int status = 0;
 
-    for (link = uvzk__ring_first(&claim->acquisitions); link != NULL && status == 0;
-         link = uvzk__ring_next(&claim->acquisitions, link)) {
+    for (link = uvzk__ring_first(uvzk__claim_acquisitions(claim));
+         link != NULL && status == 0;
+         link = uvzk__ring_next(uvzk__claim_acquisitions(claim), link)) {
         status =
             show(UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__acquisition, in_claim),
                  cb, context);

@@ -8,11 +8,6 @@
 #include "directory/freshness.h"
 #include "engine/submission.h"
 
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
-}
-
 static void add_check(struct uvzk__node_checks *node_checks,
                       struct uvzk__contender *contender)
 {
@@ -25,11 +20,9 @@ static void add_check(struct uvzk__node_checks *node_checks,
 static size_t count_of(const struct uvzk__claim *claim)
 {
     const struct uvzk__claim *member;
-    size_t count = claim->contender_count;
+    size_t count = uvzk__claim_contender_count(claim);
 
-    for (uint32_t i = 0;
-         claim->kind->member != NULL && (member = claim->kind->member(claim, i)) != NULL;
-         i++) {
+    for (uint32_t i = 0; (member = uvzk__claim_member(claim, i)) != NULL; i++) {
         count += count_of(member);
     }
     return count;
@@ -40,16 +33,14 @@ static void add_checks(struct uvzk__node_checks *node_checks,
 {
     const struct uvzk__claim *member;
 
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
-         link = uvzk__ring_next(&claim->contenders, link)) {
+    for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
+         each = uvzk__claim_next_contender(each)) {
         /* A ticket is not part of the hold. */
-        if (!contender_at(link)->kind->admits) {
-            add_check(node_checks, contender_at(link));
+        if (!uvzk__contender_admits(each)) {
+            add_check(node_checks, each);
         }
     }
-    for (uint32_t i = 0;
-         claim->kind->member != NULL && (member = claim->kind->member(claim, i)) != NULL;
-         i++) {
+    for (uint32_t i = 0; (member = uvzk__claim_member(claim, i)) != NULL; i++) {
         add_checks(node_checks, member);
     }
 }
@@ -70,7 +61,7 @@ static void choose_session(struct uvzk__node_checks *node_checks)
     }
     for (size_t i = 0; i < node_checks->count; i++) {
         const struct uvzk__contender *contender = node_checks->contenders[i];
-        if (!contender->persistent &&
+        if (!uvzk__contender_is_persistent(contender) &&
             uvzk__session_of(contender) == node_checks->session) {
             node_checks->ends_with_session = true;
         }
@@ -85,7 +76,7 @@ struct uvzk__node_checks *uvzk__node_checks_new(struct uvzk__claim *claim, size_
     if (node_checks == NULL) {
         return NULL;
     }
-    node_checks->session = claim->session;
+    node_checks->session = uvzk__claim_session(claim);
     node_checks->ops = uvzk__calloc(count + room + 1, sizeof(node_checks->ops[0]));
     node_checks->contenders = uvzk__calloc(count + 1, sizeof(struct uvzk__contender *));
     if (node_checks->ops == NULL || node_checks->contenders == NULL) {

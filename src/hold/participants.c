@@ -80,7 +80,8 @@ static int add(struct participants_query *participants_query,
         uvzk__queue_find(participants_query->lock->session,
                          listing->directory.directory_order, listing->directory.path);
     /* In a driver-defined directory the driver decides which children are foreign. */
-    if (queue != NULL && queue->kind->directory_order != UVZK__DRIVER_DEFINED) {
+    if (queue != NULL &&
+        uvzk__queue_kind(queue)->directory_order != UVZK__DRIVER_DEFINED) {
         uvzk__foreign_children(queue,
                                reply->name_count + before - participants_query->count);
     }

@@ -91,10 +91,10 @@ static bool can_hand_on(const struct uvzk__claim *claim)
         return false;
     }
     contender = uvzk__claim_first_contender(claim);
-    return uvzk__contender_holds(contender) && !contender->revocable &&
-           uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
-           uvzk__node_is_wanted(&contender->node) &&
-           cohort_of(claim)->fencing_token == uvzk__node_place(&contender->node).czxid &&
+    return uvzk__contender_holds(contender) && !uvzk__contender_is_revocable(contender) &&
+           uvzk__contender_node_state(contender) == UVZK__NODE_STANDING &&
+           uvzk__contender_is_wanted(contender) &&
+           cohort_of(claim)->fencing_token == uvzk__contender_place(contender).czxid &&
            uvzk__is_valid(claim->session);
 }
 
@@ -104,15 +104,15 @@ static bool can_hand_on(const struct uvzk__claim *claim)
  * in_order.c grants the waiter by its own znode. */
 static struct uvzk__claim *next_of(const struct uvzk__claim *claim)
 {
-    struct uvzk__queue *queue = uvzk__claim_first_contender(claim)->queue;
+    struct uvzk__queue *queue = uvzk__contender_queue(uvzk__claim_first_contender(claim));
     struct uvzk__contender *next = uvzk__next_in_line(queue);
 
-    if (next == NULL || uvzk__node_state(&next->node) != UVZK__NODE_STANDING ||
-        next->revocable || !next->predecessors_known ||
+    if (next == NULL || uvzk__contender_node_state(next) != UVZK__NODE_STANDING ||
+        uvzk__contender_is_revocable(next) || !uvzk__contender_knows_predecessors(next) ||
         uvzk__blocker(queue, next) == NULL) {
         return NULL;
     }
-    struct uvzk__claim *next_claim = next->claim;
+    struct uvzk__claim *next_claim = uvzk__contender_claim(next);
     bool goes_on = next_claim->kind == &uvzk__claim_in_cohort &&
                    cohort_of(next_claim)->lock == cohort_of(claim)->lock &&
                    uvzk__claim_same_data(claim, next_claim);
@@ -156,8 +156,8 @@ static bool keeps_contenders(struct uvzk__claim *claim)
  * same czxid: the count and the time of the znode go on. */
 static void granted(struct uvzk__contender *contender)
 {
-    struct cohort *cohort = cohort_of(contender->claim);
-    int64_t token = uvzk__node_place(&contender->node).czxid;
+    struct cohort *cohort = cohort_of(uvzk__contender_claim(contender));
+    int64_t token = uvzk__contender_place(contender).czxid;
 
     if (cohort->fencing_token != token) {
         cohort->fencing_token = token;

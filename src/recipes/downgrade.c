@@ -35,7 +35,7 @@ int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *wri
         return UV_ENOMEM;
     }
     downgrade->writer = uvzk__claim_first_contender(writing);
-    downgrade->writer_place = uvzk__node_place(&downgrade->writer->node);
+    downgrade->writer_place = uvzk__contender_place(downgrade->writer);
     uvzk__contender_ref(downgrade->writer);
     reading->extra = downgrade;
     return 0;
@@ -49,14 +49,14 @@ static int become_ordinary(struct uvzk__contender *reader, struct downgrade *dow
         uvzk__contender_missing(downgrade->writer);
     }
     uvzk__contender_set_kind(reader, &uvzk__reader);
-    forget(reader->claim);
+    forget(uvzk__contender_claim(reader));
     return uvzk__contender_new_name(reader);
 }
 
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *reader = uvzk__inflight_requester(rpc);
-    struct downgrade *downgrade = reader->claim->extra;
+    struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
     const struct uvzk__place place = downgrade->writer_place;
     int status = reply->status;
 
@@ -68,17 +68,17 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     } else if (status == 0) {
         uvzk__contender_set_predecessors_known(reader);
     }
-    uvzk__node_created(&reader->node, status, place);
+    uvzk__node_created(uvzk__contender_node(reader), status, place);
     /* The multi has just shown that the node exists. */
     if (status == 0) {
-        uvzk__last_seen_set(reader, reader->create_stamp);
+        uvzk__last_seen_set(reader, uvzk__create_stamp(reader));
     }
     uvzk__contender_update(reader);
 }
 
 static void create(struct uvzk__contender *reader)
 {
-    struct downgrade *downgrade = reader->claim->extra;
+    struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
     struct uvzk__rpc *rpc = uvzk__inflight_new(uvzk__session_of(reader), reader,
                                                UVZK__RPC_MULTI, NULL, created);
 
@@ -89,19 +89,19 @@ static void create(struct uvzk__contender *reader)
     uvzk__contender_check_op(downgrade->writer, &downgrade->ops[0]);
     downgrade->ops[1].kind = UVZK__OP_CREATE;
     downgrade->ops[1].mode = UVZK__EPHEMERAL;
-    downgrade->ops[1].path = reader->path;
+    downgrade->ops[1].path = uvzk__contender_path(reader);
     downgrade->ops[1].acl = uvzk__contender_acl(reader, uvzk__inflight_acl(rpc));
     uvzk__contender_data(reader, &downgrade->ops[1].data, &downgrade->ops[1].data_length);
     rpc->ops = downgrade->ops;
     rpc->op_count = 2;
-    uvzk__node_sent(&reader->node);
+    uvzk__node_sent(uvzk__contender_node(reader));
     uvzk__submit(uvzk__session_of(reader), rpc);
     uvzk__contender_set_create_stamp(reader, uvzk__stamp(uvzk__session_of(reader)));
 }
 
 static int64_t czxid_of_writer(const struct uvzk__contender *reader)
 {
-    const struct downgrade *downgrade = reader->claim->extra;
+    const struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
 
     return downgrade->writer_place.czxid;
 }

@@ -33,7 +33,7 @@
 
 static bool stands(const struct uvzk__contender *contender)
 {
-    return uvzk__node_state(&contender->node) == UVZK__NODE_STANDING;
+    return uvzk__contender_node_state(contender) == UVZK__NODE_STANDING;
 }
 
 /* ------------------------------------------------------------------- the decisions */
@@ -41,7 +41,7 @@ static bool stands(const struct uvzk__contender *contender)
 void uvzk__driver_claim_set_undecided(struct uvzk__contender *contender)
 {
     uvzk__driver_claim_of(contender)->decision = UVZK__DRIVER_UNDECIDED;
-    uvzk__queue_settle_later(contender->queue);
+    uvzk__queue_settle_later(uvzk__contender_queue(contender));
 }
 
 void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
@@ -52,14 +52,14 @@ void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
     /* The decision is fresh in the next settling only (grant_if_shown). */
     driver_claim->settle_count =
         uvzk__directories(uvzk__session_of(contender))->settle_count + 1;
-    uvzk__queue_settle_later(contender->queue);
+    uvzk__queue_settle_later(uvzk__contender_queue(contender));
 }
 
 void uvzk__driver_claim_notify_position(struct uvzk__contender *contender, uint64_t ahead)
 {
-    if (contender->wants_position) {
+    if (uvzk__contender_wants_position(contender)) {
         uvzk__contender_want_no_position(contender);
-        uvzk__claim_queued(contender->claim, ahead == 0 ? 1 : ahead);
+        uvzk__claim_queued(uvzk__contender_claim(contender), ahead == 0 ? 1 : ahead);
     }
 }
 
@@ -73,10 +73,10 @@ void uvzk__driver_claim_set_waits(struct uvzk__contender *contender, const char 
     if (uvzk__node_watch_join(driver_claim, name)) {
         driver_claim->decision = UVZK__DRIVER_WAITS;
     } else {
-        uvzk__queue_back_off(contender->queue);
+        uvzk__queue_back_off(uvzk__contender_queue(contender));
     }
     uvzk__driver_claim_notify_position(contender, ahead);
-    uvzk__claim_end_try_once(contender->claim);
+    uvzk__claim_end_try_once(uvzk__contender_claim(contender));
 }
 
 void uvzk__driver_claim_node_changed(struct uvzk__driver_claim *driver_claim, int news)
@@ -98,7 +98,7 @@ bool uvzk__driver_claim_owns(const struct uvzk__driver_claim *driver_claim, int6
         uvzk__claim_first_contender(driver_claim->claim);
 
     return driver_claim->decision != UVZK__DRIVER_GETS_LOCK ||
-           uvzk__node_place(&contender->node).czxid == czxid;
+           uvzk__contender_place(contender).czxid == czxid;
 }
 
 /* ------------------------------------------------------------------------- creating */
@@ -109,7 +109,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, status, true);
-    if (contender->claim->persistent && status == UVZK_EEXPIRED) {
+    if (uvzk__contender_claim(contender)->persistent && status == UVZK_EEXPIRED) {
         /* A znode that the create has made outlives the session: it is searched for. */
         status = UVZK_ECONNLOSS;
     }
@@ -120,13 +120,13 @@ static void create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
-                           contender->path, created);
+                           uvzk__contender_path(contender), created);
 
     if (rpc == NULL) {
         return;
     }
-    rpc->mode = contender->claim->persistent ? UVZK__PERSISTENT_SEQUENTIAL
-                                             : UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->mode = uvzk__contender_claim(contender)->persistent ? UVZK__PERSISTENT_SEQUENTIAL
+                                                             : UVZK__EPHEMERAL_SEQUENTIAL;
     rpc->acl = uvzk__contender_acl(contender, uvzk__inflight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(uvzk__session_of(contender), rpc);
@@ -155,7 +155,8 @@ static bool is_undecided(const struct uvzk__contender *contender)
 static void decide(struct uvzk__contender *contender,
                    const struct uvzk__sorted_children *children)
 {
-    size_t own = uvzk__sorted_children_find(children, uvzk__path_name(contender->path)),
+    size_t own = uvzk__sorted_children_find(
+               children, uvzk__path_name(uvzk__contender_path(contender))),
            watch;
 
     if (own == SIZE_MAX) {
@@ -171,7 +172,8 @@ static void decide(struct uvzk__contender *contender,
         break;
     case UVZK__DRIVER_UNDECIDED:
         uvzk__log(uvzk__session_of(contender), UVZK_LOG_ERROR, "driver",
-                  "the driver has named no child that %s can wait for", contender->path);
+                  "the driver has named no child that %s can wait for",
+                  uvzk__contender_path(contender));
         uvzk__contender_end(contender, UV_EINVAL);
         break;
     }
@@ -186,10 +188,10 @@ static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *r
     struct uvzk__sorted_children children = {0};
     int status = 0;
 
-    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
          status == 0 && contender != NULL; contender = next) {
         struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
-        next = uvzk__next_in(&queue->waiters, contender);
+        next = uvzk__next_in(uvzk__waiters(queue), contender);
         if (!is_undecided(contender)) {
             continue;
         }
@@ -212,15 +214,15 @@ static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *r
  * instead. */
 static bool searched_for(const struct uvzk__contender *contender)
 {
-    return uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN &&
-           !uvzk__has_fixed_name(contender);
+    return uvzk__contender_node_state(contender) == UVZK__NODE_UNKNOWN &&
+           !uvzk__contender_has_fixed_name(contender);
 }
 
 /* Whether this name is the contender's. While the sequence number is not known, the
  * contender's path ends before it, so the path's last part is a prefix of the name. */
 static bool found(struct uvzk__contender *contender, const char *name)
 {
-    const char *prefix = uvzk__path_name(contender->path);
+    const char *prefix = uvzk__path_name(uvzk__contender_path(contender));
     struct uvzk__node_name parsed;
 
     if (strncmp(name, prefix, strlen(prefix)) != 0) {
@@ -237,18 +239,17 @@ static bool found(struct uvzk__contender *contender, const char *name)
  * that a znode does not exist only if the create was submitted before it. */
 static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
-    for (struct uvzk__contender *contender = uvzk__first_in(&queue->unplaced), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__unplaced(queue)), *next;
          contender != NULL; contender = next) {
         bool is_there = false;
-        next = uvzk__next_in(&queue->unplaced, contender);
+        next = uvzk__next_in(uvzk__unplaced(queue), contender);
         if (!searched_for(contender)) {
             continue;
         }
         for (size_t i = 0; i < reply->name_count && !is_there; i++) {
             is_there = found(contender, reply->names[i]);
         }
-        if (!is_there &&
-            contender->create_stamp < uvzk__listing_stamp(&queue->freshness)) {
+        if (!is_there && uvzk__create_stamp(contender) < uvzk__listing_stamp(queue)) {
             uvzk__contender_absent(contender);
         }
     }
@@ -258,9 +259,9 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
  * reports what happens. */
 static void end_undecided(struct uvzk__queue *queue, int status)
 {
-    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
          contender != NULL; contender = next) {
-        next = uvzk__next_in(&queue->waiters, contender);
+        next = uvzk__next_in(uvzk__waiters(queue), contender);
         if (is_undecided(contender)) {
             uvzk__contender_end(contender, status);
         }
@@ -269,13 +270,13 @@ static void end_undecided(struct uvzk__queue *queue, int status)
 
 static bool is_ours(const struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__ring *rings[] = {&queue->holders, &queue->waiters,
-                                        &queue->deleting};
+    const struct uvzk__ring *rings[] = {uvzk__holders(queue), uvzk__waiters(queue),
+                                        uvzk__deleting(queue)};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
         for (const struct uvzk__contender *each = uvzk__first_in(rings[i]); each != NULL;
              each = uvzk__next_in(rings[i], each)) {
-            if (strcmp(uvzk__path_name(each->path), name) == 0) {
+            if (strcmp(uvzk__path_name(uvzk__contender_path(each)), name) == 0) {
                 return true;
             }
         }
@@ -292,7 +293,7 @@ static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *re
 {
     const char *oldest = NULL;
 
-    for (size_t i = 0; queue->blocked_long && i < reply->name_count; i++) {
+    for (size_t i = 0; uvzk__is_blocked_long(queue) && i < reply->name_count; i++) {
         const char *name = reply->names[i];
         if (uvzk__orphan_number(name) != NULL &&
             (oldest == NULL ||
@@ -354,8 +355,9 @@ static void send_request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if ((any(&queue->unplaced, searched_for) && uvzk__unsearchable_may(queue)) ||
-               any(&queue->waiters, is_undecided) || queue->blocked_long) {
+    } else if ((any(uvzk__unplaced(queue), searched_for) &&
+                uvzk__unsearchable_may(queue)) ||
+               any(uvzk__waiters(queue), is_undecided) || uvzk__is_blocked_long(queue)) {
         uvzk__listing_start(queue);
     }
 }
@@ -374,14 +376,14 @@ static void grant_if_shown(struct uvzk__contender *contender)
                      uvzk__directories(session)->settle_count ||
                  uvzk__is_just_seen(contender);
 
-    if (!contender->claim->persistent && !uvzk__may_be_granted(session)) {
+    if (!uvzk__contender_claim(contender)->persistent && !uvzk__may_be_granted(session)) {
         uvzk__contender_request_proof(contender);
     } else if (shown) {
         uvzk__contender_grant(contender, false);
-    } else if (uvzk__has_fixed_name(contender)) {
-        uvzk__prover_request(session, &contender->proof_subject);
+    } else if (uvzk__contender_has_fixed_name(contender)) {
+        uvzk__prover_request(session, uvzk__contender_proof_subject(contender));
     } else {
-        uvzk__prover_cancel(&contender->proof_subject);
+        uvzk__prover_cancel(uvzk__contender_proof_subject(contender));
         uvzk__driver_claim_set_undecided(contender);
     }
 }
@@ -395,18 +397,20 @@ static void watch_own_nodes(const struct uvzk__ring *ring)
         struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
         if (stands(contender) && driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
             driver_claim->node_watch == NULL &&
-            (uvzk__has_fixed_name(contender) || contender->claim->persistent) &&
-            !uvzk__node_watch_join(driver_claim, uvzk__path_name(contender->path))) {
-            uvzk__queue_back_off(contender->queue);
+            (uvzk__contender_has_fixed_name(contender) ||
+             uvzk__contender_claim(contender)->persistent) &&
+            !uvzk__node_watch_join(driver_claim,
+                                   uvzk__path_name(uvzk__contender_path(contender)))) {
+            uvzk__queue_back_off(uvzk__contender_queue(contender));
         }
     }
 }
 
 static void grant_waiters(struct uvzk__queue *queue)
 {
-    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
          contender != NULL; contender = next) {
-        next = uvzk__next_in(&queue->waiters, contender);
+        next = uvzk__next_in(uvzk__waiters(queue), contender);
         if (stands(contender) &&
             uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_GETS_LOCK) {
             grant_if_shown(contender);
@@ -419,8 +423,8 @@ static void grant_waiters(struct uvzk__queue *queue)
 static void settle(struct uvzk__queue *queue)
 {
     uvzk__fixed_names_settle(queue);
-    watch_own_nodes(&queue->waiters);
-    watch_own_nodes(&queue->holders);
+    watch_own_nodes(uvzk__waiters(queue));
+    watch_own_nodes(uvzk__holders(queue));
     uvzk__node_watches_arm(queue);
     grant_waiters(queue);
     send_request(queue);
@@ -446,8 +450,8 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
     const struct uvzk__contender *contender = uvzk__claim_first_contender(claim);
     const struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
     bool placed = !uvzk__contender_place_wait_reason(contender, reason);
-    bool begun = uvzk__node_state(&contender->node) != UVZK__NODE_CREATING ||
-                 uvzk__node_is_in_flight(&contender->node);
+    bool begun = uvzk__contender_node_state(contender) != UVZK__NODE_CREATING ||
+                 uvzk__contender_is_in_flight(contender);
 
     (void)most;
     if (reason->kind == UVZK_WAITS_FOR_CONNECTION) {
@@ -456,13 +460,15 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
     if (driver_claim->node_watch != NULL &&
         driver_claim->decision != UVZK__DRIVER_GETS_LOCK) {
         const char *name = uvzk__node_watch_name(driver_claim->node_watch);
-        bool ours = is_ours(contender->queue, name);
+        bool ours = is_ours(uvzk__contender_queue(contender), name);
         reason->kind = ours ? UVZK_WAITS_FOR_OURS : UVZK_WAITS_FOR_OTHERS;
         reason->ahead = 1;
-        reason->directory = ours ? NULL : contender->queue->path->text;
+        reason->directory =
+            ours ? NULL : uvzk__queue_path(uvzk__contender_queue(contender));
         reason->name = ours ? NULL : name;
-    } else if (!placed && !begun && uvzk__has_fixed_name(contender) &&
-               uvzk__fixed_name_taken(contender->queue, driver_claim->driver->name)) {
+    } else if (!placed && !begun && uvzk__contender_has_fixed_name(contender) &&
+               uvzk__fixed_name_taken(uvzk__contender_queue(contender),
+                                      driver_claim->driver->name)) {
         reason->kind = UVZK_WAITS_FOR_OURS;
         reason->ahead = 1;
     } else if (placed) {
@@ -474,8 +480,10 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
 
 static void granted(struct uvzk__contender *contender)
 {
-    if (contender->claim->persistent) { /* its hold does not depend on proofs */
-        uvzk__prover_remove_held(uvzk__session_of(contender), &contender->proof_subject);
+    if (uvzk__contender_claim(contender)
+            ->persistent) { /* its hold does not depend on proofs */
+        uvzk__prover_remove_held(uvzk__session_of(contender),
+                                 uvzk__contender_proof_subject(contender));
     }
     uvzk__claim_plain_granted(contender);
 }

@@ -47,40 +47,13 @@ struct uvzk__driver_claim {
 static inline struct uvzk__driver_claim *
 uvzk__driver_claim_of(const struct uvzk__contender *contender)
 {
-    return contender->claim->extra;
+    return uvzk__contender_claim(contender)->extra;
 }
 
 /* The kinds of its contenders: with the names that the driver's prefix begins, and with the
  * driver's fixed name. */
 extern const struct uvzk__contender_kind uvzk__driver_contender;
 extern const struct uvzk__contender_kind uvzk__fixed_contender;
-
-static inline bool uvzk__has_fixed_name(const struct uvzk__contender *contender)
-{
-    return contender->kind->fixed_name;
-}
-
-/* Sets the node watch that the claim uses; NULL: none. */
-static inline void
-uvzk__driver_claim_set_node_watch(struct uvzk__driver_claim *driver_claim,
-                                  struct uvzk__node_watch *node_watch)
-{
-    driver_claim->node_watch = node_watch;
-}
-
-/* Sets whether an exists of its fixed name is in flight. */
-static inline void uvzk__driver_claim_set_reading(struct uvzk__driver_claim *driver_claim,
-                                                  bool reading)
-{
-    driver_claim->reading = reading;
-}
-
-/* Sets whether the znode at its fixed name is known to be its own. */
-static inline void
-uvzk__driver_claim_set_confirmed(struct uvzk__driver_claim *driver_claim, bool confirmed)
-{
-    driver_claim->confirmed = confirmed;
-}
 
 /* Set the decision. UNDECIDED: the next listing decides. GETS_LOCK: its znode has just
  * been shown to exist. WAITS: for the child of this name; reports that `ahead` children

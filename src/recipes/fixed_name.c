@@ -55,13 +55,14 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     /* Referenced until the end: uvzk__contender_update may end and free it. */
     uvzk__contender_ref(contender);
     if (reply->status == 0) {
-        uvzk__queue_set_just_created(contender->queue, false);
+        uvzk__queue_set_just_created(uvzk__contender_queue(contender), false);
         remember(contender, place.czxid);
         uvzk__driver_claim_set_gets_lock(contender);
     }
     /* With ENOTSENT the node stays in CREATING, to be created when the other znode is
      * deleted. */
-    uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);
+    uvzk__node_created(uvzk__contender_node(contender),
+                       taken ? UVZK_ENOTSENT : reply->status, place);
     uvzk__contender_update(contender);
     if (taken && !uvzk__contender_has_ended(contender)) {
         uvzk__driver_claim_set_waits(contender, name_of(contender), 1);
@@ -69,26 +70,19 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_unref(contender);
 }
 
-static void write_path(struct uvzk__contender *contender)
-{
-    (void)snprintf(contender->path,
-                   strlen(contender->queue->path->text) + 1 + UVZK__FIXED_NAME_MAX + 1,
-                   "%s/%s", contender->queue->path->text, name_of(contender));
-}
-
 /* Sends the create. False: out of memory. */
 static bool create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
-                           contender->path, created);
+                           uvzk__contender_path(contender), created);
 
     if (rpc == NULL) {
         return false;
     }
-    write_path(contender);
+    uvzk__contender_set_name(contender, name_of(contender));
     rpc->mode = UVZK__EPHEMERAL;
-    rpc->acl = uvzk__acl_of(uvzk__session_of(contender), contender->path,
+    rpc->acl = uvzk__acl_of(uvzk__session_of(contender), uvzk__contender_path(contender),
                             uvzk__inflight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(uvzk__session_of(contender), rpc);
@@ -105,7 +99,7 @@ static bool create(struct uvzk__contender *contender)
  * delete. */
 static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxid)
 {
-    struct uvzk__node *node = &contender->node;
+    struct uvzk__node *node = uvzk__contender_node(contender);
 
     if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN && ours) {
         uvzk__node_found(node, 0);
@@ -119,7 +113,7 @@ static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxi
     } else if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN) {
         uvzk__node_absent(node);
     } else if (ours) {
-        uvzk__driver_claim_set_confirmed(uvzk__driver_claim_of(contender), true);
+        uvzk__driver_claim_of(contender)->confirmed = true;
     } else {
         uvzk__node_sent(node); /* the delete whose reply was lost was carried out */
         uvzk__node_delete_replied(node, UVZK_ENONODE);
@@ -131,7 +125,7 @@ static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxi
  * own czxid is 0 if the reply to its create was lost. */
 static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid)
 {
-    int64_t own = uvzk__node_place(&contender->node).czxid;
+    int64_t own = uvzk__contender_place(contender).czxid;
 
     return own != 0
                ? czxid == own
@@ -147,10 +141,10 @@ static void read_failed(struct uvzk__contender *contender, int status)
 {
     bool refused = uvzk__is_answer(status);
 
-    if (refused && uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
+    if (refused && uvzk__contender_node_state(contender) == UVZK__NODE_DELETING) {
         uvzk__contender_back_off(contender, LOOK_AGAIN_MS);
     } else if (refused) {
-        uvzk__queue_back_off(contender->queue);
+        uvzk__queue_back_off(uvzk__contender_queue(contender));
         uvzk__contender_end(contender, status);
     }
 }
@@ -163,7 +157,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, status, false);
     if (!uvzk__contender_has_ended(contender)) {
-        uvzk__driver_claim_set_reading(uvzk__driver_claim_of(contender), false);
+        uvzk__driver_claim_of(contender)->reading = false;
         if (status == 0 || status == UVZK_ENONODE) {
             ours = ours && has_its_czxid(contender, reply->stat.czxid);
             node_read(contender, ours, reply->stat.czxid);
@@ -181,10 +175,10 @@ static void read_node(struct uvzk__contender *contender)
 
     if (!driver_claim->reading && uvzk__may_send(uvzk__session_of(contender))) {
         rpc = uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_EXISTS,
-                                 contender->path, stat_replied);
+                                 uvzk__contender_path(contender), stat_replied);
     }
     if (rpc != NULL) {
-        uvzk__driver_claim_set_reading(driver_claim, true);
+        driver_claim->reading = true;
         uvzk__contender_ref(contender);
         uvzk__submit(uvzk__session_of(contender), rpc);
     }
@@ -197,12 +191,12 @@ bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 {
     struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
 
-    if (!uvzk__has_fixed_name(contender) ||
-        !uvzk__node_delete_is_unknown(&contender->node)) {
+    if (!uvzk__contender_has_fixed_name(contender) ||
+        !uvzk__node_delete_is_unknown(uvzk__contender_node(contender))) {
         return true;
     }
     if (driver_claim->confirmed) {
-        uvzk__driver_claim_set_confirmed(driver_claim, false);
+        driver_claim->confirmed = false;
         return true;
     }
     read_node(contender);
@@ -214,9 +208,9 @@ bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 /* Whether the contender has a znode, may have one, or is creating one. */
 static bool may_have_node(const struct uvzk__contender *contender)
 {
-    switch (uvzk__node_state(&contender->node)) {
+    switch (uvzk__contender_node_state(contender)) {
     case UVZK__NODE_CREATING:
-        return uvzk__node_is_in_flight(&contender->node);
+        return uvzk__contender_is_in_flight(contender);
     case UVZK__NODE_PARENTS:
     case UVZK__NODE_BACKING_OFF:
         return false;
@@ -229,15 +223,15 @@ static bool may_have_node(const struct uvzk__contender *contender)
  * there is no such contender. */
 static const char *name_in_use(struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__ring *rings[] = {&queue->holders, &queue->waiters,
-                                        &queue->deleting, &queue->unplaced};
+    const struct uvzk__ring *rings[] = {uvzk__holders(queue), uvzk__waiters(queue),
+                                        uvzk__deleting(queue), uvzk__unplaced(queue)};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
         for (const struct uvzk__contender *each = uvzk__first_in(rings[i]); each != NULL;
              each = uvzk__next_in(rings[i], each)) {
-            if (uvzk__has_fixed_name(each) && may_have_node(each) &&
-                strcmp(uvzk__path_name(each->path), name) == 0) {
-                return uvzk__path_name(each->path);
+            if (uvzk__contender_has_fixed_name(each) && may_have_node(each) &&
+                strcmp(uvzk__path_name(uvzk__contender_path(each)), name) == 0) {
+                return uvzk__path_name(uvzk__contender_path(each));
             }
         }
     }
@@ -252,18 +246,18 @@ bool uvzk__fixed_name_taken(struct uvzk__queue *queue, const char *name)
 bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
                                   const struct uvzk__stat *stat)
 {
-    struct uvzk__node *node = &contender->node;
+    struct uvzk__node *node = uvzk__contender_node(contender);
     const struct uvzk__place unknown = {0, 0};
 
-    if (!uvzk__has_fixed_name(contender) ||
+    if (!uvzk__contender_has_fixed_name(contender) ||
         stat->ephemeral_owner != session_of(contender) ||
         uvzk__node_state(node) != UVZK__NODE_CREATING || uvzk__node_is_in_flight(node) ||
-        name_in_use(contender->queue, name_of(contender)) != NULL ||
+        name_in_use(uvzk__contender_queue(contender), name_of(contender)) != NULL ||
         !has_its_czxid(contender, stat->czxid)) {
         return false;
     }
     /* The node machine takes the same way as after a create whose reply was lost. */
-    write_path(contender);
+    uvzk__contender_set_name(contender, name_of(contender));
     uvzk__node_sent(node);
     uvzk__node_created(node, UVZK_ECONNLOSS, unknown);
     uvzk__contender_update(contender);
@@ -276,7 +270,7 @@ bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
  * a local contender uses the name no watch is needed: its end settles the directory. */
 static void start_fixed(struct uvzk__contender *contender, const char **taken)
 {
-    struct uvzk__queue *queue = contender->queue;
+    struct uvzk__queue *queue = uvzk__contender_queue(contender);
     const char *name = name_of(contender);
 
     if (*taken == NULL || strcmp(*taken, name) != 0) {
@@ -284,11 +278,11 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
     }
     if (*taken != NULL) {
         uvzk__driver_claim_notify_position(contender, 1);
-        uvzk__claim_end_try_once(contender->claim);
+        uvzk__claim_end_try_once(uvzk__contender_claim(contender));
     } else if (uvzk__node_watch_exists(queue, name)) {
         uvzk__driver_claim_set_waits(contender, name, 1);
-    } else if (!uvzk__queue_is_backing_off(queue) && uvzk__may_send(queue->session) &&
-               create(contender)) {
+    } else if (!uvzk__queue_is_backing_off(queue) &&
+               uvzk__may_send(uvzk__queue_session(queue)) && create(contender)) {
         *taken = name;
     }
 }
@@ -297,17 +291,17 @@ void uvzk__fixed_names_settle(struct uvzk__queue *queue)
 {
     const char *taken = NULL;
 
-    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
+    for (struct uvzk__contender *each = uvzk__first_in(uvzk__unplaced(queue)), *next;
          each != NULL; each = next) {
-        next = uvzk__next_in(&queue->unplaced, each);
-        if (!uvzk__has_fixed_name(each)) {
+        next = uvzk__next_in(uvzk__unplaced(queue), each);
+        if (!uvzk__contender_has_fixed_name(each)) {
             continue;
         }
-        if (uvzk__node_state(&each->node) == UVZK__NODE_UNKNOWN &&
+        if (uvzk__contender_node_state(each) == UVZK__NODE_UNKNOWN &&
             !uvzk__queue_is_backing_off(queue)) {
             read_node(each);
-        } else if (uvzk__node_state(&each->node) == UVZK__NODE_CREATING &&
-                   !uvzk__node_is_in_flight(&each->node) &&
+        } else if (uvzk__contender_node_state(each) == UVZK__NODE_CREATING &&
+                   !uvzk__contender_is_in_flight(each) &&
                    uvzk__driver_claim_of(each)->node_watch == NULL) {
             start_fixed(each, &taken);
         }

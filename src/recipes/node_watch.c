@@ -54,9 +54,10 @@ static bool invariant_holds(const struct uvzk__node_watch *node_watch)
 /* The only writer of `state`. */
 static void set_state(struct uvzk__node_watch *node_watch, enum node_watch_state state)
 {
-    node_watch->state = (uint8_t)uvzk__move(
-        node_watch->queue->session, &uvzk__node_watch_machine, node_watch->state, state);
-    uvzk__invariant(node_watch->queue->session, &uvzk__node_watch_machine,
+    node_watch->state =
+        (uint8_t)uvzk__move(uvzk__queue_session(node_watch->queue),
+                            &uvzk__node_watch_machine, node_watch->state, state);
+    uvzk__invariant(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
                     node_watch->state, invariant_holds(node_watch));
 }
 
@@ -102,9 +103,9 @@ static void free_watch(struct uvzk__node_watch *node_watch)
     struct uvzk__queue *queue = node_watch->queue;
 
     if (node_watch->state != IDLE) {
-        uvzk__watch_budget_give(queue->session, node_watch->path);
+        uvzk__watch_budget_give(uvzk__queue_session(queue), node_watch->path);
     }
-    uvzk__timer_clear(queue->session, &node_watch->renewal_timer);
+    uvzk__timer_clear(uvzk__queue_session(queue), &node_watch->renewal_timer);
     HASH_DEL(*node_watches_of(queue), node_watch);
     uvzk__queue_settle_later(queue);
     uvzk__free(node_watch->path);
@@ -121,7 +122,7 @@ static void end_watch(struct uvzk__node_watch *node_watch, int news)
 
     uvzk__list_move(&node_watch->watchers, &watchers);
     for (link = watchers.next; link != &watchers; link = link->next) {
-        uvzk__driver_claim_set_node_watch(watcher_at(link), NULL);
+        watcher_at(link)->node_watch = NULL;
     }
     free_watch(node_watch);
     while ((link = uvzk__list_take(&watchers)) != NULL) {
@@ -143,7 +144,7 @@ static void renew_watch(struct uvzk__timer *timer)
 {
     struct uvzk__node_watch *node_watch =
         UVZK__CONTAINER_OF(timer, struct uvzk__node_watch, renewal_timer);
-    struct uvzk__session *session = node_watch->queue->session;
+    struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
 
     uvzk__unwatch(session, &node_watch->watch);
     uvzk__watch_budget_give(session, node_watch->path);
@@ -159,14 +160,14 @@ void uvzk__node_watch_leave(struct uvzk__driver_claim *driver_claim)
 {
     struct uvzk__node_watch *node_watch = driver_claim->node_watch;
 
-    uvzk__driver_claim_set_node_watch(driver_claim, NULL);
+    driver_claim->node_watch = NULL;
     uvzk__list_remove(&driver_claim->in_node_watch);
     if (node_watch == NULL || !uvzk__list_empty(&node_watch->watchers) ||
         node_watch->state == ARMING) {
         return; /* in ARMING the reply ends a watch without watchers */
     }
     if (node_watch->state == ARMED) {
-        uvzk__unwatch(node_watch->queue->session, &node_watch->watch);
+        uvzk__unwatch(uvzk__queue_session(node_watch->queue), &node_watch->watch);
     }
     free_watch(node_watch);
 }
@@ -185,7 +186,8 @@ void uvzk__node_watches_lost(struct uvzk__queue *queue)
 
 bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *name)
 {
-    struct uvzk__queue *queue = uvzk__claim_first_contender(driver_claim->claim)->queue;
+    struct uvzk__queue *queue =
+        uvzk__contender_queue(uvzk__claim_first_contender(driver_claim->claim));
     struct uvzk__node_watch *node_watch = find(queue, name);
 
     if (node_watch == NULL) {
@@ -193,7 +195,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
         if (node_watch == NULL) {
             return false;
         }
-        node_watch->path = uvzk__path_join(queue->path->text, name);
+        node_watch->path = uvzk__path_join(uvzk__queue_path(queue), name);
         if (node_watch->path != NULL) {
             node_watch->name = uvzk__path_name(node_watch->path);
             HASH_ADD_KEYPTR(hh, *node_watches_of(queue), node_watch->name,
@@ -210,7 +212,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
         node_watch->renewal_timer.due = renew_watch;
         uvzk__list_init(&node_watch->watchers);
     }
-    uvzk__driver_claim_set_node_watch(driver_claim, node_watch);
+    driver_claim->node_watch = node_watch;
     uvzk__list_append(&node_watch->watchers, &driver_claim->in_node_watch);
     uvzk__queue_settle_later(queue);
     return true;
@@ -226,7 +228,7 @@ static void check_owners(struct uvzk__node_watch *node_watch, int64_t czxid)
         struct uvzk__driver_claim *driver_claim = watcher_at(link);
         link = link->next;
         if (!uvzk__driver_claim_owns(driver_claim, czxid)) {
-            uvzk__driver_claim_set_node_watch(driver_claim, NULL);
+            driver_claim->node_watch = NULL;
             uvzk__list_remove(&driver_claim->in_node_watch);
             uvzk__driver_claim_node_changed(driver_claim, UVZK_ENONODE);
         }
@@ -245,7 +247,7 @@ static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
     struct uvzk__driver_claim *driver_claim = watcher_at(node_watch->watchers.next);
     if (uvzk__fixed_name_may_be_ours(uvzk__claim_first_contender(driver_claim->claim),
                                      stat)) {
-        uvzk__driver_claim_set_node_watch(driver_claim, NULL);
+        driver_claim->node_watch = NULL;
         uvzk__list_remove(&driver_claim->in_node_watch);
     }
 }
@@ -254,7 +256,7 @@ static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
  * last get, while the watch was not armed, is reported like an event. */
 static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat *stat)
 {
-    struct uvzk__session *session = node_watch->queue->session;
+    struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
     bool changed = node_watch->mzxid != 0 && node_watch->mzxid != stat->mzxid;
 
     set_state(node_watch, ARMED);
@@ -274,7 +276,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__node_watch *node_watch =
         UVZK__CONTAINER_OF(rpc, struct uvzk__node_watch, rpc);
     struct uvzk__queue *queue = node_watch->queue;
-    struct uvzk__session *session = queue->session;
+    struct uvzk__session *session = uvzk__queue_session(queue);
     int status = reply->status;
 
     uvzk__answered(session, rpc, status, false);
@@ -291,7 +293,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 /* If the watch budget has no room, the watchers end with UVZK_ELIMIT. */
 static void arm(struct uvzk__node_watch *node_watch)
 {
-    struct uvzk__session *session = node_watch->queue->session;
+    struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
 
     if (!uvzk__watch_budget_take(session, node_watch->path)) {
         end_watch(node_watch, UVZK_ELIMIT);
@@ -307,7 +309,8 @@ void uvzk__node_watches_arm(struct uvzk__queue *queue)
 {
     struct uvzk__node_watch *node_watch, *next;
 
-    if (uvzk__queue_is_backing_off(queue) || !uvzk__may_send(queue->session)) {
+    if (uvzk__queue_is_backing_off(queue) ||
+        !uvzk__may_send(uvzk__queue_session(queue))) {
         return;
     }
     HASH_ITER(hh, *node_watches_of(queue), node_watch, next)

@@ -118,7 +118,7 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
                        contender->queue->creates_in_batch == 0 ||
                            uvzk__create_order_shares_czxid(contender),
                        "create batch: two writers of one directory");
-    uvzk__queue_batch_create_added(contender->queue);
+    contender->queue->creates_in_batch++;
     return true;
 }
 
@@ -248,7 +248,7 @@ static void ask_czxid(struct create_batch *batch)
     struct uvzk__contender *contender = batch->contenders[batch->identifying];
     uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__submit(session, &batch->rpc);
-    uvzk__contender_set_read_stamp(contender, uvzk__stamp(session));
+    contender->read_stamp = uvzk__stamp(session);
 }
 
 /* The result of create i of a multi that failed. The server reports which op failed, and
@@ -270,10 +270,10 @@ static int status_of(struct create_batch *batch, size_t i,
     }
     if (looked_at && status == UVZK_ENONODE && i > reply->failed_op &&
         !contender->limits.suspect_no_directory &&
-        uvzk__contenders_in(&contender->queue->counts) == 1) {
+        uvzk__contenders_in(contender->queue) == 1) {
         /* Its directory may be missing too: it is created before this create is
          * repeated. */
-        uvzk__contender_suspect_no_directory(contender);
+        contender->limits.suspect_no_directory = true;
         return status;
     }
     /* Not carried out, or unknown. A create that was in a failed multi is sent alone, so

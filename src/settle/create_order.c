@@ -61,7 +61,7 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
         struct uvzk__queue *first = in_session(before, queue);
         if (first != NULL && uvzk__is_connected(before) &&
             is_before(oldest_ms(first), oldest_ms(queue))) {
-            uvzk__queue_set_other_session_waits(first, true);
+            first->other_session_waits = true;
             return false;
         }
     }
@@ -73,7 +73,7 @@ void uvzk__create_order_changed(struct uvzk__queue *queue)
     if (!queue->other_session_waits) {
         return;
     }
-    uvzk__queue_set_other_session_waits(queue, false);
+    queue->other_session_waits = false;
     for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {
         struct uvzk__queue *next = in_session(uvzk__session_at(queue->session, i), queue);
         if (next != NULL && next != queue && next->creates_postponed) {
@@ -107,7 +107,8 @@ void uvzk__create_order_send_alone(struct uvzk__contender *contender)
  * share their multi has come behind them. */
 static void send_gathered(struct uvzk__queue *queue)
 {
-    uvzk__queue_set_batching(queue, false, false);
+    queue->batching = false;
+    queue->batching_readers = false;
     for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->unplaced, each);
@@ -140,7 +141,7 @@ static bool may_share_multi(const struct uvzk__contender *contender)
 {
     return uvzk__create_order_shares_czxid(contender) ||
            (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_CREATE_BATCH) &&
-            uvzk__contenders_in(&contender->queue->counts) == 1);
+            uvzk__contenders_in(contender->queue) == 1);
 }
 
 /* Whether other contenders must be created first. A contender whose create was sent
@@ -167,7 +168,8 @@ static void add_to_batch(struct uvzk__contender *contender)
     if (queue->batching && !queue->batching_readers) {
         send_gathered(queue);
     }
-    uvzk__queue_set_batching(queue, true, uvzk__create_order_shares_czxid(contender));
+    queue->batching = true;
+    queue->batching_readers = uvzk__create_order_shares_czxid(contender);
     uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_create,
                       &contender->in_batch);
     uvzk__wake(uvzk__session_of(contender));
@@ -182,14 +184,14 @@ void uvzk__create_order_add(struct uvzk__contender *contender)
     }
     if (has_to_wait(contender) ||
         (contender->create_stamp == 0 && !uvzk__create_order_allows(queue))) {
-        uvzk__queue_set_creates_postponed(queue, true);
+        queue->creates_postponed = true;
     } else if (contender->limits.create_alone) {
         uvzk__create_order_send_alone(contender);
     } else if (may_share_multi(contender)) {
         add_to_batch(contender);
     } else if (has_gathered(queue, UVZK__READERS_PER_BATCH_MIN)) {
         /* The readers before this writer are enough for a multi: they go first. */
-        uvzk__queue_set_creates_postponed(queue, true);
+        queue->creates_postponed = true;
     } else {
         /* Fewer readers than that are created alone too, before this contender. */
         if (queue->batching) {
@@ -216,7 +218,7 @@ void uvzk__create_order_resume(struct uvzk__queue *queue)
         !uvzk__create_order_allows(queue)) {
         return; /* some contenders must be created first */
     }
-    uvzk__queue_set_creates_postponed(queue, false);
+    queue->creates_postponed = false;
     for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->unplaced, each);

@@ -146,7 +146,7 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 {
     struct uvzk__contender *next_holder =
         queue->kind->directory_order == UVZK__COUNTED ? NULL : uvzk__next_holder(queue);
-    uint32_t early_grants = uvzk__early_grants(&queue->counts);
+    uint32_t early_grants = uvzk__early_grants(queue);
 
     batch->checked[batch->checked_count++] = queue;
     for (struct uvzk__contender *holder = uvzk__first_in(&queue->holders);
@@ -184,10 +184,10 @@ static void add_delete(struct delete_batch *batch, struct uvzk__contender *conte
 static bool has_room(const struct delete_batch *batch,
                      const struct uvzk__contender *contender)
 {
-    uint32_t early_grants = uvzk__early_grants(&contender->queue->counts);
+    uint32_t early_grants = uvzk__early_grants(contender->queue);
 
     if (uvzk__contender_admits_to(contender) != NULL) {
-        early_grants += uvzk__early_grants(&uvzk__contender_admits_to(contender)->counts);
+        early_grants += uvzk__early_grants(uvzk__contender_admits_to(contender));
     }
     return batch->op_count + early_grants + 2 <= batch->room;
 }
@@ -275,13 +275,13 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH && (culprit || failed >= batch->op_count) &&
                    !uvzk__contender_has_ended(contender)) {
-            uvzk__contender_is_unchecked(contender);
-            uvzk__queue_set_unreadable(contender->queue);
+            contender->limits.unchecked = true;
+            contender->queue->unreadable = true;
         }
         return;
     }
     /* If it is not known which op failed, each delete is sent alone next time. */
-    uvzk__contender_set_delete_alone(contender, failed >= batch->op_count);
+    contender->limits.delete_alone = failed >= batch->op_count;
     if (culprit || (status == UVZK_ENOAUTH && shares_refusal(batch, index, failed))) {
         delete_refused(contender, status);
     } else {
@@ -365,9 +365,8 @@ static void try_again(struct uvzk__timer *timer)
  * its delete is worth postponing. */
 static bool blocks_early_readers(const struct uvzk__contender *deleting)
 {
-    const struct uvzk__contender_counts *counts = &deleting->queue->counts;
-
-    return uvzk__early_grants(counts) > 0 && uvzk__writers_held(counts) == 0;
+    return uvzk__early_grants(deleting->queue) > 0 &&
+           uvzk__writers_held(deleting->queue) == 0;
 }
 
 /* Moves deletes to delete_later, if acquire callbacks that may release the early readers

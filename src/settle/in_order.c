@@ -46,7 +46,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
     if (uvzk__contender_has_writers_place(contender)) {
         return false;
     }
-    return uvzk__contender_is_shared(contender) ? uvzk__writers_held(&queue->counts) > 0
+    return uvzk__contender_is_shared(contender) ? uvzk__writers_held(queue) > 0
                                                 : !uvzk__ring_empty(&queue->holders);
 }
 
@@ -159,12 +159,11 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
                                     struct uvzk__contender *front,
                                     struct remains pending_deletes)
 {
-    if (uvzk__contender_has_writers_place(front) &&
-        uvzk__writers_held(&queue->counts) > 0) {
+    if (uvzk__contender_has_writers_place(front) && uvzk__writers_held(queue) > 0) {
         return GRANT_NOW; /* created under the writer's hold, which still lasts */
     }
     if (pending_deletes.held_writer &&
-        uvzk__early_grants(&queue->counts) < UVZK__EARLY_GRANTS_MAX) {
+        uvzk__early_grants(queue) < UVZK__EARLY_GRANTS_MAX) {
         return GRANT_EARLY; /* the delete of the writer's node checks the front's node */
     }
     if (pending_deletes.any) {
@@ -215,12 +214,11 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
 static void grant(struct uvzk__contender *front, bool early)
 {
     if (front->kind->admits) {
-        uvzk__queue_set_held_stamp(front->queue,
-                                   front->unblocked_stamp != 0
+        front->queue->held_stamp = front->unblocked_stamp != 0
                                        ? front->unblocked_stamp
-                                       : uvzk__stamp(uvzk__session_of(front)));
+                                       : uvzk__stamp(uvzk__session_of(front));
     }
-    uvzk__contender_set_has_held(front);
+    front->has_held = true;
     uvzk__contender_grant(front, early);
 }
 
@@ -269,8 +267,8 @@ static bool downgrade_pending(struct uvzk__queue *queue)
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {
-    return front->kind->admits || (uvzk__foreign_nodes_single_blocker(queue, front) &&
-                                   !uvzk__is_stale(&queue->freshness));
+    return front->kind->admits ||
+           (uvzk__foreign_nodes_single_blocker(queue, front) && !uvzk__is_stale(queue));
 }
 
 /* Grants the next in line if it may be granted, and returns true. Otherwise returns false,
@@ -321,18 +319,16 @@ static const struct uvzk__foreign_node *predecessor_of(struct uvzk__queue *queue
 static bool wants_listing(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
-    bool news = uvzk__has_newer_create(&queue->freshness);
+    bool news = uvzk__has_newer_create(queue);
 
     if ((next != NULL && !next->predecessors_known) ||
-        (queue->wants_children_watch &&
-         uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL)) {
+        (queue->wants_children_watch && uvzk__watched_path(queue) == NULL)) {
         return true;
     }
-    if (next != NULL && uvzk__is_stale(&queue->freshness) &&
-        uvzk__blocker(queue, next) != NULL) {
+    if (next != NULL && uvzk__is_stale(queue) && uvzk__blocker(queue, next) != NULL) {
         return true;
     }
-    return news && (uvzk__positions_wanted(&queue->counts) > 0 ||
+    return news && (uvzk__positions_wanted(queue) > 0 ||
                     (next == NULL && !uvzk__ring_empty(&queue->unplaced) &&
                      uvzk__unsearchable_may(queue)));
 }
@@ -345,8 +341,7 @@ static void send_request(struct uvzk__queue *queue)
         return;
     }
     predecessor = predecessor_of(queue);
-    const char *watched =
-        uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor);
+    const char *watched = uvzk__watched_path(queue);
     /* Whether the watch that exists is the one that is needed now. */
     bool awaited =
         uvzk__predecessor_is_on_children(&uvzk__queue_optional(queue)->predecessor)
@@ -362,9 +357,7 @@ static void send_request(struct uvzk__queue *queue)
         uvzk__parents_make(queue);
     } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
         uvzk__listing_start(queue);
-    } else if (predecessor != NULL &&
-               uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) ==
-                   NULL) {
+    } else if (predecessor != NULL && uvzk__watched_path(queue) == NULL) {
         uvzk__predecessor_watch(queue, predecessor);
     }
 }
@@ -376,7 +369,7 @@ static void end_try_once(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__first_in(&queue->waiters);
     bool anyone = !uvzk__ring_empty(&queue->holders),
-         writer = uvzk__writers_held(&queue->counts) > 0;
+         writer = uvzk__writers_held(queue) > 0;
 
     while (
         next != NULL &&
@@ -400,8 +393,8 @@ static void end_try_once(struct uvzk__queue *queue)
 static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->unplaced) &&
-           uvzk__positions_wanted(&queue->counts) == 0 && !queue->wants_children_watch &&
-           uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL;
+           uvzk__positions_wanted(queue) == 0 && !queue->wants_children_watch &&
+           uvzk__watched_path(queue) == NULL;
 }
 
 static void settle_in_order(struct uvzk__queue *queue)

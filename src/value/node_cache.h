@@ -90,13 +90,6 @@ bool uvzk__node_cache_exists(const struct uvzk__session *, const char *path);
  * one seed is waiting to be written, further ones are freed. */
 void uvzk__node_cache_seed(struct uvzk__node_cache *, void *seed, size_t length);
 
-/* The znode cannot be read now, for this reason. The values are not notified. */
-static inline void uvzk__node_cache_refused(struct uvzk__node_cache *node_cache,
-                                            int status)
-{
-    node_cache->status = status;
-}
-
 /* Sends the sets and the read that are due, if anything may be sent. */
 void uvzk__node_cache_pump(struct uvzk__node_cache *);
 

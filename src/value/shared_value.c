@@ -187,7 +187,7 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     /* The node cache owns the seed from here on. */
     uvzk__node_cache_seed(node_cache, own_seed, seed_length);
     if (uvzk__auth_has_failed(node_cache->session)) {
-        uvzk__node_cache_refused(node_cache, UVZK_EAUTH);
+        node_cache->status = UVZK_EAUTH;
     }
     /* Another value of this client on the path may have read it already. */
     uvzk__shared_value_tell(value);

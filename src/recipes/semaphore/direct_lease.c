@@ -29,7 +29,7 @@ static bool none_of_ours_waits(const struct uvzk__queue *leases)
     return directory->requests.tickets == 0 && directory->ticket.holder == NULL &&
            uvzk__first_sharer(leases) == NULL &&
            uvzk__list_empty(&directory->requests.with_leases) &&
-           (locks == NULL || uvzk__contenders_in(&locks->counts) == 0);
+           (locks == NULL || uvzk__contenders_in(locks) == 0);
 }
 
 /* creates_in_batch, creates_postponed: other creates of the directory are under way or
@@ -38,8 +38,8 @@ static bool may_send(const struct uvzk__lease_request *request)
 {
     struct uvzk__queue *leases = request->leases;
 
-    return uvzk__may_send(leases->session) && !uvzk__queue_is_backing_off(leases) &&
-           leases->creates_in_batch == 0 && !leases->creates_postponed &&
+    return uvzk__may_send(uvzk__queue_session(leases)) &&
+           !uvzk__queue_is_backing_off(leases) && !uvzk__creates_wait(leases) &&
            uvzk__create_order_allows(leases) && none_of_ours_waits(leases) &&
            uvzk__leases_out(leases) < request->max(request->claim);
 }
@@ -94,7 +94,7 @@ void uvzk__direct_lease_yield(struct uvzk__queue *leases)
     struct uvzk__lease_request *request = direct_of(leases);
 
     if (request != NULL && !uvzk__lease_request_begun(request) &&
-        uvzk__list_empty(&uvzk__first_lease(request->claim)->in_batch)) {
+        !uvzk__contender_is_in_batch(uvzk__first_lease(request->claim))) {
         use_ticket_instead(request);
         uvzk__ticket_create_new(leases);
     }
@@ -121,11 +121,12 @@ static void send_create(struct uvzk__lease_request *request,
  * counted yet. */
 static uint64_t counted_at(const struct uvzk__contender *lease)
 {
-    uint64_t listed = uvzk__view_stamp(&lease->queue->freshness);
+    uint64_t listed = uvzk__view_stamp(uvzk__contender_queue(lease));
 
-    return lease->predecessors_known && listed < lease->create_stamp ? lease->create_stamp
-           : listed > lease->create_stamp                            ? listed
-                                                                     : 0;
+    return uvzk__contender_knows_predecessors(lease) && listed < uvzk__create_stamp(lease)
+               ? uvzk__create_stamp(lease)
+           : listed > uvzk__create_stamp(lease) ? listed
+                                                : 0;
 }
 
 bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
@@ -141,9 +142,9 @@ bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
 static bool others_seen(const struct uvzk__contender *lease)
 {
     const struct uvzk__locks_listing *listing =
-        &uvzk__leases(lease->queue)->locks_listing;
+        &uvzk__leases(uvzk__contender_queue(lease))->locks_listing;
 
-    return !listing->pending && listing->stamp > lease->create_stamp &&
+    return !listing->pending && listing->stamp > uvzk__create_stamp(lease) &&
            listing->empty_stamp < listing->stamp;
 }
 
@@ -153,8 +154,9 @@ static bool others_seen(const struct uvzk__contender *lease)
 static void decide(struct uvzk__lease_request *request,
                    const struct uvzk__contender *lease)
 {
-    uvzk__lease_request_create_leases(request, uvzk__node_place(&lease->node).czxid);
-    if (!uvzk__is_of_this_connection(request->claim->session, lease->create_stamp) ||
+    uvzk__lease_request_create_leases(request, uvzk__contender_place(lease).czxid);
+    if (!uvzk__is_of_this_connection(request->claim->session,
+                                     uvzk__create_stamp(lease)) ||
         others_seen(lease)) {
         uvzk__leases_withdraw(request);
     }
@@ -171,8 +173,8 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
     if (uvzk__lease_request_complete(request)) {
         decide(request, lease);
     } else if (uvzk__lease_request_begun(request) ||
-               uvzk__node_state(&lease->node) == UVZK__NODE_PARENTS ||
-               !uvzk__list_empty(&lease->in_batch)) {
+               uvzk__contender_node_state(lease) == UVZK__NODE_PARENTS ||
+               uvzk__contender_is_in_batch(lease)) {
         return; /* the create, or that of its directory, is under way */
     } else if (request->state == UVZK__LEASE_REQUEST_DIRECT) {
         send_create(request, lease);
@@ -193,17 +195,18 @@ static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases
         return NULL;
     }
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
-    bool in_pipeline = uvzk__tuned(leases->session, UVZK__TUNE_PIPELINE) &&
-                       uvzk__node_is_in_flight(&lease->node);
-    return in_pipeline || uvzk__node_has_place(&lease->node) ? lease : NULL;
+    bool in_pipeline = uvzk__tuned(uvzk__queue_session(leases), UVZK__TUNE_PIPELINE) &&
+                       uvzk__contender_is_in_flight(lease);
+    return in_pipeline || uvzk__contender_has_place(lease) ? lease : NULL;
 }
 
 /* Whether the lease's sequence number has counted the leases or, while the reply to the
  * create is awaited, probably will. */
 static bool counts_by_number(const struct uvzk__contender *lease)
 {
-    return lease->predecessors_known || (!uvzk__node_has_place(&lease->node) &&
-                                         uvzk__watermark_expects_next(lease->queue));
+    return uvzk__contender_knows_predecessors(lease) ||
+           (!uvzk__contender_has_place(lease) &&
+            uvzk__watermark_expects_next(uvzk__contender_queue(lease)));
 }
 
 bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
@@ -211,7 +214,7 @@ bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
     const struct uvzk__contender *lease = lease_sent(leases);
 
     return lease != NULL && !counts_by_number(lease) &&
-           uvzk__view_stamp(&leases->freshness) < lease->create_stamp;
+           uvzk__view_stamp(leases) < uvzk__create_stamp(lease);
 }
 
 /* A lease that its sequence number has counted waited for no other node. So it is enough
@@ -225,8 +228,8 @@ static void mark_seen(const struct uvzk__queue *leases)
         return;
     }
     struct uvzk__contender *lease = uvzk__first_lease(request->claim);
-    if (counted_at(lease) == lease->create_stamp) {
-        uvzk__last_seen_set(lease, lease->create_stamp);
+    if (counted_at(lease) == uvzk__create_stamp(lease)) {
+        uvzk__last_seen_set(lease, uvzk__create_stamp(lease));
     }
 }
 
@@ -238,7 +241,7 @@ static void locks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
      * gets a ticket, whose create has the directory created. */
     bool empty = reply->status == 0 && reply->name_count == 0;
 
-    uvzk__inflight_done(leases->session, rpc, reply->status, false);
+    uvzk__inflight_done(uvzk__queue_session(leases), rpc, reply->status, false);
     listing->pending = false;
     if (uvzk__is_transient(reply->status)) {
         listing->stamp = 0;
@@ -256,23 +259,24 @@ void uvzk__direct_lease_list_locks(struct uvzk__queue *leases)
     struct uvzk__locks_listing *listing = &uvzk__leases(leases)->locks_listing;
     const struct uvzk__contender *lease = lease_sent(leases);
 
-    if (lease == NULL || listing->pending || !uvzk__may_send(leases->session)) {
+    if (lease == NULL || listing->pending ||
+        !uvzk__may_send(uvzk__queue_session(leases))) {
         return;
     }
     uint64_t counts = counted_at(lease);
     if (counts == 0) {
-        counts = counts_by_number(lease) ? lease->create_stamp
-                                         : uvzk__listing_stamp(&leases->freshness);
+        counts = counts_by_number(lease) ? uvzk__create_stamp(lease)
+                                         : uvzk__listing_stamp(leases);
     }
-    if (counts < lease->create_stamp || listing->stamp > counts) {
+    if (counts < uvzk__create_stamp(lease) || listing->stamp > counts) {
         return; /* the counting listing is not sent yet, or `locks` was listed since */
     }
     struct uvzk__rpc *rpc =
-        uvzk__inflight_new(leases->session, leases, UVZK__RPC_CHILDREN,
+        uvzk__inflight_new(uvzk__queue_session(leases), leases, UVZK__RPC_CHILDREN,
                            uvzk__leases(leases)->locks_path->text, locks_replied);
     if (rpc != NULL) {
-        uvzk__submit(leases->session, rpc);
-        listing->stamp = uvzk__stamp(leases->session);
+        uvzk__submit(uvzk__queue_session(leases), rpc);
+        listing->stamp = uvzk__stamp(uvzk__queue_session(leases));
         listing->pending = true;
     }
 }

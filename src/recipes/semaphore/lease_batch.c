@@ -57,7 +57,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     size_t count = rpc->op_count;
 
     uvzk__leases(queue)->batches.in_flight = NULL;
-    uvzk__answered(queue->session, rpc, reply->status, true);
+    uvzk__answered(uvzk__queue_session(queue), rpc, reply->status, true);
     uvzk__queue_settle_later(queue);
     if (reply->status != 0 && reply->failed_op == 0) {
         ticket_refused(batch->ticket, reply->status);
@@ -67,7 +67,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         /* The reply to a multi contains no czxid. The leases need none of their own,
          * because their fencing token is the ticket's. */
         uvzk__contender_create_op_answered(
-            lease, reply, i, count, uvzk__lease_request_of(lease->claim)->fencing_token);
+            lease, reply, i, count,
+            uvzk__lease_request_of(uvzk__contender_claim(lease))->fencing_token);
     }
     uvzk__contender_unref(batch->ticket);
     uvzk__free(batch);
@@ -126,7 +127,7 @@ static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *r
     }
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (uvzk__node_state(&lease->node) == UVZK__NODE_CREATING) {
+        if (uvzk__contender_node_state(lease) == UVZK__NODE_CREATING) {
             size_t i = (*batch)->rpc.op_count++;
             uvzk__contender_create_op(lease, &(*batch)->ops[i], &(*batch)->acls[i]);
             (*batch)->bytes += bytes_of(&(*batch)->ops[i]);
@@ -139,7 +140,7 @@ static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *r
 
 static void send_batch(struct uvzk__lease_batch *batch)
 {
-    struct uvzk__session *session = batch->queue->session;
+    struct uvzk__session *session = uvzk__queue_session(batch->queue);
     struct uvzk__lease_batches *batches = &uvzk__leases(batch->queue)->batches;
 
     if (batch->rpc.op_count == 1) { /* only the check: nothing could be added */
@@ -167,23 +168,25 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
 {
     const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
     const struct uvzk__contender *own = request == holder ? NULL : request->ticket;
-    struct uvzk__queue *locks = holder->ticket->queue;
+    struct uvzk__queue *locks = uvzk__contender_queue(holder->ticket);
     const struct uvzk__contender *ticket = own == NULL
-                                               ? uvzk__first_in(&locks->waiters)
-                                               : uvzk__next_in(&locks->waiters, own);
+                                               ? uvzk__first_in(uvzk__waiters(locks))
+                                               : uvzk__next_in(uvzk__waiters(locks), own);
     struct uvzk__lease_request *sharer = uvzk__ticket_next_sharer(request);
 
     if (sharer != NULL) {
         return sharer;
     }
-    if (!uvzk__tuned(queue->session, UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
-        uvzk__contender_admits_to(ticket) != queue ||
+    if (!uvzk__tuned(uvzk__queue_session(queue), UVZK__TUNE_LOCAL_HANDOVER) ||
+        ticket == NULL || uvzk__contender_admits_to(ticket) != queue ||
         uvzk__contender_is_given_up(ticket) ||
-        uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
-        !ticket->predecessors_known || uvzk__blocker(locks, ticket) != NULL) {
+        uvzk__contender_node_state(ticket) != UVZK__NODE_STANDING ||
+        !uvzk__contender_knows_predecessors(ticket) ||
+        uvzk__blocker(locks, ticket) != NULL) {
         return NULL;
     }
-    struct uvzk__lease_request *next = uvzk__lease_request_of(ticket->claim);
+    struct uvzk__lease_request *next =
+        uvzk__lease_request_of(uvzk__contender_claim(ticket));
     return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
 }
 
@@ -191,7 +194,7 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
  * change of the children. */
 static bool counted(const struct uvzk__queue *queue)
 {
-    return uvzk__ticket_others_counted(queue) && !uvzk__is_stale(&queue->freshness);
+    return uvzk__ticket_others_counted(queue) && !uvzk__is_stale(queue);
 }
 
 /* Whether the ticket holder lacks leases, and nothing is under way to get them. */
@@ -207,9 +210,8 @@ static bool holder_waits(const struct uvzk__queue *queue)
 bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
 {
     return holder_waits(queue) &&
-           (!counted(queue) || (queue->wants_children_watch &&
-                                uvzk__predecessor_watched(
-                                    &uvzk__queue_optional(queue)->predecessor) == NULL));
+           (!counted(queue) ||
+            (uvzk__wants_children_watch(queue) && uvzk__watched_path(queue) == NULL));
 }
 
 /* There is no room for the ticket holder's leases. If other clients have leases, a watch
@@ -217,8 +219,7 @@ bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
  * certain. */
 static void wait_for_room(struct uvzk__queue *queue)
 {
-    uvzk__queue_want_children_watch(
-        queue, uvzk__queue_optional(queue)->foreign_nodes.leases > 0);
+    uvzk__queue_want_children_watch(queue, uvzk__foreign_leases(queue) > 0);
     if (counted(queue)) {
         uvzk__claim_end_try_once(uvzk__leases(queue)->ticket.holder->claim);
     }
@@ -230,7 +231,7 @@ static bool may_hand_on(const struct uvzk__queue *queue,
                         const struct uvzk__lease_request *request, uint64_t out)
 {
     return uvzk__ticket_others_counted(queue) && out <= request->max(request->claim) &&
-           !queue->unreadable;
+           !uvzk__queue_is_unreadable(queue);
 }
 
 /* Gives the lease request the leases that it lacks: offered ones first, and new ones by
@@ -250,8 +251,8 @@ static bool give_leases(struct uvzk__lease_request *request,
     }
     uint32_t lacking = request->wanted - uvzk__lease_request_leases_out(request);
     if (*out + lacking > request->max(request->claim) ||
-        !uvzk__may_send(queue->session) || uvzk__queue_is_backing_off(queue) ||
-        !plan(batch, request)) {
+        !uvzk__may_send(uvzk__queue_session(queue)) ||
+        uvzk__queue_is_backing_off(queue) || !plan(batch, request)) {
         return false;
     }
     *out += lacking;

@@ -117,11 +117,6 @@ int uvzk__lease_request_new(struct uvzk__claim *claim, struct uvzk__queue *lease
     return 0;
 }
 
-void uvzk__lease_request_want_position(struct uvzk__lease_request *request)
-{
-    request->wants_position = true;
-}
-
 static void clear_direct(struct uvzk__lease_request *request)
 {
     if (siblings(request)->direct == request) {
@@ -222,7 +217,7 @@ void uvzk__lease_request_leave_direct(struct uvzk__lease_request *request)
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
 
     /* If the lease had to be created alone, so has the ticket (uvzk__create_alone). */
-    request->create_alone = lease != NULL && lease->limits.create_alone;
+    request->create_alone = lease != NULL && uvzk__contender_is_created_alone(lease);
     request->direct = false;
     clear_direct(request);
     uvzk__lease_request_share_first(request);
@@ -310,29 +305,24 @@ void uvzk__lease_request_end(struct uvzk__lease_request *request)
 
 /* ---------------------------------------------------------------- its leases */
 
-/* The first lease at this link or after it, or NULL. link NULL: there is no more. */
-static struct uvzk__contender *lease_from(const struct uvzk__claim *claim,
-                                          struct uvzk__link *link)
+/* The first lease at this contender or after it, or NULL. contender NULL: there is no
+ * more. */
+static struct uvzk__contender *lease_from(struct uvzk__contender *contender)
 {
-    for (; link != NULL; link = uvzk__ring_next(&claim->contenders, link)) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
-        if (!contender->kind->admits) {
-            return contender;
-        }
+    while (contender != NULL && uvzk__contender_admits(contender)) {
+        contender = uvzk__claim_next_contender(contender);
     }
-    return NULL;
+    return contender;
 }
 
 struct uvzk__contender *uvzk__first_lease(const struct uvzk__claim *claim)
 {
-    return lease_from(claim, uvzk__ring_first(&claim->contenders));
+    return lease_from(uvzk__claim_first_contender(claim));
 }
 
-struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *lease)
+struct uvzk__contender *uvzk__next_lease(struct uvzk__contender *lease)
 {
-    return lease_from(lease->claim,
-                      uvzk__ring_next(&lease->claim->contenders, &lease->in_claim));
+    return lease_from(uvzk__claim_next_contender(lease));
 }
 
 /* How many leases a lease request has, and how many of them are in a certain state. */
@@ -352,18 +342,18 @@ static struct tally tally_of(const struct uvzk__lease_request *request)
 
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        enum uvzk__node_state state = uvzk__node_state(&lease->node);
-        bool in_flight = uvzk__node_is_in_flight(&lease->node);
+        enum uvzk__node_state state = uvzk__contender_node_state(lease);
+        bool in_flight = uvzk__contender_is_in_flight(lease);
         bool stands = state == UVZK__NODE_STANDING && !uvzk__contender_is_given_up(lease);
         bool creating = state == UVZK__NODE_CREATING && !in_flight;
         tally.leases++;
-        tally.placed += uvzk__node_has_place(&lease->node);
+        tally.placed += uvzk__contender_has_place(lease);
         tally.untouched += creating || (state == UVZK__NODE_PARENTS && !in_flight);
         tally.standing += stands;
         tally.idle += stands && !in_flight;
         tally.creatable += creating && !uvzk__contender_is_given_up(lease);
-        tally.create_stamp = lease->create_stamp > tally.create_stamp
-                                 ? lease->create_stamp
+        tally.create_stamp = uvzk__create_stamp(lease) > tally.create_stamp
+                                 ? uvzk__create_stamp(lease)
                                  : tally.create_stamp;
     }
     return tally;

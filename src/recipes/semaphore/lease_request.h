@@ -96,7 +96,6 @@ void uvzk__lease_requests_init(struct uvzk__lease_requests *);
 int uvzk__lease_request_new(struct uvzk__claim *, struct uvzk__queue *leases,
                             uint32_t wanted, uint64_t (*max)(const struct uvzk__claim *));
 /* The first ticket that it gets reports its position in `locks`. */
-void uvzk__lease_request_want_position(struct uvzk__lease_request *);
 /* Frees the claim's lease request, if it has one. Called when the claim is freed. */
 void uvzk__lease_request_free(struct uvzk__claim *);
 
@@ -164,7 +163,7 @@ void uvzk__lease_request_end(struct uvzk__lease_request *);
 
 /* The leases of a claim, one after the other; NULL after the last. */
 struct uvzk__contender *uvzk__first_lease(const struct uvzk__claim *);
-struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *);
+struct uvzk__contender *uvzk__next_lease(struct uvzk__contender *);
 
 /* How many leases it has, including those that are still to be created; and how many of
  * them have a known place, because they exist or are being deleted. */

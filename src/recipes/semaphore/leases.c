@@ -28,7 +28,7 @@ static struct uvzk__lease_request *request_at(struct uvzk__link *link)
 
 struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
 {
-    return uvzk__queue_find(queue->session, UVZK__EXCLUSIVE,
+    return uvzk__queue_find(uvzk__queue_session(queue), UVZK__EXCLUSIVE,
                             uvzk__leases(queue)->locks_path->text);
 }
 
@@ -36,12 +36,11 @@ struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
 
 uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
 {
-    uint64_t count = uvzk__queue_optional(queue)->foreign_nodes.leases +
-                     uvzk__contenders_in(&queue->counts);
+    uint64_t count = uvzk__foreign_leases(queue) + uvzk__contenders_in(queue);
 
-    for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
-         each != NULL; each = uvzk__next_in(&queue->unplaced, each)) {
-        enum uvzk__node_needs needs = uvzk__node_needs(&each->node);
+    for (const struct uvzk__contender *each = uvzk__first_in(uvzk__unplaced(queue));
+         each != NULL; each = uvzk__next_in(uvzk__unplaced(queue), each)) {
+        enum uvzk__node_needs needs = uvzk__contender_needs(each);
         count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
     }
     return count;
@@ -53,7 +52,7 @@ uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
 static bool can_count(const struct uvzk__lease_request *request)
 {
     return (request->direct ? uvzk__direct_lease_is_counted(request)
-                            : uvzk__view_stamp(&request->leases->freshness) >
+                            : uvzk__view_stamp(request->leases) >
                                   uvzk__lease_request_create_stamp(request)) &&
            uvzk__lease_request_complete(request);
 }
@@ -187,7 +186,7 @@ static bool just_seen(const struct uvzk__lease_request *request)
 static bool may_grant_early(const struct uvzk__lease_request *request)
 {
     return request->handed_over &&
-           uvzk__early_grants(&request->leases->counts) + request->wanted <=
+           uvzk__early_grants(request->leases) + request->wanted <=
                UVZK__EARLY_GRANTS_MAX;
 }
 
@@ -198,7 +197,7 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
     const struct uvzk__queue *locks = uvzk__leases_locks(request->leases);
 
     return request->handed_over && request->wanted <= UVZK__EARLY_GRANTS_MAX &&
-           locks != NULL && !uvzk__ring_empty(&locks->deleting);
+           locks != NULL && !uvzk__ring_empty(uvzk__deleting(locks));
 }
 
 /* Grants the lease request if it is the first one (first), the session is proved, and its
@@ -234,8 +233,8 @@ static bool lost_its_place(const struct uvzk__lease_request *request)
     if (ticket == NULL) {
         return uvzk__lease_request_is_sharer(request);
     }
-    return uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
-           uvzk__node_place(&ticket->node).czxid != request->fencing_token ||
+    return uvzk__contender_node_state(ticket) != UVZK__NODE_STANDING ||
+           uvzk__contender_place(ticket).czxid != request->fencing_token ||
            uvzk__ticket_is_used_up(request) ||
            (uvzk__lease_request_is_sharer(request) && !uvzk__ticket_may_share(request));
 }
@@ -293,9 +292,9 @@ static void detach_tickets(struct uvzk__queue *queue)
 {
     const struct uvzk__queue *locks = uvzk__leases_locks(queue);
 
-    for (struct uvzk__contender *each = locks == NULL ? NULL
-                                                      : uvzk__first_in(&locks->deleting);
-         each != NULL; each = uvzk__next_in(&locks->deleting, each)) {
+    for (struct uvzk__contender *each =
+             locks == NULL ? NULL : uvzk__first_in(uvzk__deleting(locks));
+         each != NULL; each = uvzk__next_in(uvzk__deleting(locks), each)) {
         if (uvzk__contender_admits_to(each) == queue) {
             uvzk__contender_admit_nowhere(each);
         }
@@ -316,7 +315,7 @@ static bool in_use(const struct uvzk__queue *queue)
 
 static void watches_lost(struct uvzk__queue *queue)
 {
-    if (uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) != NULL) {
+    if (uvzk__watched_path(queue) != NULL) {
         uvzk__freshness_set_stale(queue); /* a lease may have been deleted unnoticed */
     }
 }
@@ -337,13 +336,13 @@ static void refused(struct uvzk__queue *queue, int status)
 static bool wants_listing(const struct uvzk__queue *queue)
 {
     const struct uvzk__lease_batches *batches = &uvzk__leases(queue)->batches;
-    bool pipeline = uvzk__tuned(queue->session, UVZK__TUNE_PIPELINE);
-    bool made = batches->stamp > uvzk__view_stamp(&queue->freshness) &&
+    bool pipeline = uvzk__tuned(uvzk__queue_session(queue), UVZK__TUNE_PIPELINE);
+    bool made = batches->stamp > uvzk__view_stamp(queue) &&
                 (batches->in_flight == NULL || pipeline);
 
     return ((made || uvzk__direct_lease_wants_listing(queue)) &&
-            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(&queue->waiters))) ||
-           queue->blocked_long || uvzk__lease_batch_wants_listing(queue);
+            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(uvzk__waiters(queue)))) ||
+           uvzk__is_blocked_long(queue) || uvzk__lease_batch_wants_listing(queue);
 }
 
 static void send_request(struct uvzk__queue *queue)
@@ -351,7 +350,7 @@ static void send_request(struct uvzk__queue *queue)
     if (!uvzk__queue_may_ask(queue)) {
         return;
     }
-    if (!queue->wants_children_watch) {
+    if (!uvzk__wants_children_watch(queue)) {
         uvzk__predecessor_unwatch(queue);
     }
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {

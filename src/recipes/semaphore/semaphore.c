@@ -64,8 +64,8 @@ static uint64_t max_of(const struct uvzk__claim *claim)
  * leases.c, which reports to the claim itself. */
 static void granted(struct uvzk__contender *contender)
 {
-    if (contender->kind->admits) {
-        uvzk__ticket_held(uvzk__lease_request_of(contender->claim));
+    if (uvzk__contender_admits(contender)) {
+        uvzk__ticket_held(uvzk__lease_request_of(uvzk__contender_claim(contender)));
     }
 }
 
@@ -73,9 +73,10 @@ static void granted(struct uvzk__contender *contender)
  * before it was reported, takes back the grant of the whole claim. */
 static void ungranted(struct uvzk__contender *contender)
 {
-    struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
+    struct uvzk__lease_request *request =
+        uvzk__lease_request_of(uvzk__contender_claim(contender));
 
-    if (contender->kind->admits) {
+    if (uvzk__contender_admits(contender)) {
         uvzk__ticket_lost(request);
     } else {
         uvzk__claim_ungrant(request->claim);
@@ -90,9 +91,10 @@ static void ungranted(struct uvzk__contender *contender)
  * not need its ticket any more. */
 static void ended(struct uvzk__contender *contender, int code)
 {
-    struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
+    struct uvzk__lease_request *request =
+        uvzk__lease_request_of(uvzk__contender_claim(contender));
 
-    if (contender->kind->admits) {
+    if (uvzk__contender_admits(contender)) {
         if (contender != request->ticket) {
             return; /* released already: the claim goes on as a ticket sharer */
         }
@@ -195,7 +197,7 @@ static int choose_way(struct uvzk__lease_request *request,
                       const uvzk_acquire_options_t *options)
 {
     if (options->queued_cb != NULL) {
-        uvzk__lease_request_want_position(request);
+        request->wants_position = true;
     }
     if (has_fixed_count(request->claim->lock) && uvzk__direct_lease_may(request)) {
         return uvzk__direct_lease_begin(request);

@@ -48,7 +48,7 @@ static struct uvzk__ticket_use use_of(const struct uvzk__lease_request *request)
     const struct uvzk__lease_request *owner = owner_of(request);
 
     return owner != NULL && owner->ticket_use.fencing_token ==
-                                uvzk__node_place(&owner->ticket->node).czxid
+                                uvzk__contender_place(owner->ticket).czxid
                ? owner->ticket_use
                : (struct uvzk__ticket_use){0};
 }
@@ -59,7 +59,7 @@ int64_t uvzk__ticket_begin_use(struct uvzk__lease_request *request)
     struct uvzk__ticket_use *use = &owner->ticket_use;
 
     *use = use_of(owner);
-    use->fencing_token = uvzk__node_place(&owner->ticket->node).czxid;
+    use->fencing_token = uvzk__contender_place(owner->ticket).czxid;
     if (request->wanted > use->most_wanted) {
         use->most_wanted = request->wanted;
     }
@@ -86,16 +86,16 @@ void uvzk__ticket_lost(struct uvzk__lease_request *request)
 {
     if (ticket_holder_of(request->leases) == request) {
         uvzk__leases(request->leases)->ticket.holder = NULL;
-        uvzk__queue_want_children_watch(request->ticket->queue, false);
-        uvzk__queue_settle_later(request->ticket->queue);
+        uvzk__queue_want_children_watch(uvzk__contender_queue(request->ticket), false);
+        uvzk__queue_settle_later(uvzk__contender_queue(request->ticket));
     }
     uvzk__queue_settle_later(request->leases);
 }
 
 bool uvzk__ticket_others_counted(const struct uvzk__queue *leases)
 {
-    return uvzk__view_stamp(&leases->freshness) >
-           ticket_holder_of(leases)->ticket->queue->held_stamp;
+    return uvzk__view_stamp(leases) >
+           uvzk__held_stamp(uvzk__contender_queue(ticket_holder_of(leases)->ticket));
 }
 
 /* ------------------------------------------------------------- whom it may serve */
@@ -136,35 +136,29 @@ bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
            conflicts(request, ticket_use);
 }
 
-/* Whether another client's contender is in `locks`, as far as is known. The ticket that
- * holds `locks` is the first one there, so such a contender is behind it. */
-static bool others_wait(const struct uvzk__queue *locks)
-{
-    return uvzk__queue_optional(locks)->foreign_nodes.others_behind ||
-           uvzk__queue_optional(locks)->foreign_nodes.count > 0;
-}
-
 /* Whether the next local contender behind this ticket has to be served before this ticket
  * sharer: it is a ticket whose lease request arrived earlier. A contender that is not a
  * ticket of this semaphore, or that is given up, counts too. */
 static bool came_first(const struct uvzk__contender *ticket,
                        const struct uvzk__lease_request *sharer)
 {
-    const struct uvzk__queue *locks = ticket->queue;
-    const struct uvzk__contender *next = ticket->state == UVZK__CONTENDER_WAITING
-                                             ? uvzk__next_in(&locks->waiters, ticket)
-                                             : uvzk__first_in(&locks->waiters);
+    const struct uvzk__queue *locks = uvzk__contender_queue(ticket);
+    const struct uvzk__contender *next =
+        uvzk__contender_state(ticket) == UVZK__CONTENDER_WAITING
+            ? uvzk__next_in(uvzk__waiters(locks), ticket)
+            : uvzk__first_in(uvzk__waiters(locks));
 
-    return next != NULL &&
-           (uvzk__contender_admits_to(next) != sharer->leases ||
-            uvzk__contender_is_given_up(next) ||
-            uvzk__lease_request_of(next->claim)->arrival < sharer->arrival);
+    return next != NULL && (uvzk__contender_admits_to(next) != sharer->leases ||
+                            uvzk__contender_is_given_up(next) ||
+                            uvzk__lease_request_of(uvzk__contender_claim(next))->arrival <
+                                sharer->arrival);
 }
 
 static bool limit_reached(const struct uvzk__queue *leases)
 {
     return use_of(ticket_holder_of(leases)).grants >= UVZK__TICKET_GRANTS ||
-           uvzk__now(leases->session) - uvzk__leases(leases)->ticket.held_ms >=
+           uvzk__now(uvzk__queue_session(leases)) -
+                   uvzk__leases(leases)->ticket.held_ms >=
                UVZK__TICKET_MS;
 }
 
@@ -181,7 +175,8 @@ bool uvzk__ticket_may_share(const struct uvzk__lease_request *sharer)
     }
     return !uvzk__ticket_is_used_up(sharer) && !came_first(ticket, sharer) &&
            (use_of(ticket_holder_of(leases)).grants == 0 ||
-            (!others_wait(ticket->queue) && !limit_reached(leases)));
+            (!uvzk__has_foreign_contenders(uvzk__contender_queue(ticket)) &&
+             !limit_reached(leases)));
 }
 
 struct uvzk__lease_request *
@@ -234,8 +229,10 @@ static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_req
     uvzk__lease_request_pass_ticket(from, to);
     if (ticket_holder_of(leases) == from) {
         uvzk__leases(leases)->ticket.holder = to;
-        uvzk__queue_want_children_watch(ticket->queue, !others_wait(ticket->queue));
-        uvzk__queue_settle_later(ticket->queue);
+        uvzk__queue_want_children_watch(
+            uvzk__contender_queue(ticket),
+            !uvzk__has_foreign_contenders(uvzk__contender_queue(ticket)));
+        uvzk__queue_settle_later(uvzk__contender_queue(ticket));
     }
     /* As in uvzk__leases_take_offers. */
     if (to->handed_over) {
@@ -263,13 +260,13 @@ static struct uvzk__lease_request *next_in_turn(const struct uvzk__lease_request
     }
     bool begun = uvzk__lease_request_begun(next);
     if (request == ticket_holder_of(request->leases)) {
-        bool checked = uvzk__early_grants(&request->leases->counts) + next->wanted <=
-                       UVZK__EARLY_GRANTS_MAX;
+        bool checked =
+            uvzk__early_grants(request->leases) + next->wanted <= UVZK__EARLY_GRANTS_MAX;
         return uvzk__ticket_may_share(next) && (checked || begun) ? next : NULL;
     }
     return begun || conflicts(next, use_of(request)) ||
                    came_first(request->ticket, next) ||
-                   others_wait(request->ticket->queue)
+                   uvzk__has_foreign_contenders(uvzk__contender_queue(request->ticket))
                ? NULL
                : next;
 }
@@ -388,7 +385,7 @@ void uvzk__ticket_want_new(struct uvzk__queue *leases)
 
 void uvzk__ticket_create_new(struct uvzk__queue *leases)
 {
-    const struct uvzk__session *session = leases->session;
+    const struct uvzk__session *session = uvzk__queue_session(leases);
     struct uvzk__lease_directory *directory = uvzk__leases(leases);
     struct uvzk__lease_request *request;
 

@@ -129,13 +129,13 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
         return "a directory has counted its contenders wrongly";
     }
     if ((uvzk__queue_optional(queue)->predecessor.state == UVZK__PREDECESSOR_NONE) !=
-        (uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL)) {
+        (uvzk__watched_path(queue) == NULL)) {
         return "a predecessor's watch and its memory are not of one mind";
     }
     /* A stale view wants a listing anyway, so the stamps decide only if it is not
      * stale. */
-    if (!uvzk__is_stale(freshness) &&
-        (freshness->state == UVZK__LISTING_WANTED) != uvzk__has_newer_create(freshness)) {
+    if (!uvzk__is_stale(queue) &&
+        (freshness->state == UVZK__LISTING_WANTED) != uvzk__has_newer_create(queue)) {
         return "a listing's state is not what its stamps say";
     }
     all->contenders += found.contenders;
