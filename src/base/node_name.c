@@ -131,3 +131,14 @@ void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
     }
     *out = parsed;
 }
+
+void uvzk__node_name_parse_any(struct uvzk__node_name *out, const char *name,
+                               const struct uvzk__name_prefix *prefixes, bool *shared)
+{
+    *shared = false;
+    memset(out, 0, sizeof(*out));
+    for (; prefixes != NULL && prefixes->text != NULL && !out->is_contender; prefixes++) {
+        uvzk__node_name_parse(out, name, prefixes->text);
+        *shared = out->is_contender && prefixes->shared;
+    }
+}

@@ -43,4 +43,15 @@ struct uvzk__node_name {
 void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
                            const char *name_prefix);
 
+/* A name prefix (Curator's lock name). shared: the names with it are readers'. */
+struct uvzk__name_prefix {
+    const char *text;
+    bool shared;
+};
+
+/* The same for a name with one of these prefixes; an entry whose text is NULL ends them.
+ * prefixes NULL: no name is a contender's. *shared: that of the prefix. */
+void uvzk__node_name_parse_any(struct uvzk__node_name *out, const char *name,
+                               const struct uvzk__name_prefix *prefixes, bool *shared);
+
 #endif

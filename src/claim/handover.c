@@ -6,22 +6,30 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 
+static struct uvzk__queue *queue_at(const struct uvzk__link *link)
+{
+    return uvzk__contender_queue(uvzk__contender_of_link(link));
+}
+
 void uvzk__handover_started(const struct uvzk__claim *claim, uint64_t now)
 {
-    for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
-         each = uvzk__claim_next_contender(each)) {
-        uvzk__queue_set_released(uvzk__contender_queue(each), now);
+    const struct uvzk__ring *ring = &claim->contenders;
+
+    for (const struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
+        uvzk__queue_set_released(queue_at(link), now);
     }
 }
 
 void uvzk__handover_done(const struct uvzk__claim *claim, uint64_t now,
                          uint64_t waited_ms, uvzk_histogram_t *histogram)
 {
+    const struct uvzk__ring *ring = &claim->contenders;
     uint64_t least = UINT64_MAX;
 
-    for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
-         each = uvzk__claim_next_contender(each)) {
-        uint64_t ago = uvzk__queue_released_ago(uvzk__contender_queue(each), now);
+    for (const struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
+        uint64_t ago = uvzk__queue_released_ago(queue_at(link), now);
         least = ago < least ? ago : least;
     }
     /* Only a release that this acquire has waited for is a handover. UINT64_MAX, no

@@ -25,7 +25,7 @@ static void leave_directories(struct uvzk__lock *lock)
         lock->kind->directories == NULL ? 0 : lock->kind->directories(lock, directories);
 
     while (count-- > 0) {
-        uvzk__directory_lock_closed(lock->session, directories[count].directory_order,
+        uvzk__directory_lock_closed(lock->session, directories[count].kind,
                                     directories[count].path);
     }
 }

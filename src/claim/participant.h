@@ -9,12 +9,14 @@
 
 #include "base/place.h"
 
+struct uvzk__directory_kind;
+
 /* A semaphore has two: `leases` and `locks`. */
 #define UVZK__PARTICIPANT_DIRECTORIES_MAX 2
 
 struct uvzk__participant_directory {
     const char *path; /* owned by the lock */
-    enum uvzk__directory_order directory_order;
+    const struct uvzk__directory_kind *kind;
 };
 
 struct uvzk__participant {

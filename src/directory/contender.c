@@ -507,7 +507,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
 void uvzk__contender_not_shown(struct uvzk__contender *contender)
 {
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
-        contender->queue->kind->directory_order != UVZK__DRIVER_DEFINED) {
+        !uvzk__is_driver_defined(contender->queue->kind)) {
         struct uvzk__contender *orphan =
             new_orphan(contender->queue, uvzk__path_name(contender->path),
                        uvzk__node_place(&contender->node),

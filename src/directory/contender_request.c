@@ -42,7 +42,7 @@ size_t uvzk__contender_path_room(const struct uvzk__queue *queue, const char *na
 {
     size_t prefix = UVZK__PROTECTION_LENGTH + strlen(name_prefix);
 
-    return queue->kind->directory_order == UVZK__DRIVER_DEFINED
+    return uvzk__is_driver_defined(queue->kind)
                ? uvzk__contender_path_size(queue)
                : strlen(queue->path->text) + 1 + prefix + SEQUENCE_SIZE;
 }

@@ -16,9 +16,6 @@
 /* Directories for each bucket, on average, before the number of buckets doubles. */
 #define CHAIN_MAX 2U
 
-/* One letter for the directory order, and the longest path that a directory can have. */
-#define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
-
 void uvzk__directories_init(struct uvzk__directories *directories,
                             const struct uvzk__contender_user *user)
 {
@@ -61,16 +58,12 @@ void uvzk__directories_take_changed(struct uvzk__directories *directories,
 
 /* ---------------------------------------------------------------------- the hash table */
 
-static uint32_t hash_of(enum uvzk__directory_order directory_order, const char *path)
+static uint32_t hash_of(const char *path)
 {
-    char key[KEY_SIZE];
-    size_t length = 1 + strnlen(path, KEY_SIZE - 1);
+    size_t length = strlen(path);
     uint32_t hash;
 
-    /* One letter for each directory order: mutex, read-write, semaphore, driver. */
-    key[0] = "mrsd"[directory_order];
-    memcpy(key + 1, path, length - 1);
-    HASH_VALUE(key, length, hash);
+    HASH_VALUE(path, length, hash);
     return hash;
 }
 
@@ -91,22 +84,36 @@ void uvzk__catalogue_free(struct uvzk__catalogue *catalogue)
     catalogue->buckets = NULL;
 }
 
-struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue,
-                                         enum uvzk__directory_order directory_order,
-                                         const char *path)
+/* The first directory of this path in a bucket's chain, from this one on. */
+static struct uvzk__queue *at_path(struct uvzk__queue *queue, uint32_t hash,
+                                   const char *path)
 {
-    struct uvzk__queue *queue;
+    while (queue != NULL &&
+           (queue->entry.hash != hash || strcmp(queue->path->text, path) != 0)) {
+        queue = queue->entry.next;
+    }
+    return queue;
+}
 
+static struct uvzk__queue *first_at(const struct uvzk__catalogue *catalogue,
+                                    const char *path)
+{
     /* Without directories there may be no buckets. */
     if (catalogue->count == 0) {
         return NULL;
     }
-    uint32_t hash = hash_of(directory_order, path);
-    queue = *bucket_of(catalogue, hash);
-    while (queue != NULL && (queue->entry.hash != hash ||
-                             queue->kind->directory_order != directory_order ||
-                             strcmp(queue->path->text, path) != 0)) {
-        queue = queue->entry.next;
+    uint32_t hash = hash_of(path);
+    return at_path(*bucket_of(catalogue, hash), hash, path);
+}
+
+struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue,
+                                         const struct uvzk__directory_kind *kind,
+                                         const char *path)
+{
+    struct uvzk__queue *queue = first_at(catalogue, path);
+
+    while (queue != NULL && queue->kind != kind) {
+        queue = at_path(queue->entry.next, queue->entry.hash, path);
     }
     return queue;
 }
@@ -150,7 +157,7 @@ int uvzk__catalogue_add(struct uvzk__catalogue *catalogue, struct uvzk__queue *q
     if (catalogue->buckets == NULL) {
         return UV_ENOMEM;
     }
-    queue->entry.hash = hash_of(queue->kind->directory_order, queue->path->text);
+    queue->entry.hash = hash_of(queue->path->text);
     put(catalogue, queue);
     uvzk__list_append(&catalogue->all, &queue->entry.in_all);
     catalogue->count++;
@@ -189,11 +196,20 @@ struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *catalogue
 }
 
 struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *session,
-                                     enum uvzk__directory_order directory_order,
+                                     const struct uvzk__directory_kind *kind,
                                      const char *path)
 {
-    return uvzk__catalogue_find(&uvzk__directories(session)->catalogue, directory_order,
-                                path);
+    return uvzk__catalogue_find(&uvzk__directories(session)->catalogue, kind, path);
+}
+
+struct uvzk__queue *uvzk__first_at(const struct uvzk__session *session, const char *path)
+{
+    return first_at(&uvzk__directories(session)->catalogue, path);
+}
+
+struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *queue)
+{
+    return at_path(queue->entry.next, queue->entry.hash, queue->path->text);
 }
 
 /* ------------------------------------------------------------- the names of contenders */
@@ -221,15 +237,13 @@ bool uvzk__directories_have_name(const struct uvzk__session *session,
 {
     const size_t skipped = strlen(directory) + 1, all = strlen(name) + 1;
 
-    /* Locks of other kinds may use the same path, each with a directory of its own. */
-    for (unsigned order = UVZK__EXCLUSIVE; order <= UVZK__DRIVER_DEFINED; order++) {
-        const struct uvzk__queue *queue =
-            uvzk__queue_find(session, (enum uvzk__directory_order)order, directory);
-        if (queue != NULL && (any_has_name(&queue->holders, skipped, name, all) ||
-                              any_has_name(&queue->waiters, skipped, name, all) ||
-                              any_has_name(&queue->deleting, skipped, name, all) ||
-                              (unplaced && any_has_name(&queue->unplaced, skipped, name,
-                                                        UVZK__PROTECTION_LENGTH)))) {
+    for (const struct uvzk__queue *queue = uvzk__first_at(session, directory);
+         queue != NULL; queue = uvzk__next_at(queue)) {
+        if (any_has_name(&queue->holders, skipped, name, all) ||
+            any_has_name(&queue->waiters, skipped, name, all) ||
+            any_has_name(&queue->deleting, skipped, name, all) ||
+            (unplaced &&
+             any_has_name(&queue->unplaced, skipped, name, UVZK__PROTECTION_LENGTH))) {
             return true;
         }
     }

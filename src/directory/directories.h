@@ -2,19 +2,20 @@
  * the lists on which they wait to be created or deleted, their number, and the budget of
  * their paths.
  *
- * The directories are in a hash table by directory order and path, and in a list in the
- * order in which they were added. Each bucket is a chain. The links and the hash are
+ * The directories are in a hash table by their paths, and in a list in the order in which
+ * they were added. Locks of several kinds may use one path, each with a directory of its
+ * own. Each bucket is a chain. The links and the hash are
  * members of the directory, so adding one allocates nothing except buckets. */
 #ifndef UVZK_DIRECTORIES_H
 #define UVZK_DIRECTORIES_H
 
 #include <string.h>
 
-#include "base/directory_order.h"
 #include "base/list.h"
 #include "directory/watermark.h"
 #include "engine/session.h"
 
+struct uvzk__directory_kind;
 struct uvzk__queue;
 
 /* The bytes of all paths of a session's znodes. The closeSession transaction contains the
@@ -38,7 +39,7 @@ struct uvzk__catalogue {
 struct uvzk__catalogue_entry {
     struct uvzk__link in_all; /* on catalogue->all */
     struct uvzk__queue *next; /* in its bucket; NULL: the last one */
-    uint32_t hash;            /* of the directory order and the path */
+    uint32_t hash;            /* of the path */
 };
 
 struct uvzk__directories {
@@ -73,9 +74,14 @@ struct uvzk__directories {
 void uvzk__directories_init(struct uvzk__directories *,
                             const struct uvzk__contender_user *);
 
-/* The session's directory of this order and path, or NULL. */
+/* The session's directory of this kind and path, or NULL. */
 struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *,
-                                     enum uvzk__directory_order, const char *path);
+                                     const struct uvzk__directory_kind *,
+                                     const char *path);
+/* The session's directories of this path, of whichever kinds: the first one, and the next
+ * one of the same path. NULL: there is none. */
+struct uvzk__queue *uvzk__first_at(const struct uvzk__session *, const char *path);
+struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *);
 
 /* Something has changed: the directory, or each directory of the session, is settled in
  * the next round of the turn. */
@@ -88,7 +94,7 @@ void uvzk__queues_settle_later(struct uvzk__session *);
 void uvzk__directories_take_changed(struct uvzk__directories *, struct uvzk__link *);
 
 /* Whether a contender of this session has, or may get, this name in a directory of this
- * path, whatever its order. unplaced: contenders whose place is not known count too. */
+ * path, whatever its kind. unplaced: contenders whose place is not known count too. */
 bool uvzk__directories_have_name(const struct uvzk__session *, const char *directory,
                                  const char *name, bool unplaced);
 
@@ -162,11 +168,12 @@ void uvzk__catalogue_init(struct uvzk__catalogue *);
 /* Frees the buckets, but not the directories. Call it when the table is empty. */
 void uvzk__catalogue_free(struct uvzk__catalogue *);
 
-/* The directory of this order and path, or NULL. */
+/* The directory of this kind and path, or NULL. */
 struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *,
-                                         enum uvzk__directory_order, const char *path);
+                                         const struct uvzk__directory_kind *,
+                                         const char *path);
 
-/* Adds a directory whose order and path are not in the table yet. The table does not own
+/* Adds a directory whose kind and path are not in the table yet. The table does not own
  * it. Returns 0, or UV_ENOMEM, which changes nothing. */
 int uvzk__catalogue_add(struct uvzk__catalogue *, struct uvzk__queue *);
 /* Removes a directory that is in the table. Does not free it. */

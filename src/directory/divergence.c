@@ -94,7 +94,7 @@ static bool new_orphan(struct uvzk__queue *queue, const char *name,
     if (queue->kind->orphan_kind != NULL) {
         leaves = uvzk__queue_of(queue->session, queue->kind->orphan_kind, queue->path);
     }
-    uvzk__parse_child_name(queue->kind->directory_order, name, &parsed, &shared);
+    uvzk__node_name_parse_any(&parsed, name, queue->kind->name_prefixes, &shared);
     return leaves != NULL &&
            uvzk__contender_new_orphan(leaves, name, place, shared) != NULL;
 }
@@ -115,7 +115,7 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
               queue->path->text, name, (uint64_t)stat->ephemeral_owner);
     /* The last listing counted it among the foreign nodes. */
     uvzk__foreign_nodes_remove(queue, name);
-    if (queue->kind->directory_order == UVZK__COUNTED) {
+    if (queue->kind->counted) {
         uvzk__foreign_nodes_lease_is_ours(queue);
     }
     return true;
@@ -138,11 +138,11 @@ const struct uvzk__machine uvzk__divergence_machine = UVZK__MACHINE("divergence"
 struct divergence_query {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
+    const struct uvzk__directory_kind *kind; /* of the znode's directory */
     struct uvzk__op check;
     int64_t czxid; /* of the znode; 0: not known yet (ASKING) */
     uint8_t step;  /* enum uvzk__divergence_step */
-    uint8_t directory_order;
-    char path[]; /* of the znode */
+    char path[];   /* of the znode */
 };
 
 static bool invariant_holds(const struct divergence_query *query)
@@ -167,8 +167,7 @@ static struct uvzk__queue *directory_of(struct divergence_query *query)
 
     /* Cuts the path at the znode's name for the lookup. */
     query->path[length] = '\0';
-    queue = uvzk__queue_find(
-        query->session, (enum uvzk__directory_order)query->directory_order, query->path);
+    queue = uvzk__queue_find(query->session, query->kind, query->path);
     query->path[length] = '/';
     return queue;
 }
@@ -282,7 +281,7 @@ static struct divergence_query *new_query(struct uvzk__queue *queue, size_t size
     }
     if (query != NULL) {
         query->session = queue->session;
-        query->directory_order = (uint8_t)queue->kind->directory_order;
+        query->kind = queue->kind;
     }
     return query;
 }

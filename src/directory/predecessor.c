@@ -127,7 +127,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
         foreign_nodes->list[walk_back].sequence < predecessor->sequence) {
         uvzk__freshness_set_stale(queue);
     }
-    if (queue->kind->directory_order == UVZK__READ_WRITE && !predecessor->shared) {
+    if (queue->kind->has_readers && !predecessor->shared) {
         writer_gone(queue);
     }
 }
@@ -141,7 +141,7 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
         strcmp(predecessor->path, path) == 0) {
         predecessor_gone(queue);
         uvzk__predecessor_unwatch(queue);
-    } else if (queue->kind->directory_order == UVZK__EXCLUSIVE) {
+    } else if (queue->kind->in_order && !queue->kind->has_readers) {
         /* The watch may have been removed for its renewal, or the first of the view was
          * asked about, which is not the predecessor. */
         uvzk__foreign_node_gone(queue);
@@ -155,7 +155,7 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     struct uvzk__queue *queue =
         UVZK__CONTAINER_OF(watch, struct predecessor_watch, watch)->queue;
 
-    if (queue->kind->directory_order == UVZK__COUNTED) {
+    if (queue->kind->counted) {
         uvzk__freshness_set_stale(queue); /* this watch is always on the children */
     } else if (queue->optional->predecessor.on_children) {
         /* A kept ticket is the first in its directory: a new contender is behind it. */
@@ -211,7 +211,7 @@ static void renew_watch(struct uvzk__timer *timer)
         UVZK__CONTAINER_OF(timer, struct predecessor_watch, renewal_timer)->queue;
 
     uvzk__queue_set_blocked_long(queue, true);
-    if (queue->kind->directory_order == UVZK__COUNTED) {
+    if (queue->kind->counted) {
         uvzk__freshness_set_stale(queue);
     } else if (!queue->optional->predecessor.on_children) {
         check_blockers(queue);

@@ -115,10 +115,10 @@ static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
 }
 
 bool uvzk__queue_occupied(struct uvzk__session *session,
-                          enum uvzk__directory_order directory_order, const char *path,
+                          const struct uvzk__directory_kind *kind, const char *path,
                           bool writers_only)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(session, directory_order, path);
+    struct uvzk__queue *queue = uvzk__queue_find(session, kind, path);
 
     return queue != NULL && ((writers_only ? queue->counts.writers_held > 0
                                            : !uvzk__ring_empty(&queue->holders)) ||
@@ -135,8 +135,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
                                    const struct uvzk__directory_kind *kind,
                                    struct uvzk__shared_path *path)
 {
-    struct uvzk__queue *queue =
-        uvzk__queue_find(session, kind->directory_order, path->text);
+    struct uvzk__queue *queue = uvzk__queue_find(session, kind, path->text);
 
     if (queue != NULL) {
         return queue;

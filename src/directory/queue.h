@@ -19,7 +19,6 @@
 #ifndef UVZK_QUEUE_H
 #define UVZK_QUEUE_H
 
-#include "base/directory_order.h"
 #include "base/memory.h"
 #include "base/shared_path.h"
 #include "directory/acl_retry.h"
@@ -300,8 +299,12 @@ static inline bool uvzk__creates_wait(const struct uvzk__queue *queue)
 /* How kinds of directories differ. in_order.c, and rooms above this one, define them.
  * Every function except settle may be NULL. */
 struct uvzk__directory_kind {
-    enum uvzk__directory_order directory_order;
+    /* The prefixes of its contenders' names. NULL: any child may be a contender; the lock
+     * driver says which (uvzk__is_driver_defined). */
+    const struct uvzk__name_prefix *name_prefixes;
     bool in_order;     /* contenders are granted in the order of their numbers */
+    bool has_readers;  /* with in_order: readers do not wait for readers */
+    bool counted;      /* contenders are only counted, their numbers give no order */
     size_t extra_size; /* bytes of uvzk__queue_extra, zeroed */
     /* In which directory of the same path its orphans are deleted (divergence.h); NULL:
      * in this one. */
@@ -321,6 +324,11 @@ struct uvzk__directory_kind {
      * status, the claims that wait for that. */
     void (*refused)(struct uvzk__queue *, int status);
 };
+
+static inline bool uvzk__is_driver_defined(const struct uvzk__directory_kind *kind)
+{
+    return kind->name_prefixes == NULL;
+}
 
 /* At most so many contenders of a directory may be granted early at a time, while the
  * node of a local contender that has released still exists: each of them costs a check in
@@ -353,7 +361,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *,
 
 /* Whether a local contender holds in the directory of this path, waits there, or will
  * wait when its create has been answered. writers_only: readers do not count. */
-bool uvzk__queue_occupied(struct uvzk__session *, enum uvzk__directory_order,
+bool uvzk__queue_occupied(struct uvzk__session *, const struct uvzk__directory_kind *,
                           const char *path, bool writers_only);
 
 /* Removes a contender from the list of its state, or adds it there: unplaced, waiters,

@@ -196,8 +196,8 @@ static struct uvzk__contender *local_of(const struct scan *scan,
 static bool contends(const struct uvzk__queue *queue,
                      const struct uvzk__node_name *parsed)
 {
-    return parsed->is_contender && (queue->kind->directory_order == UVZK__COUNTED ||
-                                    !uvzk__sequence_exhausted(parsed->sequence));
+    return parsed->is_contender &&
+           (queue->kind->counted || !uvzk__sequence_exhausted(parsed->sequence));
 }
 
 /* Whether the name has this session's UUID prefix, but is no local contender's of this
@@ -219,8 +219,8 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
     }
     for (size_t i = 0; i < count; i++) {
         struct sighting *sighting = &scan->sightings[scan->sighting_count];
-        uvzk__parse_child_name(queue->kind->directory_order, names[i], &sighting->parsed,
-                               &sighting->shared);
+        uvzk__node_name_parse_any(&sighting->parsed, names[i], queue->kind->name_prefixes,
+                                  &sighting->shared);
         sighting->name = names[i];
         sighting->contender = local_of(scan, sighting);
         if (sighting->contender != NULL || contends(queue, &sighting->parsed)) {
@@ -290,7 +290,7 @@ static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan 
     for (size_t i = 0; i < scan->sighting_count; i++) {
         count += scan->sightings[i].contender == NULL;
     }
-    return queue->kind->directory_order == UVZK__COUNTED ? count : 0;
+    return queue->kind->counted ? count : 0;
 }
 
 /* Allocates the optional part of the directory if the view will contain anything of other

@@ -29,11 +29,6 @@
 #define BITS_A_WORD 32U
 #define WORDS (BITS / BITS_A_WORD)
 
-/* Locks of other kinds may use the same path. */
-static const enum uvzk__directory_order directory_orders[] = {
-    UVZK__EXCLUSIVE, UVZK__READ_WRITE, UVZK__COUNTED, UVZK__DRIVER_DEFINED};
-#define DIRECTORY_ORDERS (sizeof(directory_orders) / sizeof(directory_orders[0]))
-
 /* ------------------------------------------------------- the numbers that are expected */
 
 /* The bit for a number in a directory: a multiplicative hash of both. */
@@ -200,11 +195,9 @@ bool uvzk__watermark_watches(const struct uvzk__queue *queue)
 
 void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *path)
 {
-    for (size_t i = 0; i < DIRECTORY_ORDERS; i++) {
-        struct uvzk__queue *queue = uvzk__queue_find(session, directory_orders[i], path);
-        if (queue != NULL) {
-            uvzk__watermark_end(queue);
-        }
+    for (struct uvzk__queue *queue = uvzk__first_at(session, path); queue != NULL;
+         queue = uvzk__next_at(queue)) {
+        uvzk__watermark_end(queue);
     }
 }
 
@@ -218,10 +211,10 @@ static bool is_on_children(const struct uvzk__queue *queue)
 
 static bool is_watched_by_others(const struct uvzk__queue *queue)
 {
-    for (size_t i = 0; i < DIRECTORY_ORDERS; i++) {
-        const struct uvzk__queue *other =
-            uvzk__queue_find(queue->session, directory_orders[i], queue->path->text);
-        if (other != NULL && (uvzk__watermark_watches(other) || is_on_children(other))) {
+    for (const struct uvzk__queue *other =
+             uvzk__first_at(queue->session, queue->path->text);
+         other != NULL; other = uvzk__next_at(other)) {
+        if (uvzk__watermark_watches(other) || is_on_children(other)) {
             return true;
         }
     }
@@ -330,8 +323,8 @@ static bool applies_to(const struct uvzk__contender *contender)
     const struct uvzk__queue *queue = contender->queue;
 
     bool counts =
-        queue->kind->in_order || (queue->kind->directory_order == UVZK__COUNTED &&
-                                  uvzk__tuned(queue->session, UVZK__TUNE_DIRECT_LEASE));
+        queue->kind->in_order ||
+        (queue->kind->counted && uvzk__tuned(queue->session, UVZK__TUNE_DIRECT_LEASE));
 
     return uvzk__tuned(queue->session, UVZK__TUNE_WATERMARK) && counts &&
            !contender->kind->admits && !contender->kind->has_writers_place;

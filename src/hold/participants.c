@@ -44,12 +44,12 @@ static bool parse_child(const struct listing *listing, const char *name,
     struct uvzk__node_name parsed;
 
     *out = (struct uvzk__participant){0};
-    uvzk__parse_child_name(listing->directory.directory_order, name, &parsed,
-                           &out->shared);
+    uvzk__node_name_parse_any(&parsed, name, listing->directory.kind->name_prefixes,
+                              &out->shared);
     out->place.sequence = parsed.sequence;
     out->directory = (size_t)(listing - listing->participants_query->listings);
     /* Any name may be a contender for a lock driver. */
-    return listing->directory.directory_order == UVZK__DRIVER_DEFINED ||
+    return uvzk__is_driver_defined(listing->directory.kind) ||
            (parsed.is_contender && !uvzk__sequence_exhausted(parsed.sequence));
 }
 
@@ -77,11 +77,10 @@ static int add(struct participants_query *participants_query,
         participants_query->count++;
     }
     struct uvzk__queue *queue =
-        uvzk__queue_find(participants_query->lock->session,
-                         listing->directory.directory_order, listing->directory.path);
+        uvzk__queue_find(participants_query->lock->session, listing->directory.kind,
+                         listing->directory.path);
     /* In a driver-defined directory the driver decides which children are foreign. */
-    if (queue != NULL &&
-        uvzk__queue_kind(queue)->directory_order != UVZK__DRIVER_DEFINED) {
+    if (queue != NULL && !uvzk__is_driver_defined(listing->directory.kind)) {
         uvzk__foreign_children(queue,
                                reply->name_count + before - participants_query->count);
     }

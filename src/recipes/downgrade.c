@@ -107,13 +107,13 @@ static int64_t czxid_of_writer(const struct uvzk__contender *reader)
 }
 
 const struct uvzk__contender_kind uvzk__reader = {
-    .name_prefix = UVZK__NAME_PREFIX_READ,
+    .name_prefix = UVZK__READER_PREFIX,
     .shared = true,
     .create = uvzk__create_order_add,
 };
 
 const struct uvzk__contender_kind uvzk__downgraded_reader = {
-    .name_prefix = UVZK__NAME_PREFIX_READ,
+    .name_prefix = UVZK__READER_PREFIX,
     .shared = true,
     .has_writers_place = true,
     .create = create,

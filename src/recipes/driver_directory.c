@@ -28,6 +28,7 @@
 #include "proof/prover.h"
 #include "proof/validity.h"
 #include "recipes/fixed_name.h"
+#include "recipes/mutex.h"
 #include "recipes/node_watch.h"
 #include "settle/in_order.h"
 
@@ -431,7 +432,6 @@ static void settle(struct uvzk__queue *queue)
 }
 
 const struct uvzk__directory_kind uvzk__driver_directory = {
-    .directory_order = UVZK__DRIVER_DEFINED,
     .extra_size = sizeof(struct uvzk__node_watch *),
     .orphan_kind = &uvzk__exclusive,
     .settle = settle,

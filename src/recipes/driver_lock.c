@@ -36,7 +36,7 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
 {
     const struct uvzk__lock_driver *driver = driver_of(lock);
     struct uvzk__queue *queue =
-        uvzk__queue_find(lock->session, UVZK__DRIVER_DEFINED, lock->path->text);
+        uvzk__queue_find(lock->session, &uvzk__driver_directory, lock->path->text);
 
     (void)options;
     return queue != NULL && uvzk__lock_driver_fixed(driver) &&
@@ -71,7 +71,7 @@ static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__participant_directory *directory)
 {
     *directory =
-        (struct uvzk__participant_directory){lock->path->text, UVZK__DRIVER_DEFINED};
+        (struct uvzk__participant_directory){lock->path->text, &uvzk__driver_directory};
     return 1;
 }
 

@@ -19,6 +19,7 @@
 #include "directory/queue.h"
 #include "engine/submission.h"
 #include "recipes/multilock.h"
+#include "recipes/mutex.h"
 #include "settle/in_order.h"
 
 /* claim->extra. The arrays are in the order of the members' paths. */
@@ -180,7 +181,7 @@ const struct uvzk__claim_kind uvzk__claim_at_once = {
 };
 
 static const struct uvzk__contender_kind contender_kind = {
-    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .name_prefix = UVZK__MUTEX_PREFIX,
     .once = true,
     .create = create,
 };

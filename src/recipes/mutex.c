@@ -22,7 +22,7 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->session, UVZK__EXCLUSIVE, lock->path->text, false);
+    return uvzk__queue_occupied(lock->session, &uvzk__exclusive, lock->path->text, false);
 }
 
 static const char *session_order_path(const struct uvzk__lock *lock,
@@ -32,8 +32,17 @@ static const char *session_order_path(const struct uvzk__lock *lock,
     return lock->path->text;
 }
 
+static const struct uvzk__name_prefix name_prefixes[] = {{UVZK__MUTEX_PREFIX, false},
+                                                         {NULL, false}};
+
+const struct uvzk__directory_kind uvzk__exclusive = {
+    .name_prefixes = name_prefixes,
+    .in_order = true,
+    .settle = uvzk__settle_in_order,
+};
+
 static const struct uvzk__contender_kind contender_kind = {
-    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .name_prefix = UVZK__MUTEX_PREFIX,
     .create = uvzk__create_order_add,
 };
 
@@ -49,7 +58,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__participant_directory *directory)
 {
-    *directory = (struct uvzk__participant_directory){lock->path->text, UVZK__EXCLUSIVE};
+    *directory = (struct uvzk__participant_directory){lock->path->text, &uvzk__exclusive};
     return 1;
 }
 

@@ -15,6 +15,18 @@
 #include "settle/create_order.h"
 #include "settle/in_order.h"
 
+#define WRITER_PREFIX "__WRIT__"
+
+static const struct uvzk__name_prefix name_prefixes[] = {
+    {WRITER_PREFIX, false}, {UVZK__READER_PREFIX, true}, {NULL, false}};
+
+static const struct uvzk__directory_kind read_write = {
+    .name_prefixes = name_prefixes,
+    .in_order = true,
+    .has_readers = true,
+    .settle = uvzk__settle_in_order,
+};
+
 /* lock->extra: the other half; NULL once that half is freed. */
 static struct uvzk__lock *other_half(const struct uvzk__lock *lock)
 {
@@ -41,7 +53,7 @@ static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
 static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__participant_directory *directory)
 {
-    *directory = (struct uvzk__participant_directory){lock->path->text, UVZK__READ_WRITE};
+    *directory = (struct uvzk__participant_directory){lock->path->text, &read_write};
     return 1;
 }
 
@@ -110,11 +122,11 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
 static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->session, UVZK__READ_WRITE, lock->path->text, false);
+    return uvzk__queue_occupied(lock->session, &read_write, lock->path->text, false);
 }
 
 static const struct uvzk__contender_kind writer = {
-    .name_prefix = UVZK__NAME_PREFIX_WRITE,
+    .name_prefix = WRITER_PREFIX,
     .create = uvzk__create_order_add,
 };
 
@@ -123,7 +135,7 @@ static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path, &writer, NULL,
+    return uvzk__claim_add_contender(claim, &read_write, lock->path, &writer, NULL,
                                      options, &contender);
 }
 
@@ -160,7 +172,7 @@ static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
 static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     return write_hold(lock, options) == NULL &&
-           uvzk__queue_occupied(lock->session, UVZK__READ_WRITE, lock->path->text, true);
+           uvzk__queue_occupied(lock->session, &read_write, lock->path->text, true);
 }
 
 /* A downgraded reader gets the writer's czxid, because its token is the writer's. */
@@ -173,7 +185,7 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
         return UV_ENOMEM;
     }
-    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
+    return uvzk__claim_add_contender(claim, &read_write, lock->path,
                                      writing != NULL ? &uvzk__downgraded_reader
                                                      : &uvzk__reader,
                                      NULL, options, &contender);

@@ -40,7 +40,7 @@ static uint64_t oldest_ms(const struct uvzk__queue *queue)
 static struct uvzk__queue *in_session(struct uvzk__session *session,
                                       const struct uvzk__queue *queue)
 {
-    return uvzk__queue_find(session, queue->kind->directory_order, queue->path->text);
+    return uvzk__queue_find(session, queue->kind, queue->path->text);
 }
 
 /* At equal times the session that ranks first goes first. */

@@ -145,7 +145,7 @@ static bool is_checked(const struct delete_batch *batch, const struct uvzk__queu
 static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 {
     struct uvzk__contender *next_holder =
-        queue->kind->directory_order == UVZK__COUNTED ? NULL : uvzk__next_holder(queue);
+        queue->kind->counted ? NULL : uvzk__next_holder(queue);
     uint32_t early_grants = uvzk__early_grants(queue);
 
     batch->checked[batch->checked_count++] = queue;

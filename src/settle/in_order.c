@@ -133,16 +133,16 @@ struct uvzk__contender *uvzk__next_holder(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
 
-    return queue->kind->directory_order != UVZK__DRIVER_DEFINED && is_unblocked(next) &&
+    return !uvzk__is_driver_defined(queue->kind) && is_unblocked(next) &&
                    !waits_for_holders(next)
                ? next
                : NULL;
 }
 
 bool uvzk__next_is_ours(struct uvzk__session *session,
-                        enum uvzk__directory_order directory_order, const char *path)
+                        const struct uvzk__directory_kind *kind, const char *path)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(session, directory_order, path);
+    struct uvzk__queue *queue = uvzk__queue_find(session, kind, path);
 
     return queue != NULL && is_unblocked(uvzk__next_in_line(queue));
 }
@@ -397,7 +397,7 @@ static bool is_quiet(const struct uvzk__queue *queue)
            uvzk__watched_path(queue) == NULL;
 }
 
-static void settle_in_order(struct uvzk__queue *queue)
+void uvzk__settle_in_order(struct uvzk__queue *queue)
 {
     /* Several readers may be granted one after the other. */
     while (!uvzk__ring_empty(&queue->waiters) && grant_front(queue)) {
@@ -410,15 +410,3 @@ static void settle_in_order(struct uvzk__queue *queue)
         send_request(queue);
     }
 }
-
-const struct uvzk__directory_kind uvzk__exclusive = {
-    .directory_order = UVZK__EXCLUSIVE,
-    .in_order = true,
-    .settle = settle_in_order,
-};
-
-const struct uvzk__directory_kind uvzk__read_write = {
-    .directory_order = UVZK__READ_WRITE,
-    .in_order = true,
-    .settle = settle_in_order,
-};

@@ -21,8 +21,9 @@
 
 #include "directory/queue.h"
 
-/* Of mutexes, and of read-write locks. */
-extern const struct uvzk__directory_kind uvzk__exclusive, uvzk__read_write;
+/* The settle function of the directories whose contenders are granted in order: of mutexes
+ * and of read-write locks. */
+void uvzk__settle_in_order(struct uvzk__queue *);
 
 /* The first waiter of the directory, or NULL if no local contender waits. */
 struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *);
@@ -35,7 +36,7 @@ struct uvzk__contender *uvzk__next_holder(struct uvzk__queue *);
 
 /* Whether a local contender waits in the directory of this path and no foreign node is
  * before it. False if this session has no such directory. */
-bool uvzk__next_is_ours(struct uvzk__session *, enum uvzk__directory_order,
+bool uvzk__next_is_ours(struct uvzk__session *, const struct uvzk__directory_kind *,
                         const char *path);
 
 #endif

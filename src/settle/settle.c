@@ -113,12 +113,12 @@ static void settle(struct uvzk__queue *queue)
 }
 
 void uvzk__directory_lock_closed(struct uvzk__session *session,
-                                 enum uvzk__directory_order directory_order,
+                                 const struct uvzk__directory_kind *kind,
                                  const char *path)
 {
     for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
         struct uvzk__queue *queue =
-            uvzk__queue_find(uvzk__session_at(session, i), directory_order, path);
+            uvzk__queue_find(uvzk__session_at(session, i), kind, path);
         if (queue != NULL) {
             uvzk__watermark_end(queue);
             uvzk__queue_settle_later(queue);

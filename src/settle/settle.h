@@ -13,8 +13,8 @@ void uvzk__directories_settle(struct uvzk__session *);
  * its watermark although no contender is in it. This ends the watermark in each session
  * of the client, so that the directory is freed. Another lock on the path only loses the
  * watermark. */
-void uvzk__directory_lock_closed(struct uvzk__session *, enum uvzk__directory_order,
-                                 const char *path);
+void uvzk__directory_lock_closed(struct uvzk__session *,
+                                 const struct uvzk__directory_kind *, const char *path);
 
 /* The session continues, but the port has dropped its watches. */
 void uvzk__directories_watches_lost(struct uvzk__session *);

@@ -64,7 +64,6 @@
     XX(expiry_while_the_server_moves)                \
     XX(who_comes_back_late_keeps_the_session)        \
     XX(open_again_inside_expiry)                     \
-    XX(end_session_ends_it_at_the_server)            \
     XX(end_session_while_it_opens)                   \
     XX(end_session_without_a_connection)             \
     XX(wake_brings_one_turn)                         \
@@ -82,10 +81,12 @@
     XX(close_after_expiry)                           \
     XX(a_storm_keeps_the_promises)
 #define DIRECT_CASES(XX) XX(expiry_replies_to_what_its_replies_ask)
+#define LONG_SESSION_CASES(XX) XX(end_session_ends_it_at_the_server)
 
 #define DECLARE(name) void name(void **state);
 CASES(DECLARE)
 DIRECT_CASES(DECLARE)
+LONG_SESSION_CASES(DECLARE)
 #undef DECLARE
 
 /* The state's probe, when it has got connected. */

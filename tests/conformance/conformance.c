@@ -28,6 +28,14 @@ static int make_direct_probe(void **state)
     return 0;
 }
 
+static int make_long_session_probe(void **state)
+{
+    world_have_long_sessions(true);
+    *state = probe_in_world();
+    world_have_long_sessions(false);
+    return 0;
+}
+
 static int end_probe(void **state)
 {
     probe_leave(*state);
@@ -46,7 +54,11 @@ struct probe *connected(void **state)
 #define DIRECT_CASE(name) \
     cmocka_unit_test_setup_teardown(name, make_direct_probe, end_probe),
 
-static const struct CMUnitTest tests[] = {CASES(CASE) DIRECT_CASES(DIRECT_CASE)};
+#define LONG_SESSION_CASE(name) \
+    cmocka_unit_test_setup_teardown(name, make_long_session_probe, end_probe),
+
+static const struct CMUnitTest tests[] = {CASES(CASE) DIRECT_CASES(DIRECT_CASE)
+                                              LONG_SESSION_CASES(LONG_SESSION_CASE)};
 
 int main(void)
 {

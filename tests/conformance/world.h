@@ -41,7 +41,9 @@ void world_expire(struct world *world);
 /* Worlds made from now on have nothing between the port and its server, which ends
  * sessions while the world stands still; world_lose is not for them. */
 void world_stand_direct(bool direct);
-/* In such a world: ends the session, and comes back when the port has heard of it, its
+/* Sessions of worlds made from now on last long, for a test of how soon one ends. */
+void world_have_long_sessions(bool have);
+/* In a world that stands direct: ends the session, and comes back when the port has heard of it, its
  * user not. False: too late. */
 bool world_expire_unheard(struct world *world);
 

@@ -16,6 +16,7 @@
 #include "session/zk_port.h"
 
 #define SESSION_MS 4000U
+#define LONG_SESSION_MS 30000U
 
 /* A session that is closed while its server is silent, or that ends while requests are
  * handed to the client: the client then loses memory of its own (ZOOKEEPER-2894). */
@@ -78,7 +79,8 @@ struct world *world_new(void)
     options.auth_scheme = world_settings.auth_scheme;
     options.auth = world_settings.auth;
     options.auth_length = world_settings.auth != NULL ? strlen(world_settings.auth) : 0;
-    options.session_timeout_ms = SESSION_MS;
+    options.session_timeout_ms =
+        world_settings.long_session ? LONG_SESSION_MS : SESSION_MS;
     struct uvzk__zk_port *port = uvzk__zk_port_new(&world->loop, &options);
     uvzk__zk_port_start(port);
     world->port = &port->port;
@@ -171,6 +173,11 @@ void world_expire(struct world *world)
 void world_stand_direct(bool direct)
 {
     world_settings.no_proxy = direct;
+}
+
+void world_have_long_sessions(bool have)
+{
+    world_settings.long_session = have;
 }
 
 /* The client's other thread brings it, some time after its state has changed. */

@@ -12,6 +12,7 @@ struct world_settings {
     const char *more_hosts; /* put before it, with a comma at the end */
     const char *only_hosts; /* instead of it */
     bool no_proxy;          /* the server itself: the client gets on by itself */
+    bool long_session;      /* 30 s */
     bool no_chroot;         /* after it: paths are the server's own */
     const char *auth_scheme;
     const char *auth;

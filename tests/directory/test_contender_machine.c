@@ -19,6 +19,7 @@
 #include "directory/queue.h"
 #include "engine/session.h"
 #include "proof/prover.h"
+#include "recipes/mutex.h"
 #include "settle/in_order.h"
 #include "settle/settle.h"
 

@@ -1,7 +1,7 @@
 /* Listings: children of any name stand in a lock's directory before one of ours asks,
  * behind it, and go again. Ours is granted when and only when no contender of others
  * stands before it. */
-#include "base/directory_order.h"
+#include "base/node_name.h"
 #include "base/path.h"
 #include "base/place.h"
 #include "client/create.h"
@@ -12,14 +12,18 @@
 #define CHILDREN_MAX 64
 #define TIMEOUT_MS 8000U
 
+static const struct uvzk__name_prefix locks[] = {{"lock-", false}, {NULL, false}};
+static const struct uvzk__name_prefix halves[] = {
+    {"__WRIT__", false}, {"__READ__", true}, {NULL, false}};
+
 struct stand {
     struct sim *sim;
     uvzk_client_t client;
     uvzk_rwlock_t lock; /* both halves, or the first one as a mutex */
     uvzk_hold_t hold;
-    enum uvzk__directory_order directory_order;
-    bool shared; /* ours is a reader */
-    int told;    /* callbacks of the acquire */
+    const struct uvzk__name_prefix *prefixes; /* of the contenders there */
+    bool shared;                              /* ours is a reader */
+    int told;                                 /* callbacks of the acquire */
     int status;
     bool held, released, closed;
 };
@@ -61,8 +65,8 @@ static bool comes_before(const struct stand *stand, const char *child, const cha
     struct uvzk__node_name theirs, ours;
     bool shared, own_shared;
 
-    uvzk__parse_child_name(stand->directory_order, child, &theirs, &shared);
-    uvzk__parse_child_name(stand->directory_order, own, &ours, &own_shared);
+    uvzk__node_name_parse_any(&theirs, child, stand->prefixes, &shared);
+    uvzk__node_name_parse_any(&ours, own, stand->prefixes, &own_shared);
     return theirs.is_contender && strcmp(child, own) != 0 &&
            !uvzk__sequence_exhausted(theirs.sequence) &&
            theirs.sequence < ours.sequence && !(shared && own_shared);
@@ -147,7 +151,7 @@ static void begin(struct stand *stand, uint8_t how)
     stand->hold.data = stand;
     PROMISE(uvzk__client_create(&stand->client, sim_port_new(stand->sim, "a"), &options,
                                 how % (UVZK__TUNE_ALL + 1)) == 0);
-    stand->directory_order = how & 16 ? UVZK__READ_WRITE : UVZK__EXCLUSIVE;
+    stand->prefixes = how & 16 ? halves : locks;
     stand->shared = how & 32;
     if (how & 16) {
         PROMISE(uvzk_rwlock_init(&stand->client, &stand->lock, DIRECTORY) == 0);
@@ -160,7 +164,7 @@ static void begin(struct stand *stand, uint8_t how)
 
 static void ask(struct stand *stand)
 {
-    bool reads = stand->directory_order == UVZK__READ_WRITE && stand->shared;
+    bool reads = stand->prefixes == halves && stand->shared;
 
     PROMISE(uvzk_lock_acquire(reads ? &stand->lock.read : &stand->lock.write,
                               &stand->hold, NULL, on_acquired, on_lost) == 0);

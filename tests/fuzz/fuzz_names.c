@@ -2,22 +2,26 @@
  * written anew, and the places have one order. */
 #include <inttypes.h>
 
-#include "base/directory_order.h"
+#include "base/node_name.h"
 #include "base/place.h"
 #include "fuzz.h"
 
 #define NAMES_MAX 8
 
-static const char *token_of(enum uvzk__directory_order directory_order, bool shared)
+/* Those of a mutex, a semaphore, a read-write lock and a lock driver. */
+static const struct uvzk__name_prefix locks[] = {{"lock-", false}, {NULL, false}};
+static const struct uvzk__name_prefix leases[] = {{"lease-", false}, {NULL, false}};
+static const struct uvzk__name_prefix halves[] = {
+    {"__WRIT__", false}, {"__READ__", true}, {NULL, false}};
+static const struct uvzk__name_prefix *const prefixes_of[] = {locks, halves, leases,
+                                                              NULL};
+
+static const char *token_of(const struct uvzk__name_prefix *prefixes, bool shared)
 {
-    switch (directory_order) {
-    case UVZK__EXCLUSIVE:
-        return UVZK__NAME_PREFIX_MUTEX;
-    case UVZK__COUNTED:
-        return UVZK__NAME_PREFIX_LEASE;
-    default:
-        return shared ? UVZK__NAME_PREFIX_READ : UVZK__NAME_PREFIX_WRITE;
+    while (prefixes->shared != shared) {
+        prefixes++;
     }
+    return prefixes->text;
 }
 
 /* What a server would have made of it: its UUID is written in one way only. */
@@ -34,25 +38,25 @@ static void write_anew(const struct uvzk__node_name *name, const char *token)
     PROMISE(memcmp(again.uuid, name->uuid, sizeof(again.uuid)) == 0);
 }
 
-static void look(const char *text, enum uvzk__directory_order directory_order,
+static void look(const char *text, const struct uvzk__name_prefix *prefixes,
                  struct uvzk__place *place)
 {
     struct uvzk__node_name name;
     bool shared;
     char digits[16];
 
-    uvzk__parse_child_name(directory_order, text, &name, &shared);
+    uvzk__node_name_parse_any(&name, text, prefixes, &shared);
     if (!name.is_contender) {
         PROMISE(!shared);
         return;
     }
-    PROMISE(directory_order != UVZK__DRIVER_DEFINED);
+    PROMISE(prefixes != NULL);
     PROMISE(strncmp(text, "_c_", 3) == 0);
     (void)snprintf(digits, sizeof(digits), "%010" PRId32, name.sequence);
     PROMISE(strlen(text) > strlen(digits) &&
             strcmp(text + strlen(text) - strlen(digits), digits) == 0);
-    PROMISE(strstr(text, token_of(directory_order, shared)) != NULL);
-    write_anew(&name, token_of(directory_order, shared));
+    PROMISE(strstr(text, token_of(prefixes, shared)) != NULL);
+    write_anew(&name, token_of(prefixes, shared));
     place->sequence = name.sequence;
 }
 
@@ -74,14 +78,14 @@ static void compare(const struct uvzk__place *places, size_t count)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {data, size};
-    enum uvzk__directory_order directory_order = take_byte(&input) % 4;
+    const struct uvzk__name_prefix *prefixes = prefixes_of[take_byte(&input) % 4];
     struct uvzk__place places[NAMES_MAX] = {{0, 0}};
     size_t count = 0;
 
     while (input.left > 0 && count < NAMES_MAX) {
         char *text = take_line(&input);
         places[count].czxid = (int64_t)strlen(text) % 3;
-        look(text, directory_order, &places[count++]);
+        look(text, prefixes, &places[count++]);
         free(text);
     }
     compare(places, count);

@@ -145,8 +145,7 @@ lease_request_of_semaphore(const struct uvzk__claim *claim)
         return NULL;
     }
     const struct uvzk__contender *first = uvzk__claim_first_contender(claim);
-    bool semaphore =
-        first->kind->admits || first->queue->kind->directory_order == UVZK__COUNTED;
+    bool semaphore = first->kind->admits || first->queue->kind->counted;
 
     return semaphore ? claim->extra : NULL;
 }
@@ -250,8 +249,7 @@ static void count_around(struct uvzk__session *session, size_t ending)
         met_if(uvzk__queue_is_backing_off(queue), ROW_QUEUE_BACKING_OFF, ending);
         count_mark(uvzk__queue_optional(queue)->watermark.mark, ending);
         met_if(queue->wants_children_watch, ROW_CHILDREN_WATCH_WANTED, ending);
-        met_if(queue->kind->directory_order == UVZK__COUNTED &&
-                   !uvzk__list_empty(&uvzk__leases(queue)->offers),
+        met_if(queue->kind->counted && !uvzk__list_empty(&uvzk__leases(queue)->offers),
                ROW_OFFERED, ending);
     }
 }

@@ -7,6 +7,7 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
+#include "recipes/mutex.h"
 #include "recipes/semaphore/leases.h"
 #include "settle/in_order.h"
 
@@ -17,7 +18,7 @@ static struct uvzk__claim *offer_at(struct uvzk__link *link)
 
 static bool next_is_ours(const struct uvzk__queue *queue)
 {
-    return uvzk__next_is_ours(uvzk__queue_session(queue), UVZK__EXCLUSIVE,
+    return uvzk__next_is_ours(uvzk__queue_session(queue), &uvzk__exclusive,
                               uvzk__leases(queue)->locks_path->text);
 }
 

@@ -405,7 +405,7 @@ bool uvzk__lease_request_none_in_flight(const struct uvzk__lease_request *reques
 /* A lease that another client deletes is not created again by itself: only the ticket
  * holder may create leases. It is created under a ticket or directly. */
 static const struct uvzk__contender_kind lease_kind = {
-    .name_prefix = UVZK__NAME_PREFIX_LEASE,
+    .name_prefix = UVZK__LEASE_PREFIX,
     .once = true,
     .create = uvzk__contender_create_settled,
 };

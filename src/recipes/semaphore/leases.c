@@ -19,6 +19,7 @@
 #include "directory/view.h"
 #include "directory/watermark.h"
 #include "proof/validity.h"
+#include "recipes/mutex.h"
 #include "recipes/semaphore/lease_offers.h"
 
 static struct uvzk__lease_request *request_at(struct uvzk__link *link)
@@ -28,7 +29,7 @@ static struct uvzk__lease_request *request_at(struct uvzk__link *link)
 
 struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
 {
-    return uvzk__queue_find(uvzk__queue_session(queue), UVZK__EXCLUSIVE,
+    return uvzk__queue_find(uvzk__queue_session(queue), &uvzk__exclusive,
                             uvzk__leases(queue)->locks_path->text);
 }
 
@@ -374,8 +375,12 @@ static void settle(struct uvzk__queue *queue)
     uvzk__direct_lease_list_locks(queue);
 }
 
+static const struct uvzk__name_prefix name_prefixes[] = {{UVZK__LEASE_PREFIX, false},
+                                                         {NULL, false}};
+
 const struct uvzk__directory_kind uvzk__lease_directory = {
-    .directory_order = UVZK__COUNTED,
+    .name_prefixes = name_prefixes,
+    .counted = true,
     .extra_size = sizeof(struct uvzk__lease_directory),
     .init = init,
     .freed = freed,

@@ -20,6 +20,7 @@
 #include "recipes/semaphore/lease_directory.h"
 
 /* The kind of a lease directory. */
+#define UVZK__LEASE_PREFIX "lease-"
 extern const struct uvzk__directory_kind uvzk__lease_directory;
 
 /* Sets the path of the directory of the tickets, with a reference. Only the first call

@@ -16,6 +16,7 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
+#include "recipes/mutex.h"
 #include "recipes/semaphore/lease_offers.h"
 #include "recipes/semaphore/leases.h"
 #include "settle/in_order.h"
@@ -157,11 +158,11 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
-    const struct uvzk__queue *leases =
-        uvzk__queue_find(lock->session, UVZK__COUNTED, semaphore->leases_path->text);
+    const struct uvzk__queue *leases = uvzk__queue_find(
+        lock->session, &uvzk__lease_directory, semaphore->leases_path->text);
 
     (void)options;
-    return uvzk__queue_occupied(lock->session, UVZK__EXCLUSIVE,
+    return uvzk__queue_occupied(lock->session, &uvzk__exclusive,
                                 semaphore->locks_path->text, false) ||
            (leases != NULL && uvzk__first_sharer(leases) != NULL);
 }
@@ -249,10 +250,10 @@ static size_t directories(const struct uvzk__lock *lock,
 {
     const struct semaphore *semaphore = semaphore_of(lock);
 
-    directory[0] =
-        (struct uvzk__participant_directory){semaphore->leases_path->text, UVZK__COUNTED};
+    directory[0] = (struct uvzk__participant_directory){semaphore->leases_path->text,
+                                                        &uvzk__lease_directory};
     directory[1] = (struct uvzk__participant_directory){semaphore->locks_path->text,
-                                                        UVZK__EXCLUSIVE};
+                                                        &uvzk__exclusive};
     return 2;
 }
 
@@ -285,8 +286,8 @@ static void count_changed(struct uvzk__value_listener *listener)
 {
     struct semaphore *semaphore =
         UVZK__CONTAINER_OF(listener, struct semaphore, listener);
-    struct uvzk__queue *leases = uvzk__queue_find(semaphore->lock->session, UVZK__COUNTED,
-                                                  semaphore->leases_path->text);
+    struct uvzk__queue *leases = uvzk__queue_find(
+        semaphore->lock->session, &uvzk__lease_directory, semaphore->leases_path->text);
 
     if (leases != NULL) {
         uvzk__queue_settle_later(leases);

@@ -14,6 +14,7 @@
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
+#include "recipes/mutex.h"
 #include "recipes/semaphore/lease_request.h"
 #include "recipes/semaphore/leases.h"
 #include "settle/create_order.h"
@@ -199,13 +200,13 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases)
 /* ------------------------------------------------------------------- passing it on */
 
 static const struct uvzk__contender_kind ticket_kind = {
-    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .name_prefix = UVZK__MUTEX_PREFIX,
     .admits = true,
     .create = uvzk__create_order_add,
 };
 
 static const struct uvzk__contender_kind ticket_once_kind = {
-    .name_prefix = UVZK__NAME_PREFIX_MUTEX,
+    .name_prefix = UVZK__MUTEX_PREFIX,
     .admits = true,
     .once = true,
     .create = uvzk__create_order_add,

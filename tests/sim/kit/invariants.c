@@ -242,8 +242,7 @@ static const char *session_broken(struct uvzk__session *session)
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
         broken = queue_broken(queue, &counts);
-        any_driver_defined =
-            any_driver_defined || queue->kind->directory_order == UVZK__DRIVER_DEFINED;
+        any_driver_defined = any_driver_defined || uvzk__is_driver_defined(queue->kind);
         if (broken != NULL) {
             return broken;
         }
