@@ -25,19 +25,14 @@ struct uvzk__address {
 
 /* Parses a numeric address. Returns false if host is a name. */
 bool uvzk__address_read(const char *host, uint16_t port, struct uvzk__address *address);
-/* Copies a socket address and sets its port. Returns false if the family is neither
- * AF_INET nor AF_INET6. */
-bool uvzk__address_of(const struct sockaddr *socket, uint16_t port,
-                      struct uvzk__address *address);
 /* Compares family, port, address and, for IPv6, scope. */
 bool uvzk__address_equal(const struct uvzk__address *a, const struct uvzk__address *b);
-/* Writes the address without its port; "" if the address cannot be formatted. */
-void uvzk__address_text(const struct uvzk__address *address,
-                        char text[UVZK__ADDRESS_TEXT]);
 /* Writes "address:port" for the C client. The C client splits the text at the last colon
  * and passes the first part to getaddrinfo, so an IPv6 address has no brackets. */
 void uvzk__address_server_text(const struct uvzk__address *address,
                                char text[UVZK__SERVER_TEXT]);
+
+/* ------------------------------------------------------------ for this room alone */
 
 /* Writes the local address from which this machine would send to the server; "" if there
  * is none. The function connects a UDP socket and reads that socket's name. Nothing is
@@ -52,5 +47,14 @@ void uvzk__address_local(const struct uvzk__address *server,
  * out of memory. */
 char *uvzk__addresses_join(struct uvzk__address *addresses, size_t count,
                            const char *chroot);
+
+/* Copies a socket address and sets its port. Returns false if the family is neither
+ * AF_INET nor AF_INET6. */
+bool uvzk__address_of(const struct sockaddr *socket, uint16_t port,
+                      struct uvzk__address *address);
+
+/* Writes the address without its port; "" if the address cannot be formatted. */
+void uvzk__address_text(const struct uvzk__address *address,
+                        char text[UVZK__ADDRESS_TEXT]);
 
 #endif

@@ -17,6 +17,8 @@ struct uvzk__host {
  * (base/refusal.h). */
 int uvzk__hosts_validate(const char *hosts);
 
+/* ------------------------------------------------------------ for this room alone */
+
 /* Parses the entry at *cursor and advances the cursor. *cursor must first point to the
  * connect string. Returns 1 if *host is set, 0 after the last entry, UV_EINVAL if the
  * entry is malformed. */

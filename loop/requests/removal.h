@@ -5,11 +5,14 @@
 struct uvzk__registration;
 struct uvzk__send_window;
 
-/* Detaches the registration and adds a request by which the server removes the watch. The
- * caller must pump the send window. */
-void uvzk__removal_of(struct uvzk__registration *registration);
 /* A connection has been established: adds removal requests for the detached registrations
  * that the server may still have. The caller must pump the send window. */
 void uvzk__removal_of_detached(struct uvzk__send_window *window);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Detaches the registration and adds a request by which the server removes the watch. The
+ * caller must pump the send window. */
+void uvzk__removal_of(struct uvzk__registration *registration);
 
 #endif

@@ -32,17 +32,13 @@ struct uvzk__submit_thread {
     bool unavailable; /* the thread could not be started, or has been stopped */
 };
 
-/* Initialises; starts no thread. Returns 0 or UV_ENOMEM. */
-int uvzk__submit_thread_init(struct uvzk__submit_thread *submit_thread);
 /* Ends and joins the thread, if there is one. May wait for a zoo_a* call, so it must not
  * run on the loop's thread. The loop must have taken back the requests before. */
 void uvzk__submit_thread_end(struct uvzk__submit_thread *submit_thread);
 /* Puts the struct back into its initial state, after uvzk__submit_thread_end. */
 void uvzk__submit_thread_reset(struct uvzk__submit_thread *submit_thread);
-/* Frees the mutex and the condition variable. The thread must have ended. */
-void uvzk__submit_thread_destroy(struct uvzk__submit_thread *submit_thread);
 
-/* -------------------------------------------------------------------- on the loop */
+/* ------------------------------------------------------------ for this room alone */
 
 /* Returns whether every request that was pushed has been submitted. */
 bool uvzk__submit_thread_is_idle(struct uvzk__submit_thread *submit_thread);
@@ -59,5 +55,11 @@ void uvzk__submit_thread_take_back(struct uvzk__submit_thread *submit_thread,
  * on. */
 /* Takes the last request off `recalled` and returns it; NULL if the list is empty. */
 struct uvzk__request *uvzk__submit_thread_next_taken_back(struct uvzk__link *recalled);
+
+/* Initialises; starts no thread. Returns 0 or UV_ENOMEM. */
+int uvzk__submit_thread_init(struct uvzk__submit_thread *submit_thread);
+
+/* Frees the mutex and the condition variable. The thread must have ended. */
+void uvzk__submit_thread_destroy(struct uvzk__submit_thread *submit_thread);
 
 #endif

@@ -60,6 +60,8 @@ static inline const char *uvzk__machine_state(const struct uvzk__machine *machin
 void uvzk__machine_text(const struct uvzk__machine *, unsigned from, unsigned to,
                         char *text);
 
+/* ------------------------------------------------------------ for this room alone */
+
 /* Returns `to`, and asserts that the table allows the move. For the command: an illegal
  * move ends its process, and the other process then ends CMD. A state is written only
  * with the result of this function or of uvzk__move, or when its struct is initialized

@@ -41,14 +41,6 @@ struct uvzk__unsearchables {
     struct uvzk__unsearchable *those; /* owned; NULL: no listing was refused */
 };
 
-/* The server has refused the delete of the contender's znode, which is DELETING, with
- * UVZK_ENOAUTH. */
-void uvzk__undeletable_add(struct uvzk__contender *);
-
-/* A delete in the directory was answered with 0 or UVZK_ENONODE, so the client has DELETE
- * there. */
-void uvzk__undeletable_permitted(struct uvzk__queue *);
-
 /* Only for an undeletable contender: whether its delete may be sent now. If it may be,
  * the caller sends it. If not, the contender is pumped again when it may be. */
 bool uvzk__undeletable_may_delete(struct uvzk__contender *);
@@ -60,15 +52,25 @@ void uvzk__undeletable_gone(struct uvzk__contender *);
  * the listing would have searched for, so those that are still UNKNOWN are not wanted. */
 void uvzk__unsearchable(struct uvzk__queue *);
 
-/* The directory has been listed, or does not exist, or no contender is UNKNOWN any
- * more. */
-void uvzk__unsearchable_no_more(struct uvzk__queue *);
-
 /* Whether the directory may be listed now because of creates that were sent: a contender
  * of one of these creates is wanted, or no pause is running. */
 bool uvzk__unsearchable_may(const struct uvzk__queue *);
 
 /* Whether the directory must be listed now because the outcome of a create is unknown. */
 bool uvzk__queue_wants_search(const struct uvzk__queue *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The server has refused the delete of the contender's znode, which is DELETING, with
+ * UVZK_ENOAUTH. */
+void uvzk__undeletable_add(struct uvzk__contender *);
+
+/* A delete in the directory was answered with 0 or UVZK_ENONODE, so the client has DELETE
+ * there. */
+void uvzk__undeletable_permitted(struct uvzk__queue *);
+
+/* The directory has been listed, or does not exist, or no contender is UNKNOWN any
+ * more. */
+void uvzk__unsearchable_no_more(struct uvzk__queue *);
 
 #endif

@@ -13,13 +13,11 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
-#include "base/retry.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "engine/invariant.h"
-#include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
@@ -232,8 +230,7 @@ static void add_contender(struct uvzk__contender *contender)
     uvzk__queue_join(contender);
 }
 
-/* By whether the session's own server shows the znode, and by whether it is a reader's.
- * */
+/* By whether the session's own server shows the znode, and whether it is a reader's. */
 static const struct uvzk__contender_kind orphans[2][2] = {
     {{.name_prefix = "", .orphan = true, .not_shown = true},
      {.name_prefix = "", .orphan = true, .not_shown = true, .shared = true}},
@@ -244,12 +241,14 @@ static const struct uvzk__contender_kind orphans[2][2] = {
 /* The node takes the same way as one whose create is answered when the contender is not
  * wanted any more: it goes from CREATING to DELETING at once. So the contender begins in
  * GIVEN_UP. */
-static struct uvzk__contender *new_orphan(struct uvzk__queue *queue, const char *name,
-                                          struct uvzk__place place,
-                                          const struct uvzk__contender_kind *kind)
+struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
+                                                   const char *name,
+                                                   struct uvzk__place place, bool shared,
+                                                   bool shown)
 {
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
-    struct uvzk__contender *contender = alloc_contender(queue, kind, NULL, size);
+    struct uvzk__contender *contender =
+        alloc_contender(queue, &orphans[shown][shared], NULL, size);
 
     if (contender == NULL) {
         return NULL;
@@ -262,13 +261,6 @@ static struct uvzk__contender *new_orphan(struct uvzk__queue *queue, const char 
     uvzk__node_created(&contender->node, 0, place);
     uvzk__contender_update(contender);
     return contender;
-}
-
-struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
-                                                   const char *name,
-                                                   struct uvzk__place place, bool shared)
-{
-    return new_orphan(queue, name, place, &orphans[true][shared]);
 }
 
 int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
@@ -465,62 +457,7 @@ void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
     move(contender, UNDELETABLE);
 }
 
-/* ---------------------------------------------------------- what happened to its znode
- * */
-
-/* A waiter may get a new node at the tail of the queue, if the retry policy allows it. So
- * may one that is granted and only admits, because its claim still waits. Any other hold
- * is lost. */
-void uvzk__contender_missing(struct uvzk__contender *contender)
-{
-    struct uvzk__session *session = uvzk__session_of(contender);
-    uint64_t now = uvzk__now(session);
-    uint64_t random = 0, sleep_ms = 0;
-
-    if (uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
-        return;
-    }
-    /* Others may have been granted past the node: earlier sightings in this directory
-     * do not count any more (freshness.h). */
-    uvzk__foreign_node_gone(contender->queue);
-    (void)uvzk__random(session, &random, sizeof(random));
-    bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;
-    bool again = waits && !contender->kind->once &&
-                 uvzk__retry_allow(uvzk__retry_policy_of(session), contender->attempts++,
-                                   now - contender->first_attempt_ms, random, &sleep_ms);
-    uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by another client",
-              contender->path);
-    if (again && uvzk__contender_holds(contender)) {
-        uvzk__contender_ungrant(contender);
-    }
-    uvzk__prover_cancel(&contender->proof_subject);
-    uvzk__own_watch_node_gone(contender);
-    uvzk__node_missing(&contender->node, again);
-    if (again) {
-        uvzk__contender_back_off(contender, sleep_ms);
-    }
-    uvzk__contender_update(contender);
-}
-
-/* A node that a lock driver has named is not deleted as an orphan: another client may
- * have a node of the same name by now. */
-void uvzk__contender_not_shown(struct uvzk__contender *contender)
-{
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
-        !uvzk__is_driver_defined(contender->queue->kind)) {
-        struct uvzk__contender *orphan =
-            new_orphan(contender->queue, uvzk__path_name(contender->path),
-                       uvzk__node_place(&contender->node),
-                       &orphans[false][uvzk__contender_is_shared(contender)]);
-        if (orphan != NULL) {
-            /* The reading that did not show the node has at most this stamp. divergence.c
-             * compares it with the start of the connection. */
-            uvzk__contender_set_create_stamp(orphan,
-                                             uvzk__stamp(uvzk__session_of(orphan)));
-        }
-    }
-    uvzk__contender_missing(contender);
-}
+/* ----------------------------------------------------------- its session, its directory */
 
 void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
 {

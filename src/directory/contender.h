@@ -161,14 +161,6 @@ static inline bool uvzk__contender_holds(const struct uvzk__contender *contender
            contender->state == UVZK__CONTENDER_HOLDING;
 }
 
-/* Whether it was granted before the released znode of this client ahead of it, or the
- * ticket of its leases, was deleted, and no delete has checked its node since. */
-static inline bool
-uvzk__contender_is_granted_early(const struct uvzk__contender *contender)
-{
-    return contender->state == UVZK__CONTENDER_GRANTED_EARLY;
-}
-
 /* Whether its claim knows that it is not wanted any more. */
 static inline bool uvzk__contender_is_given_up(const struct uvzk__contender *contender)
 {
@@ -235,9 +227,11 @@ int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *,
                         struct uvzk__contender **out);
 
 /* Makes a contender for an orphan (divergence.h): a znode of this client that belongs to
- * none of its contenders. Its node starts in DELETING. NULL: out of memory. */
+ * none of its contenders. Its node starts in DELETING. shown: the session's own server
+ * shows it. NULL: out of memory. */
 struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *, const char *name,
-                                                   struct uvzk__place, bool shared);
+                                                   struct uvzk__place, bool shared,
+                                                   bool shown);
 static inline bool uvzk__contender_is_orphan(const struct uvzk__contender *contender)
 {
     return contender->kind->orphan;
@@ -448,16 +442,6 @@ uvzk__contender_set_predecessors_known(struct uvzk__contender *contender)
     contender->predecessors_known = true;
 }
 
-/* The request with this stamp shows that it has to wait for no foreign node. Only the
- * first such stamp is kept. */
-static inline void uvzk__contender_set_unblocked(struct uvzk__contender *contender,
-                                                 uint64_t stamp)
-{
-    if (contender->unblocked_stamp == 0) {
-        contender->unblocked_stamp = stamp;
-    }
-}
-
 /* From now on its create does not share a multi. */
 static inline void uvzk__contender_set_create_alone(struct uvzk__contender *contender)
 {
@@ -474,10 +458,6 @@ void uvzk__contender_checked(struct uvzk__contender *);
 /* Takes back a grant of which the user was not told yet. The contender waits again. */
 void uvzk__contender_ungrant(struct uvzk__contender *);
 
-/* Only in DELETING: the delete was refused because the ACL does not give this client
- * DELETE, and is tried again (acl_retry.h). */
-void uvzk__contender_set_undeletable(struct uvzk__contender *);
-
 /* Ends the claim with this code, and withdraws the node. The contender may be freed when
  * this returns. */
 void uvzk__contender_end(struct uvzk__contender *, int code);
@@ -485,17 +465,6 @@ void uvzk__contender_end(struct uvzk__contender *, int code);
 /* The claim does not want the node any more: deletes it, or prevents its creation. The
  * contender may be freed when this returns. */
 void uvzk__contender_withdraw(struct uvzk__contender *);
-
-/* Another client deleted its node, according to the quorum: a hold is lost. A waiter or a
- * ticket creates a new node if the retry policy allows it.
- *
- * not_shown: only this session's server says so, by a reading that does not show the
- * node, or by a watch. Usually the node is gone. But if the server has diverged, the
- * node still exists on the other servers, and no contender would want it. So it is
- * also deleted as an orphan: the delete finds nothing, or shows that this server has
- * diverged (divergence.h). */
-void uvzk__contender_missing(struct uvzk__contender *);
-void uvzk__contender_not_shown(struct uvzk__contender *);
 
 /* Call it after each event of its node: moves it to the right list of its queue,
  * reports to its claim, and sends what the node needs next. If the node is GONE, the
@@ -515,5 +484,29 @@ void uvzk__contender_session_ended(struct uvzk__contender *, int code);
 /* Keeps the memory of an ended contender until the last reference is returned. */
 void uvzk__contender_ref(struct uvzk__contender *);
 void uvzk__contender_unref(struct uvzk__contender *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Whether it was granted before the released znode of this client ahead of it, or the
+ * ticket of its leases, was deleted, and no delete has checked its node since. */
+static inline bool
+uvzk__contender_is_granted_early(const struct uvzk__contender *contender)
+{
+    return contender->state == UVZK__CONTENDER_GRANTED_EARLY;
+}
+
+/* The request with this stamp shows that it has to wait for no foreign node. Only the
+ * first such stamp is kept. */
+static inline void uvzk__contender_set_unblocked(struct uvzk__contender *contender,
+                                                 uint64_t stamp)
+{
+    if (contender->unblocked_stamp == 0) {
+        contender->unblocked_stamp = stamp;
+    }
+}
+
+/* Only in DELETING: the delete was refused because the ACL does not give this client
+ * DELETE, and is tried again (acl_retry.h). */
+void uvzk__contender_set_undeletable(struct uvzk__contender *);
 
 #endif

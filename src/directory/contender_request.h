@@ -6,13 +6,6 @@
 
 #include "directory/contender.h"
 
-/* The greatest size of a path in this directory. The session's budget counts this size
- * for each contender. */
-size_t uvzk__contender_path_size(const struct uvzk__queue *);
-
-/* The size that is allocated for the path of a contender whose name has this prefix. */
-size_t uvzk__contender_path_room(const struct uvzk__queue *, const char *name_prefix);
-
 /* The data with which its node is created, borrowed from the claim or from the session. A
  * revocable contender's node has no data. */
 void uvzk__contender_data(const struct uvzk__contender *, const void **data,
@@ -23,10 +16,6 @@ void uvzk__contender_data(const struct uvzk__contender *, const void **data,
 const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *,
                                             struct uvzk__acl *storage);
 
-/* The UUID in its name: a pointer to the 36 characters in its path, which are not
- * terminated. Not for a contender with a fixed name. */
-const char *uvzk__contender_uuid(const struct uvzk__contender *);
-
 /* Writes a new name, without a number, into its path. Returns 0, or UV_EIO if there
  * are no random bytes. */
 int uvzk__contender_new_name(struct uvzk__contender *);
@@ -34,9 +23,6 @@ int uvzk__contender_new_name(struct uvzk__contender *);
 void uvzk__contender_set_name(struct uvzk__contender *, const char *name);
 /* Writes the sequence number behind the name in its path. */
 void uvzk__contender_set_sequence(struct uvzk__contender *, int32_t sequence);
-/* Submits the create of its node in a request of its own. If there is no memory, the
- * session pauses, and the contender is pumped again afterwards. */
-void uvzk__contender_create(struct uvzk__contender *);
 
 /* For kinds whose directory creates their nodes when it is settled. */
 void uvzk__contender_create_settled(struct uvzk__contender *);
@@ -57,17 +43,6 @@ void uvzk__contender_check_op(const struct uvzk__contender *, struct uvzk__op *)
 void uvzk__contender_create_sent(struct uvzk__contender *);
 void uvzk__contender_create_answered(struct uvzk__contender *, int status,
                                      const char *path, int64_t czxid);
-
-/* Like uvzk__contender_create_sent, but no listing is requested before the reply has
- * arrived: the number in the reply shows whether a listing is needed. */
-void uvzk__contender_create_sent_unlisted(struct uvzk__contender *);
-
-/* A create batch has created its node; the batch asks for the czxid of one of its nodes.
- * And: the answer to that (uvzk__node_identified). shown: the stamp of a request that has
- * shown the node; 0: none has. The contender may be freed when these return. */
-void uvzk__contender_create_batch_answered(struct uvzk__contender *, const char *path);
-void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t czxid,
-                                bool ours, uint64_t shown);
 
 /* The outcome of its create was UNKNOWN, and a listing shows the node, or shows that it
  * does not exist. */
@@ -91,6 +66,38 @@ void uvzk__contenders_pump(struct uvzk__session *);
  * Without memory for the timer the whole session pauses for 100 ms. */
 void uvzk__contender_back_off(struct uvzk__contender *, uint64_t ms);
 
+/* Makes it revocable: its own watch is always armed from now on. Returns 0 or
+ * UV_ENOMEM. */
+int uvzk__contender_make_revocable(struct uvzk__contender *);
+
+/* Only for a revocable contender: whether the revocation with this mzxid is a new one.
+ * Remembers the mzxid, so the next call with it returns false. */
+bool uvzk__contender_is_new_revocation(struct uvzk__contender *, int64_t mzxid);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The greatest size of a path in this directory. The session's budget counts this size
+ * for each contender. */
+size_t uvzk__contender_path_size(const struct uvzk__queue *);
+
+/* The size that is allocated for the path of a contender whose name has this prefix. */
+size_t uvzk__contender_path_room(const struct uvzk__queue *, const char *name_prefix);
+
+/* The UUID in its name: a pointer to the 36 characters in its path, which are not
+ * terminated. Not for a contender with a fixed name. */
+const char *uvzk__contender_uuid(const struct uvzk__contender *);
+
+/* Like uvzk__contender_create_sent, but no listing is requested before the reply has
+ * arrived: the number in the reply shows whether a listing is needed. */
+void uvzk__contender_create_sent_unlisted(struct uvzk__contender *);
+
+/* A create batch has created its node; the batch asks for the czxid of one of its nodes.
+ * And: the answer to that (uvzk__node_identified). shown: the stamp of a request that has
+ * shown the node; 0: none has. The contender may be freed when these return. */
+void uvzk__contender_create_batch_answered(struct uvzk__contender *, const char *path);
+void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t czxid,
+                                bool ours, uint64_t shown);
+
 /* Sets its own watch anew in about a session timeout (watch_renewal.h). It must not be
  * backing off; if it backs off later, the renewal is dropped, because both share one
  * timer. False: out of memory, which cannot happen for a revocable contender. The
@@ -101,12 +108,8 @@ void uvzk__contender_cancel_watch_renewal(struct uvzk__contender *);
 /* Ends a pause early: the contender is not wanted any more. */
 void uvzk__contender_cancel_back_off(struct uvzk__contender *);
 
-/* Makes it revocable: its own watch is always armed from now on. Returns 0 or
- * UV_ENOMEM. */
-int uvzk__contender_make_revocable(struct uvzk__contender *);
-
-/* Only for a revocable contender: whether the revocation with this mzxid is a new one.
- * Remembers the mzxid, so the next call with it returns false. */
-bool uvzk__contender_is_new_revocation(struct uvzk__contender *, int64_t mzxid);
+/* Submits the create of its node in a request of its own. If there is no memory, the
+ * session pauses, and the contender is pumped again afterwards. */
+void uvzk__contender_create(struct uvzk__contender *);
 
 #endif

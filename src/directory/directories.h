@@ -78,15 +78,40 @@ void uvzk__directories_init(struct uvzk__directories *,
 struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *,
                                      const struct uvzk__directory_kind *,
                                      const char *path);
-/* The session's directories of this path, of whichever kinds: the first one, and the next
- * one of the same path. NULL: there is none. */
-struct uvzk__queue *uvzk__first_at(const struct uvzk__session *, const char *path);
-struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *);
 
 /* Something has changed: the directory, or each directory of the session, is settled in
  * the next round of the turn. */
 void uvzk__queue_settle_later(struct uvzk__queue *);
 void uvzk__queues_settle_later(struct uvzk__session *);
+
+/* Through which session of the client a znode is read. node_path: the full path of the
+ * znode, as a contender has it. Returns the session that created the znode, because the
+ * server of another session may lag and not show it yet. If no session of this client
+ * created it, returns the first session that has a connection, or the given session if
+ * none has. */
+struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
+                                            const char *node_path);
+
+/* Whether a contender is left whose end a closing client waits for. It does not wait for
+ * undeletable contenders: the end of the session removes their znodes. */
+static inline bool
+uvzk__directories_have_pending(const struct uvzk__directories *directories)
+{
+    return directories->contender_count > directories->undeletable_count;
+}
+
+/* The directory that was added first, and the one that was added after this one. NULL:
+ * there is none. */
+struct uvzk__queue *uvzk__catalogue_first(const struct uvzk__catalogue *);
+struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *,
+                                         const struct uvzk__queue *);
+
+/* Calls act for each contender of the session. act may free the contender that it gets,
+ * but no other. */
+void uvzk__for_each_contender(struct uvzk__session *,
+                              void (*act)(struct uvzk__contender *, int), int code);
+
+/* ------------------------------------------------------------ for this room alone */
 
 /* Moves the directories in which something has changed to this list, which need not be
  * initialized: they are settled now. A directory that changes while they are settled is
@@ -97,41 +122,6 @@ void uvzk__directories_take_changed(struct uvzk__directories *, struct uvzk__lin
  * path, whatever its kind. unplaced: contenders whose place is not known count too. */
 bool uvzk__directories_have_name(const struct uvzk__session *, const char *directory,
                                  const char *name, bool unplaced);
-
-/* Through which session of the client a znode is read. node_path: the full path of the
- * znode, as a contender has it. Returns the session that created the znode, because the
- * server of another session may lag and not show it yet. If no session of this client
- * created it, returns the first session that has a connection, or the given session if
- * none has. */
-struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
-                                            const char *node_path);
-
-/* Writes the session's prefix into the text of a new UUID (36 characters). The first UUID
- * of a session provides the prefix. uuid_prefix is reset when the session has ended, so
- * that znodes which are left of an earlier session are not taken for znodes of this
- * one. */
-static inline void
-uvzk__directories_apply_uuid_prefix(struct uvzk__directories *directories, char *uuid)
-{
-    if (directories->uuid_prefix[0] == '\0') {
-        memcpy(directories->uuid_prefix, uuid, UVZK__UUID_PREFIX_TEXT);
-    } else {
-        memcpy(uuid, directories->uuid_prefix, UVZK__UUID_PREFIX_TEXT);
-    }
-}
-static inline bool
-uvzk__directories_is_own_uuid(const struct uvzk__directories *directories,
-                              const char *uuid)
-{
-    return memcmp(directories->uuid_prefix, uuid, UVZK__UUID_PREFIX_TEXT) == 0;
-}
-/* Whether a contender is left whose end a closing client waits for. It does not wait for
- * undeletable contenders: the end of the session removes their znodes. */
-static inline bool
-uvzk__directories_have_pending(const struct uvzk__directories *directories)
-{
-    return directories->contender_count > directories->undeletable_count;
-}
 
 /* The counts of the conditions below. before: whether it was so before this change; now:
  * whether it is so from now on. The first two: a batch of creates, or of deletes, is in
@@ -179,15 +169,31 @@ int uvzk__catalogue_add(struct uvzk__catalogue *, struct uvzk__queue *);
 /* Removes a directory that is in the table. Does not free it. */
 void uvzk__catalogue_remove(struct uvzk__catalogue *, struct uvzk__queue *);
 
-/* The directory that was added first, and the one that was added after this one. NULL:
- * there is none. */
-struct uvzk__queue *uvzk__catalogue_first(const struct uvzk__catalogue *);
-struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *,
-                                         const struct uvzk__queue *);
+/* The session's directories of this path, of whichever kinds: the first one, and the next
+ * one of the same path. NULL: there is none. */
+struct uvzk__queue *uvzk__first_at(const struct uvzk__session *, const char *path);
 
-/* Calls act for each contender of the session. act may free the contender that it gets,
- * but no other. */
-void uvzk__for_each_contender(struct uvzk__session *,
-                              void (*act)(struct uvzk__contender *, int), int code);
+struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *);
+
+/* Writes the session's prefix into the text of a new UUID (36 characters). The first UUID
+ * of a session provides the prefix. uuid_prefix is reset when the session has ended, so
+ * that znodes which are left of an earlier session are not taken for znodes of this
+ * one. */
+static inline void
+uvzk__directories_apply_uuid_prefix(struct uvzk__directories *directories, char *uuid)
+{
+    if (directories->uuid_prefix[0] == '\0') {
+        memcpy(directories->uuid_prefix, uuid, UVZK__UUID_PREFIX_TEXT);
+    } else {
+        memcpy(uuid, directories->uuid_prefix, UVZK__UUID_PREFIX_TEXT);
+    }
+}
+
+static inline bool
+uvzk__directories_is_own_uuid(const struct uvzk__directories *directories,
+                              const char *uuid)
+{
+    return memcmp(directories->uuid_prefix, uuid, UVZK__UUID_PREFIX_TEXT) == 0;
+}
 
 #endif

@@ -96,7 +96,7 @@ static bool new_orphan(struct uvzk__queue *queue, const char *name,
     }
     uvzk__node_name_parse_any(&parsed, name, queue->kind->name_prefixes, &shared);
     return leaves != NULL &&
-           uvzk__contender_new_orphan(leaves, name, place, shared) != NULL;
+           uvzk__contender_new_orphan(leaves, name, place, shared, true) != NULL;
 }
 
 bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,

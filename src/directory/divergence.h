@@ -59,6 +59,12 @@ extern const struct uvzk__machine uvzk__divergence_machine;
  * called again when the child still blocks a contender. name is copied. */
 void uvzk__divergence_ask(struct uvzk__queue *, const char *name);
 
+/* The ten digits at the end of a name that a contender of uvzk can have, with any name
+ * prefix: a pointer into name. NULL if the name has another format. */
+const char *uvzk__orphan_number(const char *name);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* A reading shows this child of the directory, with this stat. If the child is an orphan,
  * it becomes a contender that is being deleted, and the result is true. False: it is not
  * an orphan, or there is no memory for the contender. */
@@ -67,10 +73,6 @@ bool uvzk__orphan_found(struct uvzk__queue *, const char *name,
 
 /* Whether a contender of any session of this client has, or may get, this name. */
 bool uvzk__orphan_is_known(const struct uvzk__queue *, const char *name);
-
-/* The ten digits at the end of a name that a contender of uvzk can have, with any name
- * prefix: a pointer into name. NULL if the name has another format. */
-const char *uvzk__orphan_number(const char *name);
 
 /* The orphan's delete has been answered with 0 or UVZK_ENONODE: according to the quorum
  * the znode is gone. Counts the orphan, and checks whether this server has diverged. */

@@ -29,6 +29,21 @@ struct uvzk__foreign_nodes {
     bool others_behind; /* foreign nodes are, or may be, behind the last contender */
 };
 
+/* How many foreign nodes are before this contender. A node with the same number counts as
+ * before it. */
+size_t uvzk__foreign_nodes_before(const struct uvzk__queue *,
+                                  const struct uvzk__contender *);
+
+/* The nearest foreign node that this contender has to wait for, or NULL. */
+const struct uvzk__foreign_node *uvzk__blocker(const struct uvzk__queue *,
+                                               const struct uvzk__contender *);
+
+/* How many children of the directory are not contenders. Logs a warning when the number
+ * changes and is not 0. */
+void uvzk__foreign_children(struct uvzk__queue *, uint64_t count);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* A listing has shown these nodes, in the order of their numbers. Takes over the list and
  * its names, also if count is 0. leases: how many leases other sessions have. If count or
  * leases is not 0, the caller has allocated the optional parts
@@ -42,11 +57,6 @@ void uvzk__foreign_nodes_set_behind(struct uvzk__queue *, bool others_behind);
 /* Frees a list that no directory has taken over. */
 void uvzk__foreign_nodes_free(struct uvzk__foreign_node *, size_t count);
 
-/* How many foreign nodes are before this contender. A node with the same number counts as
- * before it. */
-size_t uvzk__foreign_nodes_before(const struct uvzk__queue *,
-                                  const struct uvzk__contender *);
-
 /* Whether the struct contains anything that must be kept (uvzk__queue_trim_optional). */
 static inline bool
 uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
@@ -54,10 +64,6 @@ uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
     return foreign_nodes->list != NULL || foreign_nodes->children > 0 ||
            foreign_nodes->leases > 0 || foreign_nodes->others_behind;
 }
-
-/* The nearest foreign node that this contender has to wait for, or NULL. */
-const struct uvzk__foreign_node *uvzk__blocker(const struct uvzk__queue *,
-                                               const struct uvzk__contender *);
 
 /* Whether the contender has to wait for exactly one foreign node. */
 bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *,
@@ -71,10 +77,6 @@ void uvzk__foreign_nodes_remove(struct uvzk__queue *, const char *name);
 /* A lease that was counted among the foreign ones is an orphan of this client
  * (divergence.h). */
 void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *);
-
-/* How many children of the directory are not contenders. Logs a warning when the number
- * changes and is not 0. */
-void uvzk__foreign_children(struct uvzk__queue *, uint64_t count);
 
 /* Empties the list. children, leases and others_behind stay as they are. */
 void uvzk__foreign_nodes_clear(struct uvzk__queue *);

@@ -56,12 +56,6 @@ struct uvzk__freshness {
     uint64_t children_low : 12;        /* the low bits of children_high */
 };
 
-/* These return the fields above. */
-/* The create with this stamp needs a listing that is submitted after it. And: no create
- * needs one any more. */
-void uvzk__freshness_want_listing(struct uvzk__queue *, uint64_t stamp);
-void uvzk__freshness_want_no_listing(struct uvzk__queue *);
-
 /* A node of the view may have gone: the next listing shows which nodes are left. */
 void uvzk__freshness_set_stale(struct uvzk__queue *);
 
@@ -94,10 +88,13 @@ struct uvzk__last_seen {
 void uvzk__last_seen_set(struct uvzk__contender *, uint64_t stamp);
 /* Whether there is a sighting that counts for this settling. */
 bool uvzk__is_just_seen(const struct uvzk__contender *);
-/* For contenders that are granted in order: whether there is a sighting that counts for
- * this settling and is not older than the last delete of a node that the contender had to
- * wait for. */
-bool uvzk__is_known_to_exist(const struct uvzk__contender *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The create with this stamp needs a listing that is submitted after it. And: no create
+ * needs one any more. */
+void uvzk__freshness_want_listing(struct uvzk__queue *, uint64_t stamp);
+void uvzk__freshness_want_no_listing(struct uvzk__queue *);
 
 /* A node of the directory has gone that this session did not delete. Sightings that
  * arrived before this report do not count any more, for any contender of the
@@ -115,5 +112,10 @@ void uvzk__delete_sent(const struct uvzk__contender *deleting,
 void uvzk__deletes_inherited(struct uvzk__contender *behind,
                              const struct uvzk__contender *deleting);
 void uvzk__deletes_so_far(struct uvzk__contender *);
+
+/* For contenders that are granted in order: whether there is a sighting that counts for
+ * this settling and is not older than the last delete of a node that the contender had to
+ * wait for. */
+bool uvzk__is_known_to_exist(const struct uvzk__contender *);
 
 #endif

@@ -107,6 +107,33 @@ static inline int uvzk__node_status(const struct uvzk__node *node)
     return node->status;
 }
 
+/* UVZK__NEEDS_NOTHING while a request is in flight. */
+enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *);
+
+/* The request that uvzk__node_needs() returned has been submitted. */
+void uvzk__node_sent(struct uvzk__node *);
+
+/* The reply to the create has arrived. place is read only at status 0. The reply to a
+ * multi contains no czxid: place.czxid is then 0, and the machine goes to IDENTIFYING to
+ * ask for it. If the sequence number is worn out (place.h), the node gets UVZK_EEXHAUSTED
+ * and is not wanted any more. */
+void uvzk__node_created(struct uvzk__node *, int status, struct uvzk__place place);
+
+/* A listing shows the node of an UNKNOWN create, or shows that it does not exist. */
+void uvzk__node_found(struct uvzk__node *, int32_t sequence);
+void uvzk__node_absent(struct uvzk__node *);
+
+/* The reply to the exists of IDENTIFYING has arrived. ours: the znode is this
+ * contender's, for example because its ephemeralOwner is this session. */
+void uvzk__node_identified(struct uvzk__node *, int status, int64_t czxid, bool ours);
+
+/* The reply to the delete has arrived, whether the delete was sent alone or in a multi.
+ * Every status but 0 and UVZK_ENONODE leaves the node DELETING, to be deleted again. That
+ * includes UVZK_ENOAUTH, because the ACL may allow the delete later. */
+void uvzk__node_delete_replied(struct uvzk__node *, int status);
+
+/* ------------------------------------------------------------ for this room alone */
+
 static inline struct uvzk__place uvzk__node_place(const struct uvzk__node *node)
 {
     return node->place;
@@ -124,37 +151,12 @@ static inline bool uvzk__node_is_illegal(const struct uvzk__node *node, unsigned
 /* Starts in CREATING, wanted. */
 void uvzk__node_init(struct uvzk__node *);
 
-/* UVZK__NEEDS_NOTHING while a request is in flight. */
-enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *);
-
-/* The request that uvzk__node_needs() returned has been submitted. */
-void uvzk__node_sent(struct uvzk__node *);
-
-/* The reply to the create has arrived. place is read only at status 0. The reply to a
- * multi contains no czxid: place.czxid is then 0, and the machine goes to IDENTIFYING to
- * ask for it. If the sequence number is worn out (place.h), the node gets UVZK_EEXHAUSTED
- * and is not wanted any more. */
-void uvzk__node_created(struct uvzk__node *, int status, struct uvzk__place place);
-
 /* The parents exist (status 0), or could not be created. Does nothing except in
  * PARENTS. */
 void uvzk__node_parents(struct uvzk__node *, int status);
 
-/* A listing shows the node of an UNKNOWN create, or shows that it does not exist. */
-void uvzk__node_found(struct uvzk__node *, int32_t sequence);
-void uvzk__node_absent(struct uvzk__node *);
-
-/* The reply to the exists of IDENTIFYING has arrived. ours: the znode is this
- * contender's, for example because its ephemeralOwner is this session. */
-void uvzk__node_identified(struct uvzk__node *, int status, int64_t czxid, bool ours);
-
 /* The node is no longer wanted (see above). Does nothing the second time. */
 void uvzk__node_unwanted(struct uvzk__node *);
-
-/* The reply to the delete has arrived, whether the delete was sent alone or in a multi.
- * Every status but 0 and UVZK_ENONODE leaves the node DELETING, to be deleted again. That
- * includes UVZK_ENOAUTH, because the ACL may allow the delete later. */
-void uvzk__node_delete_replied(struct uvzk__node *, int status);
 
 /* Another client deleted the znode, which was STANDING. again: pause, then create a new
  * one. Otherwise the node ends with UVZK_EDELETED. */

@@ -50,6 +50,16 @@ struct uvzk__own_watch {
 
 enum uvzk__own_watch_state uvzk__own_watch_state(const struct uvzk__contender *);
 
+/* Sends the get that arms the watch. Does nothing if the watch is not in NONE, if the
+ * node is not STANDING, or if the watch is not allowed or nothing may be sent. Ends the
+ * contender with UVZK_ELIMIT if the budget of watches has no room. */
+void uvzk__own_watch_arm(struct uvzk__contender *);
+
+/* The session has ended, and the port has dropped its watches. */
+void uvzk__own_watch_lost(struct uvzk__contender *);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Frees the memory, when the contender is freed. No request for the watch is in
  * flight. */
 void uvzk__own_watch_free(struct uvzk__contender *);
@@ -67,11 +77,6 @@ bool uvzk__own_watch_is_armed(const struct uvzk__contender *);
  * the watch was armed on this connection, less than a session timeout ago. */
 bool uvzk__own_watch_shows_node(const struct uvzk__contender *);
 
-/* Sends the get that arms the watch. Does nothing if the watch is not in NONE, if the
- * node is not STANDING, or if the watch is not allowed or nothing may be sent. Ends the
- * contender with UVZK_ELIMIT if the budget of watches has no room. */
-void uvzk__own_watch_arm(struct uvzk__contender *);
-
 /* Removes the watch: the contender has ended, or the watch is set anew. */
 void uvzk__own_watch_end(struct uvzk__contender *);
 
@@ -79,8 +84,5 @@ void uvzk__own_watch_end(struct uvzk__contender *);
  * next node has another path, so the watch is removed. In ARMING this happens when the
  * reply arrives. */
 void uvzk__own_watch_node_gone(struct uvzk__contender *);
-
-/* The session has ended, and the port has dropped its watches. */
-void uvzk__own_watch_lost(struct uvzk__contender *);
 
 #endif

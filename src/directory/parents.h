@@ -21,12 +21,14 @@ struct uvzk__parents {
     struct uvzk__queue *queue;        /* the directory; set together with path */
 };
 
-void uvzk__parents_free(struct uvzk__queue *);
-
 /* Starts to create the directory, or waits for another directory below the same parent
  * that has started already. When it is done, the contenders whose nodes are in PARENTS
  * send their creates again, or end with the error. Call it only when the directory may
  * send a request (uvzk__queue_may_ask). */
 void uvzk__parents_make(struct uvzk__queue *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+void uvzk__parents_free(struct uvzk__queue *);
 
 #endif

@@ -32,6 +32,12 @@ struct uvzk__predecessor {
     bool missing;     /* the get for the last predecessor found no node */
 };
 
+/* Removes an armed watch. Does nothing in ARMING: the request still needs the path, and
+ * its reply settles the directory again. */
+void uvzk__predecessor_unwatch(struct uvzk__queue *);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Sends the get that arms a watch on this foreign node. The watch must be in NONE, and
  * the directory must be allowed to send a request (uvzk__queue_may_ask). If the watch
  * budget has no room, all waiters of the directory end with UVZK_ELIMIT. */
@@ -50,10 +56,6 @@ uvzk__predecessor_is_on_children(const struct uvzk__predecessor *predecessor)
 {
     return predecessor->path != NULL && predecessor->on_children;
 }
-
-/* Removes an armed watch. Does nothing in ARMING: the request still needs the path, and
- * its reply settles the directory again. */
-void uvzk__predecessor_unwatch(struct uvzk__queue *);
 
 /* According to the quorum the foreign node of this path does not exist, whatever this
  * server shows (divergence.h). Removes it from the view. */

@@ -289,8 +289,8 @@ void uvzk__queue_set_blocked_long(struct uvzk__queue *queue, bool blocked_long)
 
 void uvzk__queue_batch_create_done(struct uvzk__queue *queue)
 {
-    if (uvzk__expect(queue->session, queue->creates_in_batch > 0,
+    if (uvzk__expect(queue->session, queue->creates.in_batch > 0,
                      "directory: a create is answered twice")) {
-        queue->creates_in_batch--;
+        queue->creates.in_batch--;
     }
 }

@@ -42,6 +42,16 @@ struct uvzk__queue_optional {
     struct uvzk__unsearchables unsearchables;
 };
 
+/* What create_order.c and create_batch.c (settle/) keep of a directory's creates. */
+struct uvzk__creates {
+    uint16_t in_batch : 12;    /* creates in multis in flight */
+    bool batching : 1;         /* contenders may wait for a multi */
+    bool batching_readers : 1; /* with batching: these contenders are readers */
+    bool postponed : 1;        /* contenders wait until those before them are created */
+    /* Another session's contenders at this path wait for this directory's creates. */
+    bool other_session_waits : 1;
+};
+
 struct uvzk__queue {
     struct uvzk__session *session;
     struct uvzk__catalogue_entry entry; /* in the session's catalogue */
@@ -63,8 +73,8 @@ struct uvzk__queue {
      * the low 32 bits of the time in ms. Kept only for an observer (claim/handover.h). 0:
      * none was seen. */
     uint32_t released_ms;
-    uint16_t creates_in_batch; /* its creates in multis in flight (create_batch.h) */
-    uint8_t state;             /* enum uvzk__queue_state */
+    struct uvzk__creates creates;
+    uint8_t state; /* enum uvzk__queue_state */
     /* A watch on the directory's children is wanted: the ticket holder waits until leases
      * of other clients are deleted, or a ticket is kept until another contender
      * arrives. */
@@ -73,14 +83,6 @@ struct uvzk__queue {
     /* A check of a node in it got UVZK_ENOAUTH: its leases are not handed over. Never
      * reset. */
     bool unreadable : 1;
-    bool batching : 1;         /* contenders may wait for a multi (create_batch.h) */
-    bool batching_readers : 1; /* with batching: these contenders are readers */
-    /* Contenders wait to be created until those before them have been
-     * (create_batch.h). */
-    bool creates_postponed : 1;
-    /* Another session's contenders at this path wait for this directory's creates
-     * (create_order.h). */
-    bool other_session_waits : 1;
     /* A contender has been blocked for a session timeout. The nodes that the next listing
      * shows in its way are checked (divergence.h). */
     bool blocked_long : 1;
@@ -150,22 +152,6 @@ uvzk__queue_optional(const struct uvzk__queue *queue)
     return queue->optional == NULL ? &nothing : queue->optional;
 }
 
-/* Allocates the optional parts if they are missing. False: out of memory. */
-static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
-{
-    if (queue->optional == NULL) {
-        queue->optional = uvzk__calloc(1, sizeof(*queue->optional));
-        if (queue->optional == NULL) {
-            return false;
-        }
-        uvzk__list_init(&queue->optional->parents.behind_creator);
-    }
-    return true;
-}
-
-/* Frees the optional parts if all of them are empty. */
-void uvzk__queue_trim_optional(struct uvzk__queue *);
-
 /* Whether the directory pauses after a failed request. */
 static inline bool uvzk__queue_is_backing_off(const struct uvzk__queue *queue)
 {
@@ -234,11 +220,6 @@ static inline uint64_t uvzk__view_stamp(const struct uvzk__queue *queue)
 {
     return queue->freshness.view_stamp;
 }
-/* How many children the view's listing had, contenders or not. */
-static inline size_t uvzk__listed_children(const struct uvzk__queue *queue)
-{
-    return (size_t)queue->freshness.children_high << 12 | queue->freshness.children_low;
-}
 /* Whether a node of the view may have gone. */
 static inline bool uvzk__is_stale(const struct uvzk__queue *queue)
 {
@@ -293,7 +274,7 @@ static inline uint64_t uvzk__held_stamp(const struct uvzk__queue *queue)
 /* Whether creates of contenders are in a multi in flight, or have to wait. */
 static inline bool uvzk__creates_wait(const struct uvzk__queue *queue)
 {
-    return queue->creates_in_batch > 0 || queue->creates_postponed;
+    return queue->creates.in_batch > 0 || queue->creates.postponed;
 }
 
 /* How kinds of directories differ. in_order.c, and rooms above this one, define them.
@@ -345,9 +326,6 @@ enum uvzk__queue_state {
 /* The machine of the directory's request. */
 extern const struct uvzk__machine uvzk__queue_machine;
 
-/* The only writer of the state. */
-void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
-
 /* Whether the directory may submit a request now: it is IDLE and does not pause, and the
  * session may send. */
 bool uvzk__queue_may_ask(const struct uvzk__queue *);
@@ -364,16 +342,6 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *,
 bool uvzk__queue_occupied(struct uvzk__session *, const struct uvzk__directory_kind *,
                           const char *path, bool writers_only);
 
-/* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
- * holders or deleting. Waiters and deleting are in the order of their places; the others
- * are appended. The next waiter behind one that leaves inherits its delete stamps
- * (freshness.h). Called by contender.c before and after it changes the state. */
-void uvzk__queue_leave(struct uvzk__contender *);
-void uvzk__queue_join(struct uvzk__contender *);
-
-/* The request with this stamp, which is submitted next, deletes the contender's node. */
-void uvzk__queue_delete_sent(struct uvzk__contender *, uint64_t stamp);
-
 /* Whether the node of an unplaced contender is in this state: PARENTS or UNKNOWN. */
 bool uvzk__queue_find_unplaced(const struct uvzk__queue *, enum uvzk__node_state);
 static inline bool uvzk__queue_has_unplaced(const struct uvzk__queue *queue,
@@ -387,9 +355,6 @@ void uvzk__queue_set_just_created(struct uvzk__queue *, bool just_created);
 void uvzk__queue_want_children_watch(struct uvzk__queue *, bool wanted);
 void uvzk__queue_set_blocked_long(struct uvzk__queue *, bool);
 
-/* The multi that one of this directory's creates was in has been answered. */
-void uvzk__queue_batch_create_done(struct uvzk__queue *);
-
 /* Whether a request that failed with this status is worth repeating. After a lost
  * connection it is repeated as soon as requests may be sent again. After UVZK_ETHROTTLED
  * and UV_ENOMEM this function starts a pause, which ends by settling the directory. */
@@ -399,5 +364,45 @@ bool uvzk__queue_is_transient(struct uvzk__queue *, int status);
  * timer, the whole session pauses instead. */
 void uvzk__queue_back_off(struct uvzk__queue *);
 void uvzk__queue_end_backoff(struct uvzk__queue *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Allocates the optional parts if they are missing. False: out of memory. */
+static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
+{
+    if (queue->optional == NULL) {
+        queue->optional = uvzk__calloc(1, sizeof(*queue->optional));
+        if (queue->optional == NULL) {
+            return false;
+        }
+        uvzk__list_init(&queue->optional->parents.behind_creator);
+    }
+    return true;
+}
+
+/* Frees the optional parts if all of them are empty. */
+void uvzk__queue_trim_optional(struct uvzk__queue *);
+
+/* The only writer of the state. */
+void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
+
+/* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
+ * holders or deleting. Waiters and deleting are in the order of their places; the others
+ * are appended. The next waiter behind one that leaves inherits its delete stamps
+ * (freshness.h). Called by contender.c before and after it changes the state. */
+void uvzk__queue_leave(struct uvzk__contender *);
+void uvzk__queue_join(struct uvzk__contender *);
+
+/* The request with this stamp, which is submitted next, deletes the contender's node. */
+void uvzk__queue_delete_sent(struct uvzk__contender *, uint64_t stamp);
+
+/* The multi that one of this directory's creates was in has been answered. */
+void uvzk__queue_batch_create_done(struct uvzk__queue *);
+
+/* How many children the view's listing had, contenders or not. */
+static inline size_t uvzk__listed_children(const struct uvzk__queue *queue)
+{
+    return (size_t)queue->freshness.children_high << 12 | queue->freshness.children_low;
+}
 
 #endif

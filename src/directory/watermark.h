@@ -72,15 +72,8 @@ struct uvzk__watermark {
     struct uvzk__mark *mark; /* owned; NULL: the directory has no mark */
 };
 
-/* A create in the directory has been submitted. If the silence of the watch does not
- * count any more, the watch is set again, or the mark ends if it has saved no listing. */
-void uvzk__watermark_create_sent(struct uvzk__queue *);
 /* Whether the next create will probably need no listing. */
 bool uvzk__watermark_expects_next(const struct uvzk__queue *);
-/* The contender has a number and no listing has shown its predecessors yet. Returns
- * whether all of them are in the view; the mark is then raised to the number. The call
- * may also begin or end the mark. */
-bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 
 /* Whether the directory has a mark and no number has been missing lately, so that
  * probably no other client uses it. uvzk__watermark_others_seen: another client does,
@@ -88,28 +81,13 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 bool uvzk__watermark_is_alone(const struct uvzk__queue *);
 void uvzk__watermark_others_seen(struct uvzk__queue *);
 
-/* The view has taken over the latest listing. last: the greatest number of a local
- * contender in it, or -1. others_behind: the listing shows foreign nodes behind that
- * number, which the view does not keep. */
-void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool others_behind);
-
-/* Whether the mark has a watch, or is arming one. */
-bool uvzk__watermark_watches(const struct uvzk__queue *);
-
 /* Sends the get that arms the watch, if the mark needs one and requests may be sent. Ends
  * the mark if another watch exists on the path, or if there is no ample room for
  * watches. */
 void uvzk__watermark_send_watch(struct uvzk__queue *);
 
-/* No local contender is in the directory. Whether the directory is kept for its mark, for
- * up to a session timeout after the last contender got its number. */
-bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
-
 /* Another part of the client is about to watch this path: ends the watermarks there. */
 void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
-
-/* Ends the mark and removes its watch. Does nothing if there is no mark. */
-void uvzk__watermark_end(struct uvzk__queue *);
 
 /* At least the last 16384 numbers are remembered, and at most twice as many. */
 #define UVZK__EXPECTED_SEQUENCES_MIN 16384U
@@ -128,6 +106,23 @@ struct uvzk__expected_sequences {
     uint32_t count;          /* of numbers in the newer set */
 };
 
+/* ------------------------------------------------------------ for this room alone */
+
+/* The view has taken over the latest listing. last: the greatest number of a local
+ * contender in it, or -1. others_behind: the listing shows foreign nodes behind that
+ * number, which the view does not keep. */
+void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool others_behind);
+
+/* Whether the mark has a watch, or is arming one. */
+bool uvzk__watermark_watches(const struct uvzk__queue *);
+
+/* No local contender is in the directory. Whether the directory is kept for its mark, for
+ * up to a session timeout after the last contender got its number. */
+bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
+
+/* Ends the mark and removes its watch. Does nothing if there is no mark. */
+void uvzk__watermark_end(struct uvzk__queue *);
+
 /* directory: the hash of the directory (uvzk__catalogue_hash). The first function
  * remembers the number; without memory it does nothing. The second one returns whether
  * the number is remembered, and may return true by chance. */
@@ -138,5 +133,14 @@ bool uvzk__expected_sequences_has(const struct uvzk__expected_sequences *,
 
 /* Frees both sets. The struct may be used again. */
 void uvzk__expected_sequences_free(struct uvzk__expected_sequences *);
+
+/* A create in the directory has been submitted. If the silence of the watch does not
+ * count any more, the watch is set again, or the mark ends if it has saved no listing. */
+void uvzk__watermark_create_sent(struct uvzk__queue *);
+
+/* The contender has a number and no listing has shown its predecessors yet. Returns
+ * whether all of them are in the view; the mark is then raised to the number. The call
+ * may also begin or end the mark. */
+bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 
 #endif

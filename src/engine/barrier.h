@@ -46,6 +46,8 @@ struct uvzk__barrier {
  * counts, and the barrier for this connection is sent. */
 void uvzk__barrier_close(struct uvzk__session *);
 
+/* ------------------------------------------------------------ for this room alone */
+
 /* Sends the barrier if it is CLOSED, there is a connection and the session is not backing
  * off. Also called at the end of the backoff that follows a refused barrier. */
 void uvzk__barrier_ask(struct uvzk__session *);

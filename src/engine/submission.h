@@ -26,12 +26,6 @@ static inline uint64_t uvzk__requests(const struct uvzk__submissions *submission
     return submissions->requests[kind];
 }
 
-/* Whether the session is in a backoff (uvzk__back_off). */
-static inline bool uvzk__is_backing_off(const struct uvzk__submissions *submissions)
-{
-    return submissions->backing_off;
-}
-
 /* Whether requests may be sent now: the session is connected, its barrier is open
  * (barrier.h), it is not backing off, its port is not closing, and no invariant of its
  * client is broken. */
@@ -64,5 +58,13 @@ bool uvzk__is_transient(int status);
  * closed, and the turn hook `resume` runs. Does nothing if the session is backing off
  * already. Proof requests are sent during a backoff, too (proof/prover.c). */
 void uvzk__back_off(struct uvzk__session *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Whether the session is in a backoff (uvzk__back_off). */
+static inline bool uvzk__is_backing_off(const struct uvzk__submissions *submissions)
+{
+    return submissions->backing_off;
+}
 
 #endif

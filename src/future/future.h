@@ -93,16 +93,12 @@ int uvzk__future_new(uvzk_future_t *, const struct uvzk__future_kind *, size_t s
  * 0. */
 int uvzk__future_begun(struct uvzk__future *, struct uvzk__session *, int status);
 
-/* Called from a callback of the call, in PENDING: the future is done with 0, and has
- * something to keep. Runs the user's callbacks. */
-void uvzk__future_holding(struct uvzk__future *);
 /* Called from a callback of the call: the call has ended, or what the future kept is
  * lost. Runs the user's callbacks if the future was PENDING. The future may have been
  * freed when it returns. */
 void uvzk__future_over(struct uvzk__future *, int status);
-/* Cancels the call of a PENDING future, which is done with this status, or gives back
- * what a HOLDING future keeps. Does nothing in other states. */
-void uvzk__future_give_up(struct uvzk__future *, int status);
+
+/* ------------------------------------------------------------ for this room alone */
 
 /* The future is not freed between ref and unref. Used around user callbacks, which may
  * drop it. */
@@ -123,5 +119,13 @@ struct uvzk__future *uvzk__future_of(const uvzk_future_t *);
 /* The same, but NULL also if the future is of another kind or is not done with 0. */
 struct uvzk__future *uvzk__future_done(const uvzk_future_t *,
                                        const struct uvzk__future_kind *);
+
+/* Called from a callback of the call, in PENDING: the future is done with 0, and has
+ * something to keep. Runs the user's callbacks. */
+void uvzk__future_holding(struct uvzk__future *);
+
+/* Cancels the call of a PENDING future, which is done with this status, or gives back
+ * what a HOLDING future keeps. Does nothing in other states. */
+void uvzk__future_give_up(struct uvzk__future *, int status);
 
 #endif

@@ -40,9 +40,6 @@ struct uvzk__prover {
 void uvzk__prover_init(struct uvzk__session *, const struct uvzk__proof_subject_kind *,
                        uint32_t mode, uint32_t tick_ms);
 
-/* Returns the session's proof (validity.h compares it with the clock). */
-const struct uvzk__proof *uvzk__prover_proof(const struct uvzk__session *);
-
 /* Returns how many requests have been sent only for proofs. */
 uint64_t uvzk__prover_proofs(const struct uvzk__session *);
 
@@ -90,5 +87,10 @@ void uvzk__prover_cancel(struct uvzk__proof_subject *);
  * function ends that. */
 void uvzk__prover_add_held(struct uvzk__session *, struct uvzk__proof_subject *);
 void uvzk__prover_remove_held(struct uvzk__session *, struct uvzk__proof_subject *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Returns the session's proof (validity.h compares it with the clock). */
+const struct uvzk__proof *uvzk__prover_proof(const struct uvzk__session *);
 
 #endif

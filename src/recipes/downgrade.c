@@ -2,6 +2,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"

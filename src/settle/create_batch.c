@@ -115,10 +115,10 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
     uvzk__list_remove(&contender->in_batch);
     /* Otherwise two holds of one lock that exclude one another would have one token. */
     (void)uvzk__expect(batch->session,
-                       contender->queue->creates_in_batch == 0 ||
+                       contender->queue->creates.in_batch == 0 ||
                            uvzk__create_order_shares_czxid(contender),
                        "create batch: two writers of one directory");
-    contender->queue->creates_in_batch++;
+    contender->queue->creates.in_batch++;
     return true;
 }
 

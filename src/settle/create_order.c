@@ -61,7 +61,7 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
         struct uvzk__queue *first = in_session(before, queue);
         if (first != NULL && uvzk__is_connected(before) &&
             is_before(oldest_ms(first), oldest_ms(queue))) {
-            first->other_session_waits = true;
+            first->creates.other_session_waits = true;
             return false;
         }
     }
@@ -70,13 +70,13 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
 
 void uvzk__create_order_changed(struct uvzk__queue *queue)
 {
-    if (!queue->other_session_waits) {
+    if (!queue->creates.other_session_waits) {
         return;
     }
-    queue->other_session_waits = false;
+    queue->creates.other_session_waits = false;
     for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {
         struct uvzk__queue *next = in_session(uvzk__session_at(queue->session, i), queue);
-        if (next != NULL && next != queue && next->creates_postponed) {
+        if (next != NULL && next != queue && next->creates.postponed) {
             uvzk__queue_settle_later(next);
         }
     }
@@ -97,7 +97,7 @@ void uvzk__create_order_send_alone(struct uvzk__contender *contender)
 {
     uvzk__list_remove(&contender->in_batch);
     uvzk__contender_create(contender);
-    if (contender->queue->creates_postponed) {
+    if (contender->queue->creates.postponed) {
         uvzk__queue_settle_later(
             contender->queue); /* others may have waited for this one */
     }
@@ -107,8 +107,8 @@ void uvzk__create_order_send_alone(struct uvzk__contender *contender)
  * share their multi has come behind them. */
 static void send_gathered(struct uvzk__queue *queue)
 {
-    queue->batching = false;
-    queue->batching_readers = false;
+    queue->creates.batching = false;
+    queue->creates.batching_readers = false;
     for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->unplaced, each);
@@ -122,7 +122,7 @@ static void send_gathered(struct uvzk__queue *queue)
 static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 {
     for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
-         queue->batching && many > 0 && each != NULL;
+         queue->creates.batching && many > 0 && each != NULL;
          each = uvzk__next_in(&queue->unplaced, each)) {
         many -= !uvzk__list_empty(&each->in_batch);
     }
@@ -154,8 +154,8 @@ static bool has_to_wait(const struct uvzk__contender *contender)
     if (contender->limits.create_alone && contender->create_stamp != 0) {
         return false;
     }
-    return queue->creates_in_batch > 0 ||
-           (queue->creates_postponed && contender->create_stamp == 0);
+    return queue->creates.in_batch > 0 ||
+           (queue->creates.postponed && contender->create_stamp == 0);
 }
 
 /* Adds the create to those that gather. If the contender that gathers in this directory
@@ -165,11 +165,11 @@ static void add_to_batch(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    if (queue->batching && !queue->batching_readers) {
+    if (queue->creates.batching && !queue->creates.batching_readers) {
         send_gathered(queue);
     }
-    queue->batching = true;
-    queue->batching_readers = uvzk__create_order_shares_czxid(contender);
+    queue->creates.batching = true;
+    queue->creates.batching_readers = uvzk__create_order_shares_czxid(contender);
     uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_create,
                       &contender->in_batch);
     uvzk__wake(uvzk__session_of(contender));
@@ -184,17 +184,17 @@ void uvzk__create_order_add(struct uvzk__contender *contender)
     }
     if (has_to_wait(contender) ||
         (contender->create_stamp == 0 && !uvzk__create_order_allows(queue))) {
-        queue->creates_postponed = true;
+        queue->creates.postponed = true;
     } else if (contender->limits.create_alone) {
         uvzk__create_order_send_alone(contender);
     } else if (may_share_multi(contender)) {
         add_to_batch(contender);
     } else if (has_gathered(queue, UVZK__READERS_PER_BATCH_MIN)) {
         /* The readers before this writer are enough for a multi: they go first. */
-        queue->creates_postponed = true;
+        queue->creates.postponed = true;
     } else {
         /* Fewer readers than that are created alone too, before this contender. */
-        if (queue->batching) {
+        if (queue->creates.batching) {
             send_gathered(queue);
         }
         uvzk__contender_create(contender);
@@ -213,12 +213,12 @@ void uvzk__create_alone(struct uvzk__contender *contender)
 
 void uvzk__create_order_resume(struct uvzk__queue *queue)
 {
-    if (!queue->creates_postponed || queue->creates_in_batch > 0 ||
+    if (!queue->creates.postponed || queue->creates.in_batch > 0 ||
         has_gathered(queue, 1) || uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS) ||
         !uvzk__create_order_allows(queue)) {
         return; /* some contenders must be created first */
     }
-    queue->creates_postponed = false;
+    queue->creates.postponed = false;
     for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->unplaced, each);

@@ -43,6 +43,16 @@ void uvzk__create_order_add(struct uvzk__contender *);
  * czxid. This has no effect on a create that has been sent already. */
 void uvzk__create_alone(struct uvzk__contender *);
 
+/* Whether this session may create its contenders in the directory now. If not, the
+ * directory for which it waits is marked (other_session_waits). */
+bool uvzk__create_order_allows(struct uvzk__queue *);
+
+/* The session has lost its connection: settles the directories of all other sessions,
+ * because they no longer wait for this one. */
+void uvzk__create_order_skip_session(struct uvzk__session *);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Sends the creates that were postponed in the directory, if no contender that must be
  * created before them is left. Called when the directory is settled. */
 void uvzk__create_order_resume(struct uvzk__queue *);
@@ -54,16 +64,8 @@ void uvzk__create_order_send_alone(struct uvzk__contender *);
  * may. */
 bool uvzk__create_order_shares_czxid(const struct uvzk__contender *);
 
-/* Whether this session may create its contenders in the directory now. If not, the
- * directory for which it waits is marked (other_session_waits). */
-bool uvzk__create_order_allows(struct uvzk__queue *);
-
 /* Something has changed in this directory: settles the directories of the client's other
  * sessions at the same path that wait for it. */
 void uvzk__create_order_changed(struct uvzk__queue *);
-
-/* The session has lost its connection: settles the directories of all other sessions,
- * because they no longer wait for this one. */
-void uvzk__create_order_skip_session(struct uvzk__session *);
 
 #endif

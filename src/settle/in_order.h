@@ -28,15 +28,17 @@ void uvzk__settle_in_order(struct uvzk__queue *);
 /* The first waiter of the directory, or NULL if no local contender waits. */
 struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *);
 
+/* Whether a local contender waits in the directory of this path and no foreign node is
+ * before it. False if this session has no such directory. */
+bool uvzk__next_is_ours(struct uvzk__session *, const struct uvzk__directory_kind *,
+                        const char *path);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* The contender that can be granted as soon as the pending deletes of local nodes before
  * it have been carried out: it waits for no holder and for no foreign node. NULL if there
  * is none, and in driver-defined directories. delete_batch.c checks its node in the multi
  * that deletes them. */
 struct uvzk__contender *uvzk__next_holder(struct uvzk__queue *);
-
-/* Whether a local contender waits in the directory of this path and no foreign node is
- * before it. False if this session has no such directory. */
-bool uvzk__next_is_ours(struct uvzk__session *, const struct uvzk__directory_kind *,
-                        const char *path);
 
 #endif

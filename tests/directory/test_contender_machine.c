@@ -15,6 +15,7 @@
 
 #include "base/shared_path.h"
 #include "directory/acl_retry.h"
+#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "engine/session.h"
@@ -733,8 +734,8 @@ static void begin_orphan(const struct variant *variant)
     struct uvzk__place place = {SEQUENCE, CZXID};
 
     model.state = UVZK__CONTENDER_DELETING;
-    model.contender =
-        uvzk__contender_new_orphan(world.queue, "name", place, variant->kind.shared);
+    model.contender = uvzk__contender_new_orphan(world.queue, "name", place,
+                                                 variant->kind.shared, true);
     assert_non_null(model.contender);
 }
 

@@ -32,8 +32,8 @@ static bool none_of_ours_waits(const struct uvzk__queue *leases)
            (locks == NULL || uvzk__contenders_in(locks) == 0);
 }
 
-/* creates_in_batch, creates_postponed: other creates of the directory are under way or
- * wait, and the lease must not overtake them. */
+/* Other creates of the directory may be under way or wait, and the lease must not overtake
+ * them (uvzk__creates_wait). */
 static bool may_send(const struct uvzk__lease_request *request)
 {
     struct uvzk__queue *leases = request->leases;

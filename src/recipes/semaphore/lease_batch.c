@@ -9,6 +9,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"
 #include "directory/predecessor.h"
