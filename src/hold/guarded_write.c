@@ -12,7 +12,7 @@
 #include "claim/acquisition.h"
 #include "engine/acl.h"
 #include "hold/node_checks.h"
-#include "recipes/driver_directory.h"
+#include "recipes/driver_claim.h"
 
 #define OP_BYTES 40U /* at most, what an operation needs besides its path, data and ACL */
 

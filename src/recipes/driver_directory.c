@@ -1,7 +1,6 @@
-/* A directory whose order is defined by lock drivers, and the claims of its contenders
- * (driver_directory.h draws the decisions). settle.c settles the directory, listing.c
- * passes each listing to listed(), and node_watch.c and fixed_name.c report what happened
- * to a child.
+/* A directory whose order is defined by lock drivers (driver_directory.h). settle.c
+ * settles the directory, and listing.c passes each listing to listed(). driver_claim.c
+ * keeps what the drivers have decided.
  *
  * A listing is sent while any contender is UNDECIDED. When it arrives, each undecided
  * contender's driver decides by it. This file never compares sequence numbers to decide
@@ -27,6 +26,7 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 #include "proof/validity.h"
+#include "recipes/driver_claim.h"
 #include "recipes/fixed_name.h"
 #include "recipes/mutex.h"
 #include "recipes/node_watch.h"
@@ -35,71 +35,6 @@
 static bool stands(const struct uvzk__contender *contender)
 {
     return uvzk__contender_node_state(contender) == UVZK__NODE_STANDING;
-}
-
-/* ------------------------------------------------------------------- the decisions */
-
-void uvzk__driver_claim_set_undecided(struct uvzk__contender *contender)
-{
-    uvzk__driver_claim_of(contender)->decision = UVZK__DRIVER_UNDECIDED;
-    uvzk__queue_settle_later(uvzk__contender_queue(contender));
-}
-
-void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
-{
-    struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
-
-    driver_claim->decision = UVZK__DRIVER_GETS_LOCK;
-    /* The decision is fresh in the next settling only (grant_if_shown). */
-    driver_claim->settle_count =
-        uvzk__directories(uvzk__session_of(contender))->settle_count + 1;
-    uvzk__queue_settle_later(uvzk__contender_queue(contender));
-}
-
-void uvzk__driver_claim_notify_position(struct uvzk__contender *contender, uint64_t ahead)
-{
-    if (uvzk__contender_wants_position(contender)) {
-        uvzk__contender_want_no_position(contender);
-        uvzk__claim_queued(uvzk__contender_claim(contender), ahead == 0 ? 1 : ahead);
-    }
-}
-
-/* Without memory for a node watch the contender stays UNDECIDED, and the directory is
- * listed again after a pause. */
-void uvzk__driver_claim_set_waits(struct uvzk__contender *contender, const char *name,
-                                  uint64_t ahead)
-{
-    struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
-
-    if (uvzk__node_watch_join(driver_claim, name)) {
-        driver_claim->decision = UVZK__DRIVER_WAITS;
-    } else {
-        uvzk__queue_back_off(uvzk__contender_queue(contender));
-    }
-    uvzk__driver_claim_notify_position(contender, ahead);
-    uvzk__claim_end_try_once(uvzk__contender_claim(contender));
-}
-
-void uvzk__driver_claim_node_changed(struct uvzk__driver_claim *driver_claim, int news)
-{
-    struct uvzk__contender *contender = uvzk__claim_first_contender(driver_claim->claim);
-
-    if (news != 0 && news != UVZK_ENONODE) {
-        uvzk__contender_end(contender, news);
-    } else if (driver_claim->decision != UVZK__DRIVER_GETS_LOCK) {
-        uvzk__driver_claim_set_undecided(contender);
-    } else if (news == UVZK_ENONODE) {
-        uvzk__contender_missing(contender); /* does nothing if the delete is ours */
-    }
-}
-
-bool uvzk__driver_claim_owns(const struct uvzk__driver_claim *driver_claim, int64_t czxid)
-{
-    const struct uvzk__contender *contender =
-        uvzk__claim_first_contender(driver_claim->claim);
-
-    return driver_claim->decision != UVZK__DRIVER_GETS_LOCK ||
-           uvzk__contender_place(contender).czxid == czxid;
 }
 
 /* ------------------------------------------------------------------------- creating */
@@ -269,22 +204,6 @@ static void end_undecided(struct uvzk__queue *queue, int status)
     }
 }
 
-static bool is_ours(const struct uvzk__queue *queue, const char *name)
-{
-    const struct uvzk__ring *rings[] = {uvzk__holders(queue), uvzk__waiters(queue),
-                                        uvzk__deleting(queue)};
-
-    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
-        for (const struct uvzk__contender *each = uvzk__first_in(rings[i]); each != NULL;
-             each = uvzk__next_in(rings[i], each)) {
-            if (strcmp(uvzk__path_name(uvzk__contender_path(each)), name) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* A contender has been blocked for a session timeout. Asks whether one child really
  * exists (divergence.h): of the children that look like contenders of uvzk, the one with
  * the lowest sequence number. The driver may order the children in another way. But a
@@ -302,7 +221,7 @@ static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *re
             oldest = name;
         }
     }
-    if (oldest != NULL && !is_ours(queue, oldest)) {
+    if (oldest != NULL && !uvzk__driver_node_is_ours(queue, oldest)) {
         uvzk__divergence_ask(queue, oldest);
     }
     uvzk__queue_set_blocked_long(queue, false);
@@ -439,85 +358,3 @@ const struct uvzk__directory_kind uvzk__driver_directory = {
     .watches_lost = uvzk__node_watches_lost,
     .listed = listed,
 };
-
-/* ---------------------------------------------------------------------- its claims */
-
-/* The contender waits for the child that its driver has named or, with a fixed name, for
- * the local contender that has or may have the znode of that name. */
-static void wait_reason(const struct uvzk__claim *claim, size_t most,
-                        struct uvzk__wait_reason *reason)
-{
-    const struct uvzk__contender *contender = uvzk__claim_first_contender(claim);
-    const struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
-    bool placed = !uvzk__contender_place_wait_reason(contender, reason);
-    bool begun = uvzk__contender_node_state(contender) != UVZK__NODE_CREATING ||
-                 uvzk__contender_is_in_flight(contender);
-
-    (void)most;
-    if (reason->kind == UVZK_WAITS_FOR_CONNECTION) {
-        return;
-    }
-    if (driver_claim->node_watch != NULL &&
-        driver_claim->decision != UVZK__DRIVER_GETS_LOCK) {
-        const char *name = uvzk__node_watch_name(driver_claim->node_watch);
-        bool ours = is_ours(uvzk__contender_queue(contender), name);
-        reason->kind = ours ? UVZK_WAITS_FOR_OURS : UVZK_WAITS_FOR_OTHERS;
-        reason->ahead = 1;
-        reason->directory =
-            ours ? NULL : uvzk__queue_path(uvzk__contender_queue(contender));
-        reason->name = ours ? NULL : name;
-    } else if (!placed && !begun && uvzk__contender_has_fixed_name(contender) &&
-               uvzk__fixed_name_taken(uvzk__contender_queue(contender),
-                                      driver_claim->driver->name)) {
-        reason->kind = UVZK_WAITS_FOR_OURS;
-        reason->ahead = 1;
-    } else if (placed) {
-        reason->kind = driver_claim->decision == UVZK__DRIVER_GETS_LOCK
-                           ? UVZK_WAITS_FOR_PROOF
-                           : UVZK_WAITS_FOR_PLACE;
-    }
-}
-
-static void granted(struct uvzk__contender *contender)
-{
-    if (uvzk__contender_claim(contender)
-            ->persistent) { /* its hold does not depend on proofs */
-        uvzk__prover_remove_held(uvzk__session_of(contender),
-                                 uvzk__contender_proof_subject(contender));
-    }
-    uvzk__claim_plain_granted(contender);
-}
-
-static void claim_freed(struct uvzk__claim *claim)
-{
-    struct uvzk__driver_claim *driver_claim = claim->extra;
-
-    if (driver_claim != NULL) {
-        uvzk__node_watch_leave(driver_claim);
-        uvzk__lock_driver_unref(driver_claim->driver);
-        uvzk__free(driver_claim);
-    }
-}
-
-const struct uvzk__claim_kind uvzk__claim_of_driver = {
-    .granted = granted,
-    .ungranted = uvzk__claim_plain_ungranted,
-    .ended = uvzk__claim_plain_ended,
-    .may_delete = uvzk__fixed_name_certain,
-    .freed = claim_freed,
-    .wait_reason = wait_reason,
-};
-
-int uvzk__driver_claim_new(struct uvzk__claim *claim, struct uvzk__lock_driver *driver)
-{
-    struct uvzk__driver_claim *driver_claim = uvzk__calloc(1, sizeof(*driver_claim));
-
-    if (driver_claim == NULL) {
-        return UV_ENOMEM;
-    }
-    driver_claim->claim = claim;
-    driver_claim->driver = uvzk__lock_driver_ref(driver);
-    uvzk__list_init(&driver_claim->in_node_watch);
-    claim->extra = driver_claim;
-    return 0;
-}

@@ -10,6 +10,7 @@
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
+#include "recipes/driver_claim.h"
 #include "recipes/driver_directory.h"
 #include "recipes/fixed_name.h"
 #include "recipes/lock_driver.h"

@@ -18,7 +18,7 @@
 #include "engine/acl.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
-#include "recipes/driver_directory.h"
+#include "recipes/driver_claim.h"
 #include "recipes/node_watch.h"
 
 /* The pause before a znode is read again after the server has refused to show its

@@ -1,7 +1,7 @@
 /* Watches on single children of driver-defined directories (node_watch.h).
- * driver_directory.c and fixed_name.c join watches and arm them when they settle the
- * directory; the drivers' claims are the watchers. The watches of a directory are in a
- * hash table by name, which is the directory's uvzk__queue_extra.
+ * driver_claim.c and driver_directory.c let claims join watches, and the latter arms them
+ * when it settles the directory. The watches of a directory are in a hash table by name,
+ * which is the directory's uvzk__queue_extra.
  *
  * A watch reports once and is freed. A claim that is still interested decides again, by a
  * new listing or create, and may join a new watch. */
@@ -19,7 +19,7 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 #include "engine/watch_renewal.h"
-#include "recipes/driver_directory.h"
+#include "recipes/driver_claim.h"
 #include "recipes/fixed_name.h"
 
 enum node_watch_state { IDLE, ARMING, ARMED };

@@ -16,7 +16,7 @@
 #include "directory/queue.h"
 #include "drivers.h"
 #include "failing_allocator.h"
-#include "recipes/driver_directory.h"
+#include "recipes/driver_claim.h"
 #include "ticker.h"
 #include "world.h"
 
