@@ -3,117 +3,27 @@
  * client/lifecycle.c and client/round.c report connections and lost watches.
  *
  * Everything is decided in uvzk__node_cache_pump: each reply, watch event and timer
- * records what has happened and calls it, and it sends the request that is due. */
+ * records what has happened and calls it, and it sends the request that is due. The
+ * requests carry the watch (node_cache_watch.c), or create the znode (seed_value.c). */
 #include "value/node_cache.h"
 
 #include <string.h>
 
-#include "base/path.h"
-#include "engine/acl.h"
+#include "base/memory.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "engine/watch_budget.h"
-#include "engine/watch_renewal.h"
 #include "value/shared_value.h"
 
 #define RETRY_MS 100
 #define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
-
-/* ---------------------------------------------------------------------- watch */
-
-#define UNWATCHED UVZK__NODE_CACHE_UNWATCHED
-#define ARMING UVZK__NODE_CACHE_ARMING
-#define ARMED UVZK__NODE_CACHE_ARMED
-
-static const struct uvzk__state watch_table[] = {
-    [UNWATCHED] = {"UNWATCHED", UVZK__BIT(ARMING)},
-    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(UNWATCHED)},
-    [ARMED] = {"ARMED", UVZK__BIT(UNWATCHED)},
-};
-
-const struct uvzk__machine uvzk__node_cache_watch_machine =
-    UVZK__MACHINE("node cache's watch", watch_table);
-
-static bool invariant_holds(const struct uvzk__node_cache *node_cache)
-{
-    return (node_cache->state == UVZK__NODE_CACHE_IDLE || node_cache->refs > 0) &&
-           (node_cache->watch_state == UNWATCHED || !node_cache->ended);
-}
-
-/* The only writer of `watch_state`. */
-static void move_watch(struct uvzk__node_cache *node_cache,
-                       enum uvzk__node_cache_watch_state watching)
-{
-    node_cache->watch_state =
-        (uint8_t)uvzk__move(node_cache->session, &uvzk__node_cache_watch_machine,
-                            node_cache->watch_state, watching);
-    uvzk__invariant(node_cache->session, &uvzk__node_cache_watch_machine,
-                    node_cache->watch_state, invariant_holds(node_cache));
-}
-
-/* The watch has fired or is gone on the server: updates the state and the budget only. */
-static void disarm(struct uvzk__node_cache *node_cache)
-{
-    if (node_cache->watch_state != UNWATCHED) {
-        uvzk__timer_clear(node_cache->session, &node_cache->watch_renewal);
-        move_watch(node_cache, UNWATCHED);
-        uvzk__watch_budget_give(node_cache->session, node_cache->path);
-    }
-}
-
-/* Removes the watch from the port too. */
-static void unwatch(struct uvzk__node_cache *node_cache)
-{
-    if (node_cache->watch_state != UNWATCHED) {
-        uvzk__unwatch(node_cache->session, &node_cache->watch);
-    }
-    disarm(node_cache);
-}
-
-/* Any event makes a read due, so its kind does not matter. */
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
-{
-    struct uvzk__node_cache *node_cache =
-        UVZK__CONTAINER_OF(watch, struct uvzk__node_cache, watch);
-
-    (void)event;
-    disarm(node_cache);
-    uvzk__node_cache_pump(node_cache);
-}
-
-/* A server does not send an event to a client that may not read the znode at that moment.
- * So the watch is set again once in a while (watch_renewal.h). */
-static void look_again(struct uvzk__timer *timer)
-{
-    struct uvzk__node_cache *node_cache =
-        UVZK__CONTAINER_OF(timer, struct uvzk__node_cache, watch_renewal);
-
-    unwatch(node_cache);
-    uvzk__node_cache_pump(node_cache);
-}
-
-/* Adds the watch to the request that is being prepared. Returns false if there is no room
- * for another watch. */
-static bool arm(struct uvzk__node_cache *node_cache)
-{
-    /* One path has at most one watch in the port: a watermark on the same path gives up
-     * its own. */
-    uvzk__yield_watch(node_cache->session, node_cache->path);
-    if (!uvzk__watch_budget_take(node_cache->session, node_cache->path)) {
-        return false;
-    }
-    move_watch(node_cache, ARMING);
-    node_cache->rpc.watch = &node_cache->watch;
-    return true;
-}
 
 /* ---------------------------------------------------------- making and freeing */
 
 static void free_memory(struct uvzk__node_cache *node_cache)
 {
     uvzk__free(node_cache->path);
-    uvzk__free(node_cache->creating_path);
-    uvzk__free(node_cache->seed);
+    uvzk__free(node_cache->seed.creating_path);
+    uvzk__free(node_cache->seed.data);
     uvzk__free(node_cache->data);
     uvzk__free(node_cache);
 }
@@ -143,13 +53,12 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
         return NULL;
     }
     node_cache->session = session;
-    node_cache->watch.watch_cb = fired;
     node_cache->retry_timer.due = retry_due;
-    node_cache->watch_renewal.due = look_again;
+    uvzk__node_cache_watch_init(node_cache, uvzk__node_cache_pump);
     uvzk__list_init(&node_cache->values);
     node_cache->path = uvzk__strdup(path);
-    node_cache->creating_path = uvzk__strdup(path);
-    if (node_cache->path != NULL && node_cache->creating_path != NULL) {
+    node_cache->seed.creating_path = uvzk__strdup(path);
+    if (node_cache->path != NULL && node_cache->seed.creating_path != NULL) {
         HASH_ADD_KEYPTR(hh, *uvzk__node_caches(session), node_cache->path, strlen(path),
                         node_cache);
     }
@@ -186,7 +95,7 @@ void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
     }
     HASH_DEL(*uvzk__node_caches(node_cache->session), node_cache);
     uvzk__timer_clear(node_cache->session, &node_cache->retry_timer);
-    unwatch(node_cache);
+    uvzk__node_cache_watch_end(node_cache);
     node_cache->ended = true;
     free_if_over(node_cache);
 }
@@ -257,26 +166,6 @@ void uvzk__node_cache_update(struct uvzk__node_cache *node_cache,
     for_each_value(node_cache, uvzk__shared_value_changed);
 }
 
-static void drop_seed(struct uvzk__node_cache *node_cache)
-{
-    uvzk__free(node_cache->seed);
-    node_cache->seed = NULL;
-}
-
-void uvzk__node_cache_seed(struct uvzk__node_cache *node_cache, void *seed, size_t length)
-{
-    /* The seed that came first is still waiting to be written. */
-    if (node_cache->seed != NULL) {
-        uvzk__free(seed);
-        return;
-    }
-    node_cache->seed = seed;
-    node_cache->seed_length = length;
-    /* A new seed may be accepted although an earlier one was refused. */
-    node_cache->refusal = 0;
-    node_cache->read_again = true;
-}
-
 /* ---------------------------------------------------------------- the requests */
 
 /* There is nothing to read, and the reason does not pass by itself: the znode is missing,
@@ -312,6 +201,12 @@ static void no_answer(struct uvzk__node_cache *node_cache, int status)
         retry_after_longer(node_cache);
         settle_without(node_cache, status);
     }
+}
+
+static bool invariant_holds(const struct uvzk__node_cache *node_cache)
+{
+    return (node_cache->state == UVZK__NODE_CACHE_IDLE || node_cache->refs > 0) &&
+           (node_cache->watch.state == UVZK__NODE_CACHE_UNWATCHED || !node_cache->ended);
 }
 
 static const struct uvzk__state table[] = {
@@ -360,12 +255,7 @@ static struct uvzk__node_cache *reply_begins(struct uvzk__rpc *rpc, int status,
     }
     /* Not ended, so nothing has to be freed. */
     node_cache->refs--;
-    if (node_cache->watch_state == ARMING && armed) {
-        move_watch(node_cache, ARMED);
-        uvzk__watch_renewal_schedule(node_cache->session, &node_cache->watch_renewal);
-    } else if (node_cache->watch_state == ARMING) {
-        disarm(node_cache);
-    }
+    uvzk__node_cache_watch_answered(node_cache, armed);
     return node_cache;
 }
 
@@ -393,12 +283,13 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
  * was set before the read: its event would report the znode. */
 static void look(struct uvzk__node_cache *node_cache)
 {
-    if (node_cache->watch_state != UNWATCHED || !uvzk__may_send(node_cache->session)) {
+    if (node_cache->watch.state != UVZK__NODE_CACHE_UNWATCHED ||
+        !uvzk__may_send(node_cache->session)) {
         return;
     }
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_EXISTS, node_cache->path, looked);
     /* Without room, the read that is due without a watch will report UVZK_ELIMIT. */
-    if (arm(node_cache)) {
+    if (uvzk__node_cache_watch_arm(node_cache)) {
         submit(node_cache, UVZK__NODE_CACHE_LOOKING);
     }
 }
@@ -409,24 +300,10 @@ static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
  * ancestor. */
 static void make(struct uvzk__node_cache *node_cache, size_t length)
 {
-    struct uvzk__session *session = node_cache->session;
-    bool ancestor = node_cache->path[length] != '\0';
-
-    if (!uvzk__may_send(session)) {
-        return; /* pump() starts again with a read when sending is possible */
-    }
-    memcpy(node_cache->creating_path, node_cache->path, length);
-    node_cache->creating_path[length] = '\0';
-    uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_CREATE, node_cache->creating_path,
-                      seed_replied);
-    node_cache->rpc.mode =
-        ancestor && uvzk__makes_containers(session) ? UVZK__CONTAINER : UVZK__PERSISTENT;
-    /* An ancestor gets no data. */
-    node_cache->rpc.data = ancestor ? "" : node_cache->seed;
-    node_cache->rpc.data_length = ancestor ? 0 : node_cache->seed_length;
-    node_cache->rpc.acl =
-        uvzk__acl_of(session, node_cache->creating_path, &node_cache->acl);
-    submit(node_cache, UVZK__NODE_CACHE_SEEDING);
+    if (uvzk__may_send(node_cache->session)) {
+        uvzk__seed_value_create(node_cache, length, seed_replied);
+        submit(node_cache, UVZK__NODE_CACHE_SEEDING);
+    } /* pump() starts again with a read when sending is possible */
 }
 
 static void seed_refused(struct uvzk__node_cache *node_cache, int status)
@@ -436,8 +313,8 @@ static void seed_refused(struct uvzk__node_cache *node_cache, int status)
     } else {
         /* A refused seed is not tried again. The refusal is reported for as long as the
          * znode is missing. */
-        drop_seed(node_cache);
-        node_cache->refusal = status;
+        uvzk__seed_value_drop(node_cache);
+        node_cache->seed.refusal = status;
         settle_without(node_cache, status);
         look(node_cache);
     }
@@ -451,25 +328,14 @@ static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (node_cache == NULL) {
         return;
     }
-    size_t length = strlen(node_cache->creating_path);
-    size_t parent_length = uvzk__path_parent_length(node_cache->creating_path);
-    bool stands = status == 0 || status == UVZK_ENODEEXISTS;
+    size_t next = uvzk__seed_value_next(node_cache, status);
 
-    /* The znode exists, created by this request or by another client. The read takes its
-     * data either way. */
-    if (stands && node_cache->path[length] == '\0') {
-        drop_seed(node_cache);
+    if (next != 0) {
+        make(node_cache, next);
+    } else if (status == 0 || status == UVZK_ENODEEXISTS) {
+        /* The read takes the znode's data, whichever client has created it. */
+        uvzk__seed_value_drop(node_cache);
         node_cache->read_again = true;
-    } else if (stands) {
-        /* An ancestor exists: creates the next element of the path. */
-        make(node_cache, uvzk__path_next_length(node_cache->path, length));
-    } else if (status == UVZK_ENONODE && parent_length > 1) {
-        /* The parent is missing: creates it first. */
-        make(node_cache, parent_length);
-    } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
-        /* The server is older than 3.5.1: creates a persistent znode instead. */
-        uvzk__no_containers(node_cache->session);
-        make(node_cache, length);
     } else {
         seed_refused(node_cache, status);
     }
@@ -485,11 +351,11 @@ static void take(struct uvzk__node_cache *node_cache, const struct uvzk__reply *
         return;
     }
     node_cache->answered = true;
-    node_cache->refusal = 0;
+    node_cache->seed.refusal = 0;
     node_cache->retry_ms = 0;
     /* The znode exists, so the seed is not needed any more, even if it is deleted
      * later. */
-    drop_seed(node_cache);
+    uvzk__seed_value_drop(node_cache);
     uvzk__node_cache_update(node_cache, &reply->stat, data, reply->data_length);
 }
 
@@ -504,14 +370,14 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     if (status == 0) {
         take(node_cache, reply);
-    } else if (status == UVZK_ENONODE && node_cache->seed != NULL) {
+    } else if (status == UVZK_ENONODE && node_cache->seed.data != NULL) {
         /* Missing, with a seed: creates it. */
         make(node_cache, strlen(node_cache->path));
     } else if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
         /* A missing znode is reported with the reason why the seed could not be
          * written. */
-        bool refused = status == UVZK_ENONODE && node_cache->refusal != 0;
-        settle_without(node_cache, refused ? node_cache->refusal : status);
+        bool refused = status == UVZK_ENONODE && node_cache->seed.refusal != 0;
+        settle_without(node_cache, refused ? node_cache->seed.refusal : status);
         look(node_cache);
     } else {
         no_answer(node_cache, status);
@@ -526,7 +392,8 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_GET, node_cache->path, read_replied);
     /* The read is not sent without a watch, because nothing would report the next
      * change. */
-    if (node_cache->watch_state == UNWATCHED && !arm(node_cache)) {
+    if (node_cache->watch.state == UVZK__NODE_CACHE_UNWATCHED &&
+        !uvzk__node_cache_watch_arm(node_cache)) {
         settle_without(node_cache, UVZK_ELIMIT);
         retry_after(node_cache, NO_ROOM_RETRY_MS);
         return;
@@ -539,7 +406,8 @@ static void read_znode(struct uvzk__node_cache *node_cache)
 /* After each CONNECTED event the znode is read again, even if its watch is still set. */
 static bool read_is_due(const struct uvzk__node_cache *node_cache)
 {
-    return node_cache->read_again || node_cache->watch_state == UNWATCHED ||
+    return node_cache->read_again ||
+           node_cache->watch.state == UVZK__NODE_CACHE_UNWATCHED ||
            !uvzk__is_of_this_connection(node_cache->session, node_cache->read_stamp);
 }
 
@@ -577,7 +445,7 @@ void uvzk__node_caches_watches_lost(struct uvzk__session *session)
 
     HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
     {
-        unwatch(node_cache);
+        uvzk__node_cache_watch_end(node_cache);
     }
 }
 

@@ -10,8 +10,7 @@
  *               `------> LOOKING --> IDLE   missing or unreadable: get sets no watch in
  *                                           this case, but exists does
  *
- * While a watch is set, it is renewed about once a session timeout (watch_renewal.h). A
- * znode that can neither be read nor be watched is read at growing intervals, up to one
+ * A znode that can neither be read nor be watched is read at growing intervals, up to one
  * session timeout.
  *
  * A read is due while no watch is set, which is the case after each watch event; when no
@@ -26,6 +25,8 @@
 #include "base/machine.h"
 #include "base/table.h"
 #include "engine/session.h"
+#include "value/node_cache_watch.h"
+#include "value/seed_value.h"
 
 enum uvzk__node_cache_state {
     /* No request is under way. */
@@ -35,15 +36,7 @@ enum uvzk__node_cache_state {
     UVZK__NODE_CACHE_LOOKING
 };
 
-enum uvzk__node_cache_watch_state {
-    UVZK__NODE_CACHE_UNWATCHED, /* next: ARMING */
-    UVZK__NODE_CACHE_ARMING,    /* next: ARMED UNWATCHED */
-    UVZK__NODE_CACHE_ARMED      /* next: UNWATCHED */
-};
-
-/* The machines of the request and of the watch. */
-extern const struct uvzk__machine uvzk__node_cache_machine,
-    uvzk__node_cache_watch_machine;
+extern const struct uvzk__machine uvzk__node_cache_machine;
 
 struct uvzk__node_cache {
     struct uvzk__session *session;
@@ -51,27 +44,21 @@ struct uvzk__node_cache {
     struct uvzk__link values; /* the shared values on this path */
     /* Of the request under way. */
     struct uvzk__rpc rpc;
-    struct uvzk__watch watch;
-    struct uvzk__timer retry_timer;   /* runs before a failed request is repeated */
-    struct uvzk__timer watch_renewal; /* runs while the watch is set */
+    struct uvzk__node_cache_watch watch;
+    struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
     /* Namespace included. */
     char *path;
-    char *creating_path;  /* path, or the ancestor that is being created */
-    struct uvzk__acl acl; /* of the znode that is being created (acl.h) */
-    void *seed; /* what a missing znode is to get; NULL: nothing is left to write */
-    size_t seed_length;
+    struct uvzk__seed_value seed;
     void *data; /* the newest known data */
     size_t length;
     uvzk_value_version_t version; /* of `data`; its mzxid is 0 before the first read */
     uint64_t read_stamp;          /* the stamp of the last read (submission.h) */
     uint64_t retry_ms; /* length in ms of the last pause after a refusal; 0: none yet */
     int status;        /* why the znode cannot be read now; 0: it can */
-    int refusal;       /* why the seed could not be written; 0 */
     /* Requests under way that refer to this struct, those of sets included. */
     uint32_t refs;
-    uint8_t state;       /* enum uvzk__node_cache_state */
-    uint8_t watch_state; /* enum uvzk__node_cache_watch_state */
-    bool answered;       /* the outcome of the first read is known: sets may be sent */
+    uint8_t state; /* enum uvzk__node_cache_state */
+    bool answered; /* the outcome of the first read is known: sets may be sent */
     /* A read is due although a watch is set. */
     bool read_again;
     /* retry_timer runs: no read before it is due. */
@@ -85,10 +72,6 @@ struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *, const char 
 
 /* Whether there is a node cache of this full path. */
 bool uvzk__node_cache_exists(const struct uvzk__session *, const char *path);
-
-/* Takes ownership of a seed, which is written if the znode is found to be missing. While
- * one seed is waiting to be written, further ones are freed. */
-void uvzk__node_cache_seed(struct uvzk__node_cache *, void *seed, size_t length);
 
 /* Sends the sets and the read that are due, if anything may be sent. */
 void uvzk__node_cache_pump(struct uvzk__node_cache *);

@@ -185,7 +185,7 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     uvzk__list_append(&node_cache->values, &value->siblings);
     shell->impl = value;
     /* The node cache owns the seed from here on. */
-    uvzk__node_cache_seed(node_cache, own_seed, seed_length);
+    uvzk__seed_value_set(node_cache, own_seed, seed_length);
     if (uvzk__auth_has_failed(node_cache->session)) {
         node_cache->status = UVZK_EAUTH;
     }

@@ -39,7 +39,7 @@ static const struct {
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},
     {&uvzk__node_cache_machine, "src/value/node_cache.h"},
-    {&uvzk__node_cache_watch_machine, "src/value/node_cache.h"},
+    {&uvzk__node_cache_watch_machine, "src/value/node_cache_watch.h"},
     {&uvzk__value_set_machine, "src/value/value_set.h"},
     {&uvzk__node_machine, "src/directory/node.h"},
     {&uvzk__contender_machine, "src/directory/contender.h"},

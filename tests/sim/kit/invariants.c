@@ -224,7 +224,7 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
 
     HASH_ITER(hh, session->node_caches, node_cache, next)
     {
-        seen += node_cache->watch_state != UVZK__NODE_CACHE_UNWATCHED;
+        seen += node_cache->watch.state != UVZK__NODE_CACHE_UNWATCHED;
     }
     return any_driver_defined
                ? (count < seen ? "there are more watches than were counted" : NULL)
