@@ -36,7 +36,7 @@ static int create(uv_loop_t *loop, uvzk_client_t *client,
     }
     for (uint32_t i = 0; i < count; i++) {
         if (rc == 0) {
-            uvzk__zk_port_start(zk_port(ports[i]));
+            uvzk__port_loop_start(&zk_port(ports[i])->port_loop);
         } else {
             uvzk__zk_port_free(zk_port(ports[i]));
         }
@@ -78,7 +78,7 @@ static void keep(uvzk_client_t *client, bool alive)
     struct uvzk__port *port;
 
     for (uint32_t i = 0; (port = uvzk__client_port_of(client, i)) != NULL; i++) {
-        uvzk__zk_port_set_ref(zk_port(port), alive);
+        uvzk__port_loop_set_ref(&zk_port(port)->port_loop, alive);
     }
 }
 

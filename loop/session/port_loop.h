@@ -56,7 +56,8 @@ bool uvzk__port_loop_take_turn(struct uvzk__port_loop *port_loop);
 /* Sets the alarm to a time of uvzk_now(); UINT64_MAX: none. */
 void uvzk__port_loop_set_alarm(struct uvzk__port_loop *port_loop, uint64_t at_ms);
 
-/* Sets whether the libuv handles keep their loop alive. */
+/* Sets whether the libuv handles keep their loop alive. Has no effect once the port is
+ * ENDING: then they do. */
 void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
 /* The port has become ENDING. From now on the loop stays alive, and libuv handles that the
  * program closes are replaced at once. */

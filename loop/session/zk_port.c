@@ -30,9 +30,12 @@ static struct uvzk__zk_port *self_of(struct uvzk__port *port)
     return (struct uvzk__zk_port *)(void *)port;
 }
 
-static void tell(struct uvzk__zk_port *port, const struct uvzk__session_event *event)
+static void tell(struct uvzk__zk_port *port, enum uvzk__session_event_kind kind,
+                 int status)
 {
-    port->port.user->session(port->port.user, event);
+    const struct uvzk__session_event event = {
+        .kind = kind, .status = status, .local_address = ""};
+    port->port.user->session(port->port.user, &event);
 }
 
 static struct uvzk__zk_port *port_of(struct uvzk__port_loop *port_loop)
@@ -60,12 +63,10 @@ static void finish(struct uvzk__zk_port *port)
 
 static void tell_open_failure(struct uvzk__zk_port *port)
 {
-    const struct uvzk__session_event event = {.kind = UVZK__SESSION_OPEN_FAILED,
-                                              .status = port->open_failure,
-                                              .local_address = ""};
+    int status = port->open_failure;
     port->open_failure = 0;
     if (!is_closing(port)) {
-        tell(port, &event);
+        tell(port, UVZK__SESSION_OPEN_FAILED, status);
     }
 }
 
@@ -160,7 +161,7 @@ static void connected(struct uvzk__handle *handle, const struct uvzk__session_ne
         uvzk__removal_of_detached(&handle->window);
         uvzk__send_window_pump(&handle->window);
     }
-    tell(port, &event);
+    port->port.user->session(port->port.user, &event);
 }
 
 /* The handle is not connected any more. The submit thread returns its requests before any
@@ -171,17 +172,20 @@ static void disconnect(struct uvzk__handle *handle)
     uvzk__send_window_take_back(&handle->window);
 }
 
-/* The connection is lost. The user hears of it before the replies. */
+/* The user hears of the lost connection before the replies. */
+static void tell_suspended(struct uvzk__zk_port *port)
+{
+    uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
+    tell(port, UVZK__SESSION_SUSPENDED, 0);
+    uvzk__outstanding_deliver(&port->outstanding);
+}
+
+/* The connection is lost. */
 static void suspended(struct uvzk__handle *handle)
 {
-    struct uvzk__zk_port *port = handle->port;
-    const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
-                                              .local_address = ""};
     disconnect(handle);
-    uvzk__reconnect_lost(port);
-    uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
-    tell(port, &event);
-    uvzk__outstanding_deliver(&port->outstanding);
+    uvzk__reconnect_lost(handle->port);
+    tell_suspended(handle->port);
 }
 
 /* Treats the connected server as if the connection had been lost, although it is not.
@@ -190,17 +194,13 @@ static void suspended(struct uvzk__handle *handle)
 static void leave_server(struct uvzk__zk_port *port)
 {
     struct uvzk__handle *handle = port->handle;
-    const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
-                                              .local_address = ""};
 
     port->leave_wanted = false;
     if (handle == NULL || !uvzk__handle_is_connected(handle)) {
         return;
     }
     disconnect(handle);
-    uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
-    tell(port, &event);
-    uvzk__outstanding_deliver(&port->outstanding);
+    tell_suspended(port);
     /* The user's callbacks may have closed the port. */
     if (port->handle == handle && !is_closing(port)) {
         uvzk__reconnect_diverged(port);
@@ -212,8 +212,6 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
                   int status)
 {
     struct uvzk__zk_port *port = handle->port;
-    const struct uvzk__session_event event = {
-        .kind = kind, .status = status, .local_address = ""};
 
     disconnect(handle);
     handle->end_status = status;
@@ -234,7 +232,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     uvzk__reconnect_stop(port);
     /* The event comes first, because closing the handle may end the session and so its
      * ephemeral znodes. By then no hold is valid any more. */
-    tell(port, &event);
+    tell(port, kind, status);
     uvzk__handle_end(handle, false);
     uvzk__to_loop_wake(&port->to_loop);
 }
@@ -343,11 +341,6 @@ static void end_port(struct uvzk__port *public_port)
         uvzk__port_life_move(&port->life, UVZK__PORT_ENDING);
         uvzk__port_loop_detect_close(&port->port_loop);
     }
-}
-
-void uvzk__zk_port_set_ref(struct uvzk__zk_port *port, bool keep)
-{
-    uvzk__port_loop_set_ref(&port->port_loop, keep);
 }
 
 static void close_port(struct uvzk__port *public_port)
@@ -504,9 +497,4 @@ void uvzk__zk_port_free(struct uvzk__zk_port *port)
     }
     uvzk__free(port->auth);
     uvzk__free(port);
-}
-
-void uvzk__zk_port_start(struct uvzk__zk_port *port)
-{
-    uvzk__port_loop_start(&port->port_loop);
 }

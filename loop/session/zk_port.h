@@ -60,15 +60,9 @@ struct uvzk__zk_port {
 
 /* Creates a port. The options must have been checked by uvzk__options_read
  * (client/create.h); they are copied. The port's functions may be called at once, but no
- * callback runs before uvzk__zk_port_start. Returns NULL if out of memory. */
+ * callback runs before uvzk__port_loop_start. Returns NULL if out of memory. */
 struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
                                         const uvzk_client_options_t *options);
-/* Opens the port's handles on its loop. The port keeps the loop alive until it is
- * closed. */
-void uvzk__zk_port_start(struct uvzk__zk_port *port);
-/* Sets whether the port keeps its loop alive. Has no effect once the port is ending: then
- * it does. */
-void uvzk__zk_port_set_ref(struct uvzk__zk_port *port, bool keep);
 /* Frees the port. Outside of zk_port.c this is allowed only for a port that was never
  * started. */
 void uvzk__zk_port_free(struct uvzk__zk_port *port);

@@ -82,7 +82,7 @@ struct world *world_new(void)
     options.session_timeout_ms =
         world_settings.long_session ? LONG_SESSION_MS : SESSION_MS;
     struct uvzk__zk_port *port = uvzk__zk_port_new(&world->loop, &options);
-    uvzk__zk_port_start(port);
+    uvzk__port_loop_start(&port->port_loop);
     world->port = &port->port;
     return world;
 }
