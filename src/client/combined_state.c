@@ -1,6 +1,6 @@
 /* Combines the connection states of a client's sessions into one (combined_state.h).
- * lifecycle.c calls it for each change. With a single session the state of that session
- * is passed on unchanged. */
+ * lifecycle.c calls it for each change, and it calls the observer and the user. With a
+ * single session the state of that session is passed on unchanged. */
 #include "client/combined_state.h"
 
 #include "client/lifecycle.h"
@@ -42,8 +42,10 @@ static uvzk_client_state_t worst(const struct uvzk__session *session, bool told)
                : found;
 }
 
-bool uvzk__combined_state_update(struct uvzk__session *session, uvzk_client_state_t state,
-                                 uvzk_client_state_t *of_all)
+/* The session has changed to this state. Returns whether a state of the client is to be
+ * reported, and which. */
+static bool update(struct uvzk__session *session, uvzk_client_state_t state,
+                   uvzk_client_state_t *of_all)
 {
     struct uvzk__combined_state *states = session->lifecycle->combined_state;
 
@@ -66,6 +68,27 @@ bool uvzk__combined_state_update(struct uvzk__session *session, uvzk_client_stat
     states->told = state;
     *of_all = state;
     return true;
+}
+
+void uvzk__combined_state_report(struct uvzk__session *session, uvzk_client_state_t state)
+{
+    if (session->observer != NULL) {
+        uvzk__observe_state(session, state);
+    }
+    if (session->lifecycle->state_cb != NULL) {
+        session->lifecycle->state_cb(session->shell, state);
+    }
+}
+
+void uvzk__combined_state_announce(struct uvzk__session *session,
+                                   struct uvzk__connection_news news)
+{
+    for (int i = 0; i < news.count; i++) {
+        uvzk_client_state_t state;
+        if (update(session, news.states[i], &state)) {
+            uvzk__combined_state_report(session, state);
+        }
+    }
 }
 
 uvzk_client_state_t uvzk__combined_state_now(const struct uvzk__session *session)

@@ -15,11 +15,14 @@ struct uvzk__combined_state {
     bool ever_connected;      /* all sessions have been connected at the same time */
 };
 
-/* The session has changed to this state. Returns whether the client's state callback is
- * to run, and the state for it. A repeated LATENT is reported again if the client's state
- * is LATENT, as a reminder. */
-bool uvzk__combined_state_update(struct uvzk__session *, uvzk_client_state_t,
-                                 uvzk_client_state_t *);
+/* The session's connection has changed to these states, in this order. Reports each change
+ * of the combined state. A repeated LATENT is reported again if the client's state is
+ * LATENT, as a reminder. */
+void uvzk__combined_state_announce(struct uvzk__session *, struct uvzk__connection_news);
+
+/* Reports this state to the observer and to the user, whatever was reported last. The
+ * user's callback runs at once, not at the end of a turn. */
+void uvzk__combined_state_report(struct uvzk__session *, uvzk_client_state_t);
 
 /* The combined state at this moment. */
 uvzk_client_state_t uvzk__combined_state_now(const struct uvzk__session *);

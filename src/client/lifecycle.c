@@ -35,28 +35,6 @@ static struct uvzk__session *session_of(struct uvzk__port_user *user)
     return UVZK__CONTAINER_OF(user, struct uvzk__lifecycle, user)->session;
 }
 
-/* The user's callback runs at once, not at the end of a turn. */
-static void announce_state(struct uvzk__session *session, uvzk_client_state_t state)
-{
-    if (session->observer != NULL) {
-        uvzk__observe_state(session, state);
-    }
-    if (session->lifecycle->state_cb != NULL) {
-        session->lifecycle->state_cb(session->shell, state);
-    }
-}
-
-/* Passes state changes to the observer and to the user. */
-static void announce(struct uvzk__session *session, struct uvzk__connection_news news)
-{
-    for (int i = 0; i < news.count; i++) {
-        uvzk_client_state_t state;
-        if (uvzk__combined_state_update(session, news.states[i], &state)) {
-            announce_state(session, state);
-        }
-    }
-}
-
 /* ------------------------------------------------------------ session events */
 
 void uvzk__open(struct uvzk__session *session)
@@ -79,8 +57,9 @@ static void no_connection(struct uvzk__session *session,
     }
     uvzk__no_connection_log(session);
     if (uvzk__connection_state(&session->connection) == UVZK_STATE_LATENT) {
-        announce(session, (struct uvzk__connection_news){.states = {UVZK_STATE_LATENT},
-                                                         .count = 1});
+        uvzk__combined_state_announce(
+            session,
+            (struct uvzk__connection_news){.states = {UVZK_STATE_LATENT}, .count = 1});
     }
 }
 
@@ -245,7 +224,8 @@ static void lost_due(struct uvzk__timer *timer)
     uvzk__timer_set(session, &session->lifecycle->lost_timer, abandon_at);
     /* [P2] Holds whose proof has expired end before LOST is reported. */
     uvzk__prover_check(session);
-    announce(session, check(session, uvzk__connection_lapse(&session->connection, now)));
+    uvzk__combined_state_announce(
+        session, check(session, uvzk__connection_lapse(&session->connection, now)));
 }
 
 static void reopen_due(struct uvzk__timer *timer)
@@ -322,7 +302,7 @@ static void on_session(struct uvzk__port_user *user,
     }
     note_event(session, event);
     uvzk__wake(session);
-    announce(session, news);
+    uvzk__combined_state_announce(session, news);
 }
 
 static void on_no_connection(struct uvzk__port_user *user,
@@ -375,7 +355,7 @@ void uvzk__close_broken(struct uvzk__session *session)
     }
     uvzk__broken_end(session);
     uvzk__no_connection_broken(first);
-    announce_state(first, UVZK_STATE_CLOSED);
+    uvzk__combined_state_report(first, UVZK_STATE_CLOSED);
 }
 
 void uvzk__close(struct uvzk__session *session)
