@@ -12,6 +12,7 @@
 #include "base/struct_size.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
+#include "claim/claim_validity.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"

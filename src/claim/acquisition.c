@@ -15,6 +15,7 @@
 
 #include "base/refusal.h"
 #include "claim/claim.h"
+#include "claim/claim_validity.h"
 #include "claim/handover.h"
 #include "claim/lock.h"
 #include "claim/timed_out_wait.h"

@@ -98,6 +98,26 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* Its place in the queue is known: the queued callback will run. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 
+/* The first acquisition of the claim, and the one behind this one. NULL: there is none. */
+static inline struct uvzk__acquisition *
+uvzk__acquisition_of_link(const struct uvzk__link *link)
+{
+    return link == NULL
+               ? NULL
+               : UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__acquisition, in_claim);
+}
+static inline struct uvzk__acquisition *
+uvzk__claim_first_acquisition(const struct uvzk__claim *claim)
+{
+    return uvzk__acquisition_of_link(uvzk__ring_first(&claim->acquisitions));
+}
+static inline struct uvzk__acquisition *
+uvzk__claim_next_acquisition(const struct uvzk__acquisition *acquisition)
+{
+    return uvzk__acquisition_of_link(
+        uvzk__ring_next(&acquisition->claim->acquisitions, &acquisition->in_claim));
+}
+
 /* Whether it still waits: neither has the grant been reported, nor has the acquisition
  * ended. */
 static inline bool

@@ -1,7 +1,6 @@
 /* A claim: what one owner asks of one lock in one session (claim.h). acquire.c makes
  * claims, the recipes decide through their claim_kind when a claim holds, and contenders
- * report to their claim through uvzk__claim_contender_user, which is at the end of this
- * file.
+ * report to their claim through contender_user.c.
  *
  * A claim ends once, in uvzk__claim_end. From then on the lock does not know the claim
  * any more. The claim is freed when its last contender has left, which is when the last
@@ -14,13 +13,9 @@
 #include "base/table.h"
 #include "claim/acquisition.h"
 #include "claim/lock.h"
-#include "claim/revocation.h"
-#include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
-#include "proof/validity.h"
-#include "settle/create_order.h"
 
 #define ASKING UVZK__CLAIM_ASKING
 #define HELD UVZK__CLAIM_HELD
@@ -64,11 +59,6 @@ static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
     } else if (!held && claim->state == HELD) {
         claim->lock->held_count++;
     }
-}
-
-static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__acquisition, in_claim);
 }
 
 /* ----------------------------------------------------------------- making and freeing */
@@ -221,9 +211,9 @@ static void free_if_over(struct uvzk__claim *claim)
     }
     /* Each call removes one acquisition. Only RELEASING ones are left in a claim that has
      * been given up. */
-    while (!uvzk__ring_empty(&claim->acquisitions)) {
-        uvzk__acquisition_released(acquisition_at(uvzk__ring_first(&claim->acquisitions)),
-                                   claim->release_status);
+    struct uvzk__acquisition *releasing;
+    while ((releasing = uvzk__claim_first_acquisition(claim)) != NULL) {
+        uvzk__acquisition_released(releasing, claim->release_status);
     }
     uvzk__claim_free(claim);
 }
@@ -256,6 +246,24 @@ void uvzk__claim_detach(struct uvzk__contender *contender)
     free_if_over(claim);
 }
 
+int uvzk__claim_add_contender(struct uvzk__claim *claim,
+                              const struct uvzk__directory_kind *kind,
+                              struct uvzk__shared_path *path,
+                              const struct uvzk__contender_kind *contender_kind,
+                              void *extra, const uvzk_acquire_options_t *options,
+                              struct uvzk__contender **out)
+{
+    struct uvzk__queue *queue = uvzk__queue_of(claim->session, kind, path);
+    int status = queue == NULL
+                     ? UV_ENOMEM
+                     : uvzk__contender_new(claim, queue, contender_kind, extra, out);
+
+    if (status == 0 && options->queued_cb != NULL) {
+        uvzk__contender_want_position(*out);
+    }
+    return status;
+}
+
 void uvzk__claim_ref(struct uvzk__claim *claim)
 {
     claim->refs++;
@@ -273,9 +281,9 @@ void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
 {
     claim->fencing_token = token;
     move(claim, HELD);
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
-         link = uvzk__ring_next(&claim->acquisitions, link)) {
-        uvzk__acquisition_grant(acquisition_at(link));
+    for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+         each != NULL; each = uvzk__claim_next_acquisition(each)) {
+        uvzk__acquisition_grant(each);
     }
 }
 
@@ -286,21 +294,21 @@ void uvzk__claim_ungrant(struct uvzk__claim *claim)
     if (claim->state == HELD) {
         move(claim, ASKING);
     }
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
-         link = uvzk__ring_next(&claim->acquisitions, link)) {
-        uvzk__acquisition_ungrant(acquisition_at(link));
+    for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+         each != NULL; each = uvzk__claim_next_acquisition(each)) {
+        uvzk__acquisition_ungrant(each);
     }
 }
 
 static void for_each_acquisition(struct uvzk__claim *claim,
                                  void (*act)(struct uvzk__acquisition *, int), int code)
 {
-    struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
+    struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
 
-    while (link != NULL) {
-        struct uvzk__acquisition *acquisition = acquisition_at(link);
+    while (each != NULL) {
+        struct uvzk__acquisition *acquisition = each;
         /* act may remove it from the ring, so the next one is read first. */
-        link = uvzk__ring_next(&claim->acquisitions, link);
+        each = uvzk__claim_next_acquisition(each);
         act(acquisition, code);
     }
 }
@@ -308,21 +316,6 @@ static void for_each_acquisition(struct uvzk__claim *claim,
 static void end_acquisitions(struct uvzk__claim *claim, int code)
 {
     for_each_acquisition(claim, uvzk__acquisition_end, code);
-}
-
-/* Of several acquisitions of one owner, one may hold and another one wait. A member's hold
- * is not the user's: the multi lock has an acquisition of its own. */
-static void end_hold(struct uvzk__acquisition *acquisition, int code)
-{
-    if (acquisition->state == UVZK__ACQUISITION_GRANTED &&
-        !acquisition->loss_intercepted) {
-        uvzk__acquisition_end(acquisition, code);
-    }
-}
-
-void uvzk__claim_end_holds(struct uvzk__claim *claim, int code)
-{
-    for_each_acquisition(claim, end_hold, code);
 }
 
 /* The reference keeps the claim: an intercepted loss may end it. */
@@ -418,47 +411,6 @@ void uvzk__claims_withdraw(struct uvzk__session *session)
     }
 }
 
-void uvzk__claim_fail_releases(struct uvzk__claim *claim, int code)
-{
-    struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
-
-    if (claim->persistent && code == UVZK_EEXPIRED) {
-        return; /* the znodes still exist, and their deletes go on */
-    }
-    while (link != NULL) {
-        struct uvzk__acquisition *acquisition = acquisition_at(link);
-        link = uvzk__ring_next(&claim->acquisitions, link);
-        if (acquisition->state == UVZK__ACQUISITION_RELEASING) {
-            uvzk__acquisition_released(acquisition, code);
-        }
-    }
-}
-
-void uvzk__claim_end_try_once(struct uvzk__claim *claim)
-{
-    struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
-
-    while (link != NULL) {
-        struct uvzk__acquisition *acquisition = acquisition_at(link);
-        link = uvzk__ring_next(&claim->acquisitions, link);
-        if (uvzk__acquisition_is_try_once(acquisition)) {
-            uvzk__acquisition_try_failed(acquisition);
-        }
-    }
-    /* Acquisitions without UVZK_TRY_ONCE keep the claim waiting. */
-    if (uvzk__ring_empty(&claim->acquisitions)) {
-        uvzk__claim_end(claim, 0);
-    }
-}
-
-void uvzk__claim_queued(struct uvzk__claim *claim, uint64_t ahead)
-{
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
-         link = uvzk__ring_next(&claim->acquisitions, link)) {
-        uvzk__acquisition_queued(acquisition_at(link), ahead);
-    }
-}
-
 const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t index)
 {
     if (claim->kind->member != NULL) {
@@ -472,241 +424,4 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
         }
     }
     return NULL;
-}
-
-bool uvzk__claim_grant_notified(const struct uvzk__claim *claim)
-{
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
-         link = uvzk__ring_next(&claim->acquisitions, link)) {
-        if (acquisition_at(link)->state == UVZK__ACQUISITION_GRANTED) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* [P2] A multi lock is valid as long as each of its members is. The members' claims may
- * be in other sessions than this claim, each with its own proof, or may be persistent. So
- * only the members' proofs count, and the earliest one decides. */
-static uint64_t members_valid_until(const struct uvzk__claim *claim)
-{
-    uint64_t until = UINT64_MAX;
-    const struct uvzk__claim *member;
-
-    for (uint32_t i = 0; (member = uvzk__claim_member(claim, i)) != NULL; i++) {
-        uint64_t one = uvzk__claim_valid_until(member);
-        until = one < until ? one : until;
-    }
-    return until;
-}
-
-uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
-{
-    if (uvzk__is_broken(claim->session)) {
-        return 0;
-    }
-    if (claim->kind->member != NULL) {
-        return members_valid_until(claim);
-    }
-    return claim->persistent ? UINT64_MAX : uvzk__validity_end(claim->session);
-}
-
-bool uvzk__claim_holds(const struct uvzk__claim *claim)
-{
-    return claim->state == HELD &&
-           uvzk__validity_lasts(claim->session, uvzk__claim_valid_until(claim));
-}
-
-/* ------------------------------------------------------------ the plain kind */
-
-void uvzk__claim_plain_granted(struct uvzk__contender *contender)
-{
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
-    int64_t token = 0;
-
-    /* The claim is HELD already, is given up, or is being emptied; or another of its
-     * contenders still waits. */
-    if (claim->state != ASKING || claim->held_count < claim->contender_count) {
-        return;
-    }
-    for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
-         each = uvzk__claim_next_contender(each)) {
-        int64_t czxid = uvzk__contender_place(each).czxid;
-        token = czxid > token ? czxid : token;
-    }
-    uvzk__claim_grant(claim, token);
-}
-
-void uvzk__claim_plain_ungranted(struct uvzk__contender *contender)
-{
-    uvzk__claim_ungrant(uvzk__contender_claim(contender));
-}
-
-void uvzk__claim_plain_ended(struct uvzk__contender *contender, int code)
-{
-    uvzk__claim_end(uvzk__contender_claim(contender), code);
-}
-
-const struct uvzk__claim_kind uvzk__claim_plain = {
-    .granted = uvzk__claim_plain_granted,
-    .ungranted = uvzk__claim_plain_ungranted,
-    .ended = uvzk__claim_plain_ended,
-};
-
-/* --------------------------------------------------- callbacks of its contenders */
-
-static void added(struct uvzk__contender *contender)
-{
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
-
-    uvzk__contender_set_persistent(contender, claim->persistent);
-    uvzk__claim_attach(claim, contender);
-}
-
-static void granted(struct uvzk__contender *contender)
-{
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
-
-    claim->held_count++;
-    claim->kind->granted(contender);
-}
-
-static void hold_ended(struct uvzk__contender *contender)
-{
-    uvzk__contender_claim(contender)->held_count--;
-}
-
-static void ungranted(struct uvzk__contender *contender)
-{
-    uvzk__contender_claim(contender)->kind->ungranted(contender);
-}
-
-static void ended(struct uvzk__contender *contender, int code)
-{
-    uvzk__contender_claim(contender)->kind->ended(contender, code);
-}
-
-/* The status that a release reports for a znode that is gone. */
-static int release_status_of(const struct uvzk__node *node)
-{
-    if (uvzk__node_status(node) == UVZK_EDELETED) {
-        return UVZK_ELOST; /* another client deleted it before our delete */
-    }
-    return uvzk__node_status(node) != 0  ? uvzk__node_status(node)
-           : uvzk__node_is_deleted(node) ? 0
-                                         : UVZK_ELOST;
-}
-
-/* The contender leaves its claim, which records what happened to the znode. An orphan has
- * no claim. */
-static void detach_claim(struct uvzk__contender *contender, int status)
-{
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
-
-    if (uvzk__contender_is_orphan(contender)) {
-        return;
-    }
-    /* One that only admits is not part of the hold, so its delete does not decide the
-     * release's status. */
-    if (!uvzk__contender_admits(contender)) {
-        uvzk__claim_set_release_status(claim, status);
-    }
-    if (claim->kind->contender_gone != NULL) {
-        claim->kind->contender_gone(contender, status);
-    }
-    uvzk__claim_detach(contender);
-}
-
-/* The claim ends although the znode still exists, because its delete may be refused for a
- * long time. The contender goes on without the claim (acl_retry.h). */
-static void undeletable(struct uvzk__contender *contender)
-{
-    int status = uvzk__node_status(uvzk__contender_node(contender));
-
-    detach_claim(contender, status != 0 ? status : UVZK_ENOAUTH);
-}
-
-static void over(struct uvzk__contender *contender)
-{
-    /* It has left its claim already. */
-    if (uvzk__contender_is_undeletable(contender)) {
-        uvzk__undeletable_gone(contender);
-    } else {
-        detach_claim(contender, release_status_of(uvzk__contender_node(contender)));
-    }
-}
-
-static bool may_delete(struct uvzk__contender *contender)
-{
-    if (uvzk__contender_is_undeletable(contender)) {
-        return uvzk__undeletable_may_delete(contender);
-    }
-    /* An orphan was identified by a listing (divergence.h). */
-    return uvzk__contender_is_orphan(contender) ||
-           uvzk__contender_claim(contender)->kind->may_delete == NULL ||
-           uvzk__contender_claim(contender)->kind->may_delete(contender);
-}
-
-static bool grant_notified(const struct uvzk__contender *contender)
-{
-    return uvzk__claim_grant_notified(uvzk__contender_claim(contender));
-}
-
-static void queued(struct uvzk__contender *contender, uint64_t ahead)
-{
-    uvzk__claim_queued(uvzk__contender_claim(contender), ahead);
-}
-
-static bool any_try_once(const struct uvzk__session *session)
-{
-    return !uvzk__list_empty(&uvzk__claims(session)->try_once);
-}
-
-static void has_to_wait(struct uvzk__contender *contender)
-{
-    uvzk__claim_end_try_once(uvzk__contender_claim(contender));
-}
-
-static void data(const struct uvzk__contender *contender, const void **bytes,
-                 size_t *length)
-{
-    const struct uvzk__claim *claim = uvzk__contender_claim(contender);
-
-    *bytes = uvzk__claim_data(claim);
-    *length = uvzk__claim_data_length(claim);
-}
-
-const struct uvzk__contender_user uvzk__claim_contender_user = {
-    .added = added,
-    .granted = granted,
-    .hold_ended = hold_ended,
-    .ungranted = ungranted,
-    .ended = ended,
-    .undeletable = undeletable,
-    .over = over,
-    .may_delete = may_delete,
-    .grant_notified = grant_notified,
-    .queued = queued,
-    .any_try_once = any_try_once,
-    .has_to_wait = has_to_wait,
-    .own_node_read = uvzk__revocation_read,
-    .data = data,
-};
-
-int uvzk__claim_add_contender(struct uvzk__claim *claim,
-                              const struct uvzk__directory_kind *kind,
-                              struct uvzk__shared_path *path,
-                              const struct uvzk__contender_kind *contender_kind,
-                              void *extra, const uvzk_acquire_options_t *options,
-                              struct uvzk__contender **out)
-{
-    struct uvzk__queue *queue = uvzk__queue_of(claim->session, kind, path);
-    int status = queue == NULL
-                     ? UV_ENOMEM
-                     : uvzk__contender_new(claim, queue, contender_kind, extra, out);
-
-    if (status == 0 && options->queued_cb != NULL) {
-        uvzk__contender_want_position(*out);
-    }
-    return status;
 }

@@ -10,10 +10,8 @@
  *     v  | the claim could not begin: its contenders are withdrawn              freed
  *   EMPTYING
  *
- * The claim_kind of a recipe decides when the claim as a whole holds. The plain kind,
- * which is in claim.c, needs all contenders to hold. When a contender of a plain claim
- * ends, for whatever reason, the claim ends, and the end of the claim withdraws the other
- * contenders. */
+ * The claim_kind of a recipe decides when the claim as a whole holds. The plain kind
+ * (plain_claim.h) needs all contenders to hold. */
 #ifndef UVZK_CLAIM_H
 #define UVZK_CLAIM_H
 
@@ -25,7 +23,7 @@
 struct uvzk__lock;
 
 /* How the claims of a recipe differ. Each contender of a claim reports to the kind of its
- * claim. The plain kind is in claim.c. */
+ * claim. */
 struct uvzk__claim_kind {
     /* The contender has been granted in its directory; or it has lost the grant before
      * the user knew of it, and waits again. */
@@ -93,14 +91,6 @@ struct uvzk__claim {
     /* Its znodes have data of their own, which is behind the claim's memory (claim.c). */
     bool has_data : 1;
 };
-
-/* The plain kind: the claim holds when all of its contenders hold, and ends when one of
- * them ends. Its fencing token is the greatest czxid of their znodes. Other kinds may
- * call the three functions. */
-extern const struct uvzk__claim_kind uvzk__claim_plain;
-void uvzk__claim_plain_granted(struct uvzk__contender *);
-void uvzk__claim_plain_ungranted(struct uvzk__contender *);
-void uvzk__claim_plain_ended(struct uvzk__contender *, int code);
 
 /* Makes a claim on the lock, in this session of the lock's client. The claim has the
  * owner and a copy of the data of the options, and no contenders. NULL: out of memory. */
@@ -180,10 +170,8 @@ void uvzk__claim_ungrant(struct uvzk__claim *);
  * The claim may have been freed when the function returns. Does nothing if the claim is
  * given up already. */
 void uvzk__claim_end(struct uvzk__claim *, int code);
-/* For a broken client (engine/invariant.h). The first function ends the user's holds of
- * the claim, but not what waits. The second one ends all of its acquisitions, and the
+/* For a broken client (engine/invariant.h): ends all acquisitions of the claim, and the
  * claim, whatever its state is. Its releases end with this code too. */
-void uvzk__claim_end_holds(struct uvzk__claim *, int code);
 void uvzk__claim_end_broken(struct uvzk__claim *, int code);
 /* The claim has been given up: has its contenders withdrawn in the next round of the
  * turn. */
@@ -200,11 +188,6 @@ void uvzk__claim_remove_contenders(struct uvzk__claim *);
 void uvzk__claim_ref(struct uvzk__claim *);
 void uvzk__claim_unref(struct uvzk__claim *);
 
-/* The releases under way end with this code, because nothing more will be known of the
- * znodes. Does nothing for a persistent claim and UVZK_EEXPIRED: its znodes still exist,
- * and their deletes go on. */
-void uvzk__claim_fail_releases(struct uvzk__claim *, int code);
-
 /* The releases will report this status, unless an earlier status was an error. */
 void uvzk__claim_set_release_status(struct uvzk__claim *, int status);
 
@@ -212,8 +195,6 @@ void uvzk__claim_set_release_status(struct uvzk__claim *, int status);
  * given up is freed when its last contender leaves. */
 void uvzk__claim_attach(struct uvzk__claim *, struct uvzk__contender *);
 void uvzk__claim_detach(struct uvzk__contender *);
-/* The callbacks by which contenders report to their claims. */
-extern const struct uvzk__contender_user uvzk__claim_contender_user;
 
 /* Adds a contender to the claim, in the directory of that path (uvzk__contender_new,
  * whose codes it returns; UV_ENOMEM). If options->queued_cb is set, the contender will
@@ -223,13 +204,6 @@ int uvzk__claim_add_contender(struct uvzk__claim *, const struct uvzk__directory
                               const struct uvzk__contender_kind *, void *extra,
                               const uvzk_acquire_options_t *,
                               struct uvzk__contender **out);
-
-/* The claim has to wait: ends its acquisitions with UVZK_TRY_ONCE with UV_ETIMEDOUT, and
- * the claim if no other acquisition is left. */
-void uvzk__claim_end_try_once(struct uvzk__claim *);
-
-/* The place of the claim in its queue is known: `ahead` contenders are ahead of it. */
-void uvzk__claim_queued(struct uvzk__claim *, uint64_t ahead);
 
 /* The first of its contenders, and the one behind this one. NULL: there is none. */
 static inline struct uvzk__contender *
@@ -247,14 +221,5 @@ uvzk__claim_next_contender(struct uvzk__contender *contender)
 /* The full path of the index-th of those znodes that hold, or NULL beyond the last. The
  * claim or its member owns the text. */
 const char *uvzk__claim_node_path(const struct uvzk__claim *, uint32_t index);
-
-/* Whether the acquire callback of one of its acquisitions has reported the grant. */
-bool uvzk__claim_grant_notified(const struct uvzk__claim *);
-
-/* Until when the hold is proved, in ms of uvzk__now; UINT64_MAX: without limit. */
-uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
-
-/* Whether the claim holds as a whole, and the hold is still valid by the clock. */
-bool uvzk__claim_holds(const struct uvzk__claim *);
 
 #endif

@@ -35,9 +35,8 @@ void uvzk__revocation_read(struct uvzk__contender *contender,
         !uvzk__contender_is_new_revocation(contender, reply->stat.mzxid)) {
         return;
     }
-    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
-         link = uvzk__ring_next(&claim->acquisitions, link)) {
-        uvzk__acquisition_revoked(
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, in_claim));
+    for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+         each != NULL; each = uvzk__claim_next_acquisition(each)) {
+        uvzk__acquisition_revoked(each);
     }
 }

@@ -8,6 +8,7 @@
 
 #include "claim/acquisition.h"
 #include "claim/claim.h"
+#include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "engine/turn.h"

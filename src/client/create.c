@@ -14,6 +14,7 @@
 #include "base/retry.h"
 #include "base/struct_size.h"
 #include "claim/claim.h"
+#include "claim/contender_user.h"
 #include "client/combined_state.h"
 #include "client/lifecycle.h"
 #include "directory/contender.h"

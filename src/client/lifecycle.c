@@ -12,6 +12,7 @@
 #include "base/retry.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
+#include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
 #include "client/broken.h"
 #include "client/combined_state.h"

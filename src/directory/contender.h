@@ -179,8 +179,9 @@ static inline bool uvzk__contender_has_ended(const struct uvzk__contender *conte
     return contender->state == UVZK__CONTENDER_ENDED;
 }
 
-/* The callbacks by which contenders report to their claims and ask them. claim/claim.c
- * implements them. A contender without a claim calls only those that say so. */
+/* The callbacks by which contenders report to their claims and ask them.
+ * claim/contender_user.c implements them. A contender without a claim calls only those
+ * that say so. */
 struct uvzk__contender_user {
     /* The contender is new, and contender->claim is set. */
     void (*added)(struct uvzk__contender *);

@@ -44,15 +44,12 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
 static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
                       void *context)
 {
-    const struct uvzk__link *link;
+    const struct uvzk__acquisition *each;
     int status = 0;
 
-    for (link = uvzk__ring_first(uvzk__claim_acquisitions(claim));
-         link != NULL && status == 0;
-         link = uvzk__ring_next(uvzk__claim_acquisitions(claim), link)) {
-        status =
-            show(UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__acquisition, in_claim),
-                 cb, context);
+    for (each = uvzk__claim_first_acquisition(claim); each != NULL && status == 0;
+         each = uvzk__claim_next_acquisition(each)) {
+        status = show(each, cb, context);
     }
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/refusal.h"
 #include "claim/acquisition.h"
+#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/turn.h"

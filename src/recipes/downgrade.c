@@ -1,6 +1,7 @@
 #include "recipes/downgrade.h"
 
 #include "claim/claim.h"
+#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/contender_request.h"

@@ -12,6 +12,7 @@
 
 #include "base/path.h"
 #include "claim/claim.h"
+#include "claim/claim_acquisitions.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"

@@ -14,6 +14,7 @@
  * and claims could then wait for each other in a circle. The claim ends. */
 #include "claim/claim.h"
 #include "claim/lock.h"
+#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"

@@ -5,6 +5,7 @@
 
 #include "base/refusal.h"
 #include "claim/claim.h"
+#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "recipes/cohort.h"

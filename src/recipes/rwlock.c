@@ -7,7 +7,9 @@
  * itself: the acquire is refused with UVZK_EDEADLK. */
 #include "base/refusal.h"
 #include "claim/claim.h"
+#include "claim/claim_validity.h"
 #include "claim/lock.h"
+#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "proof/prover.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "claim/claim.h"
+#include "claim/claim_acquisitions.h"
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/contender_request.h"

@@ -1,0 +1,77 @@
+/* What the acquisitions of a claim are told while the claim goes on (claim_acquisitions.h).
+ * The grant and the end of the claim itself are told in claim.c. */
+#include "claim/claim_acquisitions.h"
+
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+
+void uvzk__claim_queued(struct uvzk__claim *claim, uint64_t ahead)
+{
+    for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+         each != NULL; each = uvzk__claim_next_acquisition(each)) {
+        uvzk__acquisition_queued(each, ahead);
+    }
+}
+
+bool uvzk__claim_grant_notified(const struct uvzk__claim *claim)
+{
+    for (const struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+         each != NULL; each = uvzk__claim_next_acquisition(each)) {
+        if (each->state == UVZK__ACQUISITION_GRANTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In the functions below, the next acquisition is read before one ends, because that one
+ * leaves the claim. */
+
+void uvzk__claim_end_try_once(struct uvzk__claim *claim)
+{
+    struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+
+    while (each != NULL) {
+        struct uvzk__acquisition *acquisition = each;
+        each = uvzk__claim_next_acquisition(each);
+        if (uvzk__acquisition_is_try_once(acquisition)) {
+            uvzk__acquisition_try_failed(acquisition);
+        }
+    }
+    /* Acquisitions without UVZK_TRY_ONCE keep the claim waiting. */
+    if (uvzk__ring_empty(&claim->acquisitions)) {
+        uvzk__claim_end(claim, 0);
+    }
+}
+
+/* Of several acquisitions of one owner, one may hold and another one wait. A member's hold
+ * is not the user's: the multi lock has an acquisition of its own. */
+void uvzk__claim_end_holds(struct uvzk__claim *claim, int code)
+{
+    struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+
+    while (each != NULL) {
+        struct uvzk__acquisition *acquisition = each;
+        each = uvzk__claim_next_acquisition(each);
+        if (acquisition->state == UVZK__ACQUISITION_GRANTED &&
+            !acquisition->loss_intercepted) {
+            uvzk__acquisition_end(acquisition, code);
+        }
+    }
+}
+
+void uvzk__claim_fail_releases(struct uvzk__claim *claim, int code)
+{
+    struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+
+    if (claim->persistent && code == UVZK_EEXPIRED) {
+        return; /* the znodes still exist, and their deletes go on */
+    }
+    while (each != NULL) {
+        struct uvzk__acquisition *acquisition = each;
+        each = uvzk__claim_next_acquisition(each);
+        if (acquisition->state == UVZK__ACQUISITION_RELEASING) {
+            uvzk__acquisition_released(acquisition, code);
+        }
+    }
+}

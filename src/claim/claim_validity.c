@@ -1,0 +1,39 @@
+/* Until when the hold of a claim is valid (claim_validity.h). proof/validity.c knows it for
+ * one session; here are the holds that have no session to end with, or several. */
+#include "claim/claim_validity.h"
+
+#include "claim/claim.h"
+#include "engine/invariant.h"
+#include "proof/validity.h"
+
+/* [P2] A multi lock is valid as long as each of its members is. The members' claims may
+ * be in other sessions than this claim, each with its own proof, or may be persistent. So
+ * only the members' proofs count, and the earliest one decides. */
+static uint64_t members_valid_until(const struct uvzk__claim *claim)
+{
+    uint64_t until = UINT64_MAX;
+    const struct uvzk__claim *member;
+
+    for (uint32_t i = 0; (member = claim->kind->member(claim, i)) != NULL; i++) {
+        uint64_t one = uvzk__claim_valid_until(member);
+        until = one < until ? one : until;
+    }
+    return until;
+}
+
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
+{
+    if (uvzk__is_broken(claim->session)) {
+        return 0;
+    }
+    if (claim->kind->member != NULL) {
+        return members_valid_until(claim);
+    }
+    return claim->persistent ? UINT64_MAX : uvzk__validity_end(claim->session);
+}
+
+bool uvzk__claim_holds(const struct uvzk__claim *claim)
+{
+    return claim->state == UVZK__CLAIM_HELD &&
+           uvzk__validity_lasts(claim->session, uvzk__claim_valid_until(claim));
+}

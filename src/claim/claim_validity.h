@@ -1,0 +1,18 @@
+/* Until when the hold of a claim is valid. One with ephemeral znodes: as long as its
+ * session is proved. One with persistent znodes: without limit. One that consists of other
+ * claims (a multi lock in turn): as long as each of these. */
+#ifndef UVZK_CLAIM_VALIDITY_H
+#define UVZK_CLAIM_VALIDITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uvzk__claim;
+
+/* Until when the hold is proved, in ms of uvzk__now; UINT64_MAX: without limit. */
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
+
+/* Whether the claim holds as a whole, and the hold is still valid by the clock. */
+bool uvzk__claim_holds(const struct uvzk__claim *);
+
+#endif

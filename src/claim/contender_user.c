@@ -1,0 +1,150 @@
+/* What a claim does with the events of its contenders (contender_user.h). What a grant or
+ * an end means for the claim as a whole is decided by its kind. Here is what is the same
+ * for all kinds: the count of the contenders that hold, the status that the release
+ * reports, and contenders that have no claim: orphans, and those whose delete the ACL
+ * refuses. */
+#include "claim/contender_user.h"
+
+#include "claim/claim.h"
+#include "claim/claim_acquisitions.h"
+#include "claim/revocation.h"
+#include "directory/acl_retry.h"
+#include "directory/contender.h"
+
+static void added(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+
+    uvzk__contender_set_persistent(contender, claim->persistent);
+    uvzk__claim_attach(claim, contender);
+}
+
+static void granted(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+
+    claim->held_count++;
+    claim->kind->granted(contender);
+}
+
+static void hold_ended(struct uvzk__contender *contender)
+{
+    uvzk__contender_claim(contender)->held_count--;
+}
+
+static void ungranted(struct uvzk__contender *contender)
+{
+    uvzk__contender_claim(contender)->kind->ungranted(contender);
+}
+
+static void ended(struct uvzk__contender *contender, int code)
+{
+    uvzk__contender_claim(contender)->kind->ended(contender, code);
+}
+
+/* The status that a release reports for a znode that is gone. */
+static int release_status_of(const struct uvzk__node *node)
+{
+    if (uvzk__node_status(node) == UVZK_EDELETED) {
+        return UVZK_ELOST; /* another client deleted it before our delete */
+    }
+    return uvzk__node_status(node) != 0  ? uvzk__node_status(node)
+           : uvzk__node_is_deleted(node) ? 0
+                                         : UVZK_ELOST;
+}
+
+/* The contender leaves its claim, which records what happened to the znode. An orphan has
+ * no claim. */
+static void detach_claim(struct uvzk__contender *contender, int status)
+{
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+
+    if (uvzk__contender_is_orphan(contender)) {
+        return;
+    }
+    /* One that only admits is not part of the hold, so its delete does not decide the
+     * release's status. */
+    if (!uvzk__contender_admits(contender)) {
+        uvzk__claim_set_release_status(claim, status);
+    }
+    if (claim->kind->contender_gone != NULL) {
+        claim->kind->contender_gone(contender, status);
+    }
+    uvzk__claim_detach(contender);
+}
+
+/* The claim ends although the znode still exists, because its delete may be refused for a
+ * long time. The contender goes on without the claim (acl_retry.h). */
+static void undeletable(struct uvzk__contender *contender)
+{
+    int status = uvzk__node_status(uvzk__contender_node(contender));
+
+    detach_claim(contender, status != 0 ? status : UVZK_ENOAUTH);
+}
+
+static void over(struct uvzk__contender *contender)
+{
+    /* It has left its claim already. */
+    if (uvzk__contender_is_undeletable(contender)) {
+        uvzk__undeletable_gone(contender);
+    } else {
+        detach_claim(contender, release_status_of(uvzk__contender_node(contender)));
+    }
+}
+
+static bool may_delete(struct uvzk__contender *contender)
+{
+    if (uvzk__contender_is_undeletable(contender)) {
+        return uvzk__undeletable_may_delete(contender);
+    }
+    /* An orphan was identified by a listing (divergence.h). */
+    return uvzk__contender_is_orphan(contender) ||
+           uvzk__contender_claim(contender)->kind->may_delete == NULL ||
+           uvzk__contender_claim(contender)->kind->may_delete(contender);
+}
+
+static bool grant_notified(const struct uvzk__contender *contender)
+{
+    return uvzk__claim_grant_notified(uvzk__contender_claim(contender));
+}
+
+static void queued(struct uvzk__contender *contender, uint64_t ahead)
+{
+    uvzk__claim_queued(uvzk__contender_claim(contender), ahead);
+}
+
+static bool any_try_once(const struct uvzk__session *session)
+{
+    return !uvzk__list_empty(&uvzk__claims(session)->try_once);
+}
+
+static void has_to_wait(struct uvzk__contender *contender)
+{
+    uvzk__claim_end_try_once(uvzk__contender_claim(contender));
+}
+
+static void data(const struct uvzk__contender *contender, const void **bytes,
+                 size_t *length)
+{
+    const struct uvzk__claim *claim = uvzk__contender_claim(contender);
+
+    *bytes = uvzk__claim_data(claim);
+    *length = uvzk__claim_data_length(claim);
+}
+
+const struct uvzk__contender_user uvzk__claim_contender_user = {
+    .added = added,
+    .granted = granted,
+    .hold_ended = hold_ended,
+    .ungranted = ungranted,
+    .ended = ended,
+    .undeletable = undeletable,
+    .over = over,
+    .may_delete = may_delete,
+    .grant_notified = grant_notified,
+    .queued = queued,
+    .any_try_once = any_try_once,
+    .has_to_wait = has_to_wait,
+    .own_node_read = uvzk__revocation_read,
+    .data = data,
+};
