@@ -10,6 +10,7 @@
 
 #include "base/refusal.h"
 #include "base/struct_size.h"
+#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/claim_validity.h"

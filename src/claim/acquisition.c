@@ -1,29 +1,24 @@
-/* One acquire call from its start to its last callback, and the public functions on a
- * hold: release, cancel, and questions that need no request. acquire.c starts
- * acquisitions; their claim grants and ends them.
+/* One acquire call from its start to its last callback. acquire.c starts acquisitions;
+ * their claim grants and ends them, or their time runs out (acquire_timeout.c); the user
+ * releases and cancels them through hold_calls.c.
  *
  * No function here runs a user's callback directly. A change puts the acquisition into
  * the session's list of notifications, and deliver() runs the callback at the end of the
  * turn. Only an intercepted loss is reported at once, to another file of the library
- * (multilock_in_turn.c).
- *
- * Most acquisitions have neither a timeout nor a revoke or queued callback, so the memory
- * for these is allocated only if needed, behind the struct. */
+ * (multilock_in_turn.c). */
 #include "claim/acquisition.h"
 
 #include <assert.h>
 
-#include "base/refusal.h"
+#include "claim/acquire_timeout.h"
+#include "claim/acquisition_parts.h"
 #include "claim/claim.h"
 #include "claim/claim_validity.h"
-#include "claim/handover.h"
 #include "claim/lock.h"
+#include "claim/observed_steps.h"
 #include "claim/timed_out_wait.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
-
-/* since_ms has 40 bits. Milliseconds since the machine's start fit for 34 years. */
-#define MOMENT_MAX ((UINT64_C(1) << 40) - 1)
 
 #define ASKED UVZK__ACQUISITION_ASKED
 #define GRANTING UVZK__ACQUISITION_GRANTING
@@ -70,176 +65,11 @@ static void move(struct uvzk__acquisition *acquisition,
                     acquisition->state, invariant_holds(acquisition));
 }
 
-/* The memory of an acquisition with a revoke callback. */
-struct revocable {
-    struct uvzk__acquisition acquisition;
-    struct uvzk__notification notification;
-    uvzk_hold_revoke_cb cb;
-    uint32_t count; /* requests for a release that have not been reported yet */
-};
-
-/* Behind the memory of an acquisition that has a timeout or UVZK_TRY_ONCE. */
-struct limit {
-    union {
-        struct uvzk__timer timeout;
-        struct uvzk__link try_link; /* try_once: in uvzk__claims(session)->try_once */
-    };
-    struct uvzk__acquisition *acquisition;
-    /* What it waited for when its time ran out, for the acquire callback; NULL: not timed
-     * out, or out of memory. */
-    struct uvzk__timed_out_wait *timed_out_wait;
-    bool try_once;
-};
-
-/* Behind all other memory of an acquisition with a queued callback. */
-struct place {
-    uvzk_hold_queued_cb cb; /* NULL once it has run */
-    uint64_t ahead;
-};
-
-static struct revocable *revocable(struct uvzk__acquisition *acquisition)
-{
-    return UVZK__CONTAINER_OF(acquisition, struct revocable, acquisition);
-}
-
-static size_t size_without_limit(bool is_revocable)
-{
-    return is_revocable ? sizeof(struct revocable) : sizeof(struct uvzk__acquisition);
-}
-
-static struct limit *limit_of(const struct uvzk__acquisition *acquisition)
-{
-    return (struct limit *)((uintptr_t)acquisition +
-                            size_without_limit(acquisition->revocable));
-}
-
-static size_t size_without_place(bool is_revocable, bool is_limited)
-{
-    return size_without_limit(is_revocable) + (is_limited ? sizeof(struct limit) : 0);
-}
-
-static struct place *place_of(const struct uvzk__acquisition *acquisition)
-{
-    return (struct place *)((uintptr_t)acquisition +
-                            size_without_place(acquisition->revocable,
-                                               acquisition->is_limited));
-}
-
-bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *acquisition)
-{
-    return acquisition->is_limited && limit_of(acquisition)->try_once;
-}
-
-struct uvzk__timer *
-uvzk__acquisition_deadline(const struct uvzk__acquisition *acquisition)
-{
-    return acquisition->is_limited && !limit_of(acquisition)->try_once
-               ? &limit_of(acquisition)->timeout
-               : NULL;
-}
-
-struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct limit, try_link)->acquisition;
-}
-
 /* Requests for a release that have not been reported yet are dropped. */
 static void cancel_revoke_cb(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->revocable) {
-        uvzk__list_remove(&revocable(acquisition)->notification.link);
-    }
-}
-
-/* The session of its claim; without a claim, the home of its lock. */
-static struct uvzk__session *session_of(const struct uvzk__acquisition *acquisition)
-{
-    return acquisition->claim != NULL ? acquisition->claim->session
-                                      : acquisition->lock->session;
-}
-
-static inline __attribute__((always_inline)) void
-count(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int status,
-      uint64_t now, uint64_t took_ms)
-{
-    struct uvzk__observer *observer = uvzk__observer_of(session_of(acquisition));
-    uvzk_client_metrics_t *metrics = &observer->metrics;
-
-    switch (step) {
-    case UVZK_TRACE_GRANTED:
-        uvzk__histogram_add(&metrics->acquire, took_ms);
-        uvzk__handover_done(acquisition->claim, now, took_ms, &metrics->handover);
-        break;
-    case UVZK_TRACE_REFUSED:
-        uvzk__count_refused(observer, status);
-        break;
-    case UVZK_TRACE_LOST:
-        uvzk__count_lost(observer, status);
-        uvzk__histogram_add(&metrics->hold, took_ms);
-        uvzk__handover_started(acquisition->claim, now);
-        break;
-    case UVZK_TRACE_RELEASE:
-        uvzk__histogram_add(&metrics->hold, took_ms);
-        uvzk__handover_started(acquisition->claim, now);
-        break;
-    case UVZK_TRACE_RELEASED:
-        uvzk__histogram_add(&metrics->release, took_ms);
-        break;
-    default:
-        break;
-    }
-}
-
-static inline __attribute__((always_inline)) void
-observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int status)
-{
-    struct uvzk__session *session = session_of(acquisition);
-    uint64_t now = uvzk__now(session);
-    uint64_t since_ms = acquisition->since_ms;
-    uint64_t took_ms = uvzk__elapsed_since(&since_ms, now);
-
-    acquisition->since_ms = since_ms & MOMENT_MAX;
-    count(acquisition, step, status, now, took_ms);
-    if (uvzk__observer_of(session)->trace_cb != NULL) {
-        uvzk__trace_hold(session, step, acquisition->shell, acquisition->lock->path->text,
-                         status, now, took_ms);
-    }
-}
-
-/* One function for each step, not inlined: a client without an observer must not save
- * registers for them (tests/cost). */
-#define OBSERVED(name, step)                                                          \
-    static __attribute__((noinline)) void name(struct uvzk__acquisition *acquisition, \
-                                               int status)                            \
-    {                                                                                 \
-        observed(acquisition, (step), status);                                        \
-    }
-OBSERVED(asked_seen, UVZK_TRACE_ACQUIRE)
-OBSERVED(granted_seen, UVZK_TRACE_GRANTED)
-OBSERVED(refused_seen, UVZK_TRACE_REFUSED)
-OBSERVED(release_seen, UVZK_TRACE_RELEASE)
-OBSERVED(released_seen, UVZK_TRACE_RELEASED)
-OBSERVED(lost_seen, UVZK_TRACE_LOST)
-
-/* Reports a step to the observer. Without an observer, which is the common case, this
- * costs one test. */
-static inline void observe(struct uvzk__acquisition *acquisition,
-                           void (*seen)(struct uvzk__acquisition *, int), int status)
-{
-    if (__builtin_expect(uvzk__observer_of(session_of(acquisition)) != NULL, 0)) {
-        seen(acquisition, status);
-    }
-}
-
-/* Cancels the timeout or the single try. */
-static void stop_waiting(struct uvzk__acquisition *acquisition)
-{
-    struct uvzk__timer *deadline = uvzk__acquisition_deadline(acquisition);
-
-    if (deadline != NULL) {
-        uvzk__timer_clear(session_of(acquisition), deadline);
-    } else if (acquisition->is_limited) {
-        uvzk__list_remove(&limit_of(acquisition)->try_link);
+        uvzk__list_remove(&uvzk__revocable_of(acquisition)->notification.link);
     }
 }
 
@@ -248,6 +78,18 @@ static void set_status(struct uvzk__acquisition *acquisition, int status)
 {
     acquisition->status = (int16_t)status;
     assert(acquisition->status == status);
+}
+
+/* Reports a step to the observer. Without an observer, which is the common case, this
+ * costs one test. */
+static inline void observe(struct uvzk__acquisition *acquisition,
+                           enum uvzk_trace_step step, int status)
+{
+    struct uvzk__session *session = uvzk__acquisition_session(acquisition);
+
+    if (__builtin_expect(uvzk__observer_of(session) != NULL, 0)) {
+        uvzk__observe_step(session, acquisition, step, status);
+    }
 }
 
 static void detach(struct uvzk__acquisition *acquisition)
@@ -278,21 +120,21 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
      * ends them. A grant that no prover knows is still GRANTING afterwards. It must end
      * here, because no later event would report it. */
     if (!uvzk__claim_holds(acquisition->claim)) {
-        uvzk__provers_check(session_of(acquisition));
+        uvzk__provers_check(uvzk__acquisition_session(acquisition));
         if (acquisition->state == GRANTING) {
             uvzk__claim_end(acquisition->claim, UVZK_EPROOF);
         }
         return;
     }
-    stop_waiting(acquisition);
+    uvzk__acquire_timeout_stop(acquisition);
     move(acquisition, GRANTED);
     /* A broken client grants nothing. The user has not been told, so this ends as a
      * wait. */
-    if (uvzk__is_broken(session_of(acquisition))) {
+    if (uvzk__is_broken(uvzk__acquisition_session(acquisition))) {
         move(acquisition, GRANTING);
         return;
     }
-    observe(acquisition, granted_seen, 0);
+    observe(acquisition, UVZK_TRACE_GRANTED, 0);
     acquisition->acquire_cb(acquisition->shell, 0);
 }
 
@@ -301,7 +143,7 @@ static void notify_refusal(struct uvzk__acquisition *acquisition)
     uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
     int status = acquisition->status;
     struct uvzk__timed_out_wait *timed_out_wait =
-        acquisition->is_limited ? limit_of(acquisition)->timed_out_wait : NULL;
+        acquisition->is_limited ? uvzk__timeout_of(acquisition)->timed_out_wait : NULL;
 
     uvzk__timed_out_wait_notify(timed_out_wait, finish(acquisition), acquire_cb, status);
 }
@@ -309,7 +151,7 @@ static void notify_refusal(struct uvzk__acquisition *acquisition)
 /* The callback is cleared first: it runs once for each acquire. */
 static void notify_place(struct uvzk__acquisition *acquisition)
 {
-    struct place *place = place_of(acquisition);
+    struct uvzk__queued_report *place = uvzk__queued_report_of(acquisition);
     uvzk_hold_queued_cb queued_cb = place->cb;
 
     place->cb = NULL;
@@ -357,20 +199,21 @@ bool uvzk__acquisition_is_loss(const struct uvzk__notification *notification)
 
 static void deliver_revocation(struct uvzk__notification *notification)
 {
-    struct revocable *told =
-        UVZK__CONTAINER_OF(notification, struct revocable, notification);
+    struct uvzk__revocable_acquisition *told = UVZK__CONTAINER_OF(
+        notification, struct uvzk__revocable_acquisition, notification);
 
     /* Queued again before the callback runs, because the callback may release the hold
      * and so free this memory. */
     if (--told->count > 0) {
-        uvzk__notify_later(session_of(&told->acquisition), notification);
+        uvzk__notify_later(uvzk__acquisition_session(&told->acquisition), notification);
     }
     told->cb(told->acquisition.shell);
 }
 
 static void notify(struct uvzk__acquisition *acquisition)
 {
-    uvzk__notify_later(session_of(acquisition), &acquisition->notification);
+    uvzk__notify_later(uvzk__acquisition_session(acquisition),
+                       &acquisition->notification);
 }
 
 /* The callback runs in the session of the claim, so that callbacks come in the order of
@@ -378,7 +221,7 @@ static void notify(struct uvzk__acquisition *acquisition)
  * claim. */
 static void notify_detached(struct uvzk__acquisition *acquisition)
 {
-    struct uvzk__session *session = session_of(acquisition);
+    struct uvzk__session *session = uvzk__acquisition_session(acquisition);
 
     if (acquisition->claim != NULL) {
         detach(acquisition);
@@ -398,42 +241,6 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
     }
 }
 
-static void timed_out(struct uvzk__timer *timer)
-{
-    struct limit *limit = UVZK__CONTAINER_OF(timer, struct limit, timeout);
-    /* Before the end: afterwards the claim no longer knows what it waited for. */
-    int status = uvzk__wait_timed_out(limit->acquisition->claim, &limit->timed_out_wait);
-
-    uvzk__acquisition_end_alone(limit->acquisition, status);
-}
-
-void uvzk__acquisition_try_failed(struct uvzk__acquisition *acquisition)
-{
-    (void)uvzk__wait_timed_out(acquisition->claim,
-                               &limit_of(acquisition)->timed_out_wait);
-    uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
-}
-
-static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_ms)
-{
-    struct uvzk__session *session = session_of(acquisition);
-
-    if (!acquisition->is_limited) {
-        return;
-    }
-    struct limit *limit = limit_of(acquisition);
-    limit->acquisition = acquisition;
-    limit->try_once = timeout_ms == UVZK_TRY_ONCE;
-    if (limit->try_once) {
-        uvzk__list_init(&limit->try_link);
-        uvzk__list_append(&uvzk__claims(session)->try_once, &limit->try_link);
-    } else {
-        limit->timeout.due = timed_out;
-        uvzk__timer_set(session, &limit->timeout,
-                        uvzk__now(session) + (uint64_t)timeout_ms);
-    }
-}
-
 struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
                                                 uvzk_hold_t *shell,
                                                 const uvzk_acquire_options_t *options,
@@ -444,8 +251,7 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     bool is_limited = options->timeout_ms != UVZK_WAIT_FOREVER;
     bool wants_place = options->queued_cb != NULL;
     struct uvzk__acquisition *acquisition =
-        uvzk__calloc(1, size_without_place(is_revocable, is_limited) +
-                            (wants_place ? sizeof(struct place) : 0));
+        uvzk__calloc(1, uvzk__acquisition_size(is_revocable, is_limited, wants_place));
 
     if (acquisition == NULL) {
         return NULL;
@@ -454,12 +260,12 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     acquisition->is_limited = is_limited;
     acquisition->wants_place = wants_place;
     if (wants_place) {
-        place_of(acquisition)->cb = options->queued_cb;
+        uvzk__queued_report_of(acquisition)->cb = options->queued_cb;
     }
     if (is_revocable) {
-        revocable(acquisition)->cb = options->revoke_cb;
-        revocable(acquisition)->notification.notify_cb = deliver_revocation;
-        uvzk__list_init(&revocable(acquisition)->notification.link);
+        uvzk__revocable_of(acquisition)->cb = options->revoke_cb;
+        uvzk__revocable_of(acquisition)->notification.notify_cb = deliver_revocation;
+        uvzk__list_init(&uvzk__revocable_of(acquisition)->notification.link);
     }
     acquisition->shell = shell;
     acquisition->lock = lock;
@@ -480,12 +286,12 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
      * holds. */
     uvzk__lock_ref(acquisition->lock);
     acquisition->claim = claim;
-    observe(acquisition, asked_seen, 0);
+    observe(acquisition, UVZK_TRACE_ACQUIRE, 0);
     /* Without a claim the caller ends the acquisition at once, so no deadline is
      * needed. */
     if (claim != NULL) {
         uvzk__ring_append(&claim->acquisitions, &acquisition->in_claim);
-        set_deadline(acquisition, timeout_ms);
+        uvzk__acquire_timeout_start(acquisition, timeout_ms);
     }
 }
 
@@ -513,13 +319,13 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     switch (acquisition->state) {
     case ASKED:
     case GRANTING:
-        stop_waiting(acquisition);
+        uvzk__acquire_timeout_stop(acquisition);
         move(acquisition, REFUSED);
-        observe(acquisition, refused_seen, reason);
+        observe(acquisition, UVZK_TRACE_REFUSED, reason);
         break;
     case GRANTED:
         move(acquisition, LOSING);
-        observe(acquisition, lost_seen, reason);
+        observe(acquisition, UVZK_TRACE_LOST, reason);
         break;
     default:
         return;
@@ -535,7 +341,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
 void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int status)
 {
     move(acquisition, RELEASED);
-    observe(acquisition, released_seen, status);
+    observe(acquisition, UVZK_TRACE_RELEASED, status);
     set_status(acquisition, status);
     notify_detached(acquisition);
 }
@@ -554,50 +360,36 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 {
     /* The user of a RELEASING hold has already done what is asked for. */
     if (acquisition->revocable && acquisition->state != RELEASING) {
-        revocable(acquisition)->count++;
-        uvzk__notify_later(session_of(acquisition),
-                           &revocable(acquisition)->notification);
+        uvzk__revocable_of(acquisition)->count++;
+        uvzk__notify_later(uvzk__acquisition_session(acquisition),
+                           &uvzk__revocable_of(acquisition)->notification);
     }
 }
 
 void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
 {
     if (acquisition->state == ASKED && acquisition->wants_place &&
-        place_of(acquisition)->cb != NULL) {
-        place_of(acquisition)->ahead = ahead;
+        uvzk__queued_report_of(acquisition)->cb != NULL) {
+        uvzk__queued_report_of(acquisition)->ahead = ahead;
         notify(acquisition);
     }
 }
 
-/* --------------------------------------------------------- the public functions */
-
-int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
+void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
+                               uvzk_hold_release_cb release_cb)
 {
-    if (hold == NULL || release_cb == NULL) {
-        return uvzk__refuse(UV_EINVAL,
-                            hold == NULL ? "hold is NULL" : "release_cb is NULL");
-    }
-    struct uvzk__acquisition *acquisition = hold->impl;
-    /* The shell is compared because the struct may have been copied: a copy is not the
-     * hold. */
-    if (acquisition == NULL || acquisition->shell != hold ||
-        (acquisition->state != GRANTED && acquisition->state != LOSING)) {
-        return uvzk__refuse(UVZK_ENOTHELD, "hold is not held, or being released already");
-    }
+    struct uvzk__claim *claim = acquisition->claim;
+
     /* This overwrites acquire_cb or losing_cb in the union; neither is needed any
      * more. */
     acquisition->release_cb = release_cb;
-    if (acquisition->state == GRANTED) {
-        observe(acquisition, release_seen, 0);
-    }
     /* The hold was lost, and its lost callback has not run yet. The release callback runs
      * in its place, with UVZK_ELOST. */
     if (acquisition->state == LOSING) {
         uvzk__acquisition_released(acquisition, UVZK_ELOST);
-        return 0;
+        return;
     }
-    /* LOSING has been handled above, so the acquisition has a claim. */
-    struct uvzk__claim *claim = acquisition->claim;
+    observe(acquisition, UVZK_TRACE_RELEASE, 0);
     if (uvzk__ring_first(&claim->acquisitions) != uvzk__ring_last(&claim->acquisitions)) {
         /* Other acquisitions of this owner keep the hold, so no znode is deleted. */
         uvzk__acquisition_released(acquisition, 0);
@@ -606,89 +398,4 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
         cancel_revoke_cb(acquisition);
         uvzk__claim_end(claim, 0);
     }
-    return 0;
-}
-
-int uvzk_hold_cancel(uvzk_hold_t *hold)
-{
-    if (hold == NULL) {
-        return uvzk__refuse(UV_EINVAL, "hold is NULL");
-    }
-    struct uvzk__acquisition *acquisition = hold->impl;
-    if (acquisition == NULL || acquisition->shell != hold ||
-        !uvzk__acquisition_is_pending(acquisition)) {
-        return uvzk__refuse(UVZK_ESTATE, "hold is not pending");
-    }
-    uvzk__acquisition_end_alone(acquisition, UV_ECANCELED);
-    return 0;
-}
-
-struct uvzk__session *uvzk__hold_session(const uvzk_hold_t *hold)
-{
-    const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
-
-    return acquisition == NULL ? NULL : session_of(acquisition);
-}
-
-uvzk_hold_release_cb uvzk__hold_intercept_release(const uvzk_hold_t *hold,
-                                                  uvzk_hold_release_cb cb)
-{
-    struct uvzk__acquisition *acquisition = hold->impl;
-
-    if (acquisition == NULL ||
-        (acquisition->state != RELEASING && acquisition->state != RELEASED)) {
-        return NULL;
-    }
-    uvzk_hold_release_cb before = acquisition->release_cb;
-    acquisition->release_cb = cb;
-    return before;
-}
-
-void uvzk__hold_intercept_loss(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing)
-{
-    struct uvzk__acquisition *acquisition = hold->impl;
-
-    /* acquire_cb is not called any more, so losing_cb may use its memory. */
-    assert(acquisition->state == GRANTED);
-    acquisition->loss_intercepted = true;
-    acquisition->losing_cb = losing;
-}
-
-struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold)
-{
-    const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
-
-    if (acquisition == NULL || acquisition->shell != hold ||
-        acquisition->state != GRANTED) {
-        return NULL;
-    }
-    return acquisition->claim;
-}
-
-int uvzk_hold_is_valid(const uvzk_hold_t *hold)
-{
-    const struct uvzk__claim *claim = uvzk__hold_of(hold);
-
-    return claim != NULL && uvzk__claim_holds(claim);
-}
-
-int64_t uvzk_hold_token(const uvzk_hold_t *hold)
-{
-    const struct uvzk__claim *claim = uvzk__hold_of(hold);
-
-    return claim == NULL ? 0 : claim->fencing_token;
-}
-
-const char *uvzk_hold_path(const uvzk_hold_t *hold)
-{
-    const struct uvzk__claim *claim = uvzk__hold_of(hold);
-
-    return claim == NULL ? NULL : uvzk__claim_node_path(claim, 0);
-}
-
-uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold)
-{
-    const struct uvzk__claim *claim = uvzk__hold_of(hold);
-
-    return claim == NULL ? 0 : uvzk__claim_valid_until(claim);
 }

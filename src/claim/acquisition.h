@@ -17,6 +17,7 @@
 
 #include "base/machine.h"
 #include "claim/claim.h"
+#include "claim/lock.h"
 
 enum uvzk__acquisition_state {
     UVZK__ACQUISITION_ASKED,     /* next: GRANTING REFUSED */
@@ -52,11 +53,12 @@ struct uvzk__acquisition {
     uint64_t since_ms : 40;
     int32_t status : 16; /* for the last callback */
     uint8_t state : 4;   /* enum uvzk__acquisition_state */
-    /* It has a timeout or UVZK_TRY_ONCE: a struct limit is behind it (acquisition.c). */
+    /* It has a timeout or UVZK_TRY_ONCE: a struct uvzk__acquire_timeout is behind it
+     * (acquisition_parts.h). */
     bool is_limited : 1;
-    /* It has a revoke_cb: it is a struct revocable (acquisition.c). */
+    /* It has a revoke_cb: it is a struct uvzk__revocable_acquisition. */
     bool revocable : 1;
-    /* It has a queued_cb: a struct place is behind it (acquisition.c). */
+    /* It has a queued_cb: a struct uvzk__queued_report is behind it. */
     bool wants_place : 1;
     bool loss_intercepted : 1; /* losing_cb is called as soon as the hold is lost */
 };
@@ -93,6 +95,8 @@ bool uvzk__acquisition_is_loss(const struct uvzk__notification *);
 /* Ends a RELEASING acquisition, or a GRANTED or LOSING one that the user releases.
  * status: 0 or what went wrong with the znodes. */
 void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
+/* The user releases a GRANTED or LOSING acquisition. */
+void uvzk__acquisition_release(struct uvzk__acquisition *, uvzk_hold_release_cb);
 /* Another client asks for a release: the revoke callback will run. */
 void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* Its place in the queue is known: the queued callback will run. */
@@ -118,6 +122,14 @@ uvzk__claim_next_acquisition(const struct uvzk__acquisition *acquisition)
         uvzk__ring_next(&acquisition->claim->acquisitions, &acquisition->in_claim));
 }
 
+/* The session of its claim; without a claim, the home of its lock. */
+static inline struct uvzk__session *
+uvzk__acquisition_session(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->claim != NULL ? acquisition->claim->session
+                                      : acquisition->lock->session;
+}
+
 /* Whether it still waits: neither has the grant been reported, nor has the acquisition
  * ended. */
 static inline bool
@@ -126,34 +138,5 @@ uvzk__acquisition_is_pending(const struct uvzk__acquisition *acquisition)
     return acquisition->state == UVZK__ACQUISITION_ASKED ||
            acquisition->state == UVZK__ACQUISITION_GRANTING;
 }
-
-/* An acquisition with UVZK_TRY_ONCE finds the lock taken: ends with UV_ETIMEDOUT. */
-void uvzk__acquisition_try_failed(struct uvzk__acquisition *);
-
-/* Whether the acquisition has UVZK_TRY_ONCE; the acquisition to which a link in
- * session->claims->try_once belongs. */
-bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *);
-struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
-
-/* The timer of its timeout. NULL: it has UVZK_TRY_ONCE, or waits without limit. */
-struct uvzk__timer *uvzk__acquisition_deadline(const struct uvzk__acquisition *);
-
-/* The session of a hold that is pending or held; NULL for any other. */
-struct uvzk__session *uvzk__hold_session(const uvzk_hold_t *hold);
-
-/* Replaces the callback of a release that the user has begun and whose callback has not
- * run yet. Returns the user's callback, or NULL, with nothing changed, if there is no
- * such release. */
-uvzk_hold_release_cb uvzk__hold_intercept_release(const uvzk_hold_t *hold,
-                                                  uvzk_hold_release_cb cb);
-
-/* May be called from the acquire callback that reports the grant. `losing` is called as
- * soon as the hold is lost, before the end of the turn. The lost callback still runs at
- * the end of the turn. */
-void uvzk__hold_intercept_loss(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing);
-
-/* The claim of a hold whose grant has been reported and which has neither been released
- * nor lost, whatever the clock says; else NULL. */
-struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold);
 
 #endif

@@ -2,6 +2,7 @@
  * The grant and the end of the claim itself are told in claim.c. */
 #include "claim/claim_acquisitions.h"
 
+#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 

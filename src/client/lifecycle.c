@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/retry.h"
+#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"

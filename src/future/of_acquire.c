@@ -1,7 +1,7 @@
 /* uvzk_lock_acquire_future. The future contains the hold. Dropping it cancels the acquire
  * or releases the hold. */
 #include "base/refusal.h"
-#include "claim/acquisition.h"
+#include "claim/hold_calls.h"
 #include "claim/lock.h"
 #include "future/future.h"
 

@@ -1,7 +1,7 @@
 /* The futures of calls on a hold: release, verify and write. */
 #include <stdint.h>
 
-#include "claim/acquisition.h"
+#include "claim/hold_calls.h"
 #include "future/future.h"
 
 /* ------------------------------------------------------------------- release */

@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
-#include "claim/acquisition.h"
+#include "claim/hold_calls.h"
 #include "engine/acl.h"
 #include "hold/node_checks.h"
 #include "recipes/driver_claim.h"

@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
-#include "claim/acquisition.h"
+#include "claim/hold_calls.h"
 #include "directory/contender.h"
 #include "directory/directories.h"
 #include "engine/submission.h"

@@ -4,7 +4,7 @@
 #include "recipes/cohort.h"
 
 #include "base/refusal.h"
-#include "claim/acquisition.h"
+#include "claim/hold_calls.h"
 #include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"

@@ -13,6 +13,7 @@
 #include "claim/acquisition.h"
 
 #include "claim/claim.h"
+#include "claim/hold_calls.h"
 #include "claim/lock.h"
 #include "claim/timed_out_wait.h"
 #include "directory/contender.h"

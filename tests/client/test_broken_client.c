@@ -16,6 +16,7 @@
 
 #include "claim/acquisition.h"
 #include "claim/claim.h"
+#include "claim/hold_calls.h"
 #include "directory/contender.h"
 #include "engine/invariant.h"
 #include "engine/session.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "claim/acquisition.h"
+#include "claim/hold_calls.h"
 #include "directory/contender.h"
 #include "hold/node_checks.h"
 #include "world.h"

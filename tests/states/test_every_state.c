@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "directory/own_watch.h"

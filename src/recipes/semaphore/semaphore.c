@@ -10,8 +10,8 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
-#include "claim/acquisition.h"
 #include "claim/claim.h"
+#include "claim/hold_calls.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
