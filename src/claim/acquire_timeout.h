@@ -10,6 +10,13 @@ struct uvzk__acquisition;
 struct uvzk__link;
 struct uvzk__timer;
 
+/* Whether the acquisition has UVZK_TRY_ONCE; the acquisition to which a link in
+ * session->claims->try_once belongs. */
+bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *);
+struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* The acquisition of a claim waits from now on. timeout_ms: as in the options. Does nothing
  * if it waits without limit. */
 void uvzk__acquire_timeout_start(struct uvzk__acquisition *, int64_t timeout_ms);
@@ -18,11 +25,6 @@ void uvzk__acquire_timeout_stop(struct uvzk__acquisition *);
 
 /* An acquisition with UVZK_TRY_ONCE finds the lock taken: ends with UV_ETIMEDOUT. */
 void uvzk__acquisition_try_failed(struct uvzk__acquisition *);
-
-/* Whether the acquisition has UVZK_TRY_ONCE; the acquisition to which a link in
- * session->claims->try_once belongs. */
-bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *);
-struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
 
 /* The timer of its timeout. NULL: it has UVZK_TRY_ONCE, or waits without limit. */
 struct uvzk__timer *uvzk__acquisition_deadline(const struct uvzk__acquisition *);

@@ -63,42 +63,11 @@ struct uvzk__acquisition {
     bool loss_intercepted : 1; /* losing_cb is called as soon as the hold is lost */
 };
 
-/* Makes an acquisition in ASKED that belongs to no claim yet. Before
- * uvzk__acquisition_start, uvzk__free() is enough to undo this. NULL: out of memory. */
-struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *, uvzk_hold_t *shell,
-                                                const uvzk_acquire_options_t *,
-                                                uvzk_hold_acquire_cb, uvzk_hold_lost_cb);
-
-/* Starts the acquisition. From now until FINAL the shell belongs to the library. The
- * claim may be NULL for an acquisition that the caller ends at once. timeout_ms: as in
- * the options; it counts from now. */
-void uvzk__acquisition_start(struct uvzk__acquisition *, struct uvzk__claim *,
-                             int64_t timeout_ms);
-
-/* The claim holds: the acquire callback will run at the end of the turn. Does nothing in
- * any other state than ASKED. */
-void uvzk__acquisition_grant(struct uvzk__acquisition *);
-/* The grant is taken back: GRANTING goes back to ASKED. Other states do not change. */
-void uvzk__acquisition_ungrant(struct uvzk__acquisition *);
-/* Ends a wait or a hold with this code: REFUSED if the grant has not been reported,
- * LOSING if it has. Does nothing in other states, so a release that is under way goes
- * on. */
-void uvzk__acquisition_end(struct uvzk__acquisition *, int reason);
 /* The same for one of possibly several acquisitions of a claim. If no other one is left,
  * the claim ends. */
 void uvzk__acquisition_end_alone(struct uvzk__acquisition *, int reason);
-/* For a broken client (engine/invariant.h): ends the acquisition whatever its state is,
- * a release too, so that its last callback runs. */
-void uvzk__acquisition_end_broken(struct uvzk__acquisition *, int reason);
 /* Whether this notification of the session runs a lost callback. */
 bool uvzk__acquisition_is_loss(const struct uvzk__notification *);
-/* Ends a RELEASING acquisition, or a GRANTED or LOSING one that the user releases.
- * status: 0 or what went wrong with the znodes. */
-void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
-/* The user releases a GRANTED or LOSING acquisition. */
-void uvzk__acquisition_release(struct uvzk__acquisition *, uvzk_hold_release_cb);
-/* Another client asks for a release: the revoke callback will run. */
-void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* Its place in the queue is known: the queued callback will run. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 
@@ -122,6 +91,20 @@ uvzk__claim_next_acquisition(const struct uvzk__acquisition *acquisition)
         uvzk__ring_next(&acquisition->claim->acquisitions, &acquisition->in_claim));
 }
 
+/* ------------------------------------------------------------ for this room alone */
+
+/* Makes an acquisition in ASKED that belongs to no claim yet. Before
+ * uvzk__acquisition_start, uvzk__free() is enough to undo this. NULL: out of memory. */
+struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *, uvzk_hold_t *shell,
+                                                const uvzk_acquire_options_t *,
+                                                uvzk_hold_acquire_cb, uvzk_hold_lost_cb);
+
+/* Starts the acquisition. From now until FINAL the shell belongs to the library. The
+ * claim may be NULL for an acquisition that the caller ends at once. timeout_ms: as in
+ * the options; it counts from now. */
+void uvzk__acquisition_start(struct uvzk__acquisition *, struct uvzk__claim *,
+                             int64_t timeout_ms);
+
 /* The session of its claim; without a claim, the home of its lock. */
 static inline struct uvzk__session *
 uvzk__acquisition_session(const struct uvzk__acquisition *acquisition)
@@ -138,5 +121,31 @@ uvzk__acquisition_is_pending(const struct uvzk__acquisition *acquisition)
     return acquisition->state == UVZK__ACQUISITION_ASKED ||
            acquisition->state == UVZK__ACQUISITION_GRANTING;
 }
+
+/* The claim holds: the acquire callback will run at the end of the turn. Does nothing in
+ * any other state than ASKED. */
+void uvzk__acquisition_grant(struct uvzk__acquisition *);
+
+/* The grant is taken back: GRANTING goes back to ASKED. Other states do not change. */
+void uvzk__acquisition_ungrant(struct uvzk__acquisition *);
+
+/* Ends a wait or a hold with this code: REFUSED if the grant has not been reported,
+ * LOSING if it has. Does nothing in other states, so a release that is under way goes
+ * on. */
+void uvzk__acquisition_end(struct uvzk__acquisition *, int reason);
+
+/* For a broken client (engine/invariant.h): ends the acquisition whatever its state is,
+ * a release too, so that its last callback runs. */
+void uvzk__acquisition_end_broken(struct uvzk__acquisition *, int reason);
+
+/* Ends a RELEASING acquisition, or a GRANTED or LOSING one that the user releases.
+ * status: 0 or what went wrong with the znodes. */
+void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
+
+/* The user releases a GRANTED or LOSING acquisition. */
+void uvzk__acquisition_release(struct uvzk__acquisition *, uvzk_hold_release_cb);
+
+/* Another client asks for a release: the revoke callback will run. */
+void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 
 #endif

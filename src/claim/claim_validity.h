@@ -9,10 +9,12 @@
 
 struct uvzk__claim;
 
-/* Until when the hold is proved, in ms of uvzk__now; UINT64_MAX: without limit. */
-uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
-
 /* Whether the claim holds as a whole, and the hold is still valid by the clock. */
 bool uvzk__claim_holds(const struct uvzk__claim *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Until when the hold is proved, in ms of uvzk__now; UINT64_MAX: without limit. */
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
 
 #endif

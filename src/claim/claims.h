@@ -28,14 +28,16 @@ struct uvzk__claims {
 void uvzk__claims_init(struct uvzk__claims *);
 void uvzk__claims_free(struct uvzk__claims *);
 
+/* Returns a buffer of at least `size` bytes for a text that the user may read until the
+ * next call of this function. The session owns the buffer. NULL: out of memory. */
+char *uvzk__claims_user_text(struct uvzk__session *, size_t size);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Returns the number of a new lock. No two locks of one session have the same number. */
 static inline uint64_t uvzk__claims_number_lock(struct uvzk__claims *claims)
 {
     return ++claims->locks_made;
 }
-
-/* Returns a buffer of at least `size` bytes for a text that the user may read until the
- * next call of this function. The session owns the buffer. NULL: out of memory. */
-char *uvzk__claims_user_text(struct uvzk__session *, size_t size);
 
 #endif

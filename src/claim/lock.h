@@ -121,10 +121,6 @@ struct uvzk__claim *uvzk__lock_next_claim(const struct uvzk__lock *,
 void uvzk__lock_each_claim(struct uvzk__lock *, void (*act)(struct uvzk__claim *, int),
                            int code);
 
-/* The lock is closing, and all its claims have been given up. The close callback runs
- * when the last reference is gone. */
-void uvzk__lock_set_no_claims(struct uvzk__lock *, uvzk_lock_close_cb);
-
 /* The close callback does not run between a call of ref and the matching call of
  * unref. */
 void uvzk__lock_ref(struct uvzk__lock *);
@@ -134,5 +130,11 @@ void uvzk__lock_unref(struct uvzk__lock *);
 void uvzk__lock_free(struct uvzk__lock *);
 /* Frees all locks of the session, which its client's user need not have closed. */
 void uvzk__locks_free(struct uvzk__session *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The lock is closing, and all its claims have been given up. The close callback runs
+ * when the last reference is gone. */
+void uvzk__lock_set_no_claims(struct uvzk__lock *, uvzk_lock_close_cb);
 
 #endif

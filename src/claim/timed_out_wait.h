@@ -19,6 +19,8 @@ uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *, char *
 void uvzk__claim_wait_reason(const struct uvzk__claim *, size_t most,
                              struct uvzk__wait_reason *);
 
+/* ------------------------------------------------------------ for this room alone */
+
 /* The same from the contenders of the claim that do not hold: of the first one that has
  * contenders ahead of it, else of the first one. */
 void uvzk__claim_plain_wait_reason(const struct uvzk__claim *, size_t most,

@@ -66,12 +66,23 @@ struct uvzk__node_cache {
     bool ended; /* it has no values any more, and is freed when refs is 0 */
 };
 
+/* Whether there is a node cache of this full path. */
+bool uvzk__node_cache_exists(const struct uvzk__session *, const char *path);
+
+/* For all node caches of the session. watches_lost: the session has lost its watches, and
+ * may have ended. */
+void uvzk__node_caches_watches_lost(struct uvzk__session *);
+/* resume: a connection is ready, or a pause of the whole session is over. */
+void uvzk__node_caches_resume(struct uvzk__session *);
+/* unreachable: no connection will come, or not soon. The undecided sets end with this
+ * code, and the values report it. */
+void uvzk__node_caches_unreachable(struct uvzk__session *, int code);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Returns the node cache of this full path, and makes it if there is none. A new one must
  * get a value, or be ended. NULL: out of memory. */
 struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *, const char *path);
-
-/* Whether there is a node cache of this full path. */
-bool uvzk__node_cache_exists(const struct uvzk__session *, const char *path);
 
 /* Sends the sets and the read that are due, if anything may be sent. */
 void uvzk__node_cache_pump(struct uvzk__node_cache *);
@@ -95,14 +106,5 @@ void uvzk__node_cache_unpin(struct uvzk__node_cache *);
 
 /* Ends the node cache if it has no values any more. Its watch is removed. */
 void uvzk__node_cache_end_unused(struct uvzk__node_cache *);
-
-/* For all node caches of the session. watches_lost: the session has lost its watches, and
- * may have ended. */
-void uvzk__node_caches_watches_lost(struct uvzk__session *);
-/* resume: a connection is ready, or a pause of the whole session is over. */
-void uvzk__node_caches_resume(struct uvzk__session *);
-/* unreachable: no connection will come, or not soon. The undecided sets end with this
- * code, and the values report it. */
-void uvzk__node_caches_unreachable(struct uvzk__session *, int code);
 
 #endif

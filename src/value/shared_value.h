@@ -44,14 +44,19 @@ struct uvzk__shared_value {
 /* The session of an initialized value, else NULL. */
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *);
 
-/* Adds a listener. The caller owns its memory and sets its callbacks. */
-void uvzk__shared_value_listen(struct uvzk__shared_value *,
-                               struct uvzk__value_listener *);
-
 /* The same for an initialized count. */
 void uvzk__shared_count_listen(uvzk_shared_count_t *, struct uvzk__value_listener *);
 
 /* ------------------------------------------------------- called by its node cache */
+
+/* Frees all values of the session, when its client ends. */
+void uvzk__shared_values_free(struct uvzk__session *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Adds a listener. The caller owns its memory and sets its callbacks. */
+void uvzk__shared_value_listen(struct uvzk__shared_value *,
+                               struct uvzk__value_listener *);
 
 /* changed: a new value is known; calls the listeners at once. tell: the reason why it
  * cannot be read has changed. After both the user's callback will run. */
@@ -64,8 +69,5 @@ void uvzk__shared_value_send_sets(struct uvzk__shared_value *);
 void uvzk__shared_value_was_read(struct uvzk__shared_value *);
 /* The undecided sets end with this code. */
 void uvzk__shared_value_end_sets(struct uvzk__shared_value *, int code);
-
-/* Frees all values of the session, when its client ends. */
-void uvzk__shared_values_free(struct uvzk__session *);
 
 #endif
