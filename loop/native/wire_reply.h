@@ -66,7 +66,9 @@ struct uvzk__wire_stat {
  *                                     -
  *
  * A result has the fields of the reply of its opcode; CHECK has none, and ERROR has
- * body_err. */
+ * body_err. A server takes the kind of a create in a multi from its mode. It answers
+ * CREATE_CONTAINER and CREATE_TTL with CREATE2, and CREATE2 with CREATE, so without a stat
+ * (ZooKeeper 3.8), or with CREATE2 (newer versions). */
 struct uvzk__wire_reply {
     int32_t xid;    /* the request's; EVENT: UVZK__XID_EVENT; of a result 0 */
     int64_t zxid;   /* the last transaction that the server has seen; of a result 0 */
