@@ -11,7 +11,6 @@ void uvzk__jute_reader_init(struct uvzk__jute_reader *reader,
 void uvzk__jute_refuse(struct uvzk__jute_reader *reader)
 {
     reader->malformed = true;
-    reader->left = 0;
 }
 
 /* Returns the next bytes. NULL: the frame does not have so many. */
@@ -65,7 +64,7 @@ struct uvzk__jute_bytes uvzk__jute_get_bytes(struct uvzk__jute_reader *reader)
     if (length < -1) {
         uvzk__jute_refuse(reader);
     }
-    if (length < 0 || reader->malformed) {
+    if (length < 0) {
         return uvzk__jute_bytes(NULL, 0);
     }
     const unsigned char *at = take(reader, (size_t)length);

