@@ -25,9 +25,8 @@ struct uvzk__connect_response {
     int32_t timeout_ms;       /* granted; 0: the session that was asked for has ended */
     int64_t session_id;
     struct uvzk__jute_bytes password;
-    bool
-        has_read_only; /* false: from a server before 3.4, which does not send the next */
-    bool read_only;    /* the server has no quorum */
+    bool has_read_only; /* false: the frame ends here, as the request did */
+    bool read_only;     /* the server has no quorum */
 };
 
 int uvzk__connect_response_read(struct uvzk__jute_bytes frame,

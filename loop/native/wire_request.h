@@ -26,9 +26,8 @@ struct uvzk__connect_request {
     int32_t timeout_ms;
     int64_t session_id; /* 0: a new session */
     struct uvzk__jute_bytes password;
-    bool
-        has_read_only; /* false: from a client before 3.4, which does not send the next */
-    bool read_only;    /* a server without a quorum will do */
+    bool has_read_only; /* false: the frame ends here; an old client */
+    bool read_only;     /* a server without a quorum will do */
 };
 
 int uvzk__connect_request_read(struct uvzk__jute_bytes frame,
