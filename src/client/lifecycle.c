@@ -20,6 +20,7 @@
 #include "client/no_connection.h"
 #include "client/round.h"
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
 #include "directory/own_watch.h"
 #include "engine/barrier.h"
 #include "engine/log.h"

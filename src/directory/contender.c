@@ -13,11 +13,13 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
+#include "base/retry.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "engine/invariant.h"
+#include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
@@ -133,15 +135,6 @@ static void move(struct uvzk__contender *contender, enum uvzk__contender_state s
     }
 }
 
-/* Whether all predecessors of the contender were known when it was created: by the
- * watermark, or because its number is 0. No contender was ever before number 0. */
-static bool needs_no_listing(struct uvzk__contender *contender)
-{
-    return uvzk__watermark_knows_predecessors(contender) ||
-           (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_FIRST_SUFFIX) &&
-            uvzk__node_place(&contender->node).sequence == 0);
-}
-
 /* The contender is on the list of the waiters: uses what is known of the nodes before its
  * place, or requests a listing. */
 static void use_place(struct uvzk__contender *contender)
@@ -150,7 +143,7 @@ static void use_place(struct uvzk__contender *contender)
 
     /* Deletes that were sent before its place was known may be of nodes before it. */
     uvzk__deletes_so_far(contender);
-    if (!contender->predecessors_known && needs_no_listing(contender)) {
+    if (!contender->predecessors_known && uvzk__needs_no_listing(contender)) {
         uvzk__contender_set_predecessors_known(contender);
         if (uvzk__blocker(queue, contender) == NULL) {
             uvzk__contender_set_unblocked(contender, contender->create_stamp);
@@ -412,20 +405,6 @@ void uvzk__contender_unref(struct uvzk__contender *contender)
 
 /* ------------------------------------------------------------------- its grant */
 
-void uvzk__contender_want_position(struct uvzk__contender *contender)
-{
-    contender->wants_position = true;
-    contender->queue->counts.positions_wanted++;
-}
-
-void uvzk__contender_want_no_position(struct uvzk__contender *contender)
-{
-    if (contender->wants_position) {
-        contender->wants_position = false;
-        contender->queue->counts.positions_wanted--;
-    }
-}
-
 void uvzk__contender_grant(struct uvzk__contender *contender, bool early)
 {
     uvzk__contender_want_no_position(contender);
@@ -457,36 +436,58 @@ void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
     move(contender, UNDELETABLE);
 }
 
-/* ----------------------------------------------------------- its session, its directory */
+/* ---------------------------------------------------------- its znode is not shown */
 
-void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
+/* A waiter may get a new node at the tail of the queue, if the retry policy allows it. So
+ * may one that is granted and only admits, because its claim still waits. Any other hold
+ * is lost. */
+void uvzk__contender_missing(struct uvzk__contender *contender)
 {
-    contender->predecessors_known = false;
-    uvzk__own_watch_lost(contender);
-    if (contender->persistent && code != UVZK_ECLOSED) {
-        return; /* its node still exists, and no request is in flight */
+    struct uvzk__session *session = uvzk__session_of(contender);
+    uint64_t now = uvzk__now(session);
+    uint64_t random = 0, sleep_ms = 0;
+
+    if (uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
+        return;
     }
-    uvzk__node_session_ended(&contender->node, code);
+    /* Others may have been granted past the node: earlier sightings in this directory
+     * do not count any more (freshness.h). */
+    uvzk__foreign_node_gone(contender->queue);
+    (void)uvzk__random(session, &random, sizeof(random));
+    bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;
+    bool again = waits && !contender->kind->once &&
+                 uvzk__retry_allow(uvzk__retry_policy_of(session), contender->attempts++,
+                                   now - contender->first_attempt_ms, random, &sleep_ms);
+    uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by another client",
+              contender->path);
+    if (again && uvzk__contender_holds(contender)) {
+        uvzk__contender_ungrant(contender);
+    }
+    uvzk__prover_cancel(&contender->proof_subject);
+    uvzk__own_watch_node_gone(contender);
+    uvzk__node_missing(&contender->node, again);
+    if (again) {
+        uvzk__contender_back_off(contender, sleep_ms);
+    }
     uvzk__contender_update(contender);
 }
 
-void uvzk__end_unplaced(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
+/* A node that a lock driver has named is not deleted as an orphan: another client may
+ * have a node of the same name by now. */
+void uvzk__contender_not_shown(struct uvzk__contender *contender)
 {
-    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
-         each != NULL; each = next) {
-        next = uvzk__next_in(&queue->unplaced, each);
-        /* One that is not wanted has been reported already. */
-        if (uvzk__node_state(&each->node) == state && uvzk__node_is_wanted(&each->node)) {
-            uvzk__contender_end(each, code);
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+        !uvzk__is_driver_defined(contender->queue->kind)) {
+        struct uvzk__contender *orphan =
+            uvzk__contender_new_orphan(contender->queue, uvzk__path_name(contender->path),
+                                       uvzk__node_place(&contender->node),
+                                       uvzk__contender_is_shared(contender), false);
+        if (orphan != NULL) {
+            /* The reading that did not show the node has at most this stamp. divergence.c
+             * compares it with the start of the connection. */
+            uvzk__contender_set_create_stamp(orphan,
+                                             uvzk__stamp(uvzk__session_of(orphan)));
         }
     }
-}
-
-void uvzk__end_waiters(struct uvzk__queue *queue, int code)
-{
-    for (struct uvzk__contender *each = uvzk__first_in(&queue->waiters), *next;
-         each != NULL; each = next) {
-        next = uvzk__next_in(&queue->waiters, each);
-        uvzk__contender_end(each, code);
-    }
+    uvzk__contender_missing(contender);
 }

@@ -238,11 +238,6 @@ static inline bool uvzk__contender_is_orphan(const struct uvzk__contender *conte
     return contender->kind->orphan;
 }
 
-/* The claim wants to know how many contenders are before this one. Call it once. The
- * second function ends that, and does nothing if the claim does not want it. */
-void uvzk__contender_want_position(struct uvzk__contender *);
-void uvzk__contender_want_no_position(struct uvzk__contender *);
-
 /* ------------------------------------------------------ questions about a contender */
 
 /* Its claim. NULL: it is an orphan or undeletable, or it is over. */
@@ -467,20 +462,21 @@ void uvzk__contender_end(struct uvzk__contender *, int code);
  * contender may be freed when this returns. */
 void uvzk__contender_withdraw(struct uvzk__contender *);
 
+/* Another client deleted its node, according to the quorum: a hold is lost. A waiter or a
+ * ticket creates a new node if the retry policy allows it.
+ *
+ * not_shown: only this session's server says so, by a reading that does not show the
+ * node, or by a watch. Usually the node is gone. But if the server has diverged, the
+ * node still exists on the other servers, and no contender would want it. So it is
+ * also deleted as an orphan: the delete finds nothing, or shows that this server has
+ * diverged (divergence.h). */
+void uvzk__contender_missing(struct uvzk__contender *);
+void uvzk__contender_not_shown(struct uvzk__contender *);
+
 /* Call it after each event of its node: moves it to the right list of its queue,
  * reports to its claim, and sends what the node needs next. If the node is GONE, the
  * contender ends and may be freed. */
 void uvzk__contender_update(struct uvzk__contender *);
-
-/* Ends with this code the wanted contenders of the directory that are unplaced and whose
- * nodes are in this state, or all its waiters. A contender whose node is UNKNOWN stays
- * until a search has decided whether the node exists, but its claim has ended. */
-void uvzk__end_unplaced(struct uvzk__queue *, enum uvzk__node_state, int code);
-void uvzk__end_waiters(struct uvzk__queue *, int code);
-
-/* The session has ended, with this code. A persistent node outlives the session,
- * unless the code is UVZK_ECLOSED. */
-void uvzk__contender_session_ended(struct uvzk__contender *, int code);
 
 /* Keeps the memory of an ended contender until the last reference is returned. */
 void uvzk__contender_ref(struct uvzk__contender *);

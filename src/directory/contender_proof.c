@@ -1,5 +1,5 @@
-/* The part of a contender in proofs, and what happens when a reading does not show its
- * znode. The prover (prover.h) checks the znodes of contenders that hold, and of
+/* The part of a contender in proofs, and its end with its session or its directory. The
+ * prover (prover.h) checks the znodes of contenders that hold, and of
  * candidates, and reports each result here. A missing znode is passed to the contender's
  * machine, and so is the end of the validity.
  *
@@ -7,75 +7,12 @@
  * have ended when these functions are called, and then nothing happens. */
 #include "directory/contender_proof.h"
 
-#include "base/path.h"
-#include "base/retry.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
-#include "engine/log.h"
-#include "engine/submission.h"
-#include "engine/turn.h"
 #include "proof/prover.h"
 #include "proof/validity.h"
-
-/* ---------------------------------------------------------- its znode is not shown */
-
-/* A waiter may get a new node at the tail of the queue, if the retry policy allows it. So
- * may one that is granted and only admits, because its claim still waits. Any other hold
- * is lost. */
-void uvzk__contender_missing(struct uvzk__contender *contender)
-{
-    struct uvzk__session *session = uvzk__session_of(contender);
-    uint64_t now = uvzk__now(session);
-    uint64_t random = 0, sleep_ms = 0;
-
-    if (uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
-        return;
-    }
-    /* Others may have been granted past the node: earlier sightings in this directory
-     * do not count any more (freshness.h). */
-    uvzk__foreign_node_gone(contender->queue);
-    (void)uvzk__random(session, &random, sizeof(random));
-    bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;
-    bool again = waits && !contender->kind->once &&
-                 uvzk__retry_allow(uvzk__retry_policy_of(session), contender->attempts++,
-                                   now - contender->first_attempt_ms, random, &sleep_ms);
-    uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by another client",
-              contender->path);
-    if (again && uvzk__contender_holds(contender)) {
-        uvzk__contender_ungrant(contender);
-    }
-    uvzk__prover_cancel(&contender->proof_subject);
-    uvzk__own_watch_node_gone(contender);
-    uvzk__node_missing(&contender->node, again);
-    if (again) {
-        uvzk__contender_back_off(contender, sleep_ms);
-    }
-    uvzk__contender_update(contender);
-}
-
-/* A node that a lock driver has named is not deleted as an orphan: another client may
- * have a node of the same name by now. */
-void uvzk__contender_not_shown(struct uvzk__contender *contender)
-{
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
-        !uvzk__is_driver_defined(contender->queue->kind)) {
-        struct uvzk__contender *orphan =
-            uvzk__contender_new_orphan(contender->queue, uvzk__path_name(contender->path),
-                                       uvzk__node_place(&contender->node),
-                                       uvzk__contender_is_shared(contender), false);
-        if (orphan != NULL) {
-            /* The reading that did not show the node has at most this stamp. divergence.c
-             * compares it with the start of the connection. */
-            uvzk__contender_set_create_stamp(orphan,
-                                             uvzk__stamp(uvzk__session_of(orphan)));
-        }
-    }
-    uvzk__contender_missing(contender);
-}
-
-/* -------------------------------------------------------------------- its proofs */
 
 static struct uvzk__contender *of_subject(struct uvzk__proof_subject *proof_subject)
 {
@@ -162,4 +99,38 @@ bool uvzk__contender_request_proof(struct uvzk__contender *contender)
         uvzk__contender_end(contender, UVZK_EPROOF);
     }
     return possible;
+}
+
+/* ------------------------------------------------- its session, its directory has ended */
+
+void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
+{
+    contender->predecessors_known = false;
+    uvzk__own_watch_lost(contender);
+    if (contender->persistent && code != UVZK_ECLOSED) {
+        return; /* its node still exists, and no request is in flight */
+    }
+    uvzk__node_session_ended(&contender->node, code);
+    uvzk__contender_update(contender);
+}
+
+void uvzk__end_unplaced(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
+{
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->unplaced, each);
+        /* One that is not wanted has been reported already. */
+        if (uvzk__node_state(&each->node) == state && uvzk__node_is_wanted(&each->node)) {
+            uvzk__contender_end(each, code);
+        }
+    }
+}
+
+void uvzk__end_waiters(struct uvzk__queue *queue, int code)
+{
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->waiters), *next;
+         each != NULL; each = next) {
+        next = uvzk__next_in(&queue->waiters, each);
+        uvzk__contender_end(each, code);
+    }
 }

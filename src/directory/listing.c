@@ -1,6 +1,7 @@
 #include "directory/listing.h"
 
 #include "directory/contender.h"
+#include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"

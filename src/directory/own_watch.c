@@ -8,7 +8,6 @@
 #include "directory/own_watch.h"
 
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "engine/inflight.h"

@@ -294,3 +294,17 @@ void uvzk__queue_batch_create_done(struct uvzk__queue *queue)
         queue->creates.in_batch--;
     }
 }
+
+void uvzk__contender_want_position(struct uvzk__contender *contender)
+{
+    contender->wants_position = true;
+    contender->queue->counts.positions_wanted++;
+}
+
+void uvzk__contender_want_no_position(struct uvzk__contender *contender)
+{
+    if (contender->wants_position) {
+        contender->wants_position = false;
+        contender->queue->counts.positions_wanted--;
+    }
+}

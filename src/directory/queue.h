@@ -365,6 +365,11 @@ bool uvzk__queue_is_transient(struct uvzk__queue *, int status);
 void uvzk__queue_back_off(struct uvzk__queue *);
 void uvzk__queue_end_backoff(struct uvzk__queue *);
 
+/* The claim wants to know how many contenders are before this one. Call it once. The
+ * second function ends that, and does nothing if the claim does not want it. */
+void uvzk__contender_want_position(struct uvzk__contender *);
+void uvzk__contender_want_no_position(struct uvzk__contender *);
+
 /* ------------------------------------------------------------ for this room alone */
 
 /* Allocates the optional parts if they are missing. False: out of memory. */

@@ -479,3 +479,10 @@ bool uvzk__watermark_keeps_directory(struct uvzk__queue *queue)
     }
     return mark != NULL;
 }
+
+bool uvzk__needs_no_listing(struct uvzk__contender *contender)
+{
+    return uvzk__watermark_knows_predecessors(contender) ||
+           (uvzk__tuned(contender->queue->session, UVZK__TUNE_FIRST_SUFFIX) &&
+            uvzk__node_place(&contender->node).sequence == 0);
+}

@@ -143,4 +143,8 @@ void uvzk__watermark_create_sent(struct uvzk__queue *);
  * may also begin or end the mark. */
 bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 
+/* Whether all predecessors of the contender were known when it was created: by the
+ * watermark, or because its number is 0. No contender was ever before number 0. */
+bool uvzk__needs_no_listing(struct uvzk__contender *);
+
 #endif

@@ -4,7 +4,6 @@
 #include "hold/node_checks.h"
 
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
 #include "engine/submission.h"

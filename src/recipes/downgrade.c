@@ -3,7 +3,6 @@
 #include "claim/claim.h"
 #include "claim/plain_claim.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"

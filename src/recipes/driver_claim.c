@@ -12,7 +12,6 @@
 #include "claim/plain_claim.h"
 #include "claim/wait_reason.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/directories.h"
 #include "directory/queue.h"
 #include "proof/prover.h"

@@ -11,7 +11,6 @@
 
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/freshness.h"

@@ -10,7 +10,6 @@
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"
 #include "directory/predecessor.h"
