@@ -73,9 +73,8 @@ static inline void uvzk__request_watches(struct uvzk__request *request,
  * watch. The request must arm a watch; it does not any more. */
 void uvzk__request_watch_answered(struct uvzk__request *request, bool armed);
 
-/* uvzk__request_sent: the C client or the submit thread is given the request, on the
- * present connection. uvzk__request_not_taken: the C client has refused the request, or the
- * submit thread has returned it. */
+/* The C client or the submit thread is given the request, on the present connection. If
+ * the C client refuses it, or the submit thread returns it, it is not `sent` any more. */
 static inline void uvzk__request_sent(struct uvzk__request *request, zhandle_t *zh,
                                       unsigned connection)
 {

@@ -64,8 +64,7 @@ void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
 void uvzk__port_loop_detect_close(struct uvzk__port_loop *port_loop);
 /* The port is about to become CLOSING: there will be no turn and no alarm any more. */
 void uvzk__port_loop_silence(struct uvzk__port_loop *port_loop);
-/* uvzk__port_loop_drain: the requests in flight have DRAIN_MS from now on.
- * uvzk__port_loop_drained: they need no more time. */
+/* The requests in flight have DRAIN_MS from now on. */
 void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop);
 /* The port is FINISHING: closes the libuv handles. `closed` is called later. */
 void uvzk__port_loop_close(struct uvzk__port_loop *port_loop);

@@ -123,7 +123,7 @@ bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
 /* Ends the mark and removes its watch. Does nothing if there is no mark. */
 void uvzk__watermark_end(struct uvzk__queue *);
 
-/* directory: the hash of the directory (uvzk__catalogue_hash). The first function
+/* directory: the hash of the directory's path (directories.h). The first function
  * remembers the number; without memory it does nothing. The second one returns whether
  * the number is remembered, and may return true by chance. */
 void uvzk__expected_sequences_add(struct uvzk__expected_sequences *, uint32_t directory,
