@@ -706,10 +706,9 @@ typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 /* FINAL. The hold ended without a release. UVZK_EEXPIRED: the session has ended, or was
  * given up. UVZK_EPROOF: no proof of ownership came in time. UVZK_EDELETED: another
  * client deleted the znode. UVZK_EAUTH: ZooKeeper refused the credentials. UVZK_ECLOSED:
- * the lock or the client was closed. Rarely UVZK_ELIMIT: no room for the watch that
- * revoke_cb or a lock with a driver needs; UVZK_ENOAUTH and UVZK_ECONNLOSS: see
- * uvzk_lock_init_with_driver; UVZK_EINTERNAL: see docs/errors.md. A multi lock's hold is
- * lost with the code of its first member that is lost.
+ * the lock or the client was closed. Rarely UVZK_ELIMIT, UVZK_ENOAUTH and
+ * UVZK_ECONNLOSS: see uvzk_lock_init_with_driver; UVZK_EINTERNAL: see docs/errors.md.
+ * A multi lock's hold is lost with the code of its first member that is lost.
  * The callback comes late if the loop is late; uvzk_hold_is_valid does not depend on the
  * loop. */
 typedef void (*uvzk_hold_lost_cb)(uvzk_hold_t *hold, int reason);

@@ -223,6 +223,22 @@ static bool need_data(struct uvzk__contender *contender)
     return true;
 }
 
+/* The budget of watches has no room. A hold of which the user has been told goes on, and
+ * tries again about once a session timeout: other paths have taken the room since, and
+ * will give it back. Any other contender is refused, rather than deaf to revocations. */
+static void no_room(struct uvzk__contender *contender)
+{
+    if (!uvzk__contender_holds(contender) ||
+        !uvzk__directories(uvzk__session_of(contender))
+             ->contender_user->grant_notified(contender)) {
+        uvzk__contender_end(contender, UVZK_ELIMIT);
+    } else if (need_data(contender) && uvzk__contender_renew_watch_later(contender)) {
+        move(contender, REFUSED);
+    } else {
+        free_if_over(contender);
+    }
+}
+
 void uvzk__own_watch_arm(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -234,7 +250,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         return;
     }
     if (!uvzk__watch_budget_take(session, contender->path)) {
-        uvzk__contender_end(contender, UVZK_ELIMIT);
+        no_room(contender);
         return;
     }
     rpc = need_data(contender) ? uvzk__inflight_new(session, contender, UVZK__RPC_GET,

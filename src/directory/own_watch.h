@@ -3,7 +3,8 @@
  *
  *   NONE --> ARMING --> ARMED --> NONE   the znode was deleted or changed, or the session
  *    ^         |                         ended
- *    `-------- REFUSED                   the contender holds, but may not read its znode
+ *    `-------- REFUSED                   the contender holds, but may not read its znode, or
+ *                                      there is no room for the watch
  *
  * Another client may delete a waiter's node by hand, and other contenders are then
  * granted past it. Curator's waiter notices this because it lists all children at each
@@ -51,8 +52,9 @@ struct uvzk__own_watch {
 enum uvzk__own_watch_state uvzk__own_watch_state(const struct uvzk__contender *);
 
 /* Sends the get that arms the watch. Does nothing if the watch is not in NONE, if the
- * node is not STANDING, or if the watch is not allowed or nothing may be sent. Ends the
- * contender with UVZK_ELIMIT if the budget of watches has no room. */
+ * node is not STANDING, or if the watch is not allowed or nothing may be sent. If the
+ * budget of watches has no room, the contender ends with UVZK_ELIMIT, unless the user has
+ * been told of its hold. */
 void uvzk__own_watch_arm(struct uvzk__contender *);
 
 /* The session has ended, and the port has dropped its watches. */

@@ -135,11 +135,11 @@ void uvzk__prover_ended(struct uvzk__session *session)
  * proved now, so their directories are settled again. */
 static void touch_candidates(struct uvzk__session *session)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
     struct uvzk__link *link;
 
-    for (link = uvzk__prover(session)->candidates.next;
-         link != &uvzk__prover(session)->candidates; link = link->next) {
-        uvzk__prover(session)->subject_kind->answered(subject_at(link));
+    for (link = prover->candidates.next; link != &prover->candidates; link = link->next) {
+        prover->subject_kind->answered(subject_at(link));
     }
 }
 
@@ -155,10 +155,10 @@ static void free_proof_request(struct proof_request *proof_request)
 /* Returns a request with room for all subjects that it may check; NULL: out of memory. */
 static struct proof_request *new_proof_request(struct uvzk__session *session)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
     struct proof_request *proof_request = uvzk__calloc(1, sizeof(*proof_request));
-    size_t room =
-        uvzk__list_length(&uvzk__prover(session)->candidates, CANDIDATES_A_PROOF) +
-        uvzk__list_length(&uvzk__prover(session)->held, HELD_A_PROOF);
+    size_t room = uvzk__list_length(&prover->candidates, CANDIDATES_A_PROOF) +
+                  uvzk__list_length(&prover->held, HELD_A_PROOF);
 
     if (proof_request == NULL) {
         return NULL;
@@ -182,12 +182,14 @@ static struct proof_request *new_proof_request(struct uvzk__session *session)
 static void check_failed(struct uvzk__session *session,
                          struct uvzk__proof_subject *proof_subject, int status)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
+
     if (status == UVZK_ENONODE) {
-        uvzk__prover(session)->subject_kind->missing(proof_subject);
+        prover->subject_kind->missing(proof_subject);
     } else if (proof_subject->held) {
         proof_subject->unreadable = true;
     } else {
-        uvzk__prover(session)->subject_kind->refused(proof_subject, status);
+        prover->subject_kind->refused(proof_subject, status);
     }
 }
 
@@ -206,10 +208,11 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
     struct proof_request *proof_request =
         UVZK__CONTAINER_OF(rpc, struct proof_request, rpc);
     struct uvzk__session *session = proof_request->session;
+    struct uvzk__prover *prover = uvzk__prover(session);
     int status = reply->status;
 
     /* RESTING comes first, because uvzk__answered schedules the next request. */
-    move(uvzk__prover(session), RESTING);
+    move(prover, RESTING);
     uvzk__answered(session, rpc, status, rpc->kind == UVZK__RPC_MULTI);
     if (uvzk__observer_of(session) != NULL && status == 0) {
         uvzk__histogram_add(&uvzk__observer_of(session)->metrics.proof,
@@ -224,7 +227,7 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
         touch_at(session, uvzk__now(session)); /* the ops after it are not checked yet */
     }
     for (size_t i = 0; i < proof_request->count; i++) {
-        uvzk__prover(session)->subject_kind->release(proof_request->subjects[i]);
+        prover->subject_kind->release(proof_request->subjects[i]);
     }
     /* Frees rpc as well. */
     free_proof_request(proof_request);
@@ -267,34 +270,33 @@ static void add_subjects(struct proof_request *proof_request, struct uvzk__link 
  * the next grant (proof.h), so the grant need not wait for another request. */
 static void send_proof(struct uvzk__session *session)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
     struct proof_request *proof_request = new_proof_request(session);
 
     if (proof_request == NULL) {
-        touch_at(session,
-                 uvzk__now(session) + uvzk__proof_retry(&uvzk__prover(session)->proof));
+        touch_at(session, uvzk__now(session) + uvzk__proof_retry(&prover->proof));
         return;
     }
-    add_subjects(proof_request, &uvzk__prover(session)->candidates, CANDIDATES_A_PROOF);
+    add_subjects(proof_request, &prover->candidates, CANDIDATES_A_PROOF);
     if (mode(session) == UVZK_PROOF_QUORUM) {
-        add_subjects(proof_request, &uvzk__prover(session)->held, HELD_A_PROOF);
+        add_subjects(proof_request, &prover->held, HELD_A_PROOF);
     }
     bool holds = mode(session) == UVZK_PROOF_QUORUM &&
-                 !uvzk__list_empty(
-                     &uvzk__prover(session)->held); /* even if none of them may be read */
+                 !uvzk__list_empty(&prover->held); /* even if none of them may be read */
     if (proof_request->count > 0 || holds) {
         /* A multi without ops is a transaction, too, so it also proves the session. */
         uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_MULTI, NULL,
                           proof_request_replied);
         proof_request->rpc.ops = proof_request->ops;
         proof_request->rpc.op_count = proof_request->count;
-        uvzk__prover(session)->proof_count++;
+        prover->proof_count++;
     } else {
         uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_SYNC, "/",
                           proof_request_replied);
         /* With UVZK_PROOF_SYNC, a sync counts as a proof. */
-        uvzk__prover(session)->proof_count += mode(session) == UVZK_PROOF_SYNC;
+        prover->proof_count += mode(session) == UVZK_PROOF_SYNC;
     }
-    move(uvzk__prover(session), ASKING);
+    move(prover, ASKING);
     uvzk__submit(session, &proof_request->rpc);
     proof_request->stamp = uvzk__stamp(session);
 }
@@ -303,8 +305,8 @@ static void send_proof(struct uvzk__session *session)
  * proof requests. With UVZK_PROOF_NONE, requests are sent only for candidates. */
 static void touch_due(struct uvzk__timer *timer)
 {
-    struct uvzk__session *session =
-        UVZK__CONTAINER_OF(timer, struct uvzk__prover, touch)->session;
+    struct uvzk__prover *prover = UVZK__CONTAINER_OF(timer, struct uvzk__prover, touch);
+    struct uvzk__session *session = prover->session;
 
     if (!uvzk__is_connected(session) || !uvzk__barrier_is_open(session) ||
         uvzk__session_port_is_closing(session)) {
@@ -314,8 +316,7 @@ static void touch_due(struct uvzk__timer *timer)
     if (proves) {
         touch_at(session, uvzk__now(session) + period(session));
     }
-    if (uvzk__prover(session)->state == RESTING &&
-        (proves || !uvzk__list_empty(&uvzk__prover(session)->candidates))) {
+    if (prover->state == RESTING && (proves || !uvzk__list_empty(&prover->candidates))) {
         send_proof(session);
     }
 }
@@ -336,13 +337,15 @@ void uvzk__prover_init(struct uvzk__session *session,
                        const struct uvzk__proof_subject_kind *kind, uint32_t mode,
                        uint32_t tick_ms)
 {
-    uvzk__prover(session)->session = session;
-    uvzk__prover(session)->subject_kind = kind;
-    uvzk__proof_init(&uvzk__prover(session)->proof, mode, tick_ms);
-    uvzk__list_init(&uvzk__prover(session)->held);
-    uvzk__list_init(&uvzk__prover(session)->candidates);
-    uvzk__prover(session)->touch.due = touch_due;
-    uvzk__prover(session)->expiry.due = expiry_due;
+    struct uvzk__prover *prover = uvzk__prover(session);
+
+    prover->session = session;
+    prover->subject_kind = kind;
+    uvzk__proof_init(&prover->proof, mode, tick_ms);
+    uvzk__list_init(&prover->held);
+    uvzk__list_init(&prover->candidates);
+    prover->touch.due = touch_due;
+    prover->expiry.due = expiry_due;
 }
 
 /* The next request is sent a period after this call; while something is held, a period
@@ -350,33 +353,34 @@ void uvzk__prover_init(struct uvzk__session *session,
  * only moved to an earlier time: each run of touch_due sets it again. */
 static void schedule_touch(struct uvzk__session *session)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
     uint64_t now = uvzk__now(session), at = now + period(session);
 
-    if (!uvzk__list_empty(&uvzk__prover(session)->held) &&
-        uvzk__prover(session)->state == RESTING) {
-        uint64_t due =
-            uvzk__proof_proved_at(&uvzk__prover(session)->proof) + period(session);
+    if (!uvzk__list_empty(&prover->held) && prover->state == RESTING) {
+        uint64_t due = uvzk__proof_proved_at(&prover->proof) + period(session);
         at = due < now ? now : due;
     }
-    if (!uvzk__deadline_is_armed(&uvzk__prover(session)->touch.deadline) ||
-        uvzk__deadline_at(&uvzk__prover(session)->touch.deadline) > at) {
+    if (!uvzk__deadline_is_armed(&prover->touch.deadline) ||
+        uvzk__deadline_at(&prover->touch.deadline) > at) {
         touch_at(session, at);
     }
 }
 
 void uvzk__prover_schedule(struct uvzk__session *session)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
+
     if (uvzk__is_connected(session) && mode(session) != UVZK_PROOF_NONE) {
         schedule_touch(session);
     }
     uint64_t until = uvzk__validity_end(session);
 
     /* UINT64_MAX: UVZK_PROOF_NONE while connected. */
-    if (uvzk__list_empty(&uvzk__prover(session)->held) || until == UINT64_MAX) {
-        uvzk__timer_clear(session, &uvzk__prover(session)->expiry);
-    } else if (!uvzk__deadline_is_armed(&uvzk__prover(session)->expiry.deadline) ||
-               uvzk__deadline_at(&uvzk__prover(session)->expiry.deadline) != until) {
-        uvzk__timer_set(session, &uvzk__prover(session)->expiry, until);
+    if (uvzk__list_empty(&prover->held) || until == UINT64_MAX) {
+        uvzk__timer_clear(session, &prover->expiry);
+    } else if (!uvzk__deadline_is_armed(&prover->expiry.deadline) ||
+               uvzk__deadline_at(&prover->expiry.deadline) != until) {
+        uvzk__timer_set(session, &prover->expiry, until);
     }
 }
 
@@ -397,13 +401,14 @@ void uvzk__prover_answered(struct uvzk__session *session, const struct uvzk__rpc
 
 void uvzk__prover_refresh(struct uvzk__session *session)
 {
-    if (!uvzk__list_empty(&uvzk__prover(session)->candidates)) {
+    struct uvzk__prover *prover = uvzk__prover(session);
+
+    if (!uvzk__list_empty(&prover->candidates)) {
         touch_at(session, uvzk__now(session));
     } else if (mode(session) != UVZK_PROOF_NONE) {
         /* Requests that have waited for the connection are sent first. A write among them
          * proves as much. */
-        touch_at(session,
-                 uvzk__now(session) + uvzk__proof_retry(&uvzk__prover(session)->proof));
+        touch_at(session, uvzk__now(session) + uvzk__proof_retry(&prover->proof));
     }
     uvzk__prover_schedule(session);
 }
@@ -413,18 +418,19 @@ void uvzk__prover_refresh(struct uvzk__session *session)
 void uvzk__prover_request(struct uvzk__session *session,
                           struct uvzk__proof_subject *proof_subject)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
     uint64_t at = uvzk__now(session);
 
     if (uvzk__list_empty(&proof_subject->link)) {
-        uvzk__list_append(&uvzk__prover(session)->candidates, &proof_subject->link);
+        uvzk__list_append(&prover->candidates, &proof_subject->link);
         proof_subject->requested = false;
     } else if (proof_subject->requested) {
         /* A request that checked this candidate did not lead to a grant. */
-        at += uvzk__proof_retry(&uvzk__prover(session)->proof);
+        at += uvzk__proof_retry(&prover->proof);
     } /* else no request has checked it yet: the next one does */
-    if (uvzk__prover(session)->state == RESTING && uvzk__is_connected(session) &&
-        (!uvzk__deadline_is_armed(&uvzk__prover(session)->touch.deadline) ||
-         uvzk__deadline_at(&uvzk__prover(session)->touch.deadline) > at)) {
+    if (prover->state == RESTING && uvzk__is_connected(session) &&
+        (!uvzk__deadline_is_armed(&prover->touch.deadline) ||
+         uvzk__deadline_at(&prover->touch.deadline) > at)) {
         touch_at(session, at);
     }
 }
@@ -458,15 +464,16 @@ void uvzk__prover_remove_held(struct uvzk__session *session,
  * the connection is. */
 void uvzk__prover_check(struct uvzk__session *session)
 {
+    struct uvzk__prover *prover = uvzk__prover(session);
     struct uvzk__link held, *link;
 
     if (uvzk__is_valid(session)) {
         return;
     }
     /* Taken off the list first, because `expired` may add and remove held subjects. */
-    uvzk__list_move(&uvzk__prover(session)->held, &held);
+    uvzk__list_move(&prover->held, &held);
     while ((link = uvzk__list_take(&held)) != NULL) {
-        uvzk__prover(session)->subject_kind->expired(subject_at(link));
+        prover->subject_kind->expired(subject_at(link));
     }
 }
 

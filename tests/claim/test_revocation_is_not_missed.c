@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "engine/session.h"
+
 #define STEPS 40U
 #define MESSAGE "__REVOKE__"
 
@@ -119,6 +121,28 @@ static void an_interruption_does_not_hide_it(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
+/* Other paths have taken the room when the own watch has fired: the hold goes on, and hears
+ * again when there is room. */
+static void without_room_for_its_watch_it_holds(uint64_t seed, void *const *state)
+{
+    world_begin_ready(&world, seed, state, &a, &b);
+    ask(NULL);
+    hold_await(&revoked, 1000);
+    world_run_for(&world, 500);
+    struct uvzk__session *session = a.client.impl;
+    session->watches.bytes += UVZK__WATCH_BYTES_MAX;
+    write_into(revoked.path, "something else");
+    world_run_for(&world, 500);
+    write_into(revoked.path, MESSAGE);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    assert_true(hold_holds(&revoked));
+    assert_int_equal(revoked.revoked, 0);
+    session->watches.bytes -= UVZK__WATCH_BYTES_MAX;
+    assert_true(world_await(&world, &revoked.revoked, 2 * WORLD_TIMEOUT_MS));
+    hold_give_back(&revoked);
+    world_end(&world);
+}
+
 /* It stands for long, and is read again and again: an event may have been lost. */
 static void one_revocation_is_told_once(uint64_t seed, void *const *state)
 {
@@ -163,6 +187,7 @@ int main(void)
         WORLD_SCENARIO(who_waits_hears_it, 0, STEPS - 1),
         WORLD_SCENARIO(others_do_not_clear_it, 0, STEPS - 1),
         WORLD_SCENARIO(an_interruption_does_not_hide_it, 0, 7),
+        WORLD_SCENARIO(without_room_for_its_watch_it_holds, 0, 7),
         WORLD_SCENARIO(one_revocation_is_told_once, 0, 7),
         WORLD_SCENARIO(who_enters_again_hears_it, 0, 7),
     };
