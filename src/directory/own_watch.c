@@ -135,17 +135,41 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
         ->contender_user->own_node_read(contender, reply);
 }
 
-/* The contender may not READ its own znode. A holder keeps its hold although no
- * revocation reaches it, and tries again about once a session timeout. A waiter ends. */
-static void read_refused(struct uvzk__contender *contender)
+/* False: out of memory. The session then sends nothing for 100 ms, and afterwards every
+ * contender asks again for what it needs. */
+static bool need_data(struct uvzk__contender *contender)
 {
-    if (uvzk__contender_holds(contender)) {
-        if (uvzk__contender_renew_watch_later(contender)) {
-            move(contender, REFUSED);
-        }
-    } else {
-        uvzk__contender_end(contender, UVZK_ENOAUTH);
+    if (contender->own_watch.data == NULL) {
+        contender->own_watch.data = uvzk__calloc(1, sizeof(*contender->own_watch.data));
     }
+    if (contender->own_watch.data == NULL) {
+        uvzk__back_off(uvzk__session_of(contender));
+        return false;
+    }
+    contender->own_watch.data->contender = contender;
+    contender->own_watch.data->watch.watch_cb = fired;
+    return true;
+}
+
+/* There is no watch, for this reason. One that stays tries again about once a session
+ * timeout. */
+static void go_unwatched(struct uvzk__contender *contender, bool stays, int code)
+{
+    if (!stays) {
+        uvzk__contender_end(contender, code);
+    } else if (need_data(contender) && uvzk__contender_renew_watch_later(contender)) {
+        move(contender, REFUSED);
+    } else {
+        free_if_over(contender);
+    }
+}
+
+/* Whether the contender holds, and the user has been told. */
+static bool is_told_to_hold(const struct uvzk__contender *contender)
+{
+    return uvzk__contender_holds(contender) &&
+           uvzk__directories(uvzk__session_of(contender))
+               ->contender_user->grant_notified(contender);
 }
 
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -169,7 +193,8 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         if (status == UVZK_ENONODE) {
             uvzk__contender_not_shown(contender);
         } else if (status == UVZK_ENOAUTH) {
-            read_refused(contender);
+            /* A holder keeps its hold, although no revocation reaches it. */
+            go_unwatched(contender, uvzk__contender_holds(contender), UVZK_ENOAUTH);
         }
         free_if_over(contender);
     }
@@ -207,38 +232,6 @@ bool uvzk__own_watch_shows_node(const struct uvzk__contender *contender)
                uvzk__session_timeout(session);
 }
 
-/* False: out of memory. The session then sends nothing for 100 ms, and afterwards every
- * contender asks again for what it needs. */
-static bool need_data(struct uvzk__contender *contender)
-{
-    if (contender->own_watch.data == NULL) {
-        contender->own_watch.data = uvzk__calloc(1, sizeof(*contender->own_watch.data));
-    }
-    if (contender->own_watch.data == NULL) {
-        uvzk__back_off(uvzk__session_of(contender));
-        return false;
-    }
-    contender->own_watch.data->contender = contender;
-    contender->own_watch.data->watch.watch_cb = fired;
-    return true;
-}
-
-/* The budget of watches has no room. A hold of which the user has been told goes on, and
- * tries again about once a session timeout: other paths have taken the room since, and
- * will give it back. Any other contender is refused, rather than deaf to revocations. */
-static void no_room(struct uvzk__contender *contender)
-{
-    if (!uvzk__contender_holds(contender) ||
-        !uvzk__directories(uvzk__session_of(contender))
-             ->contender_user->grant_notified(contender)) {
-        uvzk__contender_end(contender, UVZK_ELIMIT);
-    } else if (need_data(contender) && uvzk__contender_renew_watch_later(contender)) {
-        move(contender, REFUSED);
-    } else {
-        free_if_over(contender);
-    }
-}
-
 void uvzk__own_watch_arm(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -250,7 +243,10 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         return;
     }
     if (!uvzk__watch_budget_take(session, contender->path)) {
-        no_room(contender);
+        /* A hold of which the user has been told goes on: other paths have taken the room
+         * since, and will give it back. Any other contender is refused, rather than deaf
+         * to revocations. */
+        go_unwatched(contender, is_told_to_hold(contender), UVZK_ELIMIT);
         return;
     }
     rpc = need_data(contender) ? uvzk__inflight_new(session, contender, UVZK__RPC_GET,

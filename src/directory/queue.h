@@ -164,11 +164,6 @@ static inline struct uvzk__session *uvzk__queue_session(const struct uvzk__queue
 {
     return queue->session;
 }
-static inline const struct uvzk__directory_kind *
-uvzk__queue_kind(const struct uvzk__queue *queue)
-{
-    return queue->kind;
-}
 /* The path of the lock directory, namespace included. */
 static inline const char *uvzk__queue_path(const struct uvzk__queue *queue)
 {

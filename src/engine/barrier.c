@@ -65,8 +65,7 @@ void uvzk__barrier_ask(struct uvzk__session *session)
     struct uvzk__barrier *barrier = &session->barrier;
 
     if (barrier->state != CLOSED || !uvzk__is_connected(session) ||
-        uvzk__is_backing_off(&session->submissions) ||
-        uvzk__session_port_is_closing(session)) {
+        session->submissions.backing_off || uvzk__session_port_is_closing(session)) {
         return;
     }
     move(session, ASKING);

@@ -88,34 +88,4 @@ struct uvzk__connection_news uvzk__connection_lapse(struct uvzk__connection *,
 /* Changes the state to CLOSED. Later calls report nothing. */
 struct uvzk__connection_news uvzk__connection_close(struct uvzk__connection *);
 
-/* ------------------------------------------------------------ for this room alone */
-
-/* Whether requests may be submitted. The barrier may still be unanswered
- * (uvzk__may_send). */
-static inline bool
-uvzk__connection_is_connected(const struct uvzk__connection *connection)
-{
-    return connection->connected;
-}
-
-/* Returns the session id; 0: there is no session. */
-static inline int64_t
-uvzk__connection_session_id(const struct uvzk__connection *connection)
-{
-    return connection->session_id;
-}
-
-/* Returns the negotiated session timeout in ms; 0 before the first connection. */
-static inline uint32_t
-uvzk__connection_session_timeout(const struct uvzk__connection *connection)
-{
-    return connection->timeout_ms;
-}
-
-/* Returns when the connection was last lost; 0: never. */
-static inline uint64_t uvzk__connection_lost_ms(const struct uvzk__connection *connection)
-{
-    return connection->suspended_ms;
-}
-
 #endif

@@ -114,25 +114,25 @@ static inline struct uvzk__session *uvzk__session_at(const struct uvzk__session 
     return session->client->sessions[number];
 }
 
-/* Whether requests may be submitted; the session's id, 0 without one; its timeout in ms,
- * as negotiated at the last connect, 0 before that (connection.h). */
+/* Whether requests may be submitted, although the barrier may still be unanswered
+ * (uvzk__may_send); the session's id, 0 without one; its timeout in ms, as negotiated at
+ * the last connect, 0 before that. */
 static inline bool uvzk__is_connected(const struct uvzk__session *session)
 {
-    return uvzk__connection_is_connected(&session->connection);
+    return session->connection.connected;
 }
 static inline int64_t uvzk__session_id(const struct uvzk__session *session)
 {
-    return uvzk__connection_session_id(&session->connection);
+    return session->connection.session_id;
 }
 static inline uint32_t uvzk__session_timeout(const struct uvzk__session *session)
 {
-    return uvzk__connection_session_timeout(&session->connection);
+    return session->connection.timeout_ms;
 }
 /* When the connection was lost, in ms of uvzk__now; 0: it was not. */
 static inline uint64_t uvzk__disconnected_since(const struct uvzk__session *session)
 {
-    return uvzk__is_connected(session) ? 0
-                                       : uvzk__connection_lost_ms(&session->connection);
+    return uvzk__is_connected(session) ? 0 : session->connection.suspended_ms;
 }
 /* The smallest timeout that a server has granted to the session, in ms, which is never out
  * of date (port.h, 12). */

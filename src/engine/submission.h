@@ -59,12 +59,4 @@ bool uvzk__is_transient(int status);
  * already. Proof requests are sent during a backoff, too (proof/prover.c). */
 void uvzk__back_off(struct uvzk__session *);
 
-/* ------------------------------------------------------------ for this room alone */
-
-/* Whether the session is in a backoff (uvzk__back_off). */
-static inline bool uvzk__is_backing_off(const struct uvzk__submissions *submissions)
-{
-    return submissions->backing_off;
-}
-
 #endif
