@@ -8,6 +8,7 @@
 #include "directory/queue.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
+#include "recipes/rwlock.h"
 #include "settle/create_order.h"
 
 /* claim->extra of a downgraded reader. NULL: the reader is an ordinary one. */

@@ -19,7 +19,6 @@ extern const struct uvzk__claim_kind uvzk__claim_reading;
 
 /* The kinds of readers: an ordinary one, and one that is created by the multi and has its
  * writer's place. The second becomes the first if the writer's znode is gone. */
-#define UVZK__READER_PREFIX "__READ__"
 extern const struct uvzk__contender_kind uvzk__reader;
 extern const struct uvzk__contender_kind uvzk__downgraded_reader;
 

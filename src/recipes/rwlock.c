@@ -5,6 +5,8 @@
  * An owner with a valid write hold reads at once, with the writer's sequence number
  * (downgrade.h). An owner that reads, or waits to read, and asks to write would wait for
  * itself: the acquire is refused with UVZK_EDEADLK. */
+#include "recipes/rwlock.h"
+
 #include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/claim_validity.h"
@@ -22,7 +24,7 @@
 static const struct uvzk__name_prefix name_prefixes[] = {
     {WRITER_PREFIX, false}, {UVZK__READER_PREFIX, true}, {NULL, false}};
 
-static const struct uvzk__directory_kind read_write = {
+const struct uvzk__directory_kind uvzk__read_write = {
     .name_prefixes = name_prefixes,
     .in_order = true,
     .has_readers = true,
@@ -55,7 +57,8 @@ static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
 static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__participant_directory *directory)
 {
-    *directory = (struct uvzk__participant_directory){lock->path->text, &read_write};
+    *directory =
+        (struct uvzk__participant_directory){lock->path->text, &uvzk__read_write};
     return 1;
 }
 
@@ -124,7 +127,8 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
 static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->session, &read_write, lock->path->text, false);
+    return uvzk__queue_occupied(lock->session, &uvzk__read_write, lock->path->text,
+                                false);
 }
 
 static const struct uvzk__contender_kind writer = {
@@ -137,7 +141,7 @@ static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_add_contender(claim, &read_write, lock->path, &writer, NULL,
+    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path, &writer, NULL,
                                      options, &contender);
 }
 
@@ -174,7 +178,7 @@ static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
 static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     return write_hold(lock, options) == NULL &&
-           uvzk__queue_occupied(lock->session, &read_write, lock->path->text, true);
+           uvzk__queue_occupied(lock->session, &uvzk__read_write, lock->path->text, true);
 }
 
 /* A downgraded reader gets the writer's czxid, because its token is the writer's. */
@@ -187,7 +191,7 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
         return UV_ENOMEM;
     }
-    return uvzk__claim_add_contender(claim, &read_write, lock->path,
+    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
                                      writing != NULL ? &uvzk__downgraded_reader
                                                      : &uvzk__reader,
                                      NULL, options, &contender);

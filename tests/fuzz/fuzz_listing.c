@@ -1,29 +1,26 @@
 /* Listings: children of any name stand in a lock's directory before one of ours asks,
  * behind it, and go again. Ours is granted when and only when no contender of others
  * stands before it. */
-#include "base/node_name.h"
 #include "base/path.h"
 #include "base/place.h"
 #include "client/create.h"
 #include "fuzz.h"
+#include "recipes/mutex.h"
+#include "recipes/rwlock.h"
 #include "sim.h"
 
 #define DIRECTORY "/lock"
 #define CHILDREN_MAX 64
 #define TIMEOUT_MS 8000U
 
-static const struct uvzk__name_prefix locks[] = {{"lock-", false}, {NULL, false}};
-static const struct uvzk__name_prefix halves[] = {
-    {"__WRIT__", false}, {"__READ__", true}, {NULL, false}};
-
 struct stand {
     struct sim *sim;
     uvzk_client_t client;
     uvzk_rwlock_t lock; /* both halves, or the first one as a mutex */
     uvzk_hold_t hold;
-    const struct uvzk__name_prefix *prefixes; /* of the contenders there */
-    bool shared;                              /* ours is a reader */
-    int told;                                 /* callbacks of the acquire */
+    const struct uvzk__directory_kind *kind; /* of the lock's directory */
+    bool shared;                             /* ours is a reader */
+    int told;                                /* callbacks of the acquire */
     int status;
     bool held, released, closed;
 };
@@ -65,8 +62,8 @@ static bool comes_before(const struct stand *stand, const char *child, const cha
     struct uvzk__node_name theirs, ours;
     bool shared, own_shared;
 
-    uvzk__node_name_parse_any(&theirs, child, stand->prefixes, &shared);
-    uvzk__node_name_parse_any(&ours, own, stand->prefixes, &own_shared);
+    uvzk__node_name_parse_any(&theirs, child, stand->kind->name_prefixes, &shared);
+    uvzk__node_name_parse_any(&ours, own, stand->kind->name_prefixes, &own_shared);
     return theirs.is_contender && strcmp(child, own) != 0 &&
            !uvzk__sequence_exhausted(theirs.sequence) &&
            theirs.sequence < ours.sequence && !(shared && own_shared);
@@ -151,7 +148,7 @@ static void begin(struct stand *stand, uint8_t how)
     stand->hold.data = stand;
     PROMISE(uvzk__client_create(&stand->client, sim_port_new(stand->sim, "a"), &options,
                                 how % (UVZK__TUNE_ALL + 1)) == 0);
-    stand->prefixes = how & 16 ? halves : locks;
+    stand->kind = how & 16 ? &uvzk__read_write : &uvzk__exclusive;
     stand->shared = how & 32;
     if (how & 16) {
         PROMISE(uvzk_rwlock_init(&stand->client, &stand->lock, DIRECTORY) == 0);
@@ -164,7 +161,7 @@ static void begin(struct stand *stand, uint8_t how)
 
 static void ask(struct stand *stand)
 {
-    bool reads = stand->prefixes == halves && stand->shared;
+    bool reads = stand->kind->has_readers && stand->shared;
 
     PROMISE(uvzk_lock_acquire(reads ? &stand->lock.read : &stand->lock.write,
                               &stand->hold, NULL, on_acquired, on_lost) == 0);

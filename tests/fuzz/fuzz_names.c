@@ -2,19 +2,13 @@
  * written anew, and the places have one order. */
 #include <inttypes.h>
 
-#include "base/node_name.h"
 #include "base/place.h"
 #include "fuzz.h"
+#include "recipes/mutex.h"
+#include "recipes/rwlock.h"
+#include "recipes/semaphore/leases.h"
 
 #define NAMES_MAX 8
-
-/* Those of a mutex, a semaphore, a read-write lock and a lock driver. */
-static const struct uvzk__name_prefix locks[] = {{"lock-", false}, {NULL, false}};
-static const struct uvzk__name_prefix leases[] = {{"lease-", false}, {NULL, false}};
-static const struct uvzk__name_prefix halves[] = {
-    {"__WRIT__", false}, {"__READ__", true}, {NULL, false}};
-static const struct uvzk__name_prefix *const prefixes_of[] = {locks, halves, leases,
-                                                              NULL};
 
 static const char *token_of(const struct uvzk__name_prefix *prefixes, bool shared)
 {
@@ -78,6 +72,10 @@ static void compare(const struct uvzk__place *places, size_t count)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {data, size};
+    /* A lock driver's directory has no prefixes. */
+    const struct uvzk__name_prefix *const prefixes_of[] = {
+        uvzk__exclusive.name_prefixes, uvzk__read_write.name_prefixes,
+        uvzk__lease_directory.name_prefixes, NULL};
     const struct uvzk__name_prefix *prefixes = prefixes_of[take_byte(&input) % 4];
     struct uvzk__place places[NAMES_MAX] = {{0, 0}};
     size_t count = 0;

@@ -1,0 +1,10 @@
+/* The directories of read-write locks, and the prefix of their readers' names. */
+#ifndef UVZK_RWLOCK_H
+#define UVZK_RWLOCK_H
+
+#include "directory/queue.h"
+
+#define UVZK__READER_PREFIX "__READ__"
+extern const struct uvzk__directory_kind uvzk__read_write;
+
+#endif
