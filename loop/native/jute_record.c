@@ -1,5 +1,6 @@
 #include "native/jute_record.h"
 
+#include <string.h>
 #include <uv.h>
 
 const struct uvzk__jute_field uvzk__jute_string[] = {{UVZK__JUTE_BYTES, 0, NULL},
@@ -53,6 +54,16 @@ void uvzk__jute_record_read(struct uvzk__jute_reader *reader,
     for (; fields->kind != UVZK__JUTE_END; fields++) {
         read_field(reader, fields, (char *)record + fields->offset);
     }
+}
+
+int uvzk__jute_record_end(const struct uvzk__jute_reader *reader, void *record,
+                          size_t size)
+{
+    if (reader->malformed) {
+        memset(record, 0, size);
+        return UV_EPROTO;
+    }
+    return 0;
 }
 
 void uvzk__jute_record_skip(struct uvzk__jute_reader *reader,

@@ -61,6 +61,10 @@ extern const struct uvzk__jute_field uvzk__jute_string[];
 
 void uvzk__jute_record_read(struct uvzk__jute_reader *reader,
                             const struct uvzk__jute_field *fields, void *record);
+/* All that was to be read has been read into the record. Returns 0; or UV_EPROTO, if any of
+ * it was malformed or missing, and then the record, which has `size` bytes, becomes 0. */
+int uvzk__jute_record_end(const struct uvzk__jute_reader *reader, void *record,
+                          size_t size);
 /* Checks the record, and goes on behind it. */
 void uvzk__jute_record_skip(struct uvzk__jute_reader *reader,
                             const struct uvzk__jute_field *fields);

@@ -77,11 +77,7 @@ int uvzk__connect_response_read(struct uvzk__jute_bytes frame,
     uvzk__jute_record_read(&reader, connect_fields, response);
     response->has_read_only = reader.left > 0;
     response->read_only = response->has_read_only && uvzk__jute_get_bool(&reader);
-    if (reader.malformed) {
-        memset(response, 0, sizeof(*response));
-        return UV_EPROTO;
-    }
-    return 0;
+    return uvzk__jute_record_end(&reader, response, sizeof(*response));
 }
 
 int uvzk__connect_response_write(struct uvzk__jute_writer *writer, size_t limit,
@@ -103,22 +99,13 @@ static void read_header(struct uvzk__jute_reader *reader, struct uvzk__jute_byte
     uvzk__jute_record_read(reader, header, reply);
 }
 
-static int finish(const struct uvzk__jute_reader *reader, struct uvzk__wire_reply *reply)
-{
-    if (reader->malformed) {
-        memset(reply, 0, sizeof(*reply));
-        return UV_EPROTO;
-    }
-    return 0;
-}
-
 int uvzk__wire_reply_read_header(struct uvzk__jute_bytes frame,
                                  struct uvzk__wire_reply *reply)
 {
     struct uvzk__jute_reader reader;
 
     read_header(&reader, frame, reply);
-    return finish(&reader, reply);
+    return uvzk__jute_record_end(&reader, reply, sizeof(*reply));
 }
 
 static bool exists(int32_t opcode)
@@ -140,7 +127,7 @@ int uvzk__wire_reply_read(struct uvzk__jute_bytes frame, int32_t opcode,
     if (reply->err == 0) {
         uvzk__message_read(&reader, replies, opcode, reply, &reply->results);
     }
-    return finish(&reader, reply);
+    return uvzk__jute_record_end(&reader, reply, sizeof(*reply));
 }
 
 int uvzk__wire_reply_write(struct uvzk__jute_writer *writer, size_t limit,

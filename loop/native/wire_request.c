@@ -88,11 +88,7 @@ int uvzk__connect_request_read(struct uvzk__jute_bytes frame,
     uvzk__jute_record_read(&reader, connect_fields, request);
     request->has_read_only = reader.left > 0;
     request->read_only = request->has_read_only && uvzk__jute_get_bool(&reader);
-    if (reader.malformed) {
-        memset(request, 0, sizeof(*request));
-        return UV_EPROTO;
-    }
-    return 0;
+    return uvzk__jute_record_end(&reader, request, sizeof(*request));
 }
 
 int uvzk__connect_request_write(struct uvzk__jute_writer *writer, size_t limit,
@@ -125,11 +121,7 @@ int uvzk__wire_request_read(struct uvzk__jute_bytes frame,
         }
         uvzk__message_read(&reader, requests, request->opcode, request, &request->ops);
     }
-    if (reader.malformed) {
-        memset(request, 0, sizeof(*request));
-        return UV_EPROTO;
-    }
-    return 0;
+    return uvzk__jute_record_end(&reader, request, sizeof(*request));
 }
 
 int uvzk__wire_request_write(struct uvzk__jute_writer *writer, size_t limit,
