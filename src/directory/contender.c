@@ -174,7 +174,7 @@ static void end_hold(struct uvzk__contender *contender, bool held)
     struct uvzk__session *session = uvzk__session_of(contender);
 
     if (held && !uvzk__contender_holds(contender)) {
-        uvzk__directories(session)->contender_user->hold_ended(contender);
+        uvzk__user_of(contender)->hold_ended(contender);
         uvzk__prover_remove_held(session, &contender->proof_subject);
     }
 }
@@ -283,7 +283,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     }
     add_contender(contender);
     contender->claim = claim;
-    uvzk__directories(session)->contender_user->added(contender);
+    uvzk__user_of(contender)->added(contender);
     *out = contender;
     return 0;
 }
@@ -296,7 +296,7 @@ static void finish(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__session *session = queue->session;
 
-    uvzk__directories(session)->contender_user->over(contender);
+    uvzk__user_of(contender)->over(contender);
     uvzk__own_watch_end(contender);
     uvzk__contender_cancel_back_off(contender);
     uvzk__list_remove(&contender->in_session);
@@ -319,8 +319,7 @@ static void give_up(struct uvzk__contender *contender, bool held, int code)
     end_hold(contender, held);
     uvzk__prover_cancel(&contender->proof_subject);
     uvzk__contender_want_no_position(contender);
-    uvzk__directories(uvzk__session_of(contender))
-        ->contender_user->ended(contender, code);
+    uvzk__user_of(contender)->ended(contender, code);
 }
 
 /* A node does not know its client, so an illegal move of it is reported here. */
@@ -411,7 +410,7 @@ void uvzk__contender_grant(struct uvzk__contender *contender, bool early)
     /* The claim is called last: it must find the contender among the holders. */
     become(contender, early ? GRANTED_EARLY : HOLDING);
     uvzk__prover_add_held(uvzk__session_of(contender), &contender->proof_subject);
-    uvzk__directories(uvzk__session_of(contender))->contender_user->granted(contender);
+    uvzk__user_of(contender)->granted(contender);
 }
 
 void uvzk__contender_checked(struct uvzk__contender *contender)
@@ -428,7 +427,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
     become(contender, WAITING);
     end_hold(contender, held);
     uvzk__queue_settle_later(contender->queue);
-    uvzk__directories(uvzk__session_of(contender))->contender_user->ungranted(contender);
+    uvzk__user_of(contender)->ungranted(contender);
 }
 
 void uvzk__contender_set_undeletable(struct uvzk__contender *contender)

@@ -67,8 +67,7 @@ static void expired(struct uvzk__proof_subject *proof_subject)
 {
     struct uvzk__contender *contender = of_subject(proof_subject);
 
-    if (uvzk__directories(uvzk__session_of(contender))
-            ->contender_user->grant_notified(contender)) {
+    if (uvzk__user_of(contender)->grant_notified(contender)) {
         uvzk__contender_end(contender, UVZK_EPROOF);
     } else {
         uvzk__contender_ungrant(contender);

@@ -334,8 +334,7 @@ void uvzk__contender_create_sent(struct uvzk__contender *contender)
 void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
                           size_t *length)
 {
-    uvzk__directories(uvzk__session_of(contender))
-        ->contender_user->data(contender, data, length);
+    uvzk__user_of(contender)->data(contender, data, length);
     /* A revocation is written into the data, so the node starts without any. */
     if (contender->revocable) {
         *data = "";
@@ -455,8 +454,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     } else if (needs == UVZK__NEEDS_DELETE) {
         /* in_batch is not empty: the delete waits to be sent already. */
         if (uvzk__list_empty(&contender->in_batch) && !is_backing_off(contender) &&
-            uvzk__directories(uvzk__session_of(contender))
-                ->contender_user->may_delete(contender)) {
+            uvzk__user_of(contender)->may_delete(contender)) {
             uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_delete,
                               &contender->in_batch);
         }

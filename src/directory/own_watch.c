@@ -131,8 +131,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
     if (contender->revocable) {
         (void)uvzk__contender_renew_watch_later(contender);
     }
-    uvzk__directories(uvzk__session_of(contender))
-        ->contender_user->own_node_read(contender, reply);
+    uvzk__user_of(contender)->own_node_read(contender, reply);
 }
 
 /* False: out of memory. The session then sends nothing for 100 ms, and afterwards every
@@ -168,8 +167,7 @@ static void go_unwatched(struct uvzk__contender *contender, bool stays, int code
 static bool is_told_to_hold(const struct uvzk__contender *contender)
 {
     return uvzk__contender_holds(contender) &&
-           uvzk__directories(uvzk__session_of(contender))
-               ->contender_user->grant_notified(contender);
+           uvzk__user_of(contender)->grant_notified(contender);
 }
 
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)

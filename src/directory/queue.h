@@ -405,4 +405,11 @@ static inline size_t uvzk__listed_children(const struct uvzk__queue *queue)
     return (size_t)queue->freshness.children_high << 12 | queue->freshness.children_low;
 }
 
+/* The callbacks by which the contender reports to its claim, and asks it. */
+static inline const struct uvzk__contender_user *
+uvzk__user_of(const struct uvzk__contender *contender)
+{
+    return uvzk__directories(uvzk__session_of(contender))->contender_user;
+}
+
 #endif

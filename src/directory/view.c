@@ -411,8 +411,7 @@ static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
     if (ahead > 0) {
-        uvzk__directories(uvzk__session_of(contender))
-            ->contender_user->queued(contender, ahead);
+        uvzk__user_of(contender)->queued(contender, ahead);
     }
 }
 

@@ -383,7 +383,7 @@ static void end_try_once(struct uvzk__queue *queue)
         writer = writer || !uvzk__contender_is_shared(member);
         if (waits ||
             (member->predecessors_known && uvzk__blocker(queue, member) != NULL)) {
-            uvzk__directories(queue->session)->contender_user->has_to_wait(member);
+            uvzk__user_of(member)->has_to_wait(member);
         }
     }
 }
