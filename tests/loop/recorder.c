@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define POLL_MS 10
-#define PATIENCE_MS 20000
+#define PATIENCE_S 20
 #define CHUNK 4096
 
 static struct sockaddr_in loopback(uint16_t port)
@@ -61,10 +61,37 @@ static size_t pass_on(int from, int to, struct recording *recording)
     return send_all(to, chunk, (size_t)got) ? (size_t)got : 0;
 }
 
+static bool is_stopped(struct recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->mutex);
+    bool stop = recorder->stop;
+    pthread_mutex_unlock(&recorder->mutex);
+    return stop;
+}
+
+/* Whether the connection is to be closed now, which is told to recorder_cut. */
+static bool is_cut(struct recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->mutex);
+    bool ends = recorder->stop || recorder->cut;
+    recorder->cut = false;
+    pthread_cond_broadcast(&recorder->changed);
+    pthread_mutex_unlock(&recorder->mutex);
+    return ends;
+}
+
+static void count_sent(struct recorder *recorder, size_t bytes)
+{
+    pthread_mutex_lock(&recorder->mutex);
+    recorder->sent += bytes;
+    pthread_cond_broadcast(&recorder->changed);
+    pthread_mutex_unlock(&recorder->mutex);
+}
+
 static void relay(struct recorder *recorder, int client, int server,
                   struct recording *requests, struct recording *replies)
 {
-    while (!atomic_load(&recorder->stop) && !atomic_exchange(&recorder->cut, false)) {
+    while (!is_cut(recorder)) {
         struct pollfd fds[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
         size_t passed;
 
@@ -73,7 +100,7 @@ static void relay(struct recorder *recorder, int client, int server,
             if ((passed = pass_on(client, server, requests)) == 0) {
                 break;
             }
-            atomic_fetch_add(&recorder->sent, passed);
+            count_sent(recorder, passed);
         }
         if (fds[1].revents != 0 && pass_on(server, client, replies) == 0) {
             break;
@@ -85,8 +112,7 @@ static void *run(void *argument)
 {
     struct recorder *recorder = argument;
 
-    while (!atomic_load(&recorder->stop) &&
-           recorder->connections < RECORDED_CONNECTIONS) {
+    while (!is_stopped(recorder) && recorder->connections < RECORDED_CONNECTIONS) {
         struct pollfd listening = {recorder->listener, POLLIN, 0};
         if (poll(&listening, 1, POLL_MS) <= 0) {
             continue;
@@ -108,6 +134,8 @@ bool recorder_start(struct recorder *recorder, uint16_t server_port)
 
     memset(recorder, 0, sizeof(*recorder));
     recorder->server_port = server_port;
+    pthread_mutex_init(&recorder->mutex, NULL);
+    pthread_cond_init(&recorder->changed, NULL);
     recorder->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(recorder->listener, (struct sockaddr *)&address, size) < 0 ||
         listen(recorder->listener, 8) < 0 ||
@@ -119,39 +147,62 @@ bool recorder_start(struct recorder *recorder, uint16_t server_port)
     return pthread_create(&recorder->thread, NULL, run, recorder) == 0;
 }
 
-void recorder_cut(struct recorder *recorder)
+/* With the mutex: waits for a change. False: the deadline has come. */
+static bool await_change(struct recorder *recorder, const struct timespec *deadline)
 {
-    const struct timespec nap = {0, POLL_MS * 1000000};
+    return pthread_cond_timedwait(&recorder->changed, &recorder->mutex, deadline) == 0;
+}
 
-    atomic_store(&recorder->cut, true);
-    while (atomic_load(&recorder->cut)) {
-        nanosleep(&nap, NULL);
+static struct timespec deadline_from_now(void)
+{
+    struct timespec deadline;
+
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += PATIENCE_S;
+    return deadline;
+}
+
+bool recorder_cut(struct recorder *recorder)
+{
+    const struct timespec deadline = deadline_from_now();
+    bool in_time = true;
+
+    pthread_mutex_lock(&recorder->mutex);
+    recorder->cut = true;
+    while (recorder->cut && in_time) {
+        in_time = await_change(recorder, &deadline);
     }
+    pthread_mutex_unlock(&recorder->mutex);
+    return in_time;
 }
 
 bool recorder_await_request(struct recorder *recorder)
 {
-    const struct timespec nap = {0, POLL_MS * 1000000};
-    size_t before = atomic_load(&recorder->sent);
+    const struct timespec deadline = deadline_from_now();
+    bool in_time = true;
 
-    for (int waited = 0; waited < PATIENCE_MS; waited += POLL_MS) {
-        if (atomic_load(&recorder->sent) != before) {
-            return true;
-        }
-        nanosleep(&nap, NULL);
+    pthread_mutex_lock(&recorder->mutex);
+    size_t before = recorder->sent;
+    while (recorder->sent == before && in_time) {
+        in_time = await_change(recorder, &deadline);
     }
-    return false;
+    pthread_mutex_unlock(&recorder->mutex);
+    return in_time;
 }
 
 void recorder_stop(struct recorder *recorder)
 {
-    atomic_store(&recorder->stop, true);
+    pthread_mutex_lock(&recorder->mutex);
+    recorder->stop = true;
+    pthread_mutex_unlock(&recorder->mutex);
     pthread_join(recorder->thread, NULL);
     close(recorder->listener);
 }
 
 void recorder_free(struct recorder *recorder)
 {
+    pthread_cond_destroy(&recorder->changed);
+    pthread_mutex_destroy(&recorder->mutex);
     for (size_t i = 0; i < RECORDED_CONNECTIONS; i++) {
         free(recorder->requests[i].bytes);
         free(recorder->replies[i].bytes);

@@ -4,7 +4,6 @@
 #define UVZK_TEST_RECORDER_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +20,10 @@ struct recorder {
     int listener;
     char hosts[32]; /* "127.0.0.1:port" */
     uint16_t server_port;
-    atomic_bool cut, stop;
-    atomic_size_t sent; /* bytes of requests so far */
+    pthread_mutex_t mutex; /* of what follows, until the next comment */
+    pthread_cond_t changed;
+    bool cut, stop;
+    size_t sent; /* bytes of requests so far */
     /* To be read after recorder_stop. */
     struct recording requests[RECORDED_CONNECTIONS], replies[RECORDED_CONNECTIONS];
     size_t connections;
@@ -31,8 +32,8 @@ struct recorder {
 /* Returns false if it cannot listen. */
 bool recorder_start(struct recorder *recorder, uint16_t server_port);
 /* Closes the connection, and returns when nothing is passed on any more; the client may
- * connect again. */
-void recorder_cut(struct recorder *recorder);
+ * connect again. False: not within 20 s. */
+bool recorder_cut(struct recorder *recorder);
 /* Waits until the client has sent something more. False: not within 20 s. */
 bool recorder_await_request(struct recorder *recorder);
 void recorder_stop(struct recorder *recorder);

@@ -3,6 +3,7 @@
 #define THREADED /* the C client's blocking calls */
 #include "frames.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -14,7 +15,7 @@
 #include "server.h"
 
 #define SESSION_MS 1200
-#define PATIENCE_MS 20000
+#define PATIENCE_S 20
 #define FRAMES_MAX 256
 #define OPCODE_COUNT 128
 /* The opcode of CLOSE_SESSION, where it is an index. */
@@ -66,18 +67,37 @@ static void ignore_void(int rc, const void *data)
     (void)data;
 }
 
-/* Repeats a request until it succeeds, which it does when the client is connected. */
-static void await_connected(zhandle_t *zh)
-{
-    const struct timespec nap = {0, 5000000};
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t connected = PTHREAD_COND_INITIALIZER;
+static int connections; /* of the session so far */
 
-    for (int waited = 0; waited < PATIENCE_MS; waited += 5) {
-        if (zoo_exists(zh, "/", 0, NULL) == ZOK) {
-            return;
-        }
-        nanosleep(&nap, NULL);
+static void on_session(zhandle_t *zh, int type, int state, const char *path,
+                       void *context)
+{
+    (void)zh;
+    (void)path;
+    (void)context;
+    pthread_mutex_lock(&mutex);
+    connections += type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
+    pthread_cond_broadcast(&connected);
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Until the session has been connected so many times, and requests are answered. */
+static void await_connected(zhandle_t *zh, int times)
+{
+    struct timespec deadline;
+    int status = 0;
+
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += PATIENCE_S;
+    pthread_mutex_lock(&mutex);
+    while (connections < times && status == 0) {
+        status = pthread_cond_timedwait(&connected, &mutex, &deadline);
     }
-    fail();
+    pthread_mutex_unlock(&mutex);
+    assert_int_equal(status, 0);
+    assert_int_equal(zoo_exists(zh, "/", 0, NULL), ZOK);
 }
 
 static void create_znodes(zhandle_t *zh)
@@ -145,11 +165,11 @@ static void remove_watches(zhandle_t *zh)
 /* A session that sends every kind of request that the C client has. */
 static void record_session(void)
 {
-    zhandle_t *zh = zookeeper_init2(recorder.hosts, ignore_event, SESSION_MS, NULL, NULL,
+    zhandle_t *zh = zookeeper_init2(recorder.hosts, on_session, SESSION_MS, NULL, NULL,
                                     ZOO_NO_LOG_CLIENTENV, ignore_line);
 
     assert_non_null(zh);
-    await_connected(zh);
+    await_connected(zh, 1);
     assert_int_equal(zoo_add_auth(zh, "digest", "u:p", 3, ignore_void, NULL), ZOK);
     create_znodes(zh);
     read_znodes(zh);
@@ -157,8 +177,8 @@ static void record_session(void)
     remove_watches(zh);
     assert_true(recorder_await_request(&recorder)); /* a ping */
     assert_int_equal(zoo_exists(zh, "/", 0, NULL), ZOK);
-    recorder_cut(&recorder);
-    await_connected(zh);
+    assert_true(recorder_cut(&recorder));
+    await_connected(zh, 2);
     assert_int_equal(zookeeper_close(zh), ZOK);
     recorder_stop(&recorder);
 }
