@@ -272,7 +272,7 @@ static inline bool uvzk__creates_wait(const struct uvzk__queue *queue)
     return queue->creates.in_batch > 0 || queue->creates.postponed;
 }
 
-/* How kinds of directories differ. in_order.c, and rooms above this one, define them.
+/* How kinds of directories differ. The recipes define them, and own the constants.
  * Every function except settle may be NULL. */
 struct uvzk__directory_kind {
     /* The prefixes of its contenders' names. NULL: any child may be a contender; the lock
@@ -345,7 +345,7 @@ static inline bool uvzk__queue_has_unplaced(const struct uvzk__queue *queue,
     return queue->counts.asking > 0 && uvzk__queue_find_unplaced(queue, state);
 }
 
-/* Setters of the fields above, for the other files of src/. */
+/* The recipes set these fields too. */
 void uvzk__queue_set_just_created(struct uvzk__queue *, bool just_created);
 void uvzk__queue_want_children_watch(struct uvzk__queue *, bool wanted);
 void uvzk__queue_set_blocked_long(struct uvzk__queue *, bool);

@@ -139,8 +139,8 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
 
 static void granted(struct uvzk__contender *contender)
 {
-    if (uvzk__contender_claim(contender)
-            ->persistent) { /* its hold does not depend on proofs */
+    /* A hold by a persistent znode does not depend on proofs. */
+    if (uvzk__contender_is_persistent(contender)) {
         uvzk__prover_remove_held(uvzk__session_of(contender),
                                  uvzk__contender_proof_subject(contender));
     }

@@ -47,7 +47,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, status, true);
-    if (uvzk__contender_claim(contender)->persistent && status == UVZK_EEXPIRED) {
+    if (uvzk__contender_is_persistent(contender) && status == UVZK_EEXPIRED) {
         /* A znode that the create has made outlives the session: it is searched for. */
         status = UVZK_ECONNLOSS;
     }
@@ -63,8 +63,8 @@ static void create(struct uvzk__contender *contender)
     if (rpc == NULL) {
         return;
     }
-    rpc->mode = uvzk__contender_claim(contender)->persistent ? UVZK__PERSISTENT_SEQUENTIAL
-                                                             : UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->mode = uvzk__contender_is_persistent(contender) ? UVZK__PERSISTENT_SEQUENTIAL
+                                                         : UVZK__EPHEMERAL_SEQUENTIAL;
     rpc->acl = uvzk__contender_acl(contender, uvzk__inflight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(uvzk__session_of(contender), rpc);
@@ -298,7 +298,7 @@ static void grant_if_shown(struct uvzk__contender *contender)
                      uvzk__directories(session)->settle_count ||
                  uvzk__is_just_seen(contender);
 
-    if (!uvzk__contender_claim(contender)->persistent && !uvzk__may_be_granted(session)) {
+    if (!uvzk__contender_is_persistent(contender) && !uvzk__may_be_granted(session)) {
         uvzk__contender_request_proof(contender);
     } else if (shown) {
         uvzk__contender_grant(contender, false);
@@ -320,7 +320,7 @@ static void watch_own_nodes(const struct uvzk__ring *ring)
         if (stands(contender) && driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
             driver_claim->node_watch == NULL &&
             (uvzk__contender_has_fixed_name(contender) ||
-             uvzk__contender_claim(contender)->persistent) &&
+             uvzk__contender_is_persistent(contender)) &&
             !uvzk__node_watch_join(driver_claim,
                                    uvzk__path_name(uvzk__contender_path(contender)))) {
             uvzk__queue_back_off(uvzk__contender_queue(contender));

@@ -1,7 +1,7 @@
 /* Settles the directories of mutexes and read-write locks (in_order.h). settle.c calls
- * settle_in_order once for each directory in which something has changed. It first grants
- * all contenders that may be granted, and then sends at most one of these requests: it
- * creates the directory, lists it, or watches the predecessor of the first in line.
+ * uvzk__settle_in_order once for each directory in which something has changed. It first
+ * grants all contenders that may be granted, and then sends at most one of these requests:
+ * it creates the directory, lists it, or watches the predecessor of the first in line.
  * delete_batch.c asks for the next holder, whose node it checks. This file keeps no state.
  *
  * Two questions are kept apart. The first is who is next: the first waiter, unless a
