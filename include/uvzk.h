@@ -281,6 +281,15 @@ typedef enum {
                                been reported lost before. Call uvzk_client_close */
 } uvzk_client_state_t;
 
+/* How a client speaks to its servers. Clients of both kinds, and Curator's, exclude one
+ * another at the same paths. */
+typedef enum {
+    UVZK_TRANSPORT_C_CLIENT = 0, /* by libzookeeper_mt, ZooKeeper's C client, which has
+                                    two threads for each session; the default. Under load
+                                    uvzk adds a third */
+    UVZK_TRANSPORT_NATIVE        /* by uvzk itself, on the loop, without a thread */
+} uvzk_transport_t;
+
 /* How uvzk proves ownership while something is held. */
 typedef enum {
     UVZK_PROOF_QUORUM = 0, /* by a request that a quorum commits; the default */
@@ -451,6 +460,7 @@ typedef struct uvzk_client_options_s {
                          with UV_ENOTSUP. SECURITY.md shows another way.
                          NULL: plain text */
     uint32_t sessions;             /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
+    uint32_t transport;            /* uvzk_transport_t */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -487,15 +497,15 @@ UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
 /* Starts to connect. uvzk looks host names up in /etc/hosts and at the name servers of
  * /etc/resolv.conf, not through the plugins of /etc/nsswitch.conf, and repeats that while
  * there is no connection. It logs and skips addresses that are not ZooKeeper servers.
- * None of this blocks the loop's thread or libuv's thread pool: the library's own threads
- * open and close sessions. Acquires may begin at once; they wait for the connection.
- * UVZK_ESTATE: started before, closing, or not initialised. UV_EINVAL. */
+ * None of this blocks the loop's thread or libuv's thread pool: over the C client, the
+ * library's own threads open and close sessions. Acquires may begin at once; they wait
+ * for the connection. UVZK_ESTATE: started before, closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
 /* Closes a client, in any state. Pending acquires end with UVZK_ECLOSED, holds are lost
- * with UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then
- * another thread ends the session, and cb (may be NULL) is called last. Locks of the
- * client that are still open are closed too, without a callback of their own.
+ * with UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then the
+ * session is ended without blocking the loop, and cb (may be NULL) is called last. Locks
+ * of the client that are still open are closed too, without a callback of their own.
  * UVZK_ESTATE: closing, or not initialised. UV_EINVAL.
  *
  * A client has handles of its own on the loop. A program may close them together with all

@@ -93,7 +93,7 @@ void uvzk__address_local(const struct uvzk__address *server,
     close(fd);
 }
 
-static void shuffle(struct uvzk__address *addresses, size_t count)
+void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count)
 {
     for (size_t i = count; i > 1; i--) {
         uint32_t random = 0;
@@ -109,7 +109,7 @@ static void shuffle(struct uvzk__address *addresses, size_t count)
 
 /* After a failure the C client advances by two servers (ZOOKEEPER-2466). With an even
  * number of servers it would try only every second one again. */
-char *uvzk__addresses_join(struct uvzk__address *addresses, size_t count,
+char *uvzk__addresses_join(const struct uvzk__address *addresses, size_t count,
                            const char *chroot)
 {
     size_t odd = count | 1;
@@ -119,7 +119,6 @@ char *uvzk__addresses_join(struct uvzk__address *addresses, size_t count,
     if (text == NULL) {
         return NULL;
     }
-    shuffle(addresses, count);
     for (size_t i = 0; i < odd; i++) {
         char server[UVZK__SERVER_TEXT];
         uvzk__address_server_text(&addresses[i % count], server);

@@ -41,12 +41,13 @@ void uvzk__address_local(const struct uvzk__address *server,
                          char text[UVZK__ADDRESS_TEXT]);
 
 /* Returns the text that zookeeper_init expects: the addresses as a list separated by
- * commas, then the chroot ("" or "/..."). count is greater than 0. The function shuffles
- * the caller's array. If count is even, the first address is repeated at the end, so that
- * the list has an odd length. The caller frees the text with uvzk__free. Returns NULL if
- * out of memory. */
-char *uvzk__addresses_join(struct uvzk__address *addresses, size_t count,
+ * commas, then the chroot ("" or "/..."). count is greater than 0. If count is even, the
+ * first address is repeated at the end, so that the list has an odd length. The caller
+ * frees the text with uvzk__free. Returns NULL if out of memory. */
+char *uvzk__addresses_join(const struct uvzk__address *addresses, size_t count,
                            const char *chroot);
+/* Puts the addresses into a random order, so that clients spread over the servers. */
+void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count);
 
 /* Copies a socket address and sets its port. Returns false if the family is neither
  * AF_INET nor AF_INET6. */

@@ -17,14 +17,14 @@ struct uvzk__host {
  * (base/refusal.h). */
 int uvzk__hosts_validate(const char *hosts);
 
+/* Returns the chroot within the connect string: "" or "/...". */
+const char *uvzk__hosts_chroot(const char *hosts);
+
 /* ------------------------------------------------------------ for this room alone */
 
 /* Parses the entry at *cursor and advances the cursor. *cursor must first point to the
  * connect string. Returns 1 if *host is set, 0 after the last entry, UV_EINVAL if the
  * entry is malformed. */
 int uvzk__hosts_next(const char **cursor, struct uvzk__host *host);
-
-/* Returns the chroot within the connect string: "" or "/...". */
-const char *uvzk__hosts_chroot(const char *hosts);
 
 #endif

@@ -4,10 +4,13 @@
 
 #include <stdint.h>
 
+/* Returns the next pause after one of ms: twice as long, at most `most`. */
+uint32_t uvzk__pause_doubled(uint32_t ms, uint32_t most);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Returns a random time from three quarters to five quarters of ms, so that clients do
  * not act at the same time. */
 uint64_t uvzk__pause_jittered(uint32_t ms);
-/* Returns the next pause after one of ms: twice as long, at most `most`. */
-uint32_t uvzk__pause_doubled(uint32_t ms, uint32_t most);
 
 #endif

@@ -384,6 +384,13 @@ char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TE
     return uvzk__targets_take(&search->targets, uvzk__hosts_chroot(search->hosts), local);
 }
 
+size_t uvzk__search_take_addresses(struct uvzk__search *search,
+                                   struct uvzk__address **addresses,
+                                   char local[UVZK__ADDRESS_TEXT])
+{
+    return uvzk__targets_take_addresses(&search->targets, addresses, local);
+}
+
 void uvzk__search_distrust(struct uvzk__search *search, const char *server)
 {
     uvzk__targets_distrust(&search->targets, server);

@@ -80,6 +80,12 @@ bool uvzk__search_goes_on(const struct uvzk__search *search);
  * machine's address towards the servers. The caller frees the text with uvzk__free.
  * Returns NULL if no server has answered, or if out of memory. */
 char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT]);
+/* The same as addresses, in a random order, for a transport that connects itself. Returns
+ * their number; 0 if no server has answered, or if out of memory. The caller frees
+ * *addresses with uvzk__free. */
+size_t uvzk__search_take_addresses(struct uvzk__search *search,
+                                   struct uvzk__address **addresses,
+                                   char local[UVZK__ADDRESS_TEXT]);
 /* Marks the server with this address ("address:port") as distrusted for as long as the
  * address is known: its answer to a probe was wrong. It is used only if no other server
  * answers. */

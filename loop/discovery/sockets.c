@@ -1,6 +1,5 @@
-/* The sockets of a search on the loop: an epoll set behind one poll handle of libuv, and
- * an alarm on one timer (sockets.h). search.c and resolver.c call it on the loop's
- * thread. */
+/* The sockets of an owner on the loop: an epoll set behind one poll handle of libuv, and
+ * an alarm on one timer (sockets.h). The owner calls it on the loop's thread. */
 #include "discovery/sockets.h"
 
 #include <errno.h>

@@ -320,24 +320,39 @@ static size_t choose(struct uvzk__targets *targets, bool trusted,
     return count;
 }
 
-char *uvzk__targets_take(struct uvzk__targets *targets, const char *chroot,
-                         char local[UVZK__ADDRESS_TEXT])
+size_t uvzk__targets_take_addresses(struct uvzk__targets *targets,
+                                    struct uvzk__address **addresses,
+                                    char local[UVZK__ADDRESS_TEXT])
 {
-    char *text = NULL;
     /* One byte more, so that the size is never 0. */
     struct uvzk__address *good = uvzk__malloc(targets->count * sizeof(*good) + 1);
+
+    *addresses = NULL;
     if (good == NULL) {
-        return NULL;
+        return 0;
     }
     size_t count = choose(targets, true, good);
     /* No trusted server has answered. */
     if (count == 0) {
         count = choose(targets, false, good);
     }
-    if (count > 0) {
-        uvzk__address_local(&good[0], local);
-        text = uvzk__addresses_join(good, count, chroot);
+    if (count == 0) {
+        uvzk__free(good);
+        return 0;
     }
+    uvzk__address_local(&good[0], local);
+    uvzk__addresses_shuffle(good, count);
+    *addresses = good;
+    return count;
+}
+
+char *uvzk__targets_take(struct uvzk__targets *targets, const char *chroot,
+                         char local[UVZK__ADDRESS_TEXT])
+{
+    struct uvzk__address *good;
+    size_t count = uvzk__targets_take_addresses(targets, &good, local);
+    char *text = count == 0 ? NULL : uvzk__addresses_join(good, count, chroot);
+
     uvzk__free(good);
     return text;
 }

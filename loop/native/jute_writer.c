@@ -34,6 +34,14 @@ void uvzk__jute_writer_clear(struct uvzk__jute_writer *writer)
     begin_at(writer, 0, INT32_MAX);
 }
 
+void uvzk__jute_writer_drop(struct uvzk__jute_writer *writer, size_t length)
+{
+    if (length > 0) {
+        writer->length -= length;
+        memmove(writer->bytes, writer->bytes + length, writer->length);
+    }
+}
+
 void uvzk__jute_writer_fail(struct uvzk__jute_writer *writer, int status)
 {
     if (writer->status == 0) {

@@ -26,6 +26,8 @@ void uvzk__jute_writer_init(struct uvzk__jute_writer *writer);
 void uvzk__jute_writer_end(struct uvzk__jute_writer *writer);
 /* Forgets what was written, and a failure; keeps the memory. */
 void uvzk__jute_writer_clear(struct uvzk__jute_writer *writer);
+/* Removes the first bytes. No frame may be begun. */
+void uvzk__jute_writer_drop(struct uvzk__jute_writer *writer, size_t length);
 /* What the caller was to write cannot be written. */
 void uvzk__jute_writer_fail(struct uvzk__jute_writer *writer, int status);
 

@@ -1,5 +1,5 @@
-/* uvzk_client_init, uvzk_client_ref and uvzk_client_unref over libzookeeper_mt and
- * libuv. */
+/* uvzk_client_init, uvzk_client_ref and uvzk_client_unref over a libuv loop, and the
+ * choice of the transport. */
 #include "base/refusal.h"
 #include "client/create.h"
 #include "engine/client.h"
@@ -7,12 +7,21 @@
 #include <string.h>
 
 #include "discovery/hosts.h"
+#include "native/native_port.h"
 #include "session/zk_port.h"
 
-/* Every port of such a client is a zk_port. */
-static struct uvzk__zk_port *zk_port(struct uvzk__port *port)
+/* Every port of such a client is a loop_port. */
+static struct uvzk__loop_port *loop_port(struct uvzk__port *port)
 {
-    return (struct uvzk__zk_port *)(void *)port;
+    return (struct uvzk__loop_port *)(void *)port;
+}
+
+static struct uvzk__loop_port *new_port(uv_loop_t *loop,
+                                        const uvzk_client_options_t *options)
+{
+    return options->transport == UVZK_TRANSPORT_NATIVE
+               ? uvzk__native_port_new(loop, options)
+               : uvzk__zk_port_new(loop, options);
 }
 
 /* Creates a client over one port for each session. No port is started before the client
@@ -25,7 +34,7 @@ static int create(uv_loop_t *loop, uvzk_client_t *client,
     int rc = 0;
 
     while (rc == 0 && count < options->sessions) {
-        struct uvzk__zk_port *port = uvzk__zk_port_new(loop, options);
+        struct uvzk__loop_port *port = new_port(loop, options);
         rc = port == NULL ? UV_ENOMEM : 0;
         if (port != NULL) {
             ports[count++] = &port->port;
@@ -36,9 +45,9 @@ static int create(uv_loop_t *loop, uvzk_client_t *client,
     }
     for (uint32_t i = 0; i < count; i++) {
         if (rc == 0) {
-            uvzk__port_loop_start(&zk_port(ports[i])->port_loop);
+            uvzk__port_loop_start(&loop_port(ports[i])->port_loop);
         } else {
-            uvzk__zk_port_free(zk_port(ports[i]));
+            loop_port(ports[i])->transport->free(loop_port(ports[i]));
         }
     }
     return rc;
@@ -78,7 +87,7 @@ static void keep(uvzk_client_t *client, bool alive)
     struct uvzk__port *port;
 
     for (uint32_t i = 0; (port = uvzk__client_port_of(client, i)) != NULL; i++) {
-        uvzk__port_loop_set_ref(&zk_port(port)->port_loop, alive);
+        uvzk__port_loop_set_ref(&loop_port(port)->port_loop, alive);
     }
 }
 

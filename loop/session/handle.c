@@ -60,7 +60,7 @@ static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
     unsigned from = handle->state;
 
     handle->state = (uint8_t)uvzk__machine_after(&uvzk__handle_machine, from, state);
-    uvzk__port_check_move(&handle->port->port, &uvzk__handle_machine, from, state,
+    uvzk__port_check_move(&handle->port->base.port, &uvzk__handle_machine, from, state,
                           invariant_holds(handle));
 }
 
@@ -140,8 +140,8 @@ static void begin_call(struct uvzk__handle *handle,
                        void (*work)(struct uvzk__blocking_call *),
                        void (*done)(struct uvzk__blocking_call *))
 {
-    uvzk__blocking_call_begin(&handle->call, handle->port->loop, &handle->port->to_loop,
-                              work, done);
+    uvzk__blocking_call_begin(&handle->call, handle->port->base.port_loop.loop,
+                              &handle->port->base.to_loop, work, done);
 }
 
 static void close_work(struct uvzk__blocking_call *call)
@@ -308,7 +308,7 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     zhandle_t *zh = zookeeper_init2(
         handle->servers, uvzk__pending_events_watch,
-        (int)handle->port->session_timeout_ms,
+        (int)handle->port->base.options.session_timeout_ms,
         handle->resumes_session ? uvzk__pending_events_session(&handle->pending) : NULL,
         &handle->pending, ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback());
     int error = errno;
@@ -372,8 +372,8 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         uvzk__free(handle);
         return NULL;
     }
-    if (uvzk__send_window_init(&handle->window, &port->outstanding, &port->to_loop,
-                               &handle->log_route, port->auth_scheme != NULL,
+    if (uvzk__send_window_init(&handle->window, &port->outstanding, &port->base.to_loop,
+                               &handle->log_route, port->base.options.auth_scheme != NULL,
                                returned) < 0) {
         uvzk__pending_events_destroy(&handle->pending);
         uvzk__free(handle);

@@ -31,7 +31,7 @@ static void push(struct uvzk__pending_events *events)
 {
     if (!events->on_its_way) {
         events->on_its_way = true;
-        uvzk__to_loop_push(&events->port->to_loop, &events->entry, arrive);
+        uvzk__to_loop_push(&events->port->base.to_loop, &events->entry, arrive);
     }
 }
 
@@ -53,11 +53,11 @@ static void end(struct uvzk__pending_events *events, enum uvzk__session_event_ki
 static int authenticate(struct uvzk__pending_events *events, zhandle_t *zh)
 {
     const struct uvzk__zk_port *port = events->port;
-    if (events->authenticated || port->auth_scheme == NULL) {
+    if (events->authenticated || port->base.options.auth_scheme == NULL) {
         return ZOK;
     }
-    int rc =
-        zoo_add_auth(zh, port->auth_scheme, port->auth, port->auth_length, NULL, NULL);
+    int rc = zoo_add_auth(zh, port->base.options.auth_scheme, port->base.options.auth,
+                          (int)port->base.options.auth_length, NULL, NULL);
     events->authenticated = rc == ZOK;
     return rc;
 }
@@ -87,7 +87,7 @@ static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
 static void given(struct uvzk__pending_events *events, uint32_t timeout_ms)
 {
     if (!events->news.ended) {
-        uvzk__port_timeout_granted(&events->port->port, timeout_ms);
+        uvzk__port_timeout_granted(&events->port->base.port, timeout_ms);
     }
 }
 

@@ -26,7 +26,7 @@ static struct uvzk__zk_port *port_of(struct uvzk__search_user *user)
 
 static uint32_t first_pause(const struct uvzk__zk_port *port)
 {
-    uint32_t pause = port->session_timeout_ms / 16;
+    uint32_t pause = port->base.options.session_timeout_ms / 16;
     pause = pause > PAUSE_MIN_MS ? pause : PAUSE_MIN_MS;
     return pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
 }
@@ -58,9 +58,9 @@ static void forward_connect_error(struct uvzk__search_user *user,
                                   const struct uvzk__connect_error *error)
 {
     struct uvzk__zk_port *port = port_of(user);
-    if (!uvzk__port_is_closing(&port->life) && port->handle != NULL &&
+    if (!uvzk__loop_port_is_closing(&port->base) && port->handle != NULL &&
         !uvzk__handle_is_connected(port->handle)) {
-        port->port.user->no_connection(port->port.user, error);
+        port->base.port.user->no_connection(port->base.port.user, error);
     }
 }
 
@@ -101,7 +101,7 @@ static void done(struct uvzk__search_user *user, int status)
             report_no_session(port);
         }
         /* The user's callback may have closed the port. */
-        if (uvzk__port_is_closing(&port->life) || port->handle != handle) {
+        if (uvzk__loop_port_is_closing(&port->base) || port->handle != handle) {
             return;
         }
         reconnect->only_unknown = false;
@@ -119,14 +119,14 @@ static void done(struct uvzk__search_user *user, int status)
 static void log_line(struct uvzk__search_user *user, const char *line)
 {
     struct uvzk__zk_port *port = port_of(user);
-    if (!uvzk__port_is_closing(&port->life)) {
-        port->port.user->log(port->port.user, UVZK_LOG_WARN, "search", line);
+    if (!uvzk__loop_port_is_closing(&port->base)) {
+        port->base.port.user->log(port->base.port.user, UVZK_LOG_WARN, "search", line);
     }
 }
 
 static void broken(struct uvzk__search_user *user, const char *what)
 {
-    (void)uvzk__port_expect(&port_of(user)->port, false, what);
+    (void)uvzk__port_expect(&port_of(user)->base.port, false, what);
 }
 
 static void closed(struct uvzk__search_user *user)
@@ -147,7 +147,8 @@ int uvzk__reconnect_open(struct uvzk__zk_port *port)
         reconnect->user.closed = closed;
         reconnect->user.broken = broken;
         reconnect->search = uvzk__search_new(
-            port->loop, port->hosts, port->session_timeout_ms, &reconnect->user, &status);
+            port->base.port_loop.loop, port->base.options.hosts,
+            port->base.options.session_timeout_ms, &reconnect->user, &status);
     }
     if (reconnect->search != NULL) {
         reconnect->pause_ms = first_pause(port);

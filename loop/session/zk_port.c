@@ -13,10 +13,7 @@
  * closes its libuv handles, and `closed` frees it. */
 #include "session/zk_port.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/memory.h"
 #include "requests/removal.h"
@@ -30,32 +27,23 @@ static struct uvzk__zk_port *self_of(struct uvzk__port *port)
     return (struct uvzk__zk_port *)(void *)port;
 }
 
-static void tell(struct uvzk__zk_port *port, enum uvzk__session_event_kind kind,
-                 int status)
-{
-    const struct uvzk__session_event event = {
-        .kind = kind, .status = status, .local_address = ""};
-    port->port.user->session(port->port.user, &event);
-}
-
 static struct uvzk__zk_port *port_of(struct uvzk__port_loop *port_loop)
 {
-    return UVZK__CONTAINER_OF(port_loop, struct uvzk__zk_port, port_loop);
+    return UVZK__CONTAINER_OF(port_loop, struct uvzk__zk_port, base.port_loop);
 }
 
 static bool is_closing(const struct uvzk__zk_port *port)
 {
-    return uvzk__port_is_closing(&port->life);
+    return uvzk__loop_port_is_closing(&port->base);
 }
 
 /* Called whenever something has ended. Begins the end of the port if nothing is left. */
 static void finish(struct uvzk__zk_port *port)
 {
-    if (is_closing(port) && !uvzk__port_is_finishing(&port->life) && port->handles == 0 &&
-        !uvzk__reconnect_is_searching(&port->reconnect) &&
+    if (is_closing(port) && !uvzk__port_is_finishing(&port->base.life) &&
+        port->handles == 0 && !uvzk__reconnect_is_searching(&port->reconnect) &&
         uvzk__outstanding_is_empty(&port->outstanding)) {
-        uvzk__port_life_move(&port->life, UVZK__PORT_FINISHING);
-        uvzk__port_loop_close(&port->port_loop);
+        uvzk__loop_port_finish(&port->base);
     }
 }
 
@@ -66,7 +54,7 @@ static void tell_open_failure(struct uvzk__zk_port *port)
     int status = port->open_failure;
     port->open_failure = 0;
     if (!is_closing(port)) {
-        tell(port, UVZK__SESSION_OPEN_FAILED, status);
+        uvzk__loop_port_tell(&port->base, UVZK__SESSION_OPEN_FAILED, status);
     }
 }
 
@@ -87,7 +75,7 @@ static void woken(struct uvzk__port_loop *port_loop)
     }
     /* The replies may have set it as well: one turn serves them all. */
     if (uvzk__port_loop_take_turn(port_loop)) {
-        port->port.user->turn(port->port.user);
+        port->base.port.user->turn(port->base.port.user);
     }
     finish(port);
 }
@@ -95,7 +83,7 @@ static void woken(struct uvzk__port_loop *port_loop)
 static void alarm_due(struct uvzk__port_loop *port_loop)
 {
     struct uvzk__zk_port *port = port_of(port_loop);
-    port->port.user->turn(port->port.user);
+    port->base.port.user->turn(port->base.port.user);
 }
 
 static void drain_timeout(struct uvzk__port_loop *port_loop)
@@ -115,22 +103,9 @@ static void closed(struct uvzk__port_loop *port_loop)
     while (!uvzk__outstanding_is_empty(&port->outstanding)) {
         uvzk__outstanding_deliver(&port->outstanding);
     }
-    struct uvzk__port_user *user = port->port.user;
-    uvzk__zk_port_free(port);
+    struct uvzk__port_user *user = port->base.port.user;
+    port->base.transport->free(&port->base);
     user->closed(user);
-}
-
-static const struct uvzk__port_loop_user port_loop_user = {
-    .woken = woken, .alarm = alarm_due, .drain_timeout = drain_timeout, .closed = closed};
-
-static void wake(struct uvzk__port *public_port)
-{
-    uvzk__port_loop_want_turn(&self_of(public_port)->port_loop);
-}
-
-static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
-{
-    uvzk__port_loop_set_alarm(&self_of(public_port)->port_loop, at_ms);
 }
 
 /* ---------------------------------------------------------- session events */
@@ -161,7 +136,7 @@ static void connected(struct uvzk__handle *handle, const struct uvzk__session_ne
         uvzk__removal_of_detached(&handle->window);
         uvzk__send_window_pump(&handle->window);
     }
-    port->port.user->session(port->port.user, &event);
+    port->base.port.user->session(port->base.port.user, &event);
 }
 
 /* The handle is not connected any more. The submit thread returns its requests before any
@@ -176,7 +151,7 @@ static void disconnect(struct uvzk__handle *handle)
 static void tell_suspended(struct uvzk__zk_port *port)
 {
     uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
-    tell(port, UVZK__SESSION_SUSPENDED, 0);
+    uvzk__loop_port_tell(&port->base, UVZK__SESSION_SUSPENDED, 0);
     uvzk__outstanding_deliver(&port->outstanding);
 }
 
@@ -228,13 +203,13 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     port->handle = NULL;
     /* The next handle begins a new session. */
     memset(&port->session, 0, sizeof(port->session));
-    uvzk__port_timeout_reset(&port->port);
+    uvzk__port_timeout_reset(&port->base.port);
     uvzk__reconnect_stop(port);
     /* The event comes first, because closing the handle may end the session and so its
      * ephemeral znodes. By then no hold is valid any more. */
-    tell(port, kind, status);
+    uvzk__loop_port_tell(&port->base, kind, status);
     uvzk__handle_end(handle, false);
-    uvzk__to_loop_wake(&port->to_loop);
+    uvzk__to_loop_wake(&port->base.to_loop);
 }
 
 static void wrong_server(struct uvzk__handle *handle, const char *server)
@@ -256,14 +231,14 @@ static void unopened(struct uvzk__handle *handle)
  * session timeout. The turn reads least_timeout_ms (engine/port.h, 12). */
 static void left(struct uvzk__handle *handle)
 {
-    wake(&handle->port->port);
+    uvzk__port_loop_want_turn(&handle->port->base.port_loop);
     uvzk__reconnect_left(handle->port);
 }
 
 static void drained(struct uvzk__handle *handle)
 {
     handle->port->draining = NULL;
-    handle->port->port_loop.draining = false;
+    uvzk__port_loop_drained(&handle->port->base.port_loop);
 }
 
 static void handle_freed(struct uvzk__zk_port *port)
@@ -290,7 +265,7 @@ static const struct uvzk__handle_user handle_user = {
 static void open_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
-    if (!uvzk__port_expect(&port->port, port->handle == NULL && !is_closing(port),
+    if (!uvzk__port_expect(&port->base.port, port->handle == NULL && !is_closing(port),
                            "port: opened twice, or after its close")) {
         return;
     }
@@ -303,7 +278,7 @@ static void open_handle(struct uvzk__port *public_port)
     /* open() must not call back, so `woken` reports the failure. */
     if (status < 0) {
         port->open_failure = status;
-        uvzk__to_loop_wake(&port->to_loop);
+        uvzk__to_loop_wake(&port->base.to_loop);
     }
 }
 
@@ -330,17 +305,7 @@ static void leave(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     port->leave_wanted = true;
-    uvzk__to_loop_wake(&port->to_loop);
-}
-
-/* The port will be closed. */
-static void end_port(struct uvzk__port *public_port)
-{
-    struct uvzk__zk_port *port = self_of(public_port);
-    if (!uvzk__port_is_ending(&port->life)) {
-        uvzk__port_life_move(&port->life, UVZK__PORT_ENDING);
-        uvzk__port_loop_detect_close(&port->port_loop);
-    }
+    uvzk__to_loop_wake(&port->base.to_loop);
 }
 
 static void close_port(struct uvzk__port *public_port)
@@ -348,13 +313,9 @@ static void close_port(struct uvzk__port *public_port)
     struct uvzk__zk_port *port = self_of(public_port);
     struct uvzk__handle *handle = port->handle;
 
-    if (!uvzk__port_expect(&port->port, !is_closing(port), "port: closed twice")) {
+    if (!uvzk__loop_port_begin_close(&port->base)) {
         return;
     }
-    /* Also for a port whose close_soon was not called. */
-    end_port(public_port);
-    uvzk__port_loop_silence(&port->port_loop);
-    uvzk__port_life_move(&port->life, UVZK__PORT_CLOSING);
     uvzk__log_lines_silence(&port->log_lines);
     port->leave_wanted = false;
     uvzk__reconnect_close(port);
@@ -373,9 +334,9 @@ static void close_port(struct uvzk__port *public_port)
         port->draining = uvzk__handle_is_draining(handle) ? handle : NULL;
     }
     if (port->draining != NULL) {
-        uvzk__port_loop_drain(&port->port_loop);
+        uvzk__port_loop_drain(&port->base.port_loop);
     }
-    uvzk__to_loop_wake(&port->to_loop);
+    uvzk__to_loop_wake(&port->base.to_loop);
 }
 
 static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
@@ -396,7 +357,7 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
         uvzk__send_window_pump(&handle->window);
         return;
     }
-    uvzk__to_loop_wake(&port->to_loop);
+    uvzk__to_loop_wake(&port->base.to_loop);
 }
 
 static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
@@ -407,94 +368,50 @@ static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
     }
 }
 
-static uint64_t now(struct uvzk__port *public_port)
-{
-    (void)public_port;
-    return uvzk_now();
-}
-
-static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t length)
-{
-    unsigned char *at = bytes;
-    (void)public_port;
-    while (length > 0) {
-        ssize_t got = getrandom(at, length, GRND_NONBLOCK);
-        if (got < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
-            return uv_translate_sys_error(errno);
-        }
-        at += got;
-        length -= (size_t)got;
-    }
-    return 0;
-}
-
 /* ------------------------------------------------------------------------- creation */
 
-/* Copies what the port needs. Returns false if out of memory; the caller frees the port
- * then. */
-static bool copy_options(struct uvzk__zk_port *port, const uvzk_client_options_t *options)
+static bool is_empty(const struct uvzk__loop_port *base)
 {
-    port->session_timeout_ms = options->session_timeout_ms;
-    port->hosts = uvzk__strdup(options->hosts);
-    if (options->auth_scheme == NULL) {
-        return port->hosts != NULL;
-    }
-    size_t length = options->auth != NULL ? options->auth_length : 0;
-    port->auth_scheme = uvzk__strdup(options->auth_scheme);
-    port->auth = uvzk__memdup(length > 0 ? options->auth : "", length);
-    port->auth_length = (int)length;
-    return port->hosts != NULL && port->auth_scheme != NULL && port->auth != NULL;
+    const struct uvzk__zk_port *port = (const void *)base;
+
+    return port->handle == NULL && port->handles == 0 &&
+           uvzk__outstanding_is_empty(&port->outstanding);
 }
 
-struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
-                                        const uvzk_client_options_t *options)
+static void free_port(struct uvzk__loop_port *base)
 {
-    static const struct uvzk__port calls = {.open = open_handle,
-                                            .abandon = abandon_handle,
-                                            .leave_server = leave,
-                                            .end_session = end_session,
-                                            .close_soon = end_port,
-                                            .close = close_port,
-                                            .submit = submit,
-                                            .unwatch = unwatch,
-                                            .alarm = set_alarm,
-                                            .wake = wake,
-                                            .now = now,
-                                            .random = random_bytes};
+    uvzk__loop_port_end(base);
+    uvzk__free(base);
+}
+
+static const struct uvzk__transport transport = {
+    .open = open_handle,
+    .abandon = abandon_handle,
+    .leave_server = leave,
+    .end_session = end_session,
+    .close = close_port,
+    .submit = submit,
+    .unwatch = unwatch,
+    .loop_user = {.woken = woken,
+                  .alarm = alarm_due,
+                  .drain_timeout = drain_timeout,
+                  .closed = closed},
+    .is_empty = is_empty,
+    .free = free_port};
+
+struct uvzk__loop_port *uvzk__zk_port_new(uv_loop_t *loop,
+                                          const uvzk_client_options_t *options)
+{
     struct uvzk__zk_port *port = uvzk__calloc(1, sizeof(*port));
+
     if (port == NULL) {
         return NULL;
     }
-    if (uvzk__to_loop_init(&port->to_loop) < 0) {
+    if (uvzk__loop_port_init(&port->base, loop, options, &transport) < 0) {
         uvzk__free(port);
         return NULL;
     }
-    port->port = calls;
     port->handle_user = &handle_user;
-    uvzk__log_lines_init(&port->log_lines, &port->port, &port->to_loop);
-    port->loop = loop;
-    if (uvzk__port_loop_init(&port->port_loop, loop, &port->to_loop, &port->life,
-                             &port_loop_user) < 0 ||
-        !copy_options(port, options)) {
-        uvzk__zk_port_free(port);
-        return NULL;
-    }
-    return port;
-}
-
-void uvzk__zk_port_free(struct uvzk__zk_port *port)
-{
-    uvzk__to_loop_destroy(&port->to_loop);
-    uvzk__port_loop_free(&port->port_loop);
-    uvzk__free(port->hosts);
-    uvzk__free(port->auth_scheme);
-    /* The credentials must not stay in freed memory. */
-    if (port->auth != NULL) {
-        explicit_bzero(port->auth, (size_t)port->auth_length);
-    }
-    uvzk__free(port->auth);
-    uvzk__free(port);
+    uvzk__log_lines_init(&port->log_lines, &port->base.port, &port->base.to_loop);
+    return &port->base;
 }

@@ -14,33 +14,18 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "engine/port.h"
 #include "log/log_route.h"
-#include "platform/to_loop.h"
+#include "port/loop_port.h"
 #include "requests/outstanding.h"
-#include "session/port_life.h"
-#include "session/port_loop.h"
 #include "session/reconnect.h"
 
 struct uvzk__handle;
 
 struct uvzk__zk_port {
-    struct uvzk__port port; /* first: a struct uvzk__port * is cast to this struct */
-    uv_loop_t *loop;
+    struct uvzk__loop_port base; /* first: a struct uvzk__port * is cast to this struct */
 
     /* Defined in handle.h; the same for every port. */
     const struct uvzk__handle_user *handle_user;
-
-    char *hosts;                 /* the connect string as the user gave it; owned */
-    uint32_t session_timeout_ms; /* as the user asked for it */
-    char *auth_scheme;           /* NULL: no credentials */
-    /* The credentials, auth_length bytes; cleared before they are freed. */
-    void *auth;
-    int auth_length;
-
-    struct uvzk__to_loop to_loop;
-    struct uvzk__port_loop port_loop;
-    struct uvzk__port_life life;
 
     struct uvzk__outstanding outstanding;
     struct uvzk__reconnect reconnect;
@@ -61,10 +46,7 @@ struct uvzk__zk_port {
 /* Creates a port. The options must have been checked by uvzk__options_read
  * (client/create.h); they are copied. The port's functions may be called at once, but no
  * callback runs before uvzk__port_loop_start. Returns NULL if out of memory. */
-struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
-                                        const uvzk_client_options_t *options);
-/* Frees the port. Outside of zk_port.c this is allowed only for a port that was never
- * started. */
-void uvzk__zk_port_free(struct uvzk__zk_port *port);
+struct uvzk__loop_port *uvzk__zk_port_new(uv_loop_t *loop,
+                                          const uvzk_client_options_t *options);
 
 #endif

@@ -53,7 +53,10 @@ static bool within(uint32_t value, uint32_t least, uint32_t most)
     return value >= least && value <= most;
 }
 
-/* A sentence about the first invalid option; NULL: all are valid. */
+/* `transport` stands where older headers have the padding at the end of the struct, which
+ * uvzk_client_options_init has set to 0, the default.
+ *
+ * A sentence about the first invalid option; NULL: all are valid. */
 static const char *invalid_option(const uvzk_client_options_t *options)
 {
     if (options->hosts == NULL || options->hosts[0] == '\0') {
@@ -83,6 +86,9 @@ static const char *invalid_option(const uvzk_client_options_t *options)
     }
     if (options->default_data == NULL && options->default_data_length > 0) {
         return "options.default_data is NULL, default_data_length is not 0";
+    }
+    if (options->transport > UVZK_TRANSPORT_NATIVE) {
+        return "options.transport: there is no such transport";
     }
     return options->sessions > UVZK__SESSIONS_MAX ? "options.sessions is more than 32"
                                                   : NULL;

@@ -49,6 +49,7 @@
     XX(unwatch_leaves_the_neighbours)                \
     XX(unwatch_while_disconnected)                   \
     XX(watches_are_lost_with_their_handle)           \
+    XX(watches_survive_a_move)                       \
     XX(watch_survives_a_disconnection)               \
     XX(watch_on_children_survives_a_disconnection)   \
     XX(watches_of_two_kinds_survive_a_disconnection) \

@@ -212,9 +212,11 @@ void who_comes_back_late_keeps_the_session(void **state)
     unsigned turns = probe->turns;
     world_move_late(probe->world);
     probe_await_session(probe, UVZK__SESSION_CONNECTED, 2);
-    assert_true(probe->turns > turns); /* for whom least_timeout_ms has changed */
+    if (world_moves_by_a_new_handle()) {
+        assert_true(probe->turns > turns); /* for whom least_timeout_ms has changed */
+        assert_true(probe->watches_lost);
+    }
     assert_true(probe->session_id == session);
-    assert_true(probe->watches_lost);
     assert_int_equal(probe->sessions[UVZK__SESSION_SUSPENDED], 1);
     assert_int_equal(probe->sessions[UVZK__SESSION_EXPIRED], 0);
     assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/e"), 0);

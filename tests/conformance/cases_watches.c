@@ -280,6 +280,9 @@ void watch_survives_a_disconnection(void **state)
  * watches are its own again. */
 void watches_are_lost_with_their_handle(void **state)
 {
+    if (!world_moves_by_a_new_handle()) {
+        skip();
+    }
     struct probe *probe = CONNECTED_WITH("/a", "/b");
     int64_t session = probe->session_id;
     assert_int_equal(create(probe, "/mine", UVZK__EPHEMERAL), 0);
@@ -299,6 +302,28 @@ void watches_are_lost_with_their_handle(void **state)
     assert_int_equal(missed->fired + later->fired, 0);
     assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/mine"), 0);
     assert_int_equal(probe->sessions[UVZK__SESSION_EXPIRED], 0);
+}
+
+/* What happened meanwhile is told, and what happens later. */
+void watches_survive_a_move(void **state)
+{
+    if (world_moves_by_a_new_handle()) {
+        skip();
+    }
+    struct probe *probe = CONNECTED_WITH("/a", "/b");
+    int64_t session = probe->session_id;
+    struct ask *meanwhile = watch(probe, UVZK__RPC_EXISTS, "/a");
+    struct ask *later = watch(probe, UVZK__RPC_GET, "/b");
+    world_move(probe->world);
+    probe_await_session(probe, UVZK__SESSION_SUSPENDED, 1);
+    world_delete(probe->world, "/a");
+    probe_await_session(probe, UVZK__SESSION_CONNECTED, 2);
+    assert_false(probe->watches_lost);
+    assert_true(probe->session_id == session);
+    ask_await_event(meanwhile, UVZK__WATCH_DELETED);
+    world_set(probe->world, "/b");
+    ask_await_event(later, UVZK__WATCH_CHANGED);
+    assert_int_equal(meanwhile->fired + later->fired, 2);
 }
 
 /* Of four directories: one gets a child meanwhile, one loses one, one goes, and

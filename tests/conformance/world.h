@@ -1,5 +1,6 @@
 /* A world for the conformance suite: a ZooKeeper, a port to it, and hands to
- * disturb both. world_real.c and world_sim.c implement it. */
+ * disturb both. world_real.c and world_sim.c implement it, the former with either
+ * world_c_client.c or world_native.c. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -29,9 +30,11 @@ void world_run_for(struct world *world, unsigned ms);
  * client has sent and the world has not run since is lost. */
 void world_lose(struct world *world);
 void world_restore(struct world *world);
-/* The connection is lost and the server is elsewhere: the port comes back to it on
- * a new handle, before the session ends. */
+/* The connection is lost and the server is elsewhere: the port comes back to it before
+ * the session ends. */
 void world_move(struct world *world);
+/* Whether it comes back on a new handle then, without its watches. */
+bool world_moves_by_a_new_handle(void);
 /* The same, and the server is where it was, too, when the handle that knows it is closed:
  * that is connected then. Lets time pass until it is decided. */
 void world_move_late(struct world *world);

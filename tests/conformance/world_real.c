@@ -1,21 +1,14 @@
 #include "world_real.h"
 
 #include <assert.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "raw.h"
 #include "run_loop.h"
 #include "server.h"
-#include "session/close_keep_session.h"
-#include "session/handle.h"
-#include "session/zk_port.h"
 
-#define SESSION_MS 4000U
 #define LONG_SESSION_MS 30000U
 
 /* A session that is closed while its server is silent, or that ends while requests are
@@ -80,8 +73,8 @@ struct world *world_new(void)
     options.auth = world_settings.auth;
     options.auth_length = world_settings.auth != NULL ? strlen(world_settings.auth) : 0;
     options.session_timeout_ms =
-        world_settings.long_session ? LONG_SESSION_MS : SESSION_MS;
-    struct uvzk__zk_port *port = uvzk__zk_port_new(&world->loop, &options);
+        world_settings.long_session ? LONG_SESSION_MS : WORLD_SESSION_MS;
+    struct uvzk__loop_port *port = world_port_new(&world->loop, &options);
     uvzk__port_loop_start(&port->port_loop);
     world->port = &port->port;
     return world;
@@ -100,6 +93,11 @@ uv_loop_t *world_loop(struct world *world)
 struct proxy *world_proxy(struct world *world)
 {
     return &world->proxy;
+}
+
+const char *world_server_hosts(void)
+{
+    return server_hosts(server);
 }
 
 bool world_free(struct world *world)
@@ -137,33 +135,6 @@ void world_move(struct world *world)
     proxy_pass(&world->elsewhere);
 }
 
-static atomic_bool leaves;
-
-static void come_back(zhandle_t *zh)
-{
-    const struct timespec moment = {.tv_nsec = 1000000};
-    atomic_store(&leaves, true);
-    while (zoo_state(zh) != ZOO_CONNECTED_STATE) {
-        (void)nanosleep(&moment, NULL);
-    }
-}
-
-static bool it_leaves(void *context)
-{
-    (void)context;
-    return atomic_load(&leaves);
-}
-
-void world_move_late(struct world *world)
-{
-    atomic_store(&leaves, false);
-    uvzk__close_keep_session_hook(come_back);
-    world_move(world);
-    assert(run_until(&world->loop, it_leaves, NULL, PATIENCE_MS));
-    uvzk__close_keep_session_hook(NULL);
-    proxy_pass(&world->proxy);
-}
-
 void world_expire(struct world *world)
 {
     assert(raw_expire_session(server_hosts(server), world->proxy.session_id,
@@ -178,41 +149,6 @@ void world_stand_direct(bool direct)
 void world_have_long_sessions(bool have)
 {
     world_settings.long_session = have;
-}
-
-/* The client's other thread brings it, some time after its state has changed. */
-static bool has_news_of_its_end(struct uvzk__handle *handle)
-{
-    pthread_mutex_lock(&handle->pending.mutex);
-    bool ended = handle->pending.news.ended;
-    pthread_mutex_unlock(&handle->pending.mutex);
-    return ended;
-}
-
-static bool becomes_expired(struct uvzk__handle *handle, uint64_t ms)
-{
-    uint64_t deadline_ns = uv_hrtime() + ms * UINT64_C(1000000);
-    while (!has_news_of_its_end(handle)) {
-        if (uv_hrtime() > deadline_ns) {
-            return false;
-        }
-        sched_yield();
-    }
-    return true;
-}
-
-/* The client may take the session back before it is closed: then once more. */
-bool world_expire_unheard(struct world *world)
-{
-    struct uvzk__handle *handle = ((struct uvzk__zk_port *)(void *)world->port)->handle;
-    const clientid_t id = *zoo_client_id(handle->zh);
-    for (unsigned i = 0; i < PATIENCE_MS / SESSION_MS; i++) {
-        (void)raw_expire_session(server_hosts(server), id.client_id, id.passwd);
-        if (becomes_expired(handle, SESSION_MS / 4)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static const char *full(char text[256], const char *path)

@@ -1,9 +1,11 @@
-/* More of the real world, for what only the real port has. */
+/* The world of a real server. world_c_client.c and world_native.c have what differs
+ * between the ports. */
 #ifndef WORLD_REAL_H
 #define WORLD_REAL_H
 
 #include <uv.h>
 
+#include "port/loop_port.h"
 #include "proxy.h"
 #include "world.h"
 
@@ -19,6 +21,12 @@ struct world_settings {
 };
 extern struct world_settings world_settings;
 
+#define WORLD_SESSION_MS 4000U /* unless it is long */
+
+/* A port that has not been started. */
+struct uvzk__loop_port *world_port_new(uv_loop_t *loop,
+                                       const uvzk_client_options_t *options);
+const char *world_server_hosts(void);
 uv_loop_t *world_loop(struct world *world);
 struct proxy *world_proxy(struct world *world);
 /* As somebody else's session sees it, now. */

@@ -187,6 +187,8 @@ static void test_refuses_options(void **state)
     REFUSED(UV_EINVAL, size, offsetof(uvzk_client_options_t, session_timeout_ms) - 1);
     REFUSED(UV_EINVAL, tick_ms, UINT32_MAX);
     REFUSED(UV_EINVAL, retry.kind, 99);
+    REFUSED(UV_EINVAL, transport, UVZK_TRANSPORT_NATIVE + 1);
+    REFUSED(0, transport, UVZK_TRANSPORT_NATIVE);
     REFUSED(UV_EINVAL, acl_count, 1);
     REFUSED(UV_EINVAL, default_data_length, 1);
     REFUSED(UV_EINVAL, auth_length, 1);

@@ -217,7 +217,7 @@ static void test_a_late_loop_leaves_no_servers_that_it_has(void **state)
     pass(there);
     await_through(port->handle->zh);
     for (int i = 0; i < 3;
-         i++) { /* only unplaced contenders have been found, again and again */
+         i++) { /* only unknown servers have been found, again and again */
         port->reconnect.user.done(&port->reconnect.user, 0);
         assert_int_equal(port->handle->state, UVZK__HANDLE_OPEN);
     }

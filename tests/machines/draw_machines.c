@@ -17,12 +17,13 @@
 #include "engine/session_life.h"
 #include "future/future.h"
 #include "lock_job.h"
+#include "native/native_session.h"
+#include "port/port_life.h"
 #include "proof/prover.h"
 #include "recipes/multilock.h"
 #include "recipes/node_watch.h"
 #include "recipes/semaphore/lease_request.h"
 #include "session/handle.h"
-#include "session/port_life.h"
 #include "settle/create_batch.h"
 #include "settle/delete_batch.h"
 #include "termination.h"
@@ -57,9 +58,10 @@ static const struct {
     {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
     {&uvzk__future_machine, "src/future/future.h"},
-    {&uvzk__port_machine, "loop/session/port_life.h"},
+    {&uvzk__port_machine, "loop/port/port_life.h"},
     {&uvzk__handle_machine, "loop/session/handle.h"},
     {&uvzk__search_machine, "loop/discovery/search.h"},
+    {&uvzk__native_session_machine, "loop/native/native_session.h"},
     {&lock_job_machine, "command/lock_job.h"},
     {&termination_machine, "command/termination.h"},
 };

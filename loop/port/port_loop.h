@@ -8,7 +8,7 @@
 #include <uv.h>
 
 #include "platform/to_loop.h"
-#include "session/port_life.h"
+#include "port/port_life.h"
 
 struct uvzk__loop_handles;
 struct uvzk__port_loop;
@@ -39,6 +39,24 @@ struct uvzk__port_loop {
     bool draining;         /* the timer ends the draining */
 };
 
+/* Opens the libuv handles. From now on they keep the loop alive. */
+void uvzk__port_loop_start(struct uvzk__port_loop *port_loop);
+/* Sets whether the libuv handles keep their loop alive. Has no effect once the port is
+ * ENDING: then they do. */
+void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
+
+/* A turn is due: `woken` is called in the loop's next iteration. */
+void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop);
+/* Returns whether a turn is due, which is not due any more then. */
+bool uvzk__port_loop_take_turn(struct uvzk__port_loop *port_loop);
+
+/* The requests in flight have DRAIN_MS from now on. */
+void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop);
+/* There are none any more. */
+void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Initialises; opens nothing. The pointers are borrowed. Returns 0 or UV_ENOMEM. */
 int uvzk__port_loop_init(struct uvzk__port_loop *port_loop, uv_loop_t *loop,
                          struct uvzk__to_loop *to_loop,
@@ -46,26 +64,15 @@ int uvzk__port_loop_init(struct uvzk__port_loop *port_loop, uv_loop_t *loop,
                          const struct uvzk__port_loop_user *user);
 /* Frees the memory of the libuv handles, which must be closed or never opened. */
 void uvzk__port_loop_free(struct uvzk__port_loop *port_loop);
-/* Opens the libuv handles. From now on they keep the loop alive. */
-void uvzk__port_loop_start(struct uvzk__port_loop *port_loop);
 
-/* A turn is due: `woken` is called in the loop's next iteration. */
-void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop);
-/* Returns whether a turn is due, which is not due any more then. */
-bool uvzk__port_loop_take_turn(struct uvzk__port_loop *port_loop);
 /* Sets the alarm to a time of uvzk_now(); UINT64_MAX: none. */
 void uvzk__port_loop_set_alarm(struct uvzk__port_loop *port_loop, uint64_t at_ms);
 
-/* Sets whether the libuv handles keep their loop alive. Has no effect once the port is
- * ENDING: then they do. */
-void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
 /* The port has become ENDING. From now on the loop stays alive, and libuv handles that the
  * program closes are replaced at once. */
 void uvzk__port_loop_detect_close(struct uvzk__port_loop *port_loop);
 /* The port is about to become CLOSING: there will be no turn and no alarm any more. */
 void uvzk__port_loop_silence(struct uvzk__port_loop *port_loop);
-/* The requests in flight have DRAIN_MS from now on. */
-void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop);
 /* The port is FINISHING: closes the libuv handles. `closed` is called later. */
 void uvzk__port_loop_close(struct uvzk__port_loop *port_loop);
 

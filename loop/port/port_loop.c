@@ -1,13 +1,13 @@
 /* The libuv handles of a port (port_loop.h): an async handle, which the to_loop queue
- * signals, and a timer. zk_port.c calls it on the loop's thread.
+ * signals, and a timer. The ports call it on the loop's thread.
  *
  * A program may close these handles at any time (uv_walk). Until the port is ENDING this
  * has no effect but silence. From then on they are replaced at once (on_gone), because
  * the port must come to its end. The timer serves the alarm, and after the close, when
  * there is no alarm any more, the end of draining. */
-#include "session/port_loop.h"
+#include "port/port_loop.h"
 
-#include "session/loop_handles.h"
+#include "port/loop_handles.h"
 #include "uvzk.h"
 
 /* In ms. A libuv timer stands still while the machine is suspended, but an alarm must
@@ -74,6 +74,11 @@ void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop)
 {
     port_loop->draining = true;
     uv_timer_start(&port_loop->handles->timer, on_drain_timeout, DRAIN_MS, 0);
+}
+
+void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop)
+{
+    port_loop->draining = false;
 }
 
 /* ------------------------------------------------------------------------- waking up */

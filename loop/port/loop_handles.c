@@ -1,6 +1,6 @@
 /* The async handle and the timer of a port, and a pipe that reports when the program
- * closes them (loop_handles.h). Called by zk_port.c on the loop's thread. */
-#include "session/loop_handles.h"
+ * closes them (loop_handles.h). port_loop.c calls it on the loop's thread. */
+#include "port/loop_handles.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "session/port_life.h"
+#include "port/port_life.h"
 
-#include "session/zk_port.h"
+#include "port/loop_port.h"
 
 #define OPEN UVZK__PORT_OPEN
 #define ENDING UVZK__PORT_ENDING
@@ -18,15 +18,14 @@ const struct uvzk__machine uvzk__port_machine = UVZK__MACHINE("port", table);
 
 static bool invariant_holds(struct uvzk__port_life *life)
 {
-    const struct uvzk__zk_port *port =
-        UVZK__CONTAINER_OF(life, struct uvzk__zk_port, life);
+    const struct uvzk__loop_port *port =
+        UVZK__CONTAINER_OF(life, struct uvzk__loop_port, life);
     switch (life->state) {
     case CLOSING:
         return !port->port_loop.unreferenced && !port->port_loop.turn_wanted &&
                port->port_loop.alarm_at == UINT64_MAX;
     case FINISHING:
-        return port->handle == NULL && port->handles == 0 &&
-               uvzk__outstanding_is_empty(&port->outstanding);
+        return port->transport->is_empty(port);
     default:
         return true;
     }
@@ -34,7 +33,7 @@ static bool invariant_holds(struct uvzk__port_life *life)
 
 void uvzk__port_life_move(struct uvzk__port_life *life, enum uvzk__port_state state)
 {
-    struct uvzk__zk_port *port = UVZK__CONTAINER_OF(life, struct uvzk__zk_port, life);
+    struct uvzk__loop_port *port = UVZK__CONTAINER_OF(life, struct uvzk__loop_port, life);
     unsigned from = life->state;
 
     life->state = (uint8_t)uvzk__machine_after(&uvzk__port_machine, from, state);

@@ -3,8 +3,8 @@
  *   OPEN --close_soon()--> ENDING --close()--> CLOSING --nothing is left--> FINISHING
  *
  * ENDING: the port keeps its loop alive, and learns at once if the program closes its
- * loop handles. CLOSING: no callback but the replies with UVZK_ECLOSED; handles, the
- * search and requests may be left. FINISHING: libuv closes the loop handles, then the
+ * loop handles. CLOSING: no callback but the replies with UVZK_ECLOSED; what the
+ * transport has may be left. FINISHING: libuv closes the loop handles, then the
  * port is freed. */
 #ifndef UVZK_PORT_LIFE_H
 #define UVZK_PORT_LIFE_H
@@ -23,12 +23,10 @@ enum uvzk__port_state {
 
 extern const struct uvzk__machine uvzk__port_machine;
 
-/* Part of struct uvzk__zk_port; zeros: OPEN. */
+/* Part of struct uvzk__loop_port; zeros: OPEN. */
 struct uvzk__port_life {
     uint8_t state; /* enum uvzk__port_state */
 };
-
-void uvzk__port_life_move(struct uvzk__port_life *life, enum uvzk__port_state state);
 
 /* These return whether the port is in this state or in a later one. */
 static inline bool uvzk__port_is_ending(const struct uvzk__port_life *life)
@@ -43,5 +41,9 @@ static inline bool uvzk__port_is_finishing(const struct uvzk__port_life *life)
 {
     return life->state == UVZK__PORT_FINISHING;
 }
+
+/* ------------------------------------------------------------ for this room alone */
+
+void uvzk__port_life_move(struct uvzk__port_life *life, enum uvzk__port_state state);
 
 #endif

@@ -1,0 +1,108 @@
+#include "native/handshake.h"
+
+#include <string.h>
+#include <uv.h>
+
+#include "native/native_session.h"
+#include "native/wire_request.h"
+
+int uvzk__handshake_write_request(const struct uvzk__native_session *session,
+                                  struct uvzk__jute_writer *out)
+{
+    static const unsigned char no_password[16];
+    bool continues = session->id != 0;
+    /* A server that lags behind last_zxid refuses the session, so it never goes back in
+     * time. has_read_only with read_only 0: a server without a quorum refuses too. */
+    const struct uvzk__connect_request request = {
+        .last_zxid = session->last_zxid,
+        .timeout_ms = (int32_t)session->port->options.session_timeout_ms,
+        .session_id = session->id,
+        .password = continues
+                        ? uvzk__jute_bytes(session->password, session->password_length)
+                        : uvzk__jute_bytes(no_password, sizeof(no_password)),
+        .has_read_only = true,
+    };
+
+    return uvzk__connect_request_write(out, UVZK__JUTE_MAXBUFFER, &request);
+}
+
+static int write_bare(struct uvzk__jute_writer *out, int32_t xid, int32_t opcode)
+{
+    const struct uvzk__wire_request request = {.xid = xid, .opcode = opcode};
+
+    return uvzk__wire_request_write(out, UVZK__JUTE_MAXBUFFER, &request);
+}
+
+int uvzk__handshake_write_ping(struct uvzk__jute_writer *out)
+{
+    return write_bare(out, UVZK__XID_PING, UVZK__OPCODE_PING);
+}
+
+/* Its answer is not looked at, so its xid is none of those that are. */
+int uvzk__handshake_write_end(struct uvzk__jute_writer *out)
+{
+    return write_bare(out, 0, UVZK__OPCODE_CLOSE_SESSION);
+}
+
+enum uvzk__handshake_result
+uvzk__handshake_read(const struct uvzk__native_session *session,
+                     struct uvzk__jute_bytes frame,
+                     struct uvzk__connect_response *response, const char **text)
+{
+    *text = "sent what ZooKeeper does not send";
+    if (uvzk__connect_response_read(frame, response) < 0 ||
+        response->password.length > UVZK__PASSWORD_MAX) {
+        return UVZK__HANDSHAKE_WRONG_SERVER;
+    }
+    bool granted = response->timeout_ms > 0 && response->session_id != 0;
+    if (session->id != 0 && (!granted || response->session_id != session->id)) {
+        /* A server that begins another session says with it that ours has ended. */
+        response->session_id = granted ? response->session_id : 0;
+        return UVZK__HANDSHAKE_EXPIRED;
+    }
+    if (!granted) {
+        *text = "created a session without an id or a timeout";
+        return UVZK__HANDSHAKE_WRONG_SERVER;
+    }
+    if (response->read_only) {
+        *text = "has no quorum: it is read-only";
+        return UVZK__HANDSHAKE_READ_ONLY;
+    }
+    return UVZK__HANDSHAKE_GRANTED;
+}
+
+static int write_credentials(const struct uvzk__native_session *session,
+                             struct uvzk__jute_writer *out)
+{
+    const struct uvzk__port_options *options = &session->port->options;
+    const struct uvzk__wire_request request = {
+        .xid = UVZK__XID_AUTH,
+        .opcode = UVZK__OPCODE_AUTH,
+        .scheme = uvzk__jute_text(options->auth_scheme),
+        .data = uvzk__jute_bytes(options->auth, options->auth_length)};
+
+    return options->auth_scheme == NULL
+               ? 0
+               : uvzk__wire_request_write(out, UVZK__JUTE_MAXBUFFER, &request);
+}
+
+int uvzk__handshake_take(struct uvzk__native_session *session,
+                         const struct uvzk__connect_response *response)
+{
+    struct uvzk__jute_writer *out = uvzk__stream_out(session->stream);
+    int status = write_credentials(session, out);
+    int rearms = status < 0 ? status
+                            : uvzk__watch_table_rearm(session->watches, session->chroot,
+                                                      session->last_zxid, out);
+    if (rearms < 0) {
+        return rearms;
+    }
+    session->unanswered_rearms = (unsigned)rearms;
+    session->id = response->session_id;
+    session->timeout_ms = (uint32_t)response->timeout_ms;
+    session->password_length = response->password.length;
+    if (response->password.length > 0) {
+        memcpy(session->password, response->password.at, response->password.length);
+    }
+    return 0;
+}

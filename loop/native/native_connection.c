@@ -1,0 +1,269 @@
+/* The connection of a native session: what its server says, and when it has said nothing
+ * for too long. Everything runs on the loop's thread, called by the sockets (sockets.h).
+ * A callback of the user may close the stream, so after each it is looked whether the
+ * session still has the same one. */
+#include "native/native_connection.h"
+
+#include "base/list.h"
+#include "native/handshake.h"
+#include "uvzk.h"
+
+/* After so many connections in turn that ended when watches were to be re-armed, they
+ * are not re-armed any more. */
+#define FAILED_REARMS_MAX 2U
+
+#define CONNECTING UVZK__NATIVE_CONNECTING
+#define ESTABLISHING UVZK__NATIVE_ESTABLISHING
+#define CONNECTED UVZK__NATIVE_CONNECTED
+
+/* ---------------------------------------------------------------------- what it says */
+
+static void send_connect_request(struct uvzk__native_session *session)
+{
+    int status =
+        uvzk__handshake_write_request(session, uvzk__stream_out(session->stream));
+
+    uvzk__native_session_move(session, ESTABLISHING);
+    uvzk__native_session_allow_step(session);
+    if (status < 0) {
+        uvzk__native_session_try_next(session, status, uv_strerror(status));
+    } else {
+        uvzk__stream_flush(session->stream);
+    }
+}
+
+/* The server has granted the session. */
+static void become_connected(struct uvzk__native_session *session,
+                             const struct uvzk__connect_response *response)
+{
+    struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
+                                        .session_id = response->session_id,
+                                        .timeout_ms = (uint32_t)response->timeout_ms,
+                                        .local_address = session->local_address};
+
+    if (session->failed_rearms >= FAILED_REARMS_MAX) {
+        event.watches_lost = true;
+        uvzk__watch_table_clear(session->watches);
+    }
+    int status = uvzk__handshake_take(session, response);
+    if (status < 0) {
+        uvzk__native_session_try_next(session, status, uv_strerror(status));
+        return;
+    }
+    session->received_at = session->sent_at = uvzk_now();
+    session->received = session->stream->received;
+    uvzk__port_timeout_granted(&session->port->port, event.timeout_ms);
+    uvzk__search_rest(session->search);
+    uvzk__native_session_move(session, CONNECTED);
+    session->user->connected(session, &event);
+}
+
+static void read_response(struct uvzk__native_session *session,
+                          struct uvzk__jute_bytes frame)
+{
+    struct uvzk__stream *stream = session->stream;
+    struct uvzk__connect_response response;
+    const char *text;
+
+    switch (uvzk__handshake_read(session, frame, &response, &text)) {
+    case UVZK__HANDSHAKE_WRONG_SERVER:
+        uvzk__search_distrust(session->search, session->server);
+        uvzk__native_session_try_next(session, UV_EPROTO, text);
+        break;
+    case UVZK__HANDSHAKE_READ_ONLY:
+        uvzk__native_session_try_next(session, UV_EROFS, text);
+        break;
+    case UVZK__HANDSHAKE_EXPIRED:
+        uvzk__native_session_finish(session, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED,
+                                    response.session_id != 0);
+        break;
+    case UVZK__HANDSHAKE_GRANTED:
+        session->user->connects(session);
+        if (session->stream == stream) {
+            become_connected(session, &response);
+        }
+        break;
+    }
+}
+
+/* A message of a CONNECTED session. */
+static int read_message(struct uvzk__native_session *session,
+                        struct uvzk__jute_bytes frame)
+{
+    struct uvzk__wire_reply header;
+    int status = uvzk__wire_reply_read_header(frame, &header);
+
+    if (status < 0) {
+        return status;
+    }
+    if (header.xid != UVZK__XID_PING && header.zxid > session->last_zxid) {
+        session->last_zxid = header.zxid;
+    }
+    switch (header.xid) {
+    case UVZK__XID_PING:
+        return 0;
+    case UVZK__XID_EVENT:
+        return session->user->event(session, frame);
+    case UVZK__XID_AUTH:
+        if (header.err != 0) {
+            uvzk__native_session_finish(session, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH,
+                                        true);
+        }
+        return 0;
+    case UVZK__XID_SET_WATCHES:
+        if (header.err != 0) {
+            return UV_ENOTSUP;
+        }
+        session->unanswered_rearms -= session->unanswered_rearms > 0;
+        session->failed_rearms = 0;
+        return 0;
+    default:
+        return session->user->answered(session, frame, header.xid);
+    }
+}
+
+static const char *loss_text(int status)
+{
+    return status == UV_EOF        ? "closed the connection"
+           : status == UV_EPROTO   ? "sent what ZooKeeper does not send"
+           : status == UV_EMSGSIZE ? "sent a message that is too long"
+                                   : uv_strerror(status);
+}
+
+static void read_frames(struct uvzk__native_session *session, int status)
+{
+    struct uvzk__stream *stream = session->stream;
+    struct uvzk__jute_bytes frame;
+    int rc = 0;
+
+    while (session->stream == stream && rc == 0 &&
+           (rc = uvzk__stream_next(stream, &frame)) == 0) {
+        if (session->state == CONNECTED) {
+            rc = read_message(session, frame);
+        } else {
+            read_response(session, frame);
+        }
+    }
+    if (session->stream == stream && (rc != UV_EAGAIN || status < 0)) {
+        int code = rc != UV_EAGAIN ? rc : status;
+        uvzk__native_session_lose(session, code, loss_text(code));
+    }
+}
+
+static void stream_ready(struct uvzk__native_session *session, bool readable,
+                         bool writable)
+{
+    struct uvzk__stream *stream = session->stream;
+    int status = uvzk__stream_ready(stream, readable, writable);
+
+    if (session->state == CONNECTING) {
+        if (status < 0) {
+            uvzk__native_session_try_next(session, status, uv_strerror(status));
+        } else if (uvzk__stream_is_open(stream)) {
+            send_connect_request(session);
+        }
+        return;
+    }
+    if (stream->received != session->received) {
+        session->received = stream->received;
+        session->received_at = uvzk_now();
+    }
+    read_frames(session, status);
+}
+
+void uvzk__native_connection_ready(struct uvzk__sockets *sockets, int fd, bool readable,
+                                   bool writable)
+{
+    struct uvzk__native_session *session =
+        UVZK__CONTAINER_OF(sockets, struct uvzk__native_session, sockets);
+
+    session->user->enter(session);
+    if (session->stream != NULL && session->stream->fd == fd) {
+        stream_ready(session, readable, writable);
+    } else {
+        uvzk__ending_streams_ready(&session->endings, fd);
+    }
+    session->user->leave(session);
+}
+
+/* ---------------------------------------------------------------------------- its time */
+
+/* A server must hear of the session within its timeout, and a silent one must be noticed
+ * while there is time to find another. */
+static uint64_t ping_at(const struct uvzk__native_session *session)
+{
+    return session->sent_at + session->timeout_ms / 3;
+}
+
+static uint64_t silent_at(const struct uvzk__native_session *session)
+{
+    return session->received_at + (uint64_t)session->timeout_ms * 2 / 3;
+}
+
+/* Nothing has been sent for some time, so the stream is at rest. */
+static void ping(struct uvzk__native_session *session)
+{
+    uvzk__stream_trim(session->stream);
+    (void)uvzk__handshake_write_ping(uvzk__stream_out(session->stream));
+    session->sent_at = uvzk_now();
+}
+
+/* This process may have stood still while the server's answer waited in the socket. */
+static void check_silence(struct uvzk__native_session *session, uint64_t now)
+{
+    if (silent_at(session) <= now) {
+        stream_ready(session, true, false);
+    }
+    if (session->state == CONNECTED && silent_at(session) <= now) {
+        uvzk__native_session_lose(session, UV_ETIMEDOUT,
+                                  "has not answered for two thirds of the session "
+                                  "timeout");
+    }
+}
+
+void uvzk__native_connection_due(struct uvzk__sockets *sockets)
+{
+    struct uvzk__native_session *session =
+        UVZK__CONTAINER_OF(sockets, struct uvzk__native_session, sockets);
+    uint64_t now = uvzk_now();
+
+    session->user->enter(session);
+    uvzk__ending_streams_due(&session->endings, now);
+    if (session->state == CONNECTED) {
+        check_silence(session, now);
+    } else if (session->stream != NULL && session->deadline <= now) {
+        uvzk__native_session_try_next(session, UV_ETIMEDOUT, "no answer yet");
+    }
+    if (session->state == CONNECTED && ping_at(session) <= now) {
+        ping(session);
+    }
+    session->user->leave(session);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void plan(struct uvzk__native_session *session)
+{
+    uint64_t next = uvzk__ending_streams_next(&session->endings);
+
+    if (session->state == CONNECTED) {
+        next = earlier(next, earlier(ping_at(session), silent_at(session)));
+    } else if (session->stream != NULL) {
+        next = earlier(next, session->deadline);
+    }
+    uvzk__sockets_alarm(&session->sockets, next);
+}
+
+void uvzk__native_connection_pump(struct uvzk__native_session *session)
+{
+    if (session->state == CONNECTED && uvzk__stream_waiting(session->stream) > 0) {
+        uvzk__stream_flush(session->stream);
+        session->sent_at = uvzk_now();
+    }
+    if (session->has_sockets) {
+        plan(session);
+    }
+}

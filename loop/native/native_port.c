@@ -1,0 +1,484 @@
+/* The port over ZooKeeper's own protocol: the functions that src/ calls through
+ * engine/port.h, and the callbacks of the port's session (native_session.h).
+ *
+ * A call of the port may send requests, but it reports nothing: it wakes the loop. Each
+ * callback of the loop runs between `enter` and `leave`. `leave` sends what the callback
+ * has submitted, all in one write, and ends the port when nothing is left of it.
+ *
+ * Replies are delivered in the order of submission. The answer of a server is delivered
+ * from the frame in which it came, after all that had been settled before it. */
+#include "native/native_port.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "discovery/hosts.h"
+#include "native/native_connection.h"
+
+/* More than this does not wait in the stream: the rest waits in the queue, where it is
+ * known to be unsent. */
+#define STREAM_MAX (256U << 10)
+
+/* base is the first member. */
+static struct uvzk__native_port *self_of(struct uvzk__port *port)
+{
+    return (struct uvzk__native_port *)(void *)port;
+}
+
+static struct uvzk__native_port *port_of(struct uvzk__port_loop *port_loop)
+{
+    return UVZK__CONTAINER_OF(port_loop, struct uvzk__native_port, base.port_loop);
+}
+
+static struct uvzk__native_port *owner_of(struct uvzk__native_session *session)
+{
+    return UVZK__CONTAINER_OF(session, struct uvzk__native_port, session);
+}
+
+static bool is_closing(const struct uvzk__native_port *port)
+{
+    return uvzk__loop_port_is_closing(&port->base);
+}
+
+/* ---------------------------------------------------------------------------- sending */
+
+/* Writes the first waiting rpc into the stream. */
+static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
+{
+    struct uvzk__stream *stream = uvzk__native_session_stream(&port->session);
+    int32_t opcode = 0;
+    int status = uvzk__request_queue_reserve(&port->queue);
+
+    if (status == 0) {
+        status = uvzk__rpc_message_write(uvzk__stream_out(stream), &port->chroot,
+                                         port->queue.next_xid, rpc, &opcode);
+    }
+    if (status == 0) {
+        uvzk__request_queue_sent(&port->queue, uvzk__stream_end(stream), opcode);
+    } else {
+        uvzk__watch_table_answered(&port->watches, rpc, status);
+        uvzk__request_queue_settle(&port->queue, rpc, status);
+        uvzk__to_loop_wake(&port->base.to_loop);
+    }
+}
+
+/* Writes what waits, as long as fewer than `most` bytes wait in the stream. */
+static void write_waiting(struct uvzk__native_port *port, size_t most)
+{
+    struct uvzk__stream *stream = uvzk__native_session_stream(&port->session);
+    struct uvzk__rpc *rpc;
+
+    while (uvzk__stream_waiting(stream) < most &&
+           (rpc = uvzk__request_queue_waiting(&port->queue)) != NULL) {
+        write_request(port, rpc);
+    }
+}
+
+/* The kernel may take all that was written, and then it takes more. */
+static void send_queue(struct uvzk__native_port *port)
+{
+    struct uvzk__stream *stream = uvzk__native_session_stream(&port->session);
+
+    do {
+        write_waiting(port, STREAM_MAX);
+        uvzk__native_connection_pump(&port->session);
+    } while (uvzk__stream_waiting(stream) == 0 &&
+             uvzk__request_queue_waiting(&port->queue) != NULL);
+}
+
+/* ------------------------------------------------------------- callbacks of the loop */
+
+/* The port is closing: its session ends at the server within some time. The timer of the
+ * loop's handles, because the program may have closed those of the session. */
+static void drain(struct uvzk__native_port *port)
+{
+    if (uvzk__native_session_is_ending(&port->session) &&
+        !port->base.port_loop.draining) {
+        uvzk__port_loop_drain(&port->base.port_loop);
+    }
+}
+
+/* Begins the end of the closing port if nothing is left. */
+static void finish(struct uvzk__native_port *port)
+{
+    if (!uvzk__port_is_finishing(&port->base.life) &&
+        uvzk__native_session_is_gone(&port->session) &&
+        uvzk__request_queue_is_empty(&port->queue)) {
+        uvzk__loop_port_finish(&port->base);
+    }
+}
+
+static void enter_port(struct uvzk__native_port *port)
+{
+    port->inside = true;
+}
+
+static void leave_port(struct uvzk__native_port *port)
+{
+    port->inside = false;
+    if (uvzk__native_session_is_connected(&port->session)) {
+        send_queue(port);
+    } else {
+        uvzk__native_connection_pump(&port->session);
+    }
+    uvzk__ending_streams_free(&port->session.endings);
+    if (is_closing(port)) {
+        drain(port);
+        finish(port);
+    }
+}
+
+static void enter(struct uvzk__native_session *session)
+{
+    enter_port(owner_of(session));
+}
+
+static void leave(struct uvzk__native_session *session)
+{
+    leave_port(owner_of(session));
+}
+
+static void tell_open_failure(struct uvzk__native_port *port)
+{
+    int status = port->open_failure;
+
+    port->open_failure = 0;
+    if (!is_closing(port)) {
+        uvzk__loop_port_tell(&port->base, UVZK__SESSION_OPEN_FAILED, status);
+    }
+}
+
+/* What calls of the port have asked for. */
+static void do_wanted(struct uvzk__native_port *port)
+{
+    bool connected = uvzk__native_session_is_connected(&port->session);
+    bool end = port->end_wanted || (port->abandon_wanted && !connected);
+    bool leave_server = port->leave_wanted;
+
+    port->end_wanted = port->abandon_wanted = port->leave_wanted = false;
+    if (end) {
+        uvzk__native_session_expire(&port->session);
+    } else if (leave_server) {
+        uvzk__native_session_leave(&port->session);
+    }
+}
+
+/* The replies first, then the turn, which sees all of them. */
+static void woken(struct uvzk__port_loop *port_loop)
+{
+    struct uvzk__native_port *port = port_of(port_loop);
+
+    enter_port(port);
+    uvzk__request_queue_deliver(&port->queue);
+    if (!is_closing(port)) {
+        do_wanted(port);
+    }
+    if (port->open_failure != 0) {
+        tell_open_failure(port);
+    }
+    if (uvzk__port_loop_take_turn(port_loop)) {
+        port->base.port.user->turn(port->base.port.user);
+    }
+    leave_port(port);
+}
+
+static void alarm_due(struct uvzk__port_loop *port_loop)
+{
+    struct uvzk__native_port *port = port_of(port_loop);
+
+    enter_port(port);
+    port->base.port.user->turn(port->base.port.user);
+    leave_port(port);
+}
+
+static void drain_timeout(struct uvzk__port_loop *port_loop)
+{
+    struct uvzk__native_port *port = port_of(port_loop);
+
+    enter_port(port);
+    uvzk__native_session_stop_ending(&port->session);
+    leave_port(port);
+}
+
+static void closed(struct uvzk__port_loop *port_loop)
+{
+    struct uvzk__native_port *port = port_of(port_loop);
+    struct uvzk__port_user *user = port->base.port.user;
+
+    /* Rpcs that were submitted after `finish`; they have the status UVZK_ECLOSED. */
+    while (!uvzk__request_queue_is_empty(&port->queue)) {
+        uvzk__request_queue_deliver(&port->queue);
+    }
+    port->base.transport->free(&port->base);
+    user->closed(user);
+}
+
+/* ------------------------------------------------------------- callbacks of the session */
+
+/* What was submitted without a connection is replied before the user hears of one. */
+static void connects(struct uvzk__native_session *session)
+{
+    uvzk__request_queue_deliver(&owner_of(session)->queue);
+}
+
+static void connected(struct uvzk__native_session *session,
+                      const struct uvzk__session_event *event)
+{
+    struct uvzk__port_user *user = owner_of(session)->base.port.user;
+
+    user->session(user, event);
+}
+
+/* The user hears of the loss before the replies. */
+static void lost(struct uvzk__native_session *session, uint64_t taken)
+{
+    struct uvzk__native_port *port = owner_of(session);
+
+    port->leave_wanted = false;
+    uvzk__request_queue_fail(&port->queue, taken, UVZK_ECONNLOSS, UVZK_ENOTSENT);
+    uvzk__loop_port_tell(&port->base, UVZK__SESSION_SUSPENDED, 0);
+    uvzk__request_queue_deliver(&port->queue);
+}
+
+/* The user may submit further rpcs in these replies. Those are replied with the same
+ * status, also before the event. */
+static void ended(struct uvzk__native_session *session,
+                  enum uvzk__session_event_kind kind, int status)
+{
+    struct uvzk__native_port *port = owner_of(session);
+
+    port->end_status = status;
+    port->end_wanted = port->abandon_wanted = port->leave_wanted = false;
+    uvzk__request_queue_fail(&port->queue, 0, status, status);
+    while (!is_closing(port) && !uvzk__request_queue_is_empty(&port->queue)) {
+        uvzk__request_queue_deliver(&port->queue);
+    }
+    port->end_status = 0;
+    if (!is_closing(port)) {
+        uvzk__loop_port_tell(&port->base, kind, status);
+    }
+}
+
+static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes frame)
+{
+    struct uvzk__native_port *port = owner_of(session);
+    struct uvzk__wire_reply wire;
+    struct uvzk__jute_bytes path;
+    enum uvzk__watch_event kind;
+    int status = uvzk__wire_reply_read(frame, UVZK__OPCODE_EVENT, &wire);
+
+    if (status < 0) {
+        return status;
+    }
+    if (uvzk__chroot_strip(&port->chroot, wire.path, &path)) {
+        struct uvzk__watch *watch =
+            uvzk__watch_table_fire(&port->watches, path, wire.event, &kind);
+        if (watch != NULL) {
+            watch->watch_cb(watch, kind);
+        }
+    }
+    return 0;
+}
+
+/* Rpcs before this one have been settled without an answer, and are replied first. Their
+ * callbacks may close the port. */
+static int answered(struct uvzk__native_session *session, struct uvzk__jute_bytes frame,
+                    int32_t xid)
+{
+    struct uvzk__native_port *port = owner_of(session);
+    struct uvzk__stream *stream = uvzk__native_session_stream(session);
+    const struct uvzk__sent *sent = uvzk__request_queue_answered(&port->queue, xid);
+    struct uvzk__reply reply;
+
+    if (sent == NULL) {
+        return UV_EPROTO;
+    }
+    struct uvzk__rpc *rpc = sent->rpc;
+    int status = uvzk__rpc_message_read(frame, sent->opcode, rpc, &port->chroot,
+                                        &port->memory, &reply);
+    if (status < 0) {
+        return status;
+    }
+    uvzk__request_queue_deliver(&port->queue);
+    if (uvzk__native_session_stream(session) != stream) {
+        return 0;
+    }
+    uvzk__request_queue_take(&port->queue);
+    uvzk__watch_table_answered(&port->watches, rpc, reply.status);
+    rpc->reply_cb(rpc, &reply);
+    return 0;
+}
+
+static const struct uvzk__native_session_user session_user = {.enter = enter,
+                                                              .leave = leave,
+                                                              .connects = connects,
+                                                              .connected = connected,
+                                                              .answered = answered,
+                                                              .event = event,
+                                                              .lost = lost,
+                                                              .ended = ended};
+
+/* ---------------------------------------------------------------------- the calls */
+
+static void open_port(struct uvzk__port *public_port)
+{
+    struct uvzk__native_port *port = self_of(public_port);
+
+    if (!uvzk__port_expect(public_port,
+                           uvzk__native_session_is_down(&port->session) &&
+                               !is_closing(port),
+                           "port: opened twice, or after its close")) {
+        return;
+    }
+    /* open() must not call back, so `woken` reports the failure. */
+    port->open_failure = uvzk__native_session_open(&port->session);
+    if (port->open_failure != 0) {
+        uvzk__to_loop_wake(&port->base.to_loop);
+    }
+}
+
+/* `woken` does it. */
+static void want(struct uvzk__native_port *port, bool *wanted)
+{
+    if (!uvzk__native_session_is_down(&port->session)) {
+        *wanted = true;
+        uvzk__to_loop_wake(&port->base.to_loop);
+    }
+}
+
+static void abandon(struct uvzk__port *public_port)
+{
+    want(self_of(public_port), &self_of(public_port)->abandon_wanted);
+}
+
+static void end_session(struct uvzk__port *public_port)
+{
+    want(self_of(public_port), &self_of(public_port)->end_wanted);
+}
+
+static void leave_server(struct uvzk__port *public_port)
+{
+    want(self_of(public_port), &self_of(public_port)->leave_wanted);
+}
+
+static void close_port(struct uvzk__port *public_port)
+{
+    struct uvzk__native_port *port = self_of(public_port);
+
+    if (!uvzk__loop_port_begin_close(&port->base)) {
+        return;
+    }
+    /* Requests that were submitted are still executed, among them deletes. Their rpcs
+     * are the user's again after their replies, so all of them are written now. */
+    if (uvzk__native_session_is_connected(&port->session)) {
+        write_waiting(port, SIZE_MAX);
+    }
+    uvzk__native_session_close(&port->session);
+    uvzk__request_queue_override(&port->queue, UVZK_ECLOSED);
+    uvzk__to_loop_wake(&port->base.to_loop);
+}
+
+static void settle_later(struct uvzk__native_port *port, struct uvzk__rpc *rpc,
+                         int status)
+{
+    uvzk__request_queue_settle(&port->queue, rpc, status);
+    uvzk__to_loop_wake(&port->base.to_loop);
+}
+
+static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
+{
+    struct uvzk__native_port *port = self_of(public_port);
+
+    uvzk__request_queue_add(&port->queue, rpc, public_port);
+    if (is_closing(port)) {
+        settle_later(port, rpc, UVZK_ECLOSED);
+    } else if (!uvzk__native_session_is_connected(&port->session)) {
+        settle_later(port, rpc, port->end_status != 0 ? port->end_status : UVZK_ENOTSENT);
+    } else if (rpc->watch != NULL && uvzk__watch_table_add(&port->watches, rpc) < 0) {
+        settle_later(port, rpc, UV_ENOMEM);
+    } else if (!port->inside) {
+        send_queue(port);
+    }
+}
+
+/* The reply to the request that removes a watch. */
+static void removed(struct uvzk__rpc *removal, const struct uvzk__reply *reply)
+{
+    (void)reply;
+    uvzk__native_watch_free(uvzk__native_watch_of(removal));
+}
+
+static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
+{
+    struct uvzk__native_port *port = self_of(public_port);
+
+    if (watch->armed == NULL) {
+        return;
+    }
+    struct uvzk__native_watch *native = uvzk__watch_table_remove(&port->watches, watch);
+    /* Without a connection the server has forgotten it anyway. */
+    if (uvzk__native_session_is_connected(&port->session)) {
+        native->removal.kind = UVZK__RPC_REMOVE_WATCH;
+        native->removal.reply_cb = removed;
+        submit(public_port, &native->removal);
+    } else {
+        uvzk__native_watch_free(native);
+    }
+}
+
+/* ------------------------------------------------------------------------- creation */
+
+static bool is_empty(const struct uvzk__loop_port *base)
+{
+    const struct uvzk__native_port *port = (const void *)base;
+
+    return port->session.stream == NULL && port->session.search == NULL &&
+           uvzk__request_queue_is_empty(&port->queue);
+}
+
+static void free_port(struct uvzk__loop_port *base)
+{
+    struct uvzk__native_port *port = self_of(&base->port);
+
+    uvzk__native_session_end(&port->session);
+    uvzk__request_queue_end(&port->queue);
+    uvzk__watch_table_clear(&port->watches);
+    uvzk__chroot_end(&port->chroot);
+    uvzk__reply_memory_end(&port->memory);
+    uvzk__loop_port_end(base);
+    uvzk__free(port);
+}
+
+static const struct uvzk__transport transport = {
+    .open = open_port,
+    .abandon = abandon,
+    .leave_server = leave_server,
+    .end_session = end_session,
+    .close = close_port,
+    .submit = submit,
+    .unwatch = unwatch,
+    .loop_user = {.woken = woken,
+                  .alarm = alarm_due,
+                  .drain_timeout = drain_timeout,
+                  .closed = closed},
+    .is_empty = is_empty,
+    .free = free_port};
+
+struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
+                                              const uvzk_client_options_t *options)
+{
+    struct uvzk__native_port *port = uvzk__calloc(1, sizeof(*port));
+
+    if (port == NULL) {
+        return NULL;
+    }
+    if (uvzk__loop_port_init(&port->base, loop, options, &transport) < 0) {
+        uvzk__free(port);
+        return NULL;
+    }
+    uvzk__request_queue_init(&port->queue);
+    uvzk__chroot_init(&port->chroot, uvzk__hosts_chroot(port->base.options.hosts));
+    uvzk__native_session_init(&port->session, &port->base, &port->watches, &port->chroot,
+                              &session_user);
+    return &port->base;
+}

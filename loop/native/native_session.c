@@ -1,0 +1,432 @@
+/* The session of a native port (native_session.h): its machine, the search, and the
+ * connection from one server to the next. native_connection.c has what happens on a
+ * connection, handshake.c what is said first on it. Everything runs on the loop's thread,
+ * and reports only between user->enter and user->leave. */
+#include "native/native_session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "discovery/pause.h"
+#include "native/native_connection.h"
+#include "uvzk.h"
+
+/* In ms. The pause before a server is sought: after a loss it is short; then a sixteenth
+ * of the session timeout within limits, doubled while the search is in vain. */
+#define PAUSE_SOON_MS 20U
+#define PAUSE_MIN_MS 50U
+#define PAUSE_MAX_MS 1000U
+#define PAUSE_LAST_MS 4000U
+
+/* How long a server has for each step of the connection: a third of the session timeout,
+ * but not less than this. */
+#define STEP_MIN_MS 200U
+
+#define DOWN UVZK__NATIVE_DOWN
+#define SEEKING UVZK__NATIVE_SEEKING
+#define CONNECTING UVZK__NATIVE_CONNECTING
+#define ESTABLISHING UVZK__NATIVE_ESTABLISHING
+#define CONNECTED UVZK__NATIVE_CONNECTED
+
+static const struct uvzk__state table[] = {
+    [DOWN] = {"DOWN", UVZK__BIT(SEEKING)},
+    [SEEKING] = {"SEEKING", UVZK__BIT(CONNECTING) | UVZK__BIT(DOWN)},
+    [CONNECTING] = {"CONNECTING",
+                    UVZK__BIT(ESTABLISHING) | UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
+    [ESTABLISHING] = {"ESTABLISHING",
+                      UVZK__BIT(CONNECTED) | UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
+    [CONNECTED] = {"CONNECTED", UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
+};
+
+const struct uvzk__machine uvzk__native_session_machine =
+    UVZK__MACHINE("native session", table);
+
+static bool invariant_holds(const struct uvzk__native_session *session)
+{
+    switch (session->state) {
+    case DOWN:
+    case SEEKING:
+        return session->stream == NULL;
+    case CONNECTED:
+        return session->stream != NULL && session->id != 0;
+    default:
+        return session->stream != NULL;
+    }
+}
+
+void uvzk__native_session_move(struct uvzk__native_session *session,
+                               enum uvzk__native_session_state state)
+{
+    unsigned from = session->state;
+
+    session->state =
+        (uint8_t)uvzk__machine_after(&uvzk__native_session_machine, from, state);
+    uvzk__port_check_move(&session->port->port, &uvzk__native_session_machine, from,
+                          state, invariant_holds(session));
+}
+
+static uint32_t at_least(uint32_t ms, uint32_t least)
+{
+    return ms > least ? ms : least;
+}
+
+/* ------------------------------------------------------------------------- the reports */
+
+static bool may_report(const struct uvzk__native_session *session)
+{
+    return !uvzk__loop_port_is_closing(session->port) && session->state != DOWN &&
+           session->state != CONNECTED;
+}
+
+static void report(struct uvzk__native_session *session,
+                   const struct uvzk__connect_error *error)
+{
+    struct uvzk__port_user *user = session->port->port.user;
+
+    if (may_report(session)) {
+        user->no_connection(user, error);
+    }
+}
+
+/* Reports and logs what is wrong with the server of the stream. */
+static void blame(struct uvzk__native_session *session, int code, const char *text)
+{
+    struct uvzk__port_user *user = session->port->port.user;
+    char line[UVZK__SERVER_TEXT + 120];
+
+    snprintf(line, sizeof(line), "%s: %s", session->server, text);
+    if (may_report(session)) {
+        user->log(user, UVZK_LOG_WARN, "session", line);
+    }
+    report(session, &(struct uvzk__connect_error){code, session->server, text});
+}
+
+static void drop_stream(struct uvzk__native_session *session)
+{
+    if (session->stream != NULL) {
+        uvzk__ending_streams_close(&session->endings, session->stream);
+        session->stream = NULL;
+    }
+}
+
+/* ----------------------------------------------------------------- one server, the next */
+
+static uint32_t first_pause(const struct uvzk__native_session *session)
+{
+    uint32_t pause = at_least(session->timeout_ms / 16, PAUSE_MIN_MS);
+    return pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
+}
+
+static void forget_servers(struct uvzk__native_session *session)
+{
+    uvzk__free(session->servers);
+    session->servers = NULL;
+    session->server_count = session->next_server = 0;
+}
+
+static void seek(struct uvzk__native_session *session, uint32_t pause_ms)
+{
+    if (session->state != SEEKING) {
+        uvzk__native_session_move(session, SEEKING);
+    }
+    forget_servers(session);
+    uvzk__search_begin(session->search, pause_ms);
+}
+
+/* The search was in vain, or none of its servers can be used. */
+static void seek_later(struct uvzk__native_session *session)
+{
+    seek(session, session->pause_ms);
+    session->pause_ms = uvzk__pause_doubled(session->pause_ms, PAUSE_LAST_MS);
+}
+
+void uvzk__native_session_allow_step(struct uvzk__native_session *session)
+{
+    session->deadline = uvzk_now() + at_least(session->timeout_ms / 3, STEP_MIN_MS);
+}
+
+/* Connects to the next server. The session is SEEKING. */
+static void connect_next(struct uvzk__native_session *session)
+{
+    while (session->next_server < session->server_count) {
+        const struct uvzk__address *address = &session->servers[session->next_server++];
+        int status;
+        uvzk__address_server_text(address, session->server);
+        session->stream = uvzk__stream_new(&session->sockets, address, &status);
+        if (session->stream != NULL) {
+            uvzk__native_session_allow_step(session);
+            uvzk__native_session_move(session, CONNECTING);
+            return;
+        }
+        blame(session, status, uv_strerror(status));
+        if (session->state != SEEKING) {
+            return;
+        }
+    }
+    seek_later(session);
+}
+
+/* The server of the stream cannot be used. The session is not CONNECTED. */
+void uvzk__native_session_try_next(struct uvzk__native_session *session, int code,
+                                   const char *text)
+{
+    drop_stream(session);
+    uvzk__native_session_move(session, SEEKING);
+    blame(session, code, text);
+    if (session->state == SEEKING) {
+        connect_next(session);
+    }
+}
+
+/* The connection of the CONNECTED session is lost. Its watches stay for the next one. */
+static void disconnect(struct uvzk__native_session *session)
+{
+    uint64_t taken = uvzk__stream_taken(session->stream);
+
+    drop_stream(session);
+    uvzk__native_session_move(session, SEEKING);
+    uvzk__watch_table_lose_arming(session->watches);
+    session->pause_ms = first_pause(session);
+    uvzk__search_begin(session->search, PAUSE_SOON_MS);
+    session->user->lost(session, taken);
+}
+
+/* Some servers do not know the request that re-arms watches, and close the connection. */
+static void count_failed_rearm(struct uvzk__native_session *session, int code)
+{
+    bool failed =
+        session->unanswered_rearms > 0 && (code == UV_EOF || code == UV_ENOTSUP);
+
+    session->failed_rearms = failed ? session->failed_rearms + 1 : 0;
+    session->unanswered_rearms = 0;
+}
+
+void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
+                               const char *text)
+{
+    if (session->state != CONNECTED) {
+        uvzk__native_session_try_next(session, code, text);
+        return;
+    }
+    count_failed_rearm(session, code);
+    disconnect(session);
+    blame(session, code, text);
+}
+
+void uvzk__native_session_leave(struct uvzk__native_session *session)
+{
+    static const char *const text =
+        "shows a znode that was deleted; the client has left it for another server";
+
+    if (session->state == CONNECTED) {
+        uvzk__search_avoid(session->search, session->server);
+        disconnect(session);
+        blame(session, UVZK_EDIVERGED, text);
+    }
+}
+
+/* ------------------------------------------------------------------------- its end */
+
+/* A new session begins with nothing of this one. Returns its stream, which the user's
+ * callbacks may still read from. */
+static struct uvzk__stream *forget(struct uvzk__native_session *session)
+{
+    struct uvzk__stream *stream = session->stream;
+
+    session->stream = NULL;
+    forget_servers(session);
+    session->id = 0;
+    session->last_zxid = 0;
+    session->unanswered_rearms = session->failed_rearms = 0;
+    session->timeout_ms = session->port->options.session_timeout_ms;
+    explicit_bzero(session->password, sizeof(session->password));
+    session->password_length = 0;
+    uvzk__watch_table_clear(session->watches);
+    if (session->search != NULL) {
+        uvzk__search_rest(session->search);
+    }
+    return stream;
+}
+
+/* The event comes first, because the end at the server ends the ephemeral znodes. By then
+ * no hold is valid any more. */
+void uvzk__native_session_finish(struct uvzk__native_session *session,
+                                 enum uvzk__session_event_kind kind, int status,
+                                 bool at_server)
+{
+    struct uvzk__stream *stream = forget(session);
+
+    uvzk__native_session_move(session, DOWN);
+    uvzk__port_timeout_reset(&session->port->port);
+    session->user->ended(session, kind, status);
+    if (stream != NULL && at_server) {
+        uvzk__ending_streams_add(&session->endings, stream);
+    } else if (stream != NULL) {
+        uvzk__ending_streams_close(&session->endings, stream);
+    }
+}
+
+void uvzk__native_session_expire(struct uvzk__native_session *session)
+{
+    if (session->state != DOWN) {
+        uvzk__native_session_finish(session, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED,
+                                    session->state == CONNECTED);
+    }
+}
+
+/* --------------------------------------------------------------------------- the search */
+
+static struct uvzk__native_session *session_of(struct uvzk__search_user *user)
+{
+    return UVZK__CONTAINER_OF(user, struct uvzk__native_session, search_user);
+}
+
+static void search_done(struct uvzk__search_user *user, int status)
+{
+    struct uvzk__native_session *session = session_of(user);
+
+    session->user->enter(session);
+    if (session->state == SEEKING && status < 0 && session->id == 0) {
+        uvzk__native_session_finish(session, UVZK__SESSION_OPEN_FAILED, status, false);
+    } else if (session->state == SEEKING) {
+        forget_servers(session);
+        session->server_count = uvzk__search_take_addresses(
+            session->search, &session->servers, session->local_address);
+        connect_next(session);
+    }
+    session->user->leave(session);
+}
+
+static void search_log(struct uvzk__search_user *user, const char *line)
+{
+    struct uvzk__native_session *session = session_of(user);
+    struct uvzk__port_user *port_user = session->port->port.user;
+
+    if (!uvzk__loop_port_is_closing(session->port)) {
+        session->user->enter(session);
+        port_user->log(port_user, UVZK_LOG_WARN, "search", line);
+        session->user->leave(session);
+    }
+}
+
+static void search_error(struct uvzk__search_user *user,
+                         const struct uvzk__connect_error *error)
+{
+    struct uvzk__native_session *session = session_of(user);
+
+    session->user->enter(session);
+    report(session, error);
+    session->user->leave(session);
+}
+
+static void search_broken(struct uvzk__search_user *user, const char *what)
+{
+    (void)uvzk__port_expect(&session_of(user)->port->port, false, what);
+}
+
+static void search_closed(struct uvzk__search_user *user)
+{
+    struct uvzk__native_session *session = session_of(user);
+
+    session->user->enter(session);
+    session->search = NULL;
+    session->user->leave(session);
+}
+
+/* ------------------------------------------------------------------------ begin and end */
+
+void uvzk__native_session_init(struct uvzk__native_session *session,
+                               struct uvzk__loop_port *port,
+                               struct uvzk__watch_table *watches,
+                               struct uvzk__chroot *chroot,
+                               const struct uvzk__native_session_user *user)
+{
+    session->port = port;
+    session->watches = watches;
+    session->chroot = chroot;
+    session->user = user;
+    session->timeout_ms = port->options.session_timeout_ms;
+    session->search_user = (struct uvzk__search_user){.done = search_done,
+                                                      .log = search_log,
+                                                      .connect_error = search_error,
+                                                      .closed = search_closed,
+                                                      .broken = search_broken};
+}
+
+static void sockets_closed(struct uvzk__sockets *sockets)
+{
+    struct uvzk__native_session *session =
+        UVZK__CONTAINER_OF(sockets, struct uvzk__native_session, sockets);
+
+    session->user->enter(session);
+    session->has_sockets = false;
+    session->user->leave(session);
+}
+
+static int open_sockets(struct uvzk__native_session *session)
+{
+    if (session->has_sockets) {
+        return 0;
+    }
+    session->sockets.ready = uvzk__native_connection_ready;
+    session->sockets.due = uvzk__native_connection_due;
+    session->sockets.closed = sockets_closed;
+    int status = uvzk__sockets_open(&session->sockets, session->port->port_loop.loop);
+    session->has_sockets = status == 0;
+    return status;
+}
+
+int uvzk__native_session_open(struct uvzk__native_session *session)
+{
+    int status = open_sockets(session);
+
+    if (status == 0 && session->search == NULL) {
+        session->search =
+            uvzk__search_new(session->port->port_loop.loop, session->port->options.hosts,
+                             session->timeout_ms, &session->search_user, &status);
+    }
+    if (status == 0) {
+        session->pause_ms = first_pause(session);
+        seek(session, 0);
+    }
+    return status;
+}
+
+void uvzk__native_session_stop_ending(struct uvzk__native_session *session)
+{
+    uvzk__ending_streams_due(&session->endings, UINT64_MAX);
+}
+
+void uvzk__native_session_close(struct uvzk__native_session *session)
+{
+    bool connected = session->state == CONNECTED;
+    struct uvzk__stream *stream = forget(session);
+
+    if (session->state != DOWN) {
+        uvzk__native_session_move(session, DOWN);
+    }
+    if (connected) {
+        uvzk__ending_streams_add(&session->endings, stream);
+    } else if (stream != NULL) {
+        uvzk__ending_streams_close(&session->endings, stream);
+    }
+    if (session->search != NULL) {
+        uvzk__search_close(session->search);
+    }
+}
+
+bool uvzk__native_session_is_gone(struct uvzk__native_session *session)
+{
+    if (session->has_sockets && session->endings.lingering == NULL &&
+        !session->sockets.closing) {
+        uvzk__sockets_close(&session->sockets);
+    }
+    return session->search == NULL && !session->has_sockets;
+}
+
+void uvzk__native_session_end(struct uvzk__native_session *session)
+{
+    uvzk__ending_streams_free(&session->endings);
+    explicit_bzero(session->password, sizeof(session->password));
+}

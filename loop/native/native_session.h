@@ -1,0 +1,177 @@
+/* A ZooKeeper session over the native transport: it finds servers, connects to one after
+ * another, and keeps the session alive.
+ *
+ *            open                a server answers
+ *     DOWN --------> SEEKING ------------------------> CONNECTING
+ *      ^                ^ ^ ^                               | connected
+ *      |                | | `-------- fails ----------------|
+ *      |                | |                                 v
+ *      |                | `---------- fails ---------- ESTABLISHING
+ *      |                |                                   | the session lives
+ *      | the session    |                                   v
+ *      | ends, from     `---- the connection is lost --- CONNECTED
+ *      `- every state
+ *
+ * SEEKING: the search probes the addresses of the connect string (discovery/search.h).
+ * CONNECTING: the kernel connects. ESTABLISHING: the connect request is sent.
+ *
+ * Another server is tried by way of SEEKING, without another search as long as there are
+ * servers that have answered the last one. */
+#ifndef UVZK_NATIVE_SESSION_H
+#define UVZK_NATIVE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/machine.h"
+#include "discovery/addresses.h"
+#include "discovery/search.h"
+#include "discovery/sockets.h"
+#include "native/chroot.h"
+#include "native/ending_streams.h"
+#include "native/stream.h"
+#include "native/watch_table.h"
+#include "native/wire_reply.h"
+#include "port/loop_port.h"
+
+/* ZooKeeper's servers make passwords of 16 bytes. */
+#define UVZK__PASSWORD_MAX 64U
+
+enum uvzk__native_session_state {
+    UVZK__NATIVE_DOWN,         /* next: SEEKING */
+    UVZK__NATIVE_SEEKING,      /* next: CONNECTING DOWN */
+    UVZK__NATIVE_CONNECTING,   /* next: ESTABLISHING SEEKING DOWN */
+    UVZK__NATIVE_ESTABLISHING, /* next: CONNECTED SEEKING DOWN */
+    UVZK__NATIVE_CONNECTED     /* next: SEEKING DOWN */
+};
+
+extern const struct uvzk__machine uvzk__native_session_machine;
+
+struct uvzk__native_session;
+
+/* The callbacks run on the loop's thread. Each of them may close the port, so after each
+ * the session looks whether its stream is still the same. */
+struct uvzk__native_session_user {
+    /* A callback of the loop begins, or has ended: the session reports nothing outside
+     * of these two. */
+    void (*enter)(struct uvzk__native_session *);
+    void (*leave)(struct uvzk__native_session *);
+    /* The session is about to become CONNECTED. */
+    void (*connects)(struct uvzk__native_session *);
+    /* It is CONNECTED. */
+    void (*connected)(struct uvzk__native_session *, const struct uvzk__session_event *);
+    /* An answer. Returns 0, or a code if the connection is of no use. */
+    int (*answered)(struct uvzk__native_session *, struct uvzk__jute_bytes frame,
+                    int32_t xid);
+    /* A watch event. */
+    int (*event)(struct uvzk__native_session *, struct uvzk__jute_bytes frame);
+    /* The connection of a CONNECTED session is lost. The kernel had taken so many bytes
+     * of it. */
+    void (*lost)(struct uvzk__native_session *, uint64_t taken);
+    /* The session has ended, or it could not begin (OPEN_FAILED). It is DOWN. */
+    void (*ended)(struct uvzk__native_session *, enum uvzk__session_event_kind,
+                  int status);
+};
+
+struct uvzk__native_session {
+    const struct uvzk__native_session_user *user;
+    struct uvzk__loop_port *port;
+    struct uvzk__watch_table *watches;
+    struct uvzk__chroot *chroot;
+
+    struct uvzk__sockets sockets;
+    bool has_sockets; /* they are open */
+    struct uvzk__search_user search_user;
+    struct uvzk__search *search; /* NULL: not created yet, or closed */
+
+    uint8_t state;                 /* enum uvzk__native_session_state */
+    uint32_t pause_ms;             /* before the next search; it grows */
+    struct uvzk__address *servers; /* that have answered; owned */
+    size_t server_count, next_server;
+    char server[UVZK__SERVER_TEXT];         /* of the stream, as text */
+    char local_address[UVZK__ADDRESS_TEXT]; /* this machine's, towards the servers */
+    struct uvzk__stream *stream;            /* NULL in DOWN and SEEKING */
+    struct uvzk__ending_streams endings;    /* of this session and of earlier ones */
+
+    int64_t id; /* 0: there is no session to continue */
+    unsigned char password[UVZK__PASSWORD_MAX];
+    size_t password_length;
+    int64_t last_zxid;             /* that a server has shown to this session */
+    uint32_t timeout_ms;           /* granted last; while there is none: asked for */
+    uint64_t sent_at, received_at; /* by uvzk_now() */
+    uint64_t received;             /* bytes of the stream at received_at */
+    uint64_t deadline;             /* of CONNECTING and ESTABLISHING */
+    unsigned unanswered_rearms;    /* requests that re-arm watches */
+    unsigned failed_rearms;        /* connections in turn that ended at them */
+};
+
+/* In memory of zeros. The pointers are borrowed. */
+void uvzk__native_session_init(struct uvzk__native_session *session,
+                               struct uvzk__loop_port *port,
+                               struct uvzk__watch_table *watches,
+                               struct uvzk__chroot *chroot,
+                               const struct uvzk__native_session_user *user);
+/* Begins a session, which must be DOWN. 0; or UV_ENOMEM, UV_EMFILE, ...: then it is
+ * DOWN. */
+int uvzk__native_session_open(struct uvzk__native_session *session);
+
+static inline bool
+uvzk__native_session_is_down(const struct uvzk__native_session *session)
+{
+    return session->state == UVZK__NATIVE_DOWN;
+}
+static inline bool
+uvzk__native_session_is_connected(const struct uvzk__native_session *session)
+{
+    return session->state == UVZK__NATIVE_CONNECTED;
+}
+/* The stream of a CONNECTED session, for writing. */
+static inline struct uvzk__stream *
+uvzk__native_session_stream(struct uvzk__native_session *session)
+{
+    return session->stream;
+}
+
+/* Leaves the server, which shows what is not true any more. Does nothing unless the
+ * session is CONNECTED. Calls lost(). */
+void uvzk__native_session_leave(struct uvzk__native_session *session);
+/* Ends the session as if it had expired: calls ended(). If it is CONNECTED, it is ended
+ * at the server too. Does nothing if it is DOWN. */
+void uvzk__native_session_expire(struct uvzk__native_session *session);
+
+/* The port is closing: ends the session at the server if it is CONNECTED. leave() is
+ * called whenever something of it has been freed. */
+void uvzk__native_session_close(struct uvzk__native_session *session);
+/* Closes the connections that still end a session. */
+void uvzk__native_session_stop_ending(struct uvzk__native_session *session);
+/* After uvzk__native_session_close: whether nothing is left. Closes what can be closed
+ * now. */
+bool uvzk__native_session_is_gone(struct uvzk__native_session *session);
+static inline bool
+uvzk__native_session_is_ending(const struct uvzk__native_session *session)
+{
+    return session->endings.lingering != NULL;
+}
+/* Frees the memory. */
+void uvzk__native_session_end(struct uvzk__native_session *session);
+
+/* ------------------------------------------------------------ for this room alone */
+
+void uvzk__native_session_move(struct uvzk__native_session *session,
+                               enum uvzk__native_session_state state);
+/* The server has some time from now on for the step that begins. */
+void uvzk__native_session_allow_step(struct uvzk__native_session *session);
+/* The server of the stream cannot be used, and the session is not CONNECTED: tries the
+ * next one. */
+void uvzk__native_session_try_next(struct uvzk__native_session *session, int code,
+                                   const char *text);
+/* The connection is lost, in whatever state it is. */
+void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
+                               const char *text);
+/* The session has ended, or could not begin. at_server: it may live there, and is ended
+ * there too. */
+void uvzk__native_session_finish(struct uvzk__native_session *session,
+                                 enum uvzk__session_event_kind kind, int status,
+                                 bool at_server);
+
+#endif

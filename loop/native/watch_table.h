@@ -1,0 +1,83 @@
+/* The watches of a native port, by path. A path has at most one (engine/port.h, 5).
+ *
+ *   new --> ARMING --the reply says that it is armed--> ARMED --its event--> freed
+ *             |  `--the reply says that it is not------------------------> freed
+ *             |                                           |
+ *             `--> REMOVING <--the user gives it up-------'
+ *                     `--the server has forgotten it, or the connection--> freed
+ *
+ * The server executes requests in their order. So a removal that is sent behind the
+ * request that arms the watch ends it, and a later watch on the same path is armed behind
+ * the removal. An event that comes meanwhile finds no watch that is ARMED. */
+#ifndef UVZK_WATCH_TABLE_H
+#define UVZK_WATCH_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/table.h"
+#include "engine/port.h"
+#include "native/chroot.h"
+#include "native/wire_request.h"
+
+enum uvzk__native_watch_state {
+    UVZK__WATCH_ARMING,
+    UVZK__WATCH_ARMED,
+    UVZK__WATCH_REMOVING /* not in the table any more */
+};
+
+struct uvzk__native_watch {
+    UT_hash_handle hh;
+    struct uvzk__watch *watch; /* NULL while REMOVING */
+    uint8_t state;             /* enum uvzk__native_watch_state */
+    uint8_t list;              /* enum uvzk__watch_list: of which list it is re-armed */
+    /* The request that removes it at the server; it needs no further memory. */
+    struct uvzk__rpc removal;
+    char path[]; /* without the chroot */
+};
+
+struct uvzk__watch_table {
+    struct uvzk__native_watch *by_path;
+};
+
+/* The rpc arms a watch; it is outstanding, so that rpc->port.answer belongs to the
+ * port. The path is copied. 0 or UV_ENOMEM. */
+int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc);
+/* The rpc that arms a watch has been answered with this status. */
+void uvzk__watch_table_answered(struct uvzk__watch_table *table, struct uvzk__rpc *rpc,
+                                int status);
+/* The user gives up its watch, which is in the table. Returns the watch, REMOVING. The
+ * caller submits the removal, or frees it with uvzk__native_watch_free if there is no
+ * connection. */
+struct uvzk__native_watch *uvzk__watch_table_remove(struct uvzk__watch_table *table,
+                                                    struct uvzk__watch *watch);
+void uvzk__native_watch_free(struct uvzk__native_watch *native);
+/* Whether a removal is for this kind of watch: the server's number of the kind. */
+int32_t uvzk__native_watch_kind(const struct uvzk__native_watch *native);
+/* The watch that a removal removes. */
+struct uvzk__native_watch *uvzk__native_watch_of(struct uvzk__rpc *removal);
+
+/* An event of the server, with its number. Takes the watch for which it is off the table,
+ * and returns it; the caller calls it. NULL: it is for none. */
+struct uvzk__watch *uvzk__watch_table_fire(struct uvzk__watch_table *table,
+                                           struct uvzk__jute_bytes path, int32_t number,
+                                           enum uvzk__watch_event *event);
+
+/* The connection is lost. Watches that are not yet ARMED are dropped without firing. */
+void uvzk__watch_table_lose_arming(struct uvzk__watch_table *table);
+/* Drops all watches without firing. */
+void uvzk__watch_table_clear(struct uvzk__watch_table *table);
+static inline bool uvzk__watch_table_is_empty(const struct uvzk__watch_table *table)
+{
+    return table->by_path == NULL;
+}
+
+/* Writes the requests that arm all watches again on a new connection, each of about
+ * UVZK__REARM_BYTES. zxid: the last one that was seen on the connections before. Returns
+ * the number of requests, or a code < 0. */
+#define UVZK__REARM_BYTES (128U << 10)
+int uvzk__watch_table_rearm(const struct uvzk__watch_table *table,
+                            struct uvzk__chroot *chroot, int64_t zxid,
+                            struct uvzk__jute_writer *out);
+
+#endif

@@ -1,0 +1,114 @@
+#include "port/loop_port.h"
+
+#include "platform/entropy.h"
+
+/* port is the first member. */
+static struct uvzk__loop_port *self_of(struct uvzk__port *port)
+{
+    return (struct uvzk__loop_port *)(void *)port;
+}
+
+/* ---------------------------------------------------------------------- the calls */
+
+static void close_soon(struct uvzk__port *public_port)
+{
+    struct uvzk__loop_port *port = self_of(public_port);
+
+    if (!uvzk__port_is_ending(&port->life)) {
+        uvzk__port_life_move(&port->life, UVZK__PORT_ENDING);
+        uvzk__port_loop_detect_close(&port->port_loop);
+    }
+}
+
+static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
+{
+    uvzk__port_loop_set_alarm(&self_of(public_port)->port_loop, at_ms);
+}
+
+static void wake(struct uvzk__port *public_port)
+{
+    uvzk__port_loop_want_turn(&self_of(public_port)->port_loop);
+}
+
+static uint64_t now(struct uvzk__port *public_port)
+{
+    (void)public_port;
+    return uvzk_now();
+}
+
+static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t length)
+{
+    (void)public_port;
+    return uvzk__entropy(bytes, length);
+}
+
+void uvzk__loop_port_tell(struct uvzk__loop_port *port,
+                          enum uvzk__session_event_kind kind, int status)
+{
+    const struct uvzk__session_event event = {
+        .kind = kind, .status = status, .local_address = ""};
+
+    port->port.user->session(port->port.user, &event);
+}
+
+/* ------------------------------------------------------------------- begin and end */
+
+static void set_calls(struct uvzk__port *port, const struct uvzk__transport *transport)
+{
+    port->open = transport->open;
+    port->abandon = transport->abandon;
+    port->leave_server = transport->leave_server;
+    port->end_session = transport->end_session;
+    port->close_soon = close_soon;
+    port->close = transport->close;
+    port->submit = transport->submit;
+    port->unwatch = transport->unwatch;
+    port->alarm = set_alarm;
+    port->wake = wake;
+    port->now = now;
+    port->random = random_bytes;
+}
+
+int uvzk__loop_port_init(struct uvzk__loop_port *port, uv_loop_t *loop,
+                         const uvzk_client_options_t *options,
+                         const struct uvzk__transport *transport)
+{
+    if (uvzk__to_loop_init(&port->to_loop) < 0) {
+        return UV_ENOMEM;
+    }
+    port->transport = transport;
+    set_calls(&port->port, transport);
+    if (uvzk__port_loop_init(&port->port_loop, loop, &port->to_loop, &port->life,
+                             &transport->loop_user) < 0 ||
+        !uvzk__port_options_copy(&port->options, options)) {
+        uvzk__loop_port_end(port);
+        return UV_ENOMEM;
+    }
+    return 0;
+}
+
+void uvzk__loop_port_end(struct uvzk__loop_port *port)
+{
+    uvzk__to_loop_destroy(&port->to_loop);
+    uvzk__port_loop_free(&port->port_loop);
+    uvzk__port_options_free(&port->options);
+}
+
+bool uvzk__loop_port_begin_close(struct uvzk__loop_port *port)
+{
+    if (!uvzk__port_expect(&port->port, !uvzk__loop_port_is_closing(port),
+                           "port: closed twice")) {
+        return false;
+    }
+    /* Also for a port whose close_soon was not called. */
+    close_soon(&port->port);
+    uvzk__port_loop_silence(&port->port_loop);
+    uvzk__port_life_move(&port->life, UVZK__PORT_CLOSING);
+    return true;
+}
+
+void uvzk__loop_port_finish(struct uvzk__loop_port *port)
+{
+    uvzk__port_life_move(&port->life, UVZK__PORT_FINISHING);
+    uvzk__port_loop_close(&port->port_loop);
+}

@@ -1,0 +1,69 @@
+/* The part of a port (engine/port.h) on a libuv loop that is the same over every
+ * transport: its life, its libuv handles, its options, and the calls that no transport is
+ * needed for. The ports of the transports have it as their first member. Everything here
+ * runs on the loop's thread. */
+#ifndef UVZK_LOOP_PORT_H
+#define UVZK_LOOP_PORT_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "engine/port.h"
+#include "platform/to_loop.h"
+#include "port/port_life.h"
+#include "port/port_loop.h"
+#include "port/port_options.h"
+
+struct uvzk__loop_port;
+
+/* What a transport adds. */
+struct uvzk__transport {
+    /* The calls of engine/port.h that differ. */
+    void (*open)(struct uvzk__port *);
+    void (*abandon)(struct uvzk__port *);
+    void (*leave_server)(struct uvzk__port *);
+    void (*end_session)(struct uvzk__port *);
+    void (*close)(struct uvzk__port *);
+    void (*submit)(struct uvzk__port *, struct uvzk__rpc *);
+    void (*unwatch)(struct uvzk__port *, struct uvzk__watch *);
+    struct uvzk__port_loop_user loop_user;
+    /* Whether nothing is left of the port but its libuv handles. */
+    bool (*is_empty)(const struct uvzk__loop_port *);
+    /* Frees the port, which has no libuv handles any more, or was never started. */
+    void (*free)(struct uvzk__loop_port *);
+};
+
+struct uvzk__loop_port {
+    struct uvzk__port port; /* first: a struct uvzk__port * is cast to this struct */
+    struct uvzk__to_loop to_loop;
+    struct uvzk__port_loop port_loop;
+    struct uvzk__port_life life;
+    struct uvzk__port_options options;
+    const struct uvzk__transport *transport;
+};
+
+/* Initialises, in memory of zeros. `transport` is borrowed, the options are copied.
+ * Returns 0 or UV_ENOMEM: then nothing is left to free. */
+int uvzk__loop_port_init(struct uvzk__loop_port *port, uv_loop_t *loop,
+                         const uvzk_client_options_t *options,
+                         const struct uvzk__transport *transport);
+/* Frees what uvzk__loop_port_init has made. */
+void uvzk__loop_port_end(struct uvzk__loop_port *port);
+
+static inline bool uvzk__loop_port_is_closing(const struct uvzk__loop_port *port)
+{
+    return uvzk__port_is_closing(&port->life);
+}
+
+/* Reports a session event without details to the port's user. */
+void uvzk__loop_port_tell(struct uvzk__loop_port *port,
+                          enum uvzk__session_event_kind kind, int status);
+
+/* The first step of close(): the port becomes CLOSING. Returns false if it is CLOSING
+ * already, which is a fault. */
+bool uvzk__loop_port_begin_close(struct uvzk__loop_port *port);
+/* The last step, when nothing is left: the port becomes FINISHING, and its libuv handles
+ * are closed. */
+void uvzk__loop_port_finish(struct uvzk__loop_port *port);
+
+#endif

@@ -1,0 +1,70 @@
+/* A ZooKeeper server on the test's own loop that does what the test says. It reads and
+ * writes with the codec of loop/native. It answers the probes of the discovery by itself,
+ * and records everything else that its clients say:
+ *
+ *   "connect 0 zxid 0; auth digest; create /a; get /a watched; remove /a 2; close"
+ *
+ * Pings are counted and answered. */
+#ifndef SCRIPTED_SERVER_H
+#define SCRIPTED_SERVER_H
+
+#include "cmocka_test.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "native/wire_reply.h"
+#include "native/wire_request.h"
+
+struct scripted_connection;
+
+struct scripted_server {
+    uv_loop_t *loop;
+    uv_tcp_t listener;
+    char hosts[32]; /* "127.0.0.1:port" */
+
+    /* The script. May be changed at any time. */
+    int64_t session_id;     /* that it grants */
+    int32_t timeout_ms;     /* that it grants; 0: refuses */
+    bool read_only;         /* it has no quorum */
+    bool silent;            /* says nothing, not even to a ping */
+    bool deaf;              /* reads nothing; set it by scripted_server_listen */
+    bool answers;           /* answers requests as if they had succeeded */
+    bool drops_rearms;      /* closes the connection at a request that re-arms watches */
+    int32_t refuses_rearms; /* their err */
+    int32_t auth_err;       /* the answer to credentials */
+    bool in_pieces;         /* sends byte by byte */
+
+    /* What has happened. */
+    struct scripted_connection *connections; /* the last one first */
+    char heard[16384];
+    unsigned connects, rearms, pings, closes, requests;
+    size_t longest_rearm; /* in bytes */
+    int64_t zxid;         /* of the next reply; counted up by it */
+    int32_t last_xid;     /* of the last request */
+    unsigned char password[16];
+};
+
+/* Listens on a free port, grants the session 0x101 with 4 s, and answers. */
+void scripted_server_open(uv_loop_t *loop, struct scripted_server *server);
+/* Closes the port and all connections. The memory must stay valid until the loop has run
+ * down. */
+void scripted_server_close(struct scripted_server *server);
+/* What was recorded since the last call. */
+const char *scripted_server_heard(struct scripted_server *server);
+/* Sets whether it reads. */
+void scripted_server_listen(struct scripted_server *server, bool listens);
+
+/* These are about the newest connection that is not a probe's. It must exist. */
+void scripted_server_drop(struct scripted_server *server);
+/* Answers the request with this xid. */
+void scripted_server_reply(struct scripted_server *server, int32_t xid, int32_t opcode,
+                           int32_t err);
+/* event: 1 created, 2 deleted, 3 data changed, 4 children changed. */
+void scripted_server_event(struct scripted_server *server, int32_t event,
+                           const char *path);
+void scripted_server_send(struct scripted_server *server, const void *bytes,
+                          size_t length);
+
+#endif
