@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport.h"
+
 static void print_usage(FILE *out)
 {
     fputs("usage: many_locks --hosts HOSTS [options]\n"
@@ -25,6 +27,7 @@ static void print_usage(FILE *out)
           "  --clients C       clients; contender j of lock i uses number\n"
           "                    (i + j) modulo C (1)\n"
           "  --sessions S      ZooKeeper sessions of each client (1)\n"
+          "  --transport T     c-client or native (c-client)\n"
           "  --hold MS         how long each hold lasts once the queues drain;\n"
           "                    0 releases inside the grant's callback (0)\n"
           "  --rounds R        how many times (1)\n"
@@ -70,6 +73,7 @@ static const struct option long_options[] = {
     {"contenders", required_argument, NULL, 'm'},
     {"clients", required_argument, NULL, 'c'},
     {"sessions", required_argument, NULL, 's'},
+    {"transport", required_argument, NULL, 't'},
     {"hold", required_argument, NULL, 'o'},
     {"rounds", required_argument, NULL, 'r'},
     {"json", no_argument, NULL, 'j'},
@@ -78,6 +82,18 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
+
+static uint32_t transport(const char *text)
+{
+    uint32_t transport = 0;
+
+    if (!transport_named(text, &transport)) {
+        fprintf(stderr, "many_locks: --transport takes c-client or native\n\n");
+        print_usage(stderr);
+        exit(2);
+    }
+    return transport;
+}
 
 static void set_option(struct many_locks_options *options, int letter, const char *text)
 {
@@ -96,6 +112,9 @@ static void set_option(struct many_locks_options *options, int letter, const cha
         break;
     case 's':
         options->sessions = number("--sessions", text, 1, MAX_SESSIONS);
+        break;
+    case 't':
+        options->transport = transport(text);
         break;
     case 'o':
         options->hold_ms = number("--hold", text, 0, MAX_HOLD_MS);

@@ -11,9 +11,10 @@
 struct many_locks_options {
     const char *hosts;
     size_t locks;
-    size_t contenders; /* on each lock */
-    size_t clients;    /* all on one loop */
-    size_t sessions;   /* of each client */
+    size_t contenders;  /* on each lock */
+    size_t clients;     /* all on one loop */
+    size_t sessions;    /* of each client */
+    uint32_t transport; /* uvzk_transport_t */
     uint64_t hold_ms;
     size_t rounds;
     bool json;

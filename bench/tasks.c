@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport.h"
+
 static void bad_usage(void)
 {
     fputs(
@@ -18,6 +20,7 @@ static void bad_usage(void)
         "  --tasks N       (16)\n"
         "  --paths P       locks; task i is at number i modulo P (1)\n"
         "  --sessions S    ZooKeeper sessions; those of a path take turns (1)\n"
+        "  --transport T   c-client or native (c-client)\n"
         "  --leases L      of a semaphore (3)\n"
         "  --readers R     of a hundred acquires of a rwlock (90)\n"
         "  --warm MS       before the measuring (1000)\n"
@@ -48,6 +51,8 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
         return true;
     case 'l':
         return workload_number(text, 1, UINT32_MAX, &options->leases);
+    case 'T':
+        return transport_named(text, &options->transport);
     case 'R':
         return workload_number(text, 0, 100, &options->readers);
     default:
@@ -62,6 +67,7 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
         {"recipe", required_argument, NULL, 'r'},
         {"leases", required_argument, NULL, 'l'},
         {"readers", required_argument, NULL, 'R'},
+        {"transport", required_argument, NULL, 'T'},
         {NULL, 0, NULL, 0},
     };
     int letter;

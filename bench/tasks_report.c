@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "tasks.h"
+#include "transport.h"
 #include "uvzk.h"
 
 static int wrong(uint64_t count, const char *sentence)
@@ -46,9 +47,10 @@ void tasks_print(FILE *out, const struct tasks_options *options,
     double cycles = (double)result->cycles;
 
     fprintf(out,
-            "{\"program\":\"tasks\",\"tasks\":%" PRIu64 ",\"paths\":%" PRIu64
-            ",\"sessions\":%" PRIu64 ",",
-            options->workload.tasks, options->workload.paths, options->workload.sessions);
+            "{\"program\":\"tasks\",\"transport\":\"%s\",\"tasks\":%" PRIu64
+            ",\"paths\":%" PRIu64 ",\"sessions\":%" PRIu64 ",",
+            transport_name(options->transport), options->workload.tasks,
+            options->workload.paths, options->workload.sessions);
     fprintf(out, "\"seconds\":%.3f,\"cycles\":%" PRIu64 ",\"cycles_per_s\":%.1f,",
             seconds, result->cycles, seconds > 0 ? cycles / seconds : 0);
     print_percentiles(out, "acquire", result->acquire_us);

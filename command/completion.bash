@@ -2,7 +2,7 @@
 
 _uvzk_options() { # <subcommand>
     local connection="--hosts --session-timeout --connect-timeout --tick --namespace --auth-file
-        --verbose --help"
+        --transport --verbose --help"
     case $1 in
     lock)
         echo "--exclusive --shared --mutex --leases --nonblock --wait --conflict-exit-code --on-lost
@@ -27,7 +27,7 @@ _uvzk_command_at() {
             ;;
         --leases | --wait | --conflict-exit-code | --on-lost | --grace | --data | --command | \
             --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
-            -w | -E | -c | -H)
+            --transport | -w | -E | -c | -H)
             i=$((i + 1))
             ;;
         -*) ;;
@@ -69,6 +69,10 @@ _uvzk() {
     case $before in
     --on-lost)
         mapfile -t COMPREPLY < <(compgen -W "term kill ignore" -- "$word")
+        return
+        ;;
+    --transport)
+        mapfile -t COMPREPLY < <(compgen -W "c-client native" -- "$word")
         return
         ;;
     --auth-file)

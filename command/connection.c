@@ -23,12 +23,24 @@ const char connection_help[] =
     "      --namespace NAME      all paths are below /NAME\n"
     "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, such as "
     "digest:ann:secret\n"
+    "      --transport KIND      c-client (default), or native: without threads\n"
     "  -v, --verbose             report what happens on standard error\n";
 
 void connection_options_init(struct connection_options *options)
 {
     *options = (struct connection_options){
         .session_ms = 15000, .tick_ms = 2000, .connect_timeout_ms = 10000};
+}
+
+static uint32_t transport(const char *text)
+{
+    if (strcmp(text, "native") == 0) {
+        return UVZK_TRANSPORT_NATIVE;
+    }
+    if (strcmp(text, "c-client") != 0) {
+        argument_wrong("--transport", text, "c-client or native");
+    }
+    return UVZK_TRANSPORT_C_CLIENT;
 }
 
 bool connection_option(struct connection_options *options, int option,
@@ -56,6 +68,9 @@ bool connection_option(struct connection_options *options, int option,
         return true;
     case CONNECTION_FIRST_OPTION + 4:
         options->auth_file = argument;
+        return true;
+    case CONNECTION_FIRST_OPTION + 5:
+        options->transport = transport(argument);
         return true;
     default:
         return false;
@@ -189,6 +204,7 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     client.ns = options->ns;
     client.session_timeout_ms = (uint32_t)options->session_ms;
     client.tick_ms = (uint32_t)options->tick_ms;
+    client.transport = options->transport;
     client.state_cb = on_state;
     client.log_cb = options->verbose ? on_log : NULL;
     client.default_data = node_data;

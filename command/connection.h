@@ -15,6 +15,7 @@ struct connection_options {
     const char *hosts;
     const char *ns;              /* the namespace, without "/"; NULL: none */
     const char *auth_file;       /* NULL: no credentials */
+    uint32_t transport;          /* uvzk_transport_t */
     uint64_t session_ms;         /* the session timeout to request */
     uint64_t tick_ms;            /* upper bound of the servers' tickTime */
     uint64_t connect_timeout_ms; /* for the first connection; 0: no limit */
@@ -33,6 +34,7 @@ enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
         {"tick", required_argument, NULL, CONNECTION_FIRST_OPTION + 2},            \
         {"namespace", required_argument, NULL, CONNECTION_FIRST_OPTION + 3},       \
         {"auth-file", required_argument, NULL, CONNECTION_FIRST_OPTION + 4},       \
+        {"transport", required_argument, NULL, CONNECTION_FIRST_OPTION + 5},       \
     {                                                                              \
         "verbose", no_argument, NULL, 'v'                                          \
     }

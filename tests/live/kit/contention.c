@@ -89,7 +89,7 @@ static void mark_over(uv_handle_t *timer)
 static void take(struct contention_user *contention_user)
 {
     struct contention *contention = contention_user->contention;
-    if (contention->stopping) {
+    if (contention->stopping || contention_user->leaving) {
         uv_close((uv_handle_t *)&contention_user->timer, mark_over);
         return;
     }
@@ -129,11 +129,23 @@ bool contention_all_granted(const struct contention *contention, int times)
 {
     for (const struct contention_user *one = contention->contention_users; one != NULL;
          one = one->next) {
-        if (one->grants - one->grants_before < times) {
+        if (!one->leaving && one->grants - one->grants_before < times) {
             return false;
         }
     }
     return true;
+}
+
+static bool is_over(void *context)
+{
+    const struct contention_user *contention_user = context;
+    return contention_user->over;
+}
+
+bool contention_leave(struct contention_user *contention_user)
+{
+    contention_user->leaving = true;
+    return world_await_that(contention_user->process->world, is_over, contention_user);
 }
 
 static bool all_are_over(void *context)

@@ -34,7 +34,7 @@ struct contention_user {
     struct hold hold;
     uv_timer_t timer;
     int grants, grants_before; /* so far; until contention_mark */
-    bool over;
+    bool leaving, over;
     /* Called at each grant, and when the hold ends, if they are not NULL. */
     void (*granted)(struct contention_user *contention_user);
     void (*ended)(struct contention_user *contention_user);
@@ -44,6 +44,11 @@ struct contention_user {
 void contention_join(struct contention *contention,
                      struct contention_user *contention_user, struct process *process,
                      uvzk_lock_t *lock);
+
+/* This user does not take the lock again, and is not waited for by
+ * contention_all_granted. Runs the loop until the user neither holds the lock nor waits
+ * for it. Returns false if that takes longer than PATIENCE_MS. */
+bool contention_leave(struct contention_user *contention_user);
 
 /* Begins to count grants for contention_all_granted. */
 void contention_mark(struct contention *contention);

@@ -59,8 +59,17 @@ static void on_log(uvzk_client_t *client, int level, const char *module, const c
     world_note(process->world, "%s logs %d: %s", process->name, level, line);
 }
 
+bool world_is_native(void)
+{
+    const char *transport = getenv("UVZK_TEST_TRANSPORT");
+
+    return transport != NULL && strcmp(transport, "native") == 0;
+}
+
 void world_client_options(uvzk_client_options_t *options)
 {
+    options->transport =
+        world_is_native() ? UVZK_TRANSPORT_NATIVE : UVZK_TRANSPORT_C_CLIENT;
     options->hosts = servers_hosts();
     options->session_timeout_ms = WORLD_SESSION_MS;
     options->tick_ms = servers_tick_ms();
@@ -85,8 +94,7 @@ void world_expire(struct world *world, struct process *process)
 
 /* ---------------------------------------------------------------- threads */
 
-/* The threads of this process. */
-static int threads(void)
+int world_threads(void)
 {
     DIR *tasks = opendir("/proc/self/task");
     int count = -2; /* "." and ".." */
@@ -118,7 +126,7 @@ static void count_threads(struct world *world)
 
     assert_int_equal(uv_queue_work(world->loop, &work, nothing, done), 0);
     assert_true(world_await(world, &is_done, PATIENCE_MS));
-    world->threads = threads();
+    world->threads = world_threads();
 }
 
 /* The kernel may show a thread for a moment after it was joined. */
@@ -126,7 +134,7 @@ static bool no_thread_is_left(void *context)
 {
     const struct world *world = context;
 
-    return threads() <= world->threads;
+    return world_threads() <= world->threads;
 }
 
 /* ------------------------------------------------------------------ begin */

@@ -43,6 +43,11 @@ struct world {
     int threads;        /* threads of the program without any client */
 };
 
+/* How many threads this process has. */
+int world_threads(void);
+/* Whether the clients have the native transport: UVZK_TEST_TRANSPORT is "native". */
+bool world_is_native(void);
+
 /* Makes the program's servers serve (servers_make_whole) and begins a world. path: NULL
  * for WORLD_PATH; the text is borrowed. */
 void world_begin(struct world *world, const char *path);
