@@ -31,13 +31,29 @@ bool channel_send_number(int end, enum message_kind kind, int64_t number)
     return channel_send(end, &message);
 }
 
-int channel_receive(int end, struct message *message)
+static ssize_t receive_once(int end, struct message *message)
 {
     ssize_t length;
 
     do {
         length = recv(end, message, sizeof(*message), 0);
     } while (length < 0 && errno == EINTR);
+    return length;
+}
+
+/* If the other process has ended and had not read everything, the first recv() reports a
+ * reset, and what it had sent before comes after that. */
+static ssize_t receive(int end, struct message *message)
+{
+    ssize_t length = receive_once(end, message);
+
+    return length < 0 && errno == ECONNRESET ? receive_once(end, message) : length;
+}
+
+int channel_receive(int end, struct message *message)
+{
+    ssize_t length = receive(end, message);
+
     if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return 0;
     }
