@@ -29,7 +29,8 @@ static const struct uvzk__state table[] = {
     [OPENING] = {"OPENING",
                  UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(CLOSE_PENDING)},
     [CLOSE_PENDING] = {"CLOSE_PENDING", UVZK__BIT(CLOSING)},
-    [OPEN] = {"OPEN", UVZK__BIT(CONNECTED) | UVZK__BIT(LEAVING) | UVZK__BIT(CLOSING)},
+    [OPEN] = {"OPEN", UVZK__BIT(CONNECTED) | UVZK__BIT(LEAVING) | UVZK__BIT(DRAINING) |
+                          UVZK__BIT(CLOSING)},
     [LEAVING] = {"LEAVING",
                  UVZK__BIT(SEEKING) | UVZK__BIT(OPEN) | UVZK__BIT(CLOSE_PENDING)},
     [CONNECTED] = {"CONNECTED",
@@ -170,7 +171,16 @@ static void begin_close(struct uvzk__handle *handle)
     begin_call(handle, close_work, close_done);
 }
 
-void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
+/* An answer that has come and has not been read resets the connection when it is closed,
+ * and the server may then never read the C client's last request, which ends the
+ * session. */
+static bool must_drain(const struct uvzk__handle *handle)
+{
+    return (handle->state == CONNECTED || uvzk__handle_has_connected(handle)) &&
+           uvzk__send_window_in_flight(&handle->window) > 0;
+}
+
+void uvzk__handle_end(struct uvzk__handle *handle)
 {
     /* A thread uses the zhandle_t; open_done or leave_done closes it. */
     if (handle->state == OPENING || handle->state == LEAVING) {
@@ -178,8 +188,7 @@ void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
         return;
     }
     uvzk__send_window_disconnect(&handle->window);
-    if (drain && handle->state == CONNECTED &&
-        uvzk__send_window_in_flight(&handle->window) > 0) {
+    if (must_drain(handle)) {
         move(handle, DRAINING);
     } else {
         begin_close(handle);

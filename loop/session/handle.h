@@ -3,7 +3,7 @@
  *                  fails
  *              .-----------.
  *              v           |
- *     .---> SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING
+ *     .---> SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING <-- (OPEN)
  *     |        |           |        ^ |           |             |
  *     |        |           v        | v           v             v
  *     |        |        CLOSE_PENDING -----|-----> CLOSING <-----------'
@@ -15,7 +15,9 @@
  * zookeeper_init2 runs. LEAVING: the zhandle_t is closed without ending the session
  * (close_keep_session.h), because its servers do not answer or because another server is
  * wanted. The handle then seeks other servers and continues the session with a new
- * zhandle_t. Opening, leaving and closing block, so each runs on a thread of its own
+ * zhandle_t. DRAINING: the answers to requests are waited for before the zhandle_t is
+ * closed; the port may have ended the session, and then the handle was OPEN before.
+ * Opening, leaving and closing block, so each runs on a thread of its own
  * (blocking_call.h).
  *
  * When the session has ended, the port creates a new handle and the old one is closed
@@ -74,7 +76,7 @@ enum uvzk__handle_state {
     UVZK__HANDLE_OPENING, /* next: OPEN SEEKING CLOSE_PENDING */
     /* To be closed when the opening or leaving is over; next: CLOSING. */
     UVZK__HANDLE_CLOSE_PENDING,
-    UVZK__HANDLE_OPEN, /* not connected; next: CONNECTED LEAVING CLOSING */
+    UVZK__HANDLE_OPEN, /* not connected; next: CONNECTED LEAVING DRAINING CLOSING */
     /* Its zhandle_t is being closed; next: SEEKING OPEN CLOSE_PENDING. */
     UVZK__HANDLE_LEAVING,
     UVZK__HANDLE_CONNECTED, /* as the user has been told; next: OPEN DRAINING CLOSING */
@@ -138,11 +140,11 @@ void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEX
  * event. */
 bool uvzk__handle_has_connected(const struct uvzk__handle *handle);
 
-/* Closes the handle, which then frees itself and calls `freed`. With `drain`, a connected
- * handle first waits until no request is in flight, or until uvzk__handle_stop_draining
- * is called. The port must have abandoned the handle's requests and detached its watches
- * before. */
-void uvzk__handle_end(struct uvzk__handle *handle, bool drain);
+/* Closes the handle, which then frees itself and calls `freed`. If the C client is
+ * connected, the handle first waits until no request is in flight, or until
+ * uvzk__handle_stop_draining is called. The port must have abandoned the handle's requests
+ * and detached its watches before. */
+void uvzk__handle_end(struct uvzk__handle *handle);
 static inline bool uvzk__handle_is_draining(const struct uvzk__handle *handle)
 {
     return handle->state == UVZK__HANDLE_DRAINING;

@@ -182,6 +182,26 @@ static void leave_server(struct uvzk__zk_port *port)
     }
 }
 
+/* Closes the handle. At most one handle of a port drains: who comes next takes its place.
+ * While the port lives, it drains until its answers have come, or its connection is
+ * lost. */
+static void end_handle(struct uvzk__zk_port *port, struct uvzk__handle *handle)
+{
+    struct uvzk__handle *before = port->draining;
+
+    uvzk__handle_end(handle);
+    if (!uvzk__handle_is_draining(handle)) {
+        return;
+    }
+    port->draining = handle;
+    if (before != NULL) {
+        uvzk__handle_stop_draining(before);
+    }
+    if (is_closing(port)) {
+        uvzk__port_loop_drain(&port->base.port_loop);
+    }
+}
+
 /* The session has ended, or the handle could not be opened. */
 static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
                   int status)
@@ -208,7 +228,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     /* The event comes first, because closing the handle may end the session and so its
      * ephemeral znodes. By then no hold is valid any more. */
     uvzk__loop_port_tell(&port->base, kind, status);
-    uvzk__handle_end(handle, false);
+    end_handle(port, handle);
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
@@ -330,8 +350,7 @@ static void close_port(struct uvzk__port *public_port)
      * here. */
     uvzk__outstanding_override(&port->outstanding, UVZK_ECLOSED);
     if (handle != NULL) {
-        uvzk__handle_end(handle, true);
-        port->draining = uvzk__handle_is_draining(handle) ? handle : NULL;
+        end_handle(port, handle);
     }
     if (port->draining != NULL) {
         uvzk__port_loop_drain(&port->base.port_loop);

@@ -33,7 +33,8 @@ struct uvzk__zk_port {
      * there is none. */
     clientid_t session;
     struct uvzk__handle *handle; /* NULL: down */
-    /* The handle whose requests in flight the closed port waits for; NULL: none. */
+    /* The handle whose requests in flight are waited for before it is closed; NULL:
+     * none. */
     struct uvzk__handle *draining;
     unsigned handles; /* not yet freed, including those that are being closed */
     struct uvzk__log_lines log_lines;
