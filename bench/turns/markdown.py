@@ -73,14 +73,15 @@ def throughput(medians, factory):
         def rate(peer):
             return with_spread(medians.of(factory, shape.name, peer, "cycles_per_s"))
 
-        def against(peer):
-            return with_spread(medians.ratio(factory, shape.name, "uvzk", peer, "cycles_per_s"))
+        def against(peer, mine="uvzk"):
+            return with_spread(medians.ratio(factory, shape.name, mine, peer, "cycles_per_s"))
 
         return [shape.title, rate("uvzk"), rate("curator"), against("curator"), rate("raw"),
-                against("raw"), rate("kazoo"), goal(medians, factory, shape)]
+                against("raw"), rate("native"), against("curator", "native"),
+                against("raw", "native"), rate("kazoo"), goal(medians, factory, shape)]
 
     head = ["acquires and releases a second", "uvzk", "Curator", "× Curator", "raw", "× raw",
-            "kazoo", "goal"]
+            "native", "× Curator", "× raw", "kazoo", "goal"]
     return table(head, map(row, of_kind(medians, factory, shapes.CYCLES)))
 
 
@@ -91,11 +92,12 @@ def waiting(medians, factory):
         for peer in ("uvzk", "curator"):
             row += [median(medians.of(factory, shape.name, peer, f"acquire_{part}_us"))
                     for part in ("p50", "p99", "p999")]
-        for peer in ("uvzk", "raw"):
+        row.append(median(medians.of(factory, shape.name, "native", "acquire_p50_us")))
+        for peer in ("uvzk", "native", "raw"):
             row.append(median(medians.of(factory, shape.name, peer, "cycle_p50_us")))
         rows.append(row)
     head = ["µs", "uvzk: acquire p50", "p99", "p99.9", "Curator: acquire p50", "p99", "p99.9",
-            "uvzk: cycle p50", "raw: cycle p50"]
+            "native: acquire p50", "uvzk: cycle p50", "native: cycle p50", "raw: cycle p50"]
     return table(head, rows)
 
 

@@ -9,6 +9,7 @@ from record import SOURCES
 
 PEERS = {
     "uvzk": "uvzk",
+    "native": "uvzk, native transport",
     "raw": "the C client, bare",
     "curator": "Curator",
     "kazoo": "kazoo",
@@ -53,12 +54,13 @@ class Peers:
     def command(self, peer, shape, times):
         if peer == "raw":
             return [str(self.bench / "raw_tasks"), *shape.raw, *times]
-        if peer == "uvzk":
+        if peer in ("uvzk", "native"):
+            transport = ["--transport", "native" if peer == "native" else "c-client"]
             if shape.kind == shapes.PENDING:
-                return self.many_locks(times[1], 1, shape.tasks)
+                return self.many_locks(times[1], 1, shape.tasks) + transport
             if shape.kind == shapes.BYTES:
-                return self.many_locks(times[1], shape.tasks, 1)
-            return [str(self.bench / "tasks"), *shape.flags(), *times]
+                return self.many_locks(times[1], shape.tasks, 1) + transport
+            return [str(self.bench / "tasks"), *shape.flags(), *times, *transport]
         pending = ["--pending", "yes"] if shape.kind == shapes.PENDING else []
         if peer == "curator":
             return [*self.java(), *shape.flags(), *times, *pending]

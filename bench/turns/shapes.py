@@ -37,10 +37,10 @@ class Shape:
         return int(self.tasks * LEAST_MS_A_TASK) if self.kind == CYCLES else 0
 
 
-ALL = ("uvzk", "raw", "curator", "kazoo")
-THREE = ("uvzk", "raw", "curator")
-NO_RAW = ("uvzk", "curator", "kazoo")
-TWO = ("uvzk", "curator")
+ALL = ("uvzk", "native", "raw", "curator", "kazoo")
+FOUR = ("uvzk", "native", "raw", "curator")
+NO_RAW = ("uvzk", "native", "curator", "kazoo")
+NO_KAZOO = ("uvzk", "native", "curator")
 
 
 def distinct(tasks, peers, quick=(), sessions=1, goal=()):
@@ -74,33 +74,33 @@ def semaphore(tasks, peers, quick=(), sessions=1, goal=()):
 
 
 SHAPES = (
-    distinct(1, ALL, quick=THREE, goal=("curator", 1.3)),
+    distinct(1, ALL, quick=FOUR, goal=("curator", 1.3)),
     distinct(16, ALL, quick=ALL, goal=("curator", 3)),
-    distinct(256, ALL, quick=THREE, goal=("curator", 8)),
-    distinct(1000, THREE, quick=THREE, goal=("curator", 10)),
-    distinct(10000, ("uvzk", "raw"), goal=("raw", 0.7)),
-    distinct(10000, ("uvzk",), sessions=4),
+    distinct(256, ALL, quick=FOUR, goal=("curator", 8)),
+    distinct(1000, FOUR, quick=FOUR, goal=("curator", 10)),
+    distinct(10000, ("uvzk", "native", "raw"), goal=("raw", 0.7)),
+    distinct(10000, ("uvzk", "native"), sessions=4),
     one_path(10, ALL),
     one_path(100, ALL, quick=ALL, goal=("raw", 0.9)),
-    one_path(1000, THREE, goal=("raw", 0.9)),
-    one_path(10000, ("uvzk", "raw"), goal=("raw", 0.9)),
-    one_path(100, TWO, sessions=2),
-    one_path(10, THREE, sessions=10, goal=("raw", 0.85)),
-    one_path(100, THREE, quick=THREE, sessions=10, goal=("raw", 0.85)),
-    one_path(1000, THREE, sessions=10, goal=("raw", 0.85)),
-    semaphore(10, NO_RAW, quick=TWO, goal=("curator", 15)),
+    one_path(1000, FOUR, goal=("raw", 0.9)),
+    one_path(10000, ("uvzk", "native", "raw"), goal=("raw", 0.9)),
+    one_path(100, NO_KAZOO, sessions=2),
+    one_path(10, FOUR, sessions=10, goal=("raw", 0.85)),
+    one_path(100, FOUR, quick=FOUR, sessions=10, goal=("raw", 0.85)),
+    one_path(1000, FOUR, sessions=10, goal=("raw", 0.85)),
+    semaphore(10, NO_RAW, quick=NO_KAZOO, goal=("curator", 15)),
     semaphore(100, NO_RAW, goal=("curator", 30)),
-    semaphore(10, TWO, sessions=10, goal=("curator", 2)),
-    semaphore(100, TWO, sessions=10, goal=("curator", 3)),
+    semaphore(10, NO_KAZOO, sessions=10, goal=("curator", 2)),
+    semaphore(100, NO_KAZOO, sessions=10, goal=("curator", 3)),
     Shape("own-semaphore-256", "uncontended semaphores, 256 tasks", 256, paths=256,
-          recipe="semaphore", peers=TWO, goal=("curator", 6)),
-    Shape("readers-100", "90 % readers, 100 tasks", 100, recipe="rwlock", peers=TWO,
-          quick=TWO, goal=("curator", 10)),
+          recipe="semaphore", peers=NO_KAZOO, goal=("curator", 6)),
+    Shape("readers-100", "90 % readers, 100 tasks", 100, recipe="rwlock", peers=NO_KAZOO,
+          quick=NO_KAZOO, goal=("curator", 10)),
     Shape("pending-1000", "1,000 pending on one path", 1000, kind=PENDING, peers=NO_RAW,
-          quick=TWO),
-    Shape("pending-10000", "10,000 pending on one path", 10000, kind=PENDING, peers=TWO),
-    Shape("bytes-10000", "10,000 paths, a hold on each", 10000, kind=BYTES, peers=("uvzk",),
-          quick=("uvzk",)),
+          quick=NO_KAZOO),
+    Shape("pending-10000", "10,000 pending on one path", 10000, kind=PENDING, peers=NO_KAZOO),
+    Shape("bytes-10000", "10,000 paths, a hold on each", 10000, kind=BYTES, peers=("uvzk", "native"),
+          quick=("uvzk", "native")),
 )  # fmt: skip
 
 # By which a server, or a JVM, gets warm.
