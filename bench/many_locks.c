@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "transport.h"
+#include "uvzk.h"
 
 static void print_usage(FILE *out)
 {
@@ -28,6 +29,7 @@ static void print_usage(FILE *out)
           "                    (i + j) modulo C (1)\n"
           "  --sessions S      ZooKeeper sessions of each client (1)\n"
           "  --transport T     c-client or native (c-client)\n"
+          "  --tls LIST        options.tls; implies native\n"
           "  --hold MS         how long each hold lasts once the queues drain;\n"
           "                    0 releases inside the grant's callback (0)\n"
           "  --rounds R        how many times (1)\n"
@@ -74,6 +76,7 @@ static const struct option long_options[] = {
     {"clients", required_argument, NULL, 'c'},
     {"sessions", required_argument, NULL, 's'},
     {"transport", required_argument, NULL, 't'},
+    {"tls", required_argument, NULL, 'S'},
     {"hold", required_argument, NULL, 'o'},
     {"rounds", required_argument, NULL, 'r'},
     {"json", no_argument, NULL, 'j'},
@@ -112,6 +115,10 @@ static void set_option(struct many_locks_options *options, int letter, const cha
         break;
     case 's':
         options->sessions = number("--sessions", text, 1, MAX_SESSIONS);
+        break;
+    case 'S':
+        options->tls = text;
+        options->transport = UVZK_TRANSPORT_NATIVE;
         break;
     case 't':
         options->transport = transport(text);

@@ -15,6 +15,7 @@ struct many_locks_options {
     size_t clients;     /* all on one loop */
     size_t sessions;    /* of each client */
     uint32_t transport; /* uvzk_transport_t */
+    const char *tls;    /* options.tls */
     uint64_t hold_ms;
     size_t rounds;
     bool json;

@@ -74,6 +74,7 @@ static void start_clients(struct run *run)
     options.hosts = run->options->hosts;
     options.sessions = (uint32_t)run->options->sessions;
     options.transport = run->options->transport;
+    options.tls = run->options->tls;
     options.state_cb = on_state;
     options.log_cb = run->options->verbose ? on_log : NULL;
     for (size_t c = 0; c < run->options->clients; c++) {

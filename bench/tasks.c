@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "transport.h"
+#include "uvzk.h"
 
 static void bad_usage(void)
 {
@@ -21,6 +22,7 @@ static void bad_usage(void)
         "  --paths P       locks; task i is at number i modulo P (1)\n"
         "  --sessions S    ZooKeeper sessions; those of a path take turns (1)\n"
         "  --transport T   c-client or native (c-client)\n"
+        "  --tls LIST      options.tls; implies native\n"
         "  --leases L      of a semaphore (3)\n"
         "  --readers R     of a hundred acquires of a rwlock (90)\n"
         "  --warm MS       before the measuring (1000)\n"
@@ -53,6 +55,10 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
         return workload_number(text, 1, UINT32_MAX, &options->leases);
     case 'T':
         return transport_named(text, &options->transport);
+    case 'S':
+        options->tls = text;
+        options->transport = UVZK_TRANSPORT_NATIVE;
+        return true;
     case 'R':
         return workload_number(text, 0, 100, &options->readers);
     default:
@@ -68,6 +74,7 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
         {"leases", required_argument, NULL, 'l'},
         {"readers", required_argument, NULL, 'R'},
         {"transport", required_argument, NULL, 'T'},
+        {"tls", required_argument, NULL, 'S'},
         {NULL, 0, NULL, 0},
     };
     int letter;

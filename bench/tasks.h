@@ -20,6 +20,7 @@ struct tasks_options {
     /* How many of a hundred acquires of a read-write lock are for reading. */
     uint64_t readers;
     uint32_t transport; /* uvzk_transport_t */
+    const char *tls;    /* options.tls */
 };
 
 struct tasks_result {

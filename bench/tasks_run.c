@@ -185,6 +185,7 @@ static void start_clients(struct tasks_run *run)
     options.hosts = run->options->workload.hosts;
     options.state_cb = on_state;
     options.transport = run->options->transport;
+    options.tls = run->options->tls;
     begin_phase(run, CONNECTING, CONNECT_MS);
     for (size_t c = 0; c < run->options->workload.sessions; c++) {
         run->clients[c].data = run;

@@ -24,6 +24,11 @@ const char connection_help[] =
     "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, such as "
     "digest:ann:secret\n"
     "      --transport KIND      c-client (default), or native: without threads\n"
+    "      --tls                 TLS by the native transport, as the next four imply\n"
+    "      --tls-ca FILE         PEM file of the servers' CAs; else the system's CAs\n"
+    "      --tls-cert FILE       PEM file of the client's certificate\n"
+    "      --tls-key FILE        PEM file of its key; else that of the certificate\n"
+    "      --tls-name NAME       in the servers' certificates, instead of their hosts\n"
     "  -v, --verbose             report what happens on standard error\n";
 
 void connection_options_init(struct connection_options *options)
@@ -41,6 +46,21 @@ static uint32_t transport(const char *text)
         argument_wrong("--transport", text, "c-client or native");
     }
     return UVZK_TRANSPORT_C_CLIENT;
+}
+
+/* The value is a part of a list with commas. */
+static bool tls_option(struct connection_options *options, const char **value,
+                       const char *argument)
+{
+    if (argument != NULL && strchr(argument, ',') != NULL) {
+        argument_wrong("--tls-...", argument, "a name without a comma");
+    }
+    options->tls = true;
+    options->transport = UVZK_TRANSPORT_NATIVE;
+    if (value != NULL) {
+        *value = argument;
+    }
+    return true;
 }
 
 bool connection_option(struct connection_options *options, int option,
@@ -72,6 +92,16 @@ bool connection_option(struct connection_options *options, int option,
     case CONNECTION_FIRST_OPTION + 5:
         options->transport = transport(argument);
         return true;
+    case CONNECTION_FIRST_OPTION + 6:
+        return tls_option(options, NULL, NULL);
+    case CONNECTION_FIRST_OPTION + 7:
+        return tls_option(options, &options->tls_ca, argument);
+    case CONNECTION_FIRST_OPTION + 8:
+        return tls_option(options, &options->tls_cert, argument);
+    case CONNECTION_FIRST_OPTION + 9:
+        return tls_option(options, &options->tls_key, argument);
+    case CONNECTION_FIRST_OPTION + 10:
+        return tls_option(options, &options->tls_name, argument);
     default:
         return false;
     }
@@ -122,6 +152,28 @@ static int read_auth(struct connection *connection, uvzk_client_options_t *clien
     client->auth = colon + 1;
     client->auth_length = length - (size_t)(colon + 1 - line);
     return EX_OK;
+}
+
+static void add_tls(char *text, size_t size, const char *key, const char *value)
+{
+    size_t length = strlen(text);
+
+    if (value != NULL) {
+        snprintf(text + length, size - length, "%s%s=%s", length == 0 ? "" : ",", key,
+                 value);
+    }
+}
+
+/* The value of options.tls; NULL: plain text. */
+static const char *tls_of(struct connection *connection)
+{
+    const struct connection_options *options = connection->options;
+
+    add_tls(connection->tls, sizeof(connection->tls), "ca", options->tls_ca);
+    add_tls(connection->tls, sizeof(connection->tls), "cert", options->tls_cert);
+    add_tls(connection->tls, sizeof(connection->tls), "key", options->tls_key);
+    add_tls(connection->tls, sizeof(connection->tls), "name", options->tls_name);
+    return options->tls ? connection->tls : NULL;
 }
 
 /* Only the first call has an effect: the connection may come after the time-out. */
@@ -205,6 +257,7 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     client.session_timeout_ms = (uint32_t)options->session_ms;
     client.tick_ms = (uint32_t)options->tick_ms;
     client.transport = options->transport;
+    client.tls = tls_of(connection);
     client.state_cb = on_state;
     client.log_cb = options->verbose ? on_log : NULL;
     client.default_data = node_data;

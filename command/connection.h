@@ -13,9 +13,11 @@
 struct connection_options {
     /* NULL: not given. subcommand_needs_hosts then sets it from ZOOKEEPER_HOSTS. */
     const char *hosts;
-    const char *ns;              /* the namespace, without "/"; NULL: none */
-    const char *auth_file;       /* NULL: no credentials */
-    uint32_t transport;          /* uvzk_transport_t */
+    const char *ns;        /* the namespace, without "/"; NULL: none */
+    const char *auth_file; /* NULL: no credentials */
+    uint32_t transport;    /* uvzk_transport_t */
+    bool tls;              /* one of the options --tls... was given */
+    const char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not given */
     uint64_t session_ms;         /* the session timeout to request */
     uint64_t tick_ms;            /* upper bound of the servers' tickTime */
     uint64_t connect_timeout_ms; /* for the first connection; 0: no limit */
@@ -35,6 +37,11 @@ enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
         {"namespace", required_argument, NULL, CONNECTION_FIRST_OPTION + 3},       \
         {"auth-file", required_argument, NULL, CONNECTION_FIRST_OPTION + 4},       \
         {"transport", required_argument, NULL, CONNECTION_FIRST_OPTION + 5},       \
+        {"tls", no_argument, NULL, CONNECTION_FIRST_OPTION + 6},                   \
+        {"tls-ca", required_argument, NULL, CONNECTION_FIRST_OPTION + 7},          \
+        {"tls-cert", required_argument, NULL, CONNECTION_FIRST_OPTION + 8},        \
+        {"tls-key", required_argument, NULL, CONNECTION_FIRST_OPTION + 9},         \
+        {"tls-name", required_argument, NULL, CONNECTION_FIRST_OPTION + 10},       \
     {                                                                              \
         "verbose", no_argument, NULL, 'v'                                          \
     }
@@ -57,8 +64,9 @@ struct connection {
     uvzk_client_t client;
     uv_timer_t connect_timer; /* until the first connection */
     const struct connection_options *options;
-    char *auth; /* owned: the line of the auth file; NULL: none */
-    bool told;  /* cb was called */
+    char *auth;     /* owned: the line of the auth file; NULL: none */
+    char tls[4096]; /* as in uvzk_client_options_t */
+    bool told;      /* cb was called */
     connection_cb cb;
     uv_close_cb closed_cb;
     void *data; /* the user's */

@@ -455,10 +455,8 @@ typedef struct uvzk_client_options_s {
     uvzk_client_acl_cb acl_cb;     /* default: `acl` for every znode */
     uvzk_client_trace_cb trace_cb; /* none by default */
     uint32_t metrics;              /* 1: calls uvzk_client_start_metrics */
-    const char *tls;               /* "CA.pem,CERTIFICATE.pem,KEY.pem", reserved: Debian's
-                         ZooKeeper client is built without TLS, so a value is refused
-                         with UV_ENOTSUP. SECURITY.md shows another way.
-                         NULL: plain text */
+    const char *tls;               /* NULL: plain text. "": TLS, with the system's CAs.
+                                      See below. Needs UVZK_TRANSPORT_NATIVE */
     uint32_t sessions;             /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
     uint32_t transport;            /* uvzk_transport_t */
 } uvzk_client_options_t;
@@ -468,7 +466,20 @@ typedef struct uvzk_client_options_s {
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
 
-/* Several sessions (options.sessions): one session can own about 13,000 znodes, because
+/* TLS (options.tls): a list of entries, separated by commas, none of them twice:
+ *
+ *   ca=FILE    PEM, the CAs that servers' certificates are from; default the system's
+ *   cert=FILE  PEM, the client's certificate and its chain; default none
+ *   key=FILE   PEM, its key; default the file of cert
+ *   name=NAME  the name that every server's certificate must have; default the name, or
+ *              the address, of each server in options.hosts
+ *
+ * TLS 1.2 or newer. uvzk_client_init reads the files, and fails if one is of no use. They
+ * are read again, on the loop's thread, before a connection if they have changed, so that
+ * renewed certificates are taken up; as long as the new ones are of no use, the old ones
+ * stay. uvzk_client_last_error says why a server is refused, or refuses the client.
+ *
+ * Several sessions (options.sessions): one session can own about 13,000 znodes, because
  * the server lists all of them in one transaction when it ends the session, and cannot
  * read back a transaction of more than 2 MB (ZOOKEEPER-4306). With n sessions a client
  * can own n times as many. Each session has its own connection. Every path has a home
@@ -489,8 +500,9 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
 /* Initialises a client.
  * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
  * be called. UV_EINVAL: hosts is missing or malformed, or another option is unknown or
- * out of range. UVZK_EPATH: malformed chroot or namespace. UV_ENOTSUP: options.tls is
- * set. UV_ENOMEM, UV_EBUSY. */
+ * out of range, or a file of options.tls is of no use. UVZK_EPATH: malformed chroot or
+ * namespace. UV_ENOTSUP: options.tls is set, and the transport is the C client, or uvzk
+ * was built without OpenSSL. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 

@@ -27,6 +27,9 @@ struct uvzk__address {
 bool uvzk__address_read(const char *host, uint16_t port, struct uvzk__address *address);
 /* Compares family, port, address and, for IPv6, scope. */
 bool uvzk__address_equal(const struct uvzk__address *a, const struct uvzk__address *b);
+/* Writes the address without its port; "" if the address cannot be formatted. */
+void uvzk__address_text(const struct uvzk__address *address,
+                        char text[UVZK__ADDRESS_TEXT]);
 /* Writes "address:port" for the C client. The C client splits the text at the last colon
  * and passes the first part to getaddrinfo, so an IPv6 address has no brackets. */
 void uvzk__address_server_text(const struct uvzk__address *address,
@@ -53,9 +56,5 @@ void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count);
  * AF_INET nor AF_INET6. */
 bool uvzk__address_of(const struct sockaddr *socket, uint16_t port,
                       struct uvzk__address *address);
-
-/* Writes the address without its port; "" if the address cannot be formatted. */
-void uvzk__address_text(const struct uvzk__address *address,
-                        char text[UVZK__ADDRESS_TEXT]);
 
 #endif

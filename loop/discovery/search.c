@@ -391,6 +391,17 @@ size_t uvzk__search_take_addresses(struct uvzk__search *search,
     return uvzk__targets_take_addresses(&search->targets, addresses, local);
 }
 
+bool uvzk__search_host_of(const struct uvzk__search *search,
+                          const struct uvzk__address *address, const char **host)
+{
+    return uvzk__targets_host_of(&search->targets, address, host);
+}
+
+void uvzk__search_only_connect(struct uvzk__search *search)
+{
+    search->targets.only_connects = true;
+}
+
 void uvzk__search_distrust(struct uvzk__search *search, const char *server)
 {
     uvzk__targets_distrust(&search->targets, server);

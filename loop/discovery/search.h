@@ -61,6 +61,9 @@ struct uvzk__search_user {
 struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
                                       uint32_t timeout_ms, struct uvzk__search_user *user,
                                       int *status);
+/* From now on, whoever accepts a connection counts as a server: for servers that speak
+ * TLS, which the port finds out itself. */
+void uvzk__search_only_connect(struct uvzk__search *search);
 /* Closes the search, which frees itself. Only the callback closed() runs after this
  * call. */
 void uvzk__search_close(struct uvzk__search *search);
@@ -86,6 +89,11 @@ char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TE
 size_t uvzk__search_take_addresses(struct uvzk__search *search,
                                    struct uvzk__address **addresses,
                                    char local[UVZK__ADDRESS_TEXT]);
+/* Sets *host to the name in the connect string by which the address was found; NULL: the
+ * connect string has the address itself. Valid until the search is closed. False: the
+ * search does not know the address any more. */
+bool uvzk__search_host_of(const struct uvzk__search *search,
+                          const struct uvzk__address *address, const char **host);
 /* Marks the server with this address ("address:port") as distrusted for as long as the
  * address is known: its answer to a probe was wrong. It is used only if no other server
  * answers. */

@@ -67,9 +67,11 @@ static enum uvzk__probe_result out_of_reach(struct uvzk__server_probe *probe, in
 }
 
 enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *probe,
-                                                 const struct uvzk__address *address)
+                                                 const struct uvzk__address *address,
+                                                 bool connects)
 {
     memset(probe, 0, sizeof(*probe));
+    probe->connects = connects;
     probe->fd = socket(address->socket.any.sa_family,
                        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (probe->fd < 0) {
@@ -93,6 +95,9 @@ static enum uvzk__probe_result ask(struct uvzk__server_probe *probe)
     (void)getsockopt(probe->fd, SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) {
         return out_of_reach(probe, error);
+    }
+    if (probe->connects) {
+        return UVZK__PROBE_SERVER;
     }
     write_request(request);
     probe->asked = true;

@@ -24,6 +24,7 @@ enum uvzk__probe_result {
 
 struct uvzk__server_probe {
     int fd;          /* the socket; -1: none */
+    bool connects;   /* a connection is enough: nothing is asked */
     bool asked;      /* the request has been sent */
     int error;       /* for UNREACHABLE, a code of libuv */
     size_t received; /* bytes of answer */
@@ -42,10 +43,12 @@ static inline int uvzk__server_probe_error(const struct uvzk__server_probe *prob
     return probe->error;
 }
 
-/* Begins to connect. UVZK__PROBE_PENDING: the socket must be watched for writing. In
+/* Begins to connect. connects: whoever accepts a connection counts as a server, because
+ * the port speaks TLS, which the probe does not. UVZK__PROBE_PENDING: the socket must be watched for writing. In
  * every case the probe must be ended with uvzk__server_probe_end. */
 enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *probe,
-                                                 const struct uvzk__address *address);
+                                                 const struct uvzk__address *address,
+                                                 bool connects);
 /* The socket is ready. UVZK__PROBE_PENDING: the socket must be watched for reading. */
 enum uvzk__probe_result uvzk__server_probe_step(struct uvzk__server_probe *probe);
 /* Closes the socket. The socket must not be watched any more. */

@@ -83,8 +83,8 @@ static void settle(struct uvzk__targets *targets, struct uvzk__target *target,
 
 static void begin_probe(struct uvzk__targets *targets, struct uvzk__target *target)
 {
-    enum uvzk__probe_result result =
-        uvzk__server_probe_begin(&target->probe, &target->address);
+    enum uvzk__probe_result result = uvzk__server_probe_begin(
+        &target->probe, &target->address, targets->only_connects);
     target->probed = true;
     target->moment = uvzk_now() + target->patience_ms;
     if (result == UVZK__PROBE_PENDING &&
@@ -355,6 +355,19 @@ char *uvzk__targets_take(struct uvzk__targets *targets, const char *chroot,
 
     uvzk__free(good);
     return text;
+}
+
+bool uvzk__targets_host_of(const struct uvzk__targets *targets,
+                           const struct uvzk__address *address, const char **host)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct uvzk__target *target = &targets->array[i];
+        if (uvzk__address_equal(&target->address, address)) {
+            *host = target->host == NULL ? NULL : target->host->name;
+            return true;
+        }
+    }
+    return false;
 }
 
 bool uvzk__targets_find_known(const struct uvzk__targets *targets)

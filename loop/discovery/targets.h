@@ -40,6 +40,7 @@ struct uvzk__targets {
     struct uvzk__target *array; /* moved when addresses are added or removed */
     size_t count, capacity;
     bool searching;       /* probes are begun */
+    bool only_connects;   /* a probe asks nothing (server_probe.h) */
     uint32_t patience_ms; /* how long the first probe of an address waits */
     /* A probe has ended, at the time `now`. `news`: it was no server, and the reason was
      * not the last one that was reported. */
@@ -91,6 +92,8 @@ bool uvzk__target_is_trusted(const struct uvzk__target *target);
 /* These do what the functions of search.h do. */
 void uvzk__targets_distrust(struct uvzk__targets *targets, const char *server);
 void uvzk__targets_avoid(struct uvzk__targets *targets, const char *server);
+bool uvzk__targets_host_of(const struct uvzk__targets *targets,
+                           const struct uvzk__address *address, const char **host);
 bool uvzk__targets_find_known(const struct uvzk__targets *targets);
 size_t uvzk__targets_take_addresses(struct uvzk__targets *targets,
                                     struct uvzk__address **addresses,

@@ -122,8 +122,18 @@ static int read_message(struct uvzk__native_session *session,
     }
 }
 
-static const char *loss_text(int status)
+/* Why the connection is of no use. */
+static const char *loss_text(const struct uvzk__stream *stream, int status)
 {
+    const char *failure = uvzk__stream_failure(stream);
+
+    if (failure != NULL) {
+        return failure;
+    }
+    if (uvzk__stream_is_handshaking(stream)) {
+        return status == UV_EOF ? "closed the connection in the TLS handshake"
+                                : uv_strerror(status);
+    }
     return status == UV_EOF        ? "closed the connection"
            : status == UV_EPROTO   ? "sent what ZooKeeper does not send"
            : status == UV_EMSGSIZE ? "sent a message that is too long"
@@ -146,7 +156,7 @@ static void read_frames(struct uvzk__native_session *session, int status)
     }
     if (session->stream == stream && (rc != UV_EAGAIN || status < 0)) {
         int code = rc != UV_EAGAIN ? rc : status;
-        uvzk__native_session_lose(session, code, loss_text(code));
+        uvzk__native_session_lose(session, code, loss_text(stream, code));
     }
 }
 
@@ -158,7 +168,7 @@ static void stream_ready(struct uvzk__native_session *session, bool readable,
 
     if (session->state == CONNECTING) {
         if (status < 0) {
-            uvzk__native_session_try_next(session, status, uv_strerror(status));
+            uvzk__native_session_try_next(session, status, loss_text(stream, status));
         } else if (uvzk__stream_is_open(stream)) {
             send_connect_request(session);
         }
@@ -232,7 +242,10 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
     if (session->state == CONNECTED) {
         check_silence(session, now);
     } else if (session->stream != NULL && session->deadline <= now) {
-        uvzk__native_session_try_next(session, UV_ETIMEDOUT, "no answer yet");
+        uvzk__native_session_try_next(session, UV_ETIMEDOUT,
+                                      uvzk__stream_is_handshaking(session->stream)
+                                          ? "has not finished the TLS handshake yet"
+                                          : "no answer yet");
     }
     if (session->state == CONNECTED && ping_at(session) <= now) {
         ping(session);

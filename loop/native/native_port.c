@@ -465,7 +465,8 @@ static const struct uvzk__transport transport = {
     .free = free_port};
 
 struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
-                                              const uvzk_client_options_t *options)
+                                              const uvzk_client_options_t *options,
+                                              struct uvzk__tls_context *tls)
 {
     struct uvzk__native_port *port = uvzk__calloc(1, sizeof(*port));
 
@@ -479,6 +480,6 @@ struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
     uvzk__request_queue_init(&port->queue);
     uvzk__chroot_init(&port->chroot, uvzk__hosts_chroot(port->base.options.hosts));
     uvzk__native_session_init(&port->session, &port->base, &port->watches, &port->chroot,
-                              &session_user);
+                              tls, &session_user);
     return &port->base;
 }

@@ -89,16 +89,22 @@ static void report(struct uvzk__native_session *session,
     }
 }
 
-/* Reports and logs what is wrong with the server of the stream. */
-static void blame(struct uvzk__native_session *session, int code, const char *text)
+static void log_line(struct uvzk__native_session *session, const char *line)
 {
     struct uvzk__port_user *user = session->port->port.user;
-    char line[UVZK__SERVER_TEXT + 120];
 
-    snprintf(line, sizeof(line), "%s: %s", session->server, text);
     if (may_report(session)) {
         user->log(user, UVZK_LOG_WARN, "session", line);
     }
+}
+
+/* Reports and logs what is wrong with the server of the stream. */
+static void blame(struct uvzk__native_session *session, int code, const char *text)
+{
+    char line[UVZK__SERVER_TEXT + UVZK__TLS_TEXT];
+
+    snprintf(line, sizeof(line), "%s: %s", session->server, text);
+    log_line(session, line);
     report(session, &(struct uvzk__connect_error){code, session->server, text});
 }
 
@@ -146,14 +152,49 @@ void uvzk__native_session_allow_step(struct uvzk__native_session *session)
     session->deadline = uvzk_now() + at_least(session->timeout_ms / 3, STEP_MIN_MS);
 }
 
+/* The TLS of a connection to this address, whose certificate must be for the host of the
+ * connect string. *tls is NULL if there is none. */
+static int make_tls(struct uvzk__native_session *session,
+                    const struct uvzk__address *address, struct uvzk__tls **tls)
+{
+    char text[UVZK__ADDRESS_TEXT];
+    const char *host;
+
+    *tls = NULL;
+    if (session->tls == NULL) {
+        return 0;
+    }
+    if (!uvzk__search_host_of(session->search, address, &host)) {
+        return UV_EAI_AGAIN; /* the names are looked up again */
+    }
+    const char *complaint = uvzk__tls_context_renew(session->tls);
+    if (complaint != NULL) {
+        log_line(session, complaint);
+    }
+    uvzk__address_text(address, text);
+    *tls = uvzk__tls_new(session->tls, host, text, session->server);
+    return *tls == NULL ? UV_ENOMEM : 0;
+}
+
+static int open_stream(struct uvzk__native_session *session,
+                       const struct uvzk__address *address)
+{
+    struct uvzk__tls *tls;
+    int status = make_tls(session, address, &tls);
+
+    if (status == 0) {
+        session->stream = uvzk__stream_new(&session->sockets, address, tls, &status);
+    }
+    return status;
+}
+
 /* Connects to the next server. The session is SEEKING. */
 static void connect_next(struct uvzk__native_session *session)
 {
     while (session->next_server < session->server_count) {
         const struct uvzk__address *address = &session->servers[session->next_server++];
-        int status;
         uvzk__address_server_text(address, session->server);
-        session->stream = uvzk__stream_new(&session->sockets, address, &status);
+        int status = open_stream(session, address);
         if (session->stream != NULL) {
             uvzk__native_session_allow_step(session);
             uvzk__native_session_move(session, CONNECTING);
@@ -339,12 +380,13 @@ static void search_closed(struct uvzk__search_user *user)
 void uvzk__native_session_init(struct uvzk__native_session *session,
                                struct uvzk__loop_port *port,
                                struct uvzk__watch_table *watches,
-                               struct uvzk__chroot *chroot,
+                               struct uvzk__chroot *chroot, struct uvzk__tls_context *tls,
                                const struct uvzk__native_session_user *user)
 {
     session->port = port;
     session->watches = watches;
     session->chroot = chroot;
+    session->tls = uvzk__tls_context_share(tls);
     session->user = user;
     session->timeout_ms = port->options.session_timeout_ms;
     session->search_user = (struct uvzk__search_user){.done = search_done,
@@ -385,6 +427,9 @@ int uvzk__native_session_open(struct uvzk__native_session *session)
         session->search =
             uvzk__search_new(session->port->port_loop.loop, session->port->options.hosts,
                              session->timeout_ms, &session->search_user, &status);
+    }
+    if (status == 0 && session->tls != NULL) {
+        uvzk__search_only_connect(session->search);
     }
     if (status == 0) {
         session->pause_ms = first_pause(session);
@@ -428,5 +473,6 @@ bool uvzk__native_session_is_gone(struct uvzk__native_session *session)
 void uvzk__native_session_end(struct uvzk__native_session *session)
 {
     uvzk__ending_streams_free(&session->endings);
+    uvzk__tls_context_free(session->tls);
     explicit_bzero(session->password, sizeof(session->password));
 }

@@ -13,7 +13,7 @@
  *      `- every state
  *
  * SEEKING: the search probes the addresses of the connect string (discovery/search.h).
- * CONNECTING: the kernel connects. ESTABLISHING: the connect request is sent.
+ * CONNECTING: the kernel connects, then TLS begins if it is wanted. ESTABLISHING: the connect request is sent.
  *
  * Another server is tried by way of SEEKING, without another search as long as there are
  * servers that have answered the last one. */
@@ -30,6 +30,7 @@
 #include "native/chroot.h"
 #include "native/ending_streams.h"
 #include "native/stream.h"
+#include "native/tls_context.h"
 #include "native/watch_table.h"
 #include "native/wire_reply.h"
 #include "port/loop_port.h"
@@ -78,6 +79,7 @@ struct uvzk__native_session {
     struct uvzk__loop_port *port;
     struct uvzk__watch_table *watches;
     struct uvzk__chroot *chroot;
+    struct uvzk__tls_context *tls; /* NULL: plain text; shared, see tls_context.h */
 
     struct uvzk__sockets sockets;
     bool has_sockets; /* they are open */
@@ -105,11 +107,11 @@ struct uvzk__native_session {
     unsigned failed_rearms;        /* connections in turn that ended at them */
 };
 
-/* In memory of zeros. The pointers are borrowed. */
+/* In memory of zeros. The pointers are borrowed; tls is shared. */
 void uvzk__native_session_init(struct uvzk__native_session *session,
                                struct uvzk__loop_port *port,
                                struct uvzk__watch_table *watches,
-                               struct uvzk__chroot *chroot,
+                               struct uvzk__chroot *chroot, struct uvzk__tls_context *tls,
                                const struct uvzk__native_session_user *user);
 /* Begins a session, which must be DOWN. 0; or UV_ENOMEM, UV_EMFILE, ...: then it is
  * DOWN. */

@@ -35,15 +35,19 @@ static int connect_to(struct uvzk__stream *stream, const struct uvzk__address *a
 }
 
 struct uvzk__stream *uvzk__stream_new(struct uvzk__sockets *sockets,
-                                      const struct uvzk__address *address, int *status)
+                                      const struct uvzk__address *address,
+                                      struct uvzk__tls *tls, int *status)
 {
     struct uvzk__stream *stream = uvzk__calloc(1, sizeof(*stream));
 
     *status = UV_ENOMEM;
     if (stream == NULL) {
+        uvzk__tls_free(tls);
         return NULL;
     }
     stream->sockets = sockets;
+    stream->tls = tls;
+    stream->handshaking = tls != NULL;
     uvzk__jute_writer_init(&stream->out);
     *status = connect_to(stream, address);
     if (*status < 0) {
@@ -66,8 +70,14 @@ void uvzk__stream_close(struct uvzk__stream *stream)
 void uvzk__stream_free(struct uvzk__stream *stream)
 {
     uvzk__jute_writer_end(&stream->out);
+    uvzk__tls_free(stream->tls);
     uvzk__free(stream->in);
     uvzk__free(stream);
+}
+
+const char *uvzk__stream_failure(const struct uvzk__stream *stream)
+{
+    return stream->tls == NULL ? NULL : uvzk__tls_failure(stream->tls);
 }
 
 /* -------------------------------------------------------------------------- receiving */
@@ -98,6 +108,21 @@ static bool make_room(struct uvzk__stream *stream)
     return true;
 }
 
+/* The result of recv(2). */
+static int received(ssize_t got)
+{
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
+        return 0;
+    }
+    return got == 0 ? UV_EOF : uv_translate_sys_error(errno);
+}
+
+static void take_in(struct uvzk__stream *stream, size_t count)
+{
+    stream->in_length += count;
+    stream->received += count;
+}
+
 /* Receives once. The kernel reports the rest again. */
 static int receive(struct uvzk__stream *stream)
 {
@@ -105,18 +130,13 @@ static int receive(struct uvzk__stream *stream)
         return UV_ENOMEM;
     }
     size_t begin = stream->in_at + stream->in_length;
-    ssize_t got =
-        recv(stream->fd, stream->in + begin, stream->in_capacity - begin, MSG_DONTWAIT);
+    size_t room = stream->in_capacity - begin;
+    ssize_t got = recv(stream->fd, stream->in + begin, room, MSG_DONTWAIT);
     if (got > 0) {
-        stream->in_filled = (size_t)got == stream->in_capacity - begin;
-        stream->in_length += (size_t)got;
-        stream->received += (size_t)got;
-        return 0;
+        stream->in_filled = (size_t)got == room;
+        take_in(stream, (size_t)got);
     }
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return 0;
-    }
-    return got == 0 ? UV_EOF : uv_translate_sys_error(errno);
+    return received(got);
 }
 
 /* The memory grows with what has come, not with what a length says. */
@@ -153,25 +173,74 @@ static void forget_taken(struct uvzk__stream *stream)
     }
 }
 
+/* Sends once more until the kernel takes no more. Returns how many it has taken; fewer than
+ * `length`: the socket is watched for writing. */
+static size_t send_bytes(struct uvzk__stream *stream, const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    size_t sent = 0;
+
+    while (sent < length) {
+        ssize_t taken = send(stream->fd, at + sent, length - sent, MSG_NOSIGNAL);
+        if (taken >= 0) {
+            sent += (size_t)taken;
+        } else if (errno != EINTR) {
+            watch(stream, errno == EAGAIN);
+            return sent;
+        }
+    }
+    return sent;
+}
+
+/* Sends what TLS has encrypted. False: the kernel has not taken all of it. */
+static bool flush_tls(struct uvzk__stream *stream)
+{
+    struct uvzk__jute_bytes output = uvzk__tls_output(stream->tls);
+    size_t sent = send_bytes(stream, output.at, output.length);
+
+    uvzk__tls_sent(stream->tls, sent);
+    if (sent < output.length) {
+        return false;
+    }
+    stream->out_taken += stream->record;
+    stream->record = 0;
+    forget_taken(stream);
+    return true;
+}
+
+/* Encrypts what waits, a record at most. */
+static bool encrypt(struct uvzk__stream *stream)
+{
+    size_t length = uvzk__stream_waiting(stream);
+
+    length = length < UVZK__TLS_RECORD_MAX ? length : UVZK__TLS_RECORD_MAX;
+    if (uvzk__tls_write(stream->tls, stream->out.bytes + stream->out_taken, length) < 0) {
+        /* The owner hears of it as of every failure to send. */
+        (void)shutdown(stream->fd, SHUT_RDWR);
+        return false;
+    }
+    stream->record = length;
+    return true;
+}
+
 void uvzk__stream_flush(struct uvzk__stream *stream)
 {
-    if (!uvzk__stream_is_open(stream)) {
-        return;
-    }
-    while (uvzk__stream_waiting(stream) > 0) {
-        ssize_t taken = send(stream->fd, stream->out.bytes + stream->out_taken,
-                             uvzk__stream_waiting(stream), MSG_NOSIGNAL);
-        if (taken < 0 && errno == EINTR) {
-            continue;
+    bool all = uvzk__stream_is_open(stream);
+
+    if (all && stream->tls != NULL) {
+        all = flush_tls(stream);
+        while (all && uvzk__stream_waiting(stream) > 0) {
+            all = encrypt(stream) && flush_tls(stream);
         }
-        if (taken < 0) {
-            watch(stream, errno == EAGAIN);
-            return;
-        }
-        stream->out_taken += (size_t)taken;
+    } else if (all) {
+        stream->out_taken += send_bytes(stream, stream->out.bytes + stream->out_taken,
+                                        uvzk__stream_waiting(stream));
         forget_taken(stream);
+        all = uvzk__stream_waiting(stream) == 0;
     }
-    watch(stream, false);
+    if (all) {
+        watch(stream, false);
+    }
 }
 
 size_t uvzk__stream_waiting(const struct uvzk__stream *stream)
@@ -217,13 +286,66 @@ static int finish_connecting(struct uvzk__stream *stream)
     return 0;
 }
 
+/* Decrypts all that has come. */
+static int decrypt(struct uvzk__stream *stream)
+{
+    int status = 0;
+
+    while (status == 0) {
+        if (!make_room(stream)) {
+            return UV_ENOMEM;
+        }
+        size_t begin = stream->in_at + stream->in_length;
+        size_t count = stream->in_capacity - begin;
+        status = uvzk__tls_read(stream->tls, stream->in + begin, &count);
+        if (status == 0) {
+            take_in(stream, count);
+        }
+    }
+    return status == UV_EAGAIN ? 0 : status;
+}
+
+/* Goes on with TLS after something has come: the handshake, then the bytes. */
+static int go_on(struct uvzk__stream *stream)
+{
+    if (stream->handshaking) {
+        int status = uvzk__tls_handshake(stream->tls);
+        /* Also what tells the server why it has failed. */
+        (void)flush_tls(stream);
+        if (status != 0) {
+            return status == UV_EAGAIN ? 0 : status;
+        }
+        stream->handshaking = false;
+    }
+    return decrypt(stream);
+}
+
+static int receive_tls(struct uvzk__stream *stream)
+{
+    unsigned char bytes[UVZK__TLS_RECORD_MAX];
+    ssize_t got = recv(stream->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+    int status = got > 0 ? uvzk__tls_receive(stream->tls, bytes, (size_t)got) : 0;
+
+    if (status == 0 && got > 0) {
+        status = go_on(stream);
+    }
+    return status != 0 ? status : received(got);
+}
+
 int uvzk__stream_ready(struct uvzk__stream *stream, bool readable, bool writable)
 {
     if (stream->connecting) {
-        return writable ? finish_connecting(stream) : 0;
+        int status = writable ? finish_connecting(stream) : 0;
+        bool begins = status == 0 && !stream->connecting && stream->tls != NULL;
+        return begins ? go_on(stream) : status;
     }
-    if (writable) {
+    if (writable && stream->handshaking) {
+        (void)flush_tls(stream);
+    } else if (writable) {
         uvzk__stream_flush(stream);
     }
-    return readable ? receive(stream) : 0;
+    if (!readable) {
+        return 0;
+    }
+    return stream->tls != NULL ? receive_tls(stream) : receive(stream);
 }

@@ -1,10 +1,11 @@
-/* A TCP connection to a server, and the frames on it. It does not call back: its owner
+/* A connection to a server, by TCP or by TLS over TCP, and the frames on it. It does not call back: its owner
  * watches the set of sockets, and tells the stream that its socket is ready. Nothing here
  * blocks.
  *
  * Bytes wait in `out` until the kernel takes them. `taken` says how many bytes the kernel
  * has taken since the connection began, so a frame that ends behind them has certainly
- * not been executed. */
+ * not been executed. With TLS, bytes are encrypted record by record, and those of a record
+ * count as taken when the kernel has all of it: a server can do nothing with a part. */
 #ifndef UVZK_STREAM_H
 #define UVZK_STREAM_H
 
@@ -15,6 +16,7 @@
 #include "discovery/sockets.h"
 #include "native/jute_reader.h"
 #include "native/jute_writer.h"
+#include "native/tls.h"
 
 /* A longer frame from a server closes the connection. A list of a million children has
  * about 50 MB. */
@@ -22,11 +24,14 @@
 
 struct uvzk__stream {
     struct uvzk__sockets *sockets;
-    int fd;           /* -1: closed */
-    bool connecting;  /* the kernel is connecting */
-    bool watches_out; /* the socket is watched for writing */
+    int fd;                /* -1: closed */
+    struct uvzk__tls *tls; /* NULL: plain text */
+    bool connecting;       /* the kernel is connecting */
+    bool handshaking;      /* TLS begins */
+    bool watches_out;      /* the socket is watched for writing */
     struct uvzk__jute_writer out;
     size_t out_taken;   /* bytes at the front of `out` that the kernel has taken */
+    size_t record;      /* bytes behind them, encrypted and not yet taken */
     uint64_t forgotten; /* bytes that have been removed from `out` */
     unsigned char *in;  /* received: [in_at, in_at + in_length) is not yet read */
     size_t in_at, in_length, in_capacity;
@@ -36,9 +41,11 @@ struct uvzk__stream {
     uint64_t deadline;         /* the owner's: when it is closed at the latest */
 };
 
-/* Begins to connect. NULL: UV_ENOMEM, or why the connection cannot begin, in *status. */
+/* Begins to connect. tls: NULL for plain text; the stream frees it, also if it fails.
+ * NULL: UV_ENOMEM, or why the connection cannot begin, in *status. */
 struct uvzk__stream *uvzk__stream_new(struct uvzk__sockets *sockets,
-                                      const struct uvzk__address *address, int *status);
+                                      const struct uvzk__address *address,
+                                      struct uvzk__tls *tls, int *status);
 /* Closes the socket. What has been received stays readable until uvzk__stream_free. */
 void uvzk__stream_close(struct uvzk__stream *stream);
 /* Frees a closed stream. */
@@ -46,8 +53,16 @@ void uvzk__stream_free(struct uvzk__stream *stream);
 
 static inline bool uvzk__stream_is_open(const struct uvzk__stream *stream)
 {
-    return stream->fd >= 0 && !stream->connecting;
+    return stream->fd >= 0 && !stream->connecting && !stream->handshaking;
 }
+
+/* Whether the TLS handshake is under way. */
+static inline bool uvzk__stream_is_handshaking(const struct uvzk__stream *stream)
+{
+    return stream->handshaking;
+}
+/* What TLS has against the server, a sentence without its name; NULL: nothing. */
+const char *uvzk__stream_failure(const struct uvzk__stream *stream);
 
 /* The socket is ready: finishes the connecting, receives what has come, and sends what
  * waits. 0, or a code of libuv: the connection is lost. UV_EOF: the server has closed it.

@@ -8,6 +8,7 @@
 
 #include "discovery/hosts.h"
 #include "native/native_port.h"
+#include "native/tls_context.h"
 #include "session/zk_port.h"
 
 /* Every port of such a client is a loop_port. */
@@ -17,24 +18,25 @@ static struct uvzk__loop_port *loop_port(struct uvzk__port *port)
 }
 
 static struct uvzk__loop_port *new_port(uv_loop_t *loop,
-                                        const uvzk_client_options_t *options)
+                                        const uvzk_client_options_t *options,
+                                        struct uvzk__tls_context *tls)
 {
     return options->transport == UVZK_TRANSPORT_NATIVE
-               ? uvzk__native_port_new(loop, options)
+               ? uvzk__native_port_new(loop, options, tls)
                : uvzk__zk_port_new(loop, options);
 }
 
 /* Creates a client over one port for each session. No port is started before the client
  * exists, so that nothing has to be undone on the loop after a failure. */
-static int create(uv_loop_t *loop, uvzk_client_t *client,
-                  const uvzk_client_options_t *options)
+static int create_with(struct uvzk__tls_context *tls, uv_loop_t *loop,
+                       uvzk_client_t *client, const uvzk_client_options_t *options)
 {
     struct uvzk__port *ports[UVZK__SESSIONS_MAX];
     uint32_t count = 0;
     int rc = 0;
 
     while (rc == 0 && count < options->sessions) {
-        struct uvzk__loop_port *port = new_port(loop, options);
+        struct uvzk__loop_port *port = new_port(loop, options, tls);
         rc = port == NULL ? UV_ENOMEM : 0;
         if (port != NULL) {
             ports[count++] = &port->port;
@@ -49,6 +51,20 @@ static int create(uv_loop_t *loop, uvzk_client_t *client,
         } else {
             loop_port(ports[i])->transport->free(loop_port(ports[i]));
         }
+    }
+    return rc;
+}
+
+/* The files of TLS are read once for all sessions, which share what was read. */
+static int create(uv_loop_t *loop, uvzk_client_t *client,
+                  const uvzk_client_options_t *options)
+{
+    struct uvzk__tls_context *tls = NULL;
+    int rc = options->tls == NULL ? 0 : uvzk__tls_context_new(options->tls, &tls);
+
+    if (rc == 0) {
+        rc = create_with(tls, loop, client, options);
+        uvzk__tls_context_free(tls);
     }
     return rc;
 }

@@ -97,10 +97,12 @@ static const char *invalid_option(const uvzk_client_options_t *options)
 /* A caller who wants TLS must never get plain text without noticing. */
 static const char *missing_tls(const uvzk_client_options_t *options)
 {
-    return options->tls == NULL
+    return options->tls == NULL || options->transport == UVZK_TRANSPORT_NATIVE
                ? NULL
-               : "options.tls: the ZooKeeper client is built without TLS; leave it NULL, "
-                 "and let options.hosts name a tunnel to the servers' TLS port";
+               : "options.tls: the ZooKeeper C client is built without TLS; set "
+                 "options.transport to UVZK_TRANSPORT_NATIVE, or let options.hosts name "
+                 "a "
+                 "tunnel to the servers' TLS port";
 }
 
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from)

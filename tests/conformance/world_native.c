@@ -6,7 +6,7 @@
 struct uvzk__loop_port *world_port_new(uv_loop_t *loop,
                                        const uvzk_client_options_t *options)
 {
-    return uvzk__native_port_new(loop, options);
+    return uvzk__native_port_new(loop, options, NULL);
 }
 
 bool world_moves_by_a_new_handle(void)

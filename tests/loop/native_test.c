@@ -38,7 +38,7 @@ static struct uvzk__port *make_port(struct native_test *test)
     options.auth = options.auth_scheme == NULL ? NULL : "secret";
     options.auth_length = options.auth_scheme == NULL ? 0 : 6;
     options.session_timeout_ms = native_test_settings.session_timeout_ms;
-    struct uvzk__loop_port *port = uvzk__native_port_new(&test->loop, &options);
+    struct uvzk__loop_port *port = uvzk__native_port_new(&test->loop, &options, NULL);
     assert_non_null(port);
     uvzk__port_loop_start(&port->port_loop);
     return &port->port;

@@ -34,7 +34,8 @@ void native_reconnect(struct native_test *test);
 /* Waits until both sides have read what was sent. */
 void native_settle(struct native_test *test);
 
-/* Runs the tests of watches. Returns the number of those that have failed. */
+/* Run the tests of a file. They return the number of those that have failed. */
 int native_watch_tests_run(void);
+int native_sending_tests_run(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* A scripted server (scripted_server.h). A connection collects what it receives until a
- * frame is whole, and queues what it sends. */
+/* A scripted server (scripted_server.h). */
 #include "scripted_server.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -429,6 +429,8 @@ void scripted_server_open(uv_loop_t *loop, struct scripted_server *server)
     struct sockaddr_in address;
     int length = sizeof(address);
 
+    /* Its clients may close their connections while it writes. */
+    (void)signal(SIGPIPE, SIG_IGN);
     memset(server, 0, sizeof(*server));
     server->loop = loop;
     server->session_id = 0x101;

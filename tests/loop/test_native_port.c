@@ -205,21 +205,24 @@ static void a_session_at_rest_stays_connected(void **state)
     native_end(test);
 }
 
+/* Several times: one of two would also be met by chance. */
 static void leaves_for_the_other_server(void **state)
 {
     (void)state;
     native_test_settings.two_servers = true;
-    struct native_test *test = native_begin_connected();
-    bool here = test->server.connects == 1;
-    struct scripted_server *first = here ? &test->server : &test->other;
-    struct scripted_server *second = here ? &test->other : &test->server;
-    assert_int_equal(first->connects + second->connects, 1);
-    test->probe->port->leave_server(test->probe->port);
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 2);
-    assert_int_equal(first->connects, 1);
-    assert_int_equal(test->probe->left, 1);
-    assert_string_equal(scripted_server_heard(second), "connect 101 zxid 0");
-    native_end(test);
+    for (int i = 0; i < 8; i++) {
+        struct native_test *test = native_begin_connected();
+        bool here = test->server.connects == 1;
+        struct scripted_server *first = here ? &test->server : &test->other;
+        struct scripted_server *second = here ? &test->other : &test->server;
+        assert_int_equal(first->connects + second->connects, 1);
+        test->probe->port->leave_server(test->probe->port);
+        probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 2);
+        assert_int_equal(first->connects, 1);
+        assert_int_equal(test->probe->left, 1);
+        assert_string_equal(scripted_server_heard(second), "connect 101 zxid 0");
+        native_end(test);
+    }
 }
 
 /* ------------------------------------------------------------------------- credentials */
@@ -255,129 +258,6 @@ static void refused_credentials_end_the_session(void **state)
     struct ask *ask = ask_sync(test->probe, "/a");
     probe_await_session(test->probe, UVZK__SESSION_AUTH_FAILED, 1);
     assert_int_equal(ask->status, UVZK_EAUTH);
-    native_end(test);
-}
-
-/* ---------------------------------------------------------------------- a full socket */
-
-enum { MANY = 400, MEGABYTE = 1 << 20 };
-
-/* Together far more than the kernel takes. */
-static void submit_many(struct native_test *test, struct ask **asks)
-{
-    static char data[MEGABYTE / 4];
-
-    scripted_server_listen(&test->server, false);
-    for (size_t i = 0; i < MANY; i++) {
-        asks[i] = ask_new(test->probe, UVZK__RPC_SET, "/a");
-        asks[i]->rpc.data = data;
-        asks[i]->rpc.data_length = sizeof(data);
-        (void)ask_submit(asks[i]);
-    }
-    run_for(&test->loop, 50);
-}
-
-/* What the kernel has may have been executed, and what it does not have was not. */
-static void what_was_not_sent_is_told_so(void **state)
-{
-    struct ask *asks[MANY];
-    size_t lost = 0;
-    (void)state;
-    struct native_test *test = native_begin_connected();
-    submit_many(test, asks);
-    scripted_server_drop(&test->server);
-    scripted_server_listen(&test->server, true);
-    (void)ask_wait(asks[MANY - 1]);
-    while (lost < MANY && asks[lost]->status == UVZK_ECONNLOSS) {
-        lost++;
-    }
-    assert_in_range(lost, 1, MANY - 1);
-    for (size_t i = lost; i < MANY; i++) {
-        assert_int_equal(asks[i]->status, UVZK_ENOTSENT);
-    }
-    native_end(test);
-}
-
-static void a_full_socket_delays_and_loses_nothing(void **state)
-{
-    struct ask *asks[MANY];
-    (void)state;
-    struct native_test *test = native_begin_connected();
-    submit_many(test, asks);
-    scripted_server_listen(&test->server, true);
-    for (size_t i = 0; i < MANY; i++) {
-        assert_int_equal(ask_wait(asks[i]), 0);
-    }
-    assert_int_equal(test->server.last_xid, MANY);
-    native_end(test);
-}
-
-static void requests_are_counted_up_on_each_connection(void **state)
-{
-    (void)state;
-    struct native_test *test = native_begin_connected();
-    for (int i = 1; i <= 200; i++) {
-        assert_int_equal(read_once(test->probe, UVZK__RPC_EXISTS, "/a"), 0);
-        assert_int_equal(test->server.last_xid, i);
-    }
-    native_reconnect(test);
-    native_settle(test);
-    assert_int_equal(test->server.last_xid, 1);
-    native_end(test);
-}
-
-/* ------------------------------------------------------------------------------ its end */
-
-static void close_comes_behind_what_was_submitted(void **state)
-{
-    (void)state;
-    struct native_test *test = native_begin_connected();
-    (void)scripted_server_heard(&test->server);
-    struct ask *last = ask_delete(test->probe, "/a", -1);
-    probe_close(test->probe);
-    native_await(test, &test->probe->closed, 1);
-    assert_int_equal(last->status, UVZK_ECLOSED);
-    assert_string_equal(scripted_server_heard(&test->server), "delete /a; close");
-    native_end(test);
-}
-
-static void close_does_not_wait_for_a_silent_server(void **state)
-{
-    (void)state;
-    struct native_test *test = native_begin_connected();
-    test->server.silent = true;
-    probe_close(test->probe);
-    native_await(test, &test->probe->closed, 1);
-    assert_int_equal(test->server.closes, 1);
-    native_end(test);
-}
-
-static void (*session_of_the_probe)(struct uvzk__port_user *,
-                                    const struct uvzk__session_event *);
-static unsigned closes_by_then;
-
-static void look_at_the_server(struct uvzk__port_user *user,
-                               const struct uvzk__session_event *event)
-{
-    const struct probe *probe = (const void *)user;
-
-    closes_by_then = ((const struct native_test *)probe->data)->server.closes;
-    session_of_the_probe(user, event);
-}
-
-/* What is held is lost by being told so, and the end at the server ends its znodes. */
-static void an_ended_session_is_ended_at_the_server(void **state)
-{
-    (void)state;
-    struct native_test *test = native_begin_connected();
-    session_of_the_probe = test->probe->port->user->session;
-    test->probe->port->user->session = look_at_the_server;
-    test->probe->data = test;
-    closes_by_then = 99;
-    test->probe->port->end_session(test->probe->port);
-    probe_await_session(test->probe, UVZK__SESSION_EXPIRED, 1);
-    assert_int_equal(closes_by_then, 0);
-    native_await(test, &test->server.closes, 1);
     native_end(test);
 }
 
@@ -456,16 +336,10 @@ int main(void)
         CASE(leaves_for_the_other_server),
         CASE(credentials_come_first),
         CASE(refused_credentials_end_the_session),
-        CASE(what_was_not_sent_is_told_so),
-        CASE(a_full_socket_delays_and_loses_nothing),
-        CASE(requests_are_counted_up_on_each_connection),
-        CASE(close_comes_behind_what_was_submitted),
-        CASE(close_does_not_wait_for_a_silent_server),
-        CASE(an_ended_session_is_ended_at_the_server),
         CASE(a_chroot_is_added_and_taken_off),
         CASE(lacking_memory_is_a_reply),
     };
     int failed = cmocka_run_group_tests(tests, replace_allocator, NULL);
 
-    return failed + native_watch_tests_run();
+    return failed + native_watch_tests_run() + native_sending_tests_run();
 }

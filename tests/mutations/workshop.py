@@ -15,7 +15,7 @@ from dataclasses import dataclass
 COPIED = ("CMakeLists.txt", "tools", "packaging", "include", "src", "loop", "sim", "examples", "tests")
 LIVE_OF_LOOP = ("conformance_native", "conformance_real", "live_addresses",
                 "live_diverged_server", "live_left_servers", "live_secret_credentials",
-                "test_zk_port")  # these test loop/
+                "live_tls_native", "test_zk_port")  # these test loop/
 # The libraries that test programs share: with assertions, and as a release build has it.
 SHARED = ("uvzk_inside", "uvzk_inside_closing")
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")

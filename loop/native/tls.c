@@ -1,0 +1,270 @@
+/* One TLS connection over two memory BIOs (tls.h). */
+#include "native/tls.h"
+
+#include <string.h>
+#include <uv.h>
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include "base/memory.h"
+#include "native/tls_internal.h"
+
+struct uvzk__tls {
+    struct uvzk__tls_context *context;
+    SSL *ssl;
+    BIO *in, *out; /* the SSL's */
+    char server[UVZK__SERVER_TEXT];
+    char expected[256]; /* the name or address that the certificate must have */
+    char failure[UVZK__TLS_TEXT];
+};
+
+/* ----------------------------------------------------------------------- what is wrong */
+
+/* The time of a certificate, as text. */
+static void write_time(const ASN1_TIME *time, char *text, size_t size)
+{
+    struct tm parts;
+
+    if (time == NULL || ASN1_TIME_to_tm(time, &parts) != 1 ||
+        strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
+        snprintf(text, size, "an unknown time");
+    }
+}
+
+static void write_subject(X509 *certificate, char *text, size_t size)
+{
+    if (certificate == NULL ||
+        X509_NAME_oneline(X509_get_subject_name(certificate), text, (int)size) == NULL) {
+        snprintf(text, size, "?");
+    }
+}
+
+/* The sentence about the certificate that was refused while the chain was checked. */
+static void describe_certificate(struct uvzk__tls *tls, X509_STORE_CTX *store)
+{
+    X509 *certificate = X509_STORE_CTX_get_current_cert(store);
+    int error = X509_STORE_CTX_get_error(store);
+    char subject[120], time[40];
+
+    write_subject(certificate, subject, sizeof(subject));
+    switch (error) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+        write_time(X509_get0_notAfter(certificate), time, sizeof(time));
+        snprintf(tls->failure, sizeof(tls->failure), "its certificate %s expired at %s",
+                 subject, time);
+        break;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        write_time(X509_get0_notBefore(certificate), time, sizeof(time));
+        snprintf(tls->failure, sizeof(tls->failure),
+                 "its certificate %s is not valid before %s", subject, time);
+        break;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        snprintf(tls->failure, sizeof(tls->failure), "its certificate %s is not for %s",
+                 subject, tls->expected);
+        break;
+    default:
+        snprintf(tls->failure, sizeof(tls->failure),
+                 "its certificate %s is not trusted by %s: %s", subject,
+                 uvzk__tls_context_authority(tls->context),
+                 X509_verify_cert_error_string(error));
+    }
+}
+
+static int on_verified(int right, X509_STORE_CTX *store)
+{
+    const SSL *ssl =
+        X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+
+    if (right != 1) {
+        describe_certificate(SSL_get_app_data(ssl), store);
+    }
+    return right;
+}
+
+/* What the server has told us, or has sent. */
+static void describe_error(struct uvzk__tls *tls, unsigned long error)
+{
+    switch (ERR_GET_REASON(error)) {
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+        snprintf(tls->failure, sizeof(tls->failure), "%s: %s",
+                 uvzk__tls_context_has_certificate(tls->context)
+                     ? "refuses the certificate of the client"
+                     : "requires a certificate of the client",
+                 ERR_reason_error_string(error));
+        break;
+    case SSL_R_WRONG_VERSION_NUMBER:
+        snprintf(tls->failure, sizeof(tls->failure), "does not speak TLS on this port");
+        break;
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+        snprintf(tls->failure, sizeof(tls->failure), "does not speak TLS 1.2 or newer");
+        break;
+    default: {
+        const char *reason = ERR_reason_error_string(error);
+        snprintf(tls->failure, sizeof(tls->failure), "TLS has failed: %s",
+                 reason == NULL ? "for an unknown reason" : reason);
+    }
+    }
+}
+
+/* Translates the outcome of a call of OpenSSL. */
+static int outcome(struct uvzk__tls *tls, int result)
+{
+    int kind = SSL_get_error(tls->ssl, result);
+    unsigned long error = ERR_peek_error();
+
+    ERR_clear_error();
+    if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) {
+        return UV_EAGAIN;
+    }
+    if (kind == SSL_ERROR_ZERO_RETURN) {
+        return UV_EOF;
+    }
+    if (ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE) {
+        return UV_ENOMEM;
+    }
+    /* on_verified has said more already. */
+    if (tls->failure[0] == '\0') {
+        describe_error(tls, error);
+    }
+    return UV_EPROTO;
+}
+
+const char *uvzk__tls_server(const struct uvzk__tls *tls)
+{
+    return tls->server;
+}
+
+const char *uvzk__tls_failure(const struct uvzk__tls *tls)
+{
+    return tls->failure[0] == '\0' ? NULL : tls->failure;
+}
+
+/* ------------------------------------------------------------------------ begin and end */
+
+/* OpenSSL's macro for this drops the const. */
+static bool ask_for(SSL *ssl, const char *name)
+{
+    return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                    (void *)(uintptr_t)name) == 1;
+}
+
+/* Whose certificate it must be, and which one the server is asked for. */
+static bool expect(struct uvzk__tls *tls, const char *host, const char *address)
+{
+    const char *name = uvzk__tls_context_name(tls->context);
+    X509_VERIFY_PARAM *rules = SSL_get0_param(tls->ssl);
+
+    name = name != NULL ? name : host;
+    snprintf(tls->expected, sizeof(tls->expected), "%s", name != NULL ? name : address);
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (name == NULL) {
+        return X509_VERIFY_PARAM_set1_ip_asc(rules, address) == 1;
+    }
+    return X509_VERIFY_PARAM_set1_host(rules, name, 0) == 1 && ask_for(tls->ssl, name);
+}
+
+static bool open_ssl(struct uvzk__tls *tls, const char *host, const char *address)
+{
+    tls->ssl = uvzk__tls_context_connection(tls->context, tls->server);
+    if (tls->ssl == NULL) {
+        return false;
+    }
+    tls->in = BIO_new(BIO_s_mem());
+    tls->out = BIO_new(BIO_s_mem());
+    if (tls->in == NULL || tls->out == NULL) {
+        BIO_free(tls->in);
+        BIO_free(tls->out);
+        return false;
+    }
+    SSL_set_bio(tls->ssl, tls->in, tls->out);
+    SSL_set_app_data(tls->ssl, tls);
+    SSL_set_verify(tls->ssl, SSL_VERIFY_PEER, on_verified);
+    SSL_set_connect_state(tls->ssl);
+    return expect(tls, host, address);
+}
+
+struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *host,
+                                const char *address, const char *server)
+{
+    struct uvzk__tls *tls = uvzk__calloc(1, sizeof(*tls));
+
+    if (tls == NULL) {
+        return NULL;
+    }
+    tls->context = context;
+    snprintf(tls->server, sizeof(tls->server), "%s", server);
+    if (!open_ssl(tls, host, address)) {
+        ERR_clear_error();
+        uvzk__tls_free(tls);
+        return NULL;
+    }
+    return tls;
+}
+
+void uvzk__tls_free(struct uvzk__tls *tls)
+{
+    if (tls != NULL) {
+        SSL_free(tls->ssl);
+        uvzk__free(tls);
+    }
+}
+
+/* ---------------------------------------------------------------------------- the bytes */
+
+int uvzk__tls_handshake(struct uvzk__tls *tls)
+{
+    int result = SSL_do_handshake(tls->ssl);
+
+    return result == 1 ? 0 : outcome(tls, result);
+}
+
+int uvzk__tls_receive(struct uvzk__tls *tls, const void *bytes, size_t length)
+{
+    return BIO_write(tls->in, bytes, (int)length) == (int)length ? 0 : UV_ENOMEM;
+}
+
+int uvzk__tls_read(struct uvzk__tls *tls, void *bytes, size_t *length)
+{
+    int result = SSL_read_ex(tls->ssl, bytes, *length, length);
+
+    return result == 1 ? 0 : outcome(tls, result);
+}
+
+int uvzk__tls_write(struct uvzk__tls *tls, const void *bytes, size_t length)
+{
+    size_t written = 0;
+    int result = SSL_write_ex(tls->ssl, bytes, length, &written);
+
+    return result == 1 ? 0 : outcome(tls, result);
+}
+
+struct uvzk__jute_bytes uvzk__tls_output(const struct uvzk__tls *tls)
+{
+    char *bytes = NULL;
+    long length = BIO_get_mem_data(tls->out, &bytes);
+
+    return uvzk__jute_bytes(bytes, length < 0 ? 0 : (size_t)length);
+}
+
+/* Reading from a memory BIO removes what was read. */
+void uvzk__tls_sent(struct uvzk__tls *tls, size_t length)
+{
+    char removed[4096];
+
+    while (length > 0) {
+        int got = BIO_read(tls->out, removed,
+                           (int)(length < sizeof(removed) ? length : sizeof(removed)));
+        if (got <= 0) {
+            return;
+        }
+        length -= (size_t)got;
+    }
+}

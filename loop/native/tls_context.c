@@ -1,0 +1,276 @@
+/* The SSL_CTX of a port (tls_context.h). */
+#include <string.h>
+#include <sys/stat.h>
+#include <uv.h>
+
+#include <openssl/err.h>
+
+#include "base/memory.h"
+#include "base/refusal.h"
+#include "native/tls_internal.h"
+#include "native/tls_options.h"
+
+enum { CA, CERTIFICATE, KEY, FILES };
+
+/* The last session that a server has offered to resume. It is resumed with this server
+ * only, because a resumed session's certificate is not looked at again. */
+struct resumable {
+    SSL_SESSION *session;
+    char server[UVZK__SERVER_TEXT]; /* "": none */
+};
+
+#define RESUMABLE 8U /* servers */
+
+struct uvzk__tls_context {
+    struct uvzk__tls_options options;
+    SSL_CTX *ctx;
+    struct stat files[FILES]; /* as they were when they were read */
+    struct resumable resumables[RESUMABLE];
+    unsigned next_resumable; /* the one that is replaced next */
+    unsigned users;          /* ports that share it */
+    char text[UVZK__TLS_TEXT];
+};
+
+/* ---------------------------------------------------------------------------- the files */
+
+static const char *name_of(const struct uvzk__tls_context *context, int file)
+{
+    const struct uvzk__tls_options *options = &context->options;
+
+    return file == CA             ? options->ca
+           : file == CERTIFICATE  ? options->certificate
+           : options->key != NULL ? options->key
+                                  : options->certificate;
+}
+
+static void look_at_files(const struct uvzk__tls_context *context,
+                          struct stat files[FILES])
+{
+    for (int file = 0; file < FILES; file++) {
+        const char *name = name_of(context, file);
+        if (name == NULL || stat(name, &files[file]) != 0) {
+            memset(&files[file], 0, sizeof(files[file]));
+        }
+    }
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static bool have_changed(const struct stat *before, const struct stat *now)
+{
+    for (int file = 0; file < FILES; file++) {
+        if (!is_same(&before[file], &now[file])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says what OpenSSL, or the system, has against a file. */
+static int complain(struct uvzk__tls_context *context, const char *what, const char *name)
+{
+    unsigned long error = ERR_peek_error();
+    const char *reason = ERR_SYSTEM_ERROR(error)
+                             ? uv_strerror(uv_translate_sys_error(ERR_GET_REASON(error)))
+                             : ERR_reason_error_string(error);
+
+    snprintf(context->text, sizeof(context->text), "%s %s: %s", what, name,
+             reason == NULL ? "it is not what is wanted" : reason);
+    ERR_clear_error();
+    return UV_EINVAL;
+}
+
+static int trust(struct uvzk__tls_context *context, SSL_CTX *ctx)
+{
+    const char *ca = name_of(context, CA);
+    int right = ca == NULL ? SSL_CTX_set_default_verify_paths(ctx)
+                           : SSL_CTX_load_verify_file(ctx, ca);
+
+    return right == 1 ? 0 : complain(context, "options.tls: CA file", ca);
+}
+
+static int identify(struct uvzk__tls_context *context, SSL_CTX *ctx)
+{
+    const char *certificate = name_of(context, CERTIFICATE), *key = name_of(context, KEY);
+
+    if (certificate == NULL) {
+        return 0;
+    }
+    if (SSL_CTX_use_certificate_chain_file(ctx, certificate) != 1) {
+        return complain(context, "options.tls: certificate file", certificate);
+    }
+    if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(ctx) != 1) {
+        return complain(context, "options.tls: key file", key);
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------------- its sessions */
+
+static struct uvzk__tls_context *context_of(const SSL *ssl)
+{
+    return SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+}
+
+static void forget_sessions(struct uvzk__tls_context *context)
+{
+    for (size_t i = 0; i < RESUMABLE; i++) {
+        SSL_SESSION_free(context->resumables[i].session);
+    }
+    memset(context->resumables, 0, sizeof(context->resumables));
+}
+
+/* The session with this server, or the one that is to be replaced by it. */
+static struct resumable *resumable_of(struct uvzk__tls_context *context,
+                                      const char *server)
+{
+    for (size_t i = 0; i < RESUMABLE; i++) {
+        if (strcmp(context->resumables[i].server, server) == 0) {
+            return &context->resumables[i];
+        }
+    }
+    return &context->resumables[context->next_resumable++ % RESUMABLE];
+}
+
+/* Returning 1 keeps the reference. */
+static int keep_session(SSL *ssl, SSL_SESSION *session)
+{
+    const char *server = uvzk__tls_server(SSL_get_app_data(ssl));
+    struct resumable *resumable = resumable_of(context_of(ssl), server);
+
+    SSL_SESSION_free(resumable->session);
+    resumable->session = session;
+    snprintf(resumable->server, sizeof(resumable->server), "%s", server);
+    return 1;
+}
+
+SSL *uvzk__tls_context_connection(struct uvzk__tls_context *context, const char *server)
+{
+    SSL *ssl = SSL_new(context->ctx);
+    const struct resumable *resumable = resumable_of(context, server);
+
+    if (ssl != NULL && strcmp(resumable->server, server) == 0) {
+        (void)SSL_set_session(ssl, resumable->session);
+    }
+    return ssl;
+}
+
+/* ------------------------------------------------------------------------ begin and end */
+
+/* Makes the SSL_CTX from the files. */
+static int load(struct uvzk__tls_context *context, SSL_CTX **loaded)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    if (ctx == NULL) {
+        return UV_ENOMEM;
+    }
+    SSL_CTX_set_app_data(ctx, context);
+    SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_session_cache_mode(ctx,
+                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(ctx, keep_session);
+    int status = trust(context, ctx);
+    if (status == 0) {
+        status = identify(context, ctx);
+    }
+    if (status != 0) {
+        SSL_CTX_free(ctx);
+        return status;
+    }
+    *loaded = ctx;
+    return 0;
+}
+
+/* The sentence outlives the context. */
+static void refuse(const struct uvzk__tls_context *context)
+{
+    static _Thread_local char text[UVZK__TLS_TEXT];
+
+    memcpy(text, context->text, sizeof(text));
+    (void)uvzk__refuse(UV_EINVAL, text);
+}
+
+int uvzk__tls_context_new(const char *options, struct uvzk__tls_context **made)
+{
+    struct uvzk__tls_context *context = uvzk__calloc(1, sizeof(*context));
+    if (context == NULL) {
+        return UV_ENOMEM;
+    }
+    context->users = 1;
+    int status = uvzk__tls_options_read(&context->options, options);
+    if (status == 0) {
+        look_at_files(context, context->files);
+        status = load(context, &context->ctx);
+        if (status == UV_EINVAL) {
+            refuse(context);
+        }
+    }
+    if (status != 0) {
+        uvzk__tls_context_free(context);
+        return status;
+    }
+    *made = context;
+    return 0;
+}
+
+struct uvzk__tls_context *uvzk__tls_context_share(struct uvzk__tls_context *context)
+{
+    if (context != NULL) {
+        context->users++;
+    }
+    return context;
+}
+
+void uvzk__tls_context_free(struct uvzk__tls_context *context)
+{
+    if (context != NULL && --context->users == 0) {
+        forget_sessions(context);
+        SSL_CTX_free(context->ctx);
+        uvzk__tls_options_free(&context->options);
+        uvzk__free(context);
+    }
+}
+
+/* Whoever renews a certificate may replace the files one after the other. Until they
+ * match, the old ones stay in use, and the new ones are tried at the next connection. */
+const char *uvzk__tls_context_renew(struct uvzk__tls_context *context)
+{
+    struct stat now[FILES];
+    SSL_CTX *ctx;
+
+    look_at_files(context, now);
+    if (!have_changed(context->files, now)) {
+        return NULL;
+    }
+    int status = load(context, &ctx);
+    if (status != 0) {
+        return status == UV_ENOMEM ? "out of memory" : context->text;
+    }
+    forget_sessions(context);
+    SSL_CTX_free(context->ctx);
+    context->ctx = ctx;
+    memcpy(context->files, now, sizeof(now));
+    return NULL;
+}
+
+const char *uvzk__tls_context_name(const struct uvzk__tls_context *context)
+{
+    return context->options.name;
+}
+
+bool uvzk__tls_context_has_certificate(const struct uvzk__tls_context *context)
+{
+    return context->options.certificate != NULL;
+}
+
+const char *uvzk__tls_context_authority(const struct uvzk__tls_context *context)
+{
+    return context->options.ca != NULL ? context->options.ca : "the system's CAs";
+}
