@@ -3,10 +3,10 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "platform/entropy.h"
 
 bool uvzk__address_of(const struct sockaddr *socket, uint16_t port,
                       struct uvzk__address *address)
@@ -97,7 +97,7 @@ void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count)
 {
     for (size_t i = count; i > 1; i--) {
         uint32_t random = 0;
-        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) {
+        if (uvzk__entropy(&random, sizeof(random)) < 0) {
             return; /* a random order only spreads the load */
         }
         size_t j = random % i;

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Returns the first pause of a session with this timeout: long enough for one server to
+ * answer, short beside the timeout. */
+uint32_t uvzk__pause_first(uint32_t timeout_ms);
 /* Returns the next pause after one of ms: twice as long, at most `most`. */
 uint32_t uvzk__pause_doubled(uint32_t ms, uint32_t most);
 

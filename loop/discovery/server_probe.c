@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include <uv.h>
+
+#include "discovery/sockets.h"
+#include "platform/entropy.h"
 
 /* The request: its length, protocol version 0, last zxid 0, the timeout in ms, the
  * session id, the length of the password, 16 bytes of password, read-only: 0. */
@@ -42,7 +44,7 @@ static uint32_t read_u32(const unsigned char *at)
 /* Whatever the bytes are, no session has this id and password (write_request). */
 static void write_random(unsigned char *at, size_t length)
 {
-    if (getrandom(at, length, GRND_NONBLOCK) < 0) {
+    if (uvzk__entropy(at, length) < 0) {
         memset(at, 0x5a, length);
     }
 }
@@ -62,7 +64,7 @@ static void write_request(unsigned char request[REQUEST_BYTES])
 
 static enum uvzk__probe_result out_of_reach(struct uvzk__server_probe *probe, int error)
 {
-    probe->error = uv_translate_sys_error(error);
+    probe->error = error;
     return UVZK__PROBE_UNREACHABLE;
 }
 
@@ -72,16 +74,8 @@ enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *prob
 {
     memset(probe, 0, sizeof(*probe));
     probe->connects = connects;
-    probe->fd = socket(address->socket.any.sa_family,
-                       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (probe->fd < 0) {
-        return out_of_reach(probe, errno);
-    }
-    if (connect(probe->fd, &address->socket.any, address->length) < 0 &&
-        errno != EINPROGRESS) {
-        return out_of_reach(probe, errno);
-    }
-    return UVZK__PROBE_PENDING;
+    int error = uvzk__socket_connect(address, &probe->fd);
+    return error < 0 ? out_of_reach(probe, error) : UVZK__PROBE_PENDING;
 }
 
 /* The request fits into the send buffer of a new connection, so a partial send is a
@@ -89,11 +83,9 @@ enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *prob
 static enum uvzk__probe_result ask(struct uvzk__server_probe *probe)
 {
     unsigned char request[REQUEST_BYTES];
-    int error = 0;
-    socklen_t size = sizeof(error);
+    int error = uvzk__socket_error(probe->fd);
 
-    (void)getsockopt(probe->fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) {
+    if (error < 0) {
         return out_of_reach(probe, error);
     }
     if (probe->connects) {

@@ -61,7 +61,7 @@ uvzk__handshake_read(const struct uvzk__native_session *session,
         return UVZK__HANDSHAKE_EXPIRED;
     }
     if (!granted) {
-        *text = "created a session without an id or a timeout";
+        *text = UVZK__NO_SESSION_TEXT;
         return UVZK__HANDSHAKE_WRONG_SERVER;
     }
     if (response->read_only) {

@@ -238,6 +238,7 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
     uint64_t now = uvzk_now();
 
     session->user->enter(session);
+    session->alarm_at = UINT64_MAX;
     uvzk__ending_streams_due(&session->endings, now);
     if (session->state == CONNECTED) {
         check_silence(session, now);
@@ -258,6 +259,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Most of what happens makes the next moment later. An alarm that comes too early plans
+ * anew, so it need not be moved each time. */
 static void plan(struct uvzk__native_session *session)
 {
     uint64_t next = uvzk__ending_streams_next(&session->endings);
@@ -267,7 +270,10 @@ static void plan(struct uvzk__native_session *session)
     } else if (session->stream != NULL) {
         next = earlier(next, session->deadline);
     }
-    uvzk__sockets_alarm(&session->sockets, next);
+    if (next < session->alarm_at) {
+        session->alarm_at = next;
+        uvzk__sockets_alarm(&session->sockets, next);
+    }
 }
 
 void uvzk__native_connection_pump(struct uvzk__native_session *session)

@@ -9,9 +9,7 @@
  * from the frame in which it came, after all that had been settled before it. */
 #include "native/native_port.h"
 
-#include <string.h>
-
-#include "base/memory.h"
+#include "base/list.h"
 #include "discovery/hosts.h"
 #include "native/native_connection.h"
 
@@ -445,8 +443,7 @@ static void free_port(struct uvzk__loop_port *base)
     uvzk__watch_table_clear(&port->watches);
     uvzk__chroot_end(&port->chroot);
     uvzk__reply_memory_end(&port->memory);
-    uvzk__loop_port_end(base);
-    uvzk__free(port);
+    uvzk__loop_port_free(base);
 }
 
 static const struct uvzk__transport transport = {
@@ -468,13 +465,10 @@ struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
                                               const uvzk_client_options_t *options,
                                               struct uvzk__tls_context *tls)
 {
-    struct uvzk__native_port *port = uvzk__calloc(1, sizeof(*port));
+    struct uvzk__native_port *port =
+        (void *)uvzk__loop_port_new(sizeof(*port), loop, options, &transport);
 
     if (port == NULL) {
-        return NULL;
-    }
-    if (uvzk__loop_port_init(&port->base, loop, options, &transport) < 0) {
-        uvzk__free(port);
         return NULL;
     }
     uvzk__request_queue_init(&port->queue);

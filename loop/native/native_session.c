@@ -12,11 +12,9 @@
 #include "native/native_connection.h"
 #include "uvzk.h"
 
-/* In ms. The pause before a server is sought: after a loss it is short; then a sixteenth
- * of the session timeout within limits, doubled while the search is in vain. */
+/* In ms. The pause before a server is sought: after a loss it is short; then
+ * uvzk__pause_first, doubled while the search is in vain. */
 #define PAUSE_SOON_MS 20U
-#define PAUSE_MIN_MS 50U
-#define PAUSE_MAX_MS 1000U
 #define PAUSE_LAST_MS 4000U
 
 /* How long a server has for each step of the connection: a third of the session timeout,
@@ -66,11 +64,6 @@ void uvzk__native_session_move(struct uvzk__native_session *session,
                           state, invariant_holds(session));
 }
 
-static uint32_t at_least(uint32_t ms, uint32_t least)
-{
-    return ms > least ? ms : least;
-}
-
 /* ------------------------------------------------------------------------- the reports */
 
 static bool may_report(const struct uvzk__native_session *session)
@@ -108,21 +101,25 @@ static void blame(struct uvzk__native_session *session, int code, const char *te
     report(session, &(struct uvzk__connect_error){code, session->server, text});
 }
 
-static void drop_stream(struct uvzk__native_session *session)
+/* The session does not use the stream any more. ends: the session of this connection is
+ * ended at the server. stream: NULL is allowed. */
+static void retire_stream(struct uvzk__native_session *session,
+                          struct uvzk__stream *stream, bool ends)
 {
-    if (session->stream != NULL) {
-        uvzk__ending_streams_close(&session->endings, session->stream);
-        session->stream = NULL;
+    if (stream != NULL && ends) {
+        uvzk__ending_streams_add(&session->endings, stream);
+    } else if (stream != NULL) {
+        uvzk__ending_streams_close(&session->endings, stream);
     }
 }
 
-/* ----------------------------------------------------------------- one server, the next */
-
-static uint32_t first_pause(const struct uvzk__native_session *session)
+static void drop_stream(struct uvzk__native_session *session)
 {
-    uint32_t pause = at_least(session->timeout_ms / 16, PAUSE_MIN_MS);
-    return pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
+    retire_stream(session, session->stream, false);
+    session->stream = NULL;
 }
+
+/* ----------------------------------------------------------------- one server, the next */
 
 static void forget_servers(struct uvzk__native_session *session)
 {
@@ -149,7 +146,9 @@ static void seek_later(struct uvzk__native_session *session)
 
 void uvzk__native_session_allow_step(struct uvzk__native_session *session)
 {
-    session->deadline = uvzk_now() + at_least(session->timeout_ms / 3, STEP_MIN_MS);
+    uint32_t ms = session->timeout_ms / 3;
+
+    session->deadline = uvzk_now() + (ms > STEP_MIN_MS ? ms : STEP_MIN_MS);
 }
 
 /* The TLS of a connection to this address, whose certificate must be for the host of the
@@ -228,7 +227,7 @@ static void disconnect(struct uvzk__native_session *session)
     drop_stream(session);
     uvzk__native_session_move(session, SEEKING);
     uvzk__watch_table_lose_arming(session->watches);
-    session->pause_ms = first_pause(session);
+    session->pause_ms = uvzk__pause_first(session->timeout_ms);
     uvzk__search_begin(session->search, PAUSE_SOON_MS);
     session->user->lost(session, taken);
 }
@@ -257,13 +256,10 @@ void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
 
 void uvzk__native_session_leave(struct uvzk__native_session *session)
 {
-    static const char *const text =
-        "shows a znode that was deleted; the client has left it for another server";
-
     if (session->state == CONNECTED) {
         uvzk__search_avoid(session->search, session->server);
         disconnect(session);
-        blame(session, UVZK_EDIVERGED, text);
+        blame(session, UVZK_EDIVERGED, UVZK__DIVERGED_TEXT);
     }
 }
 
@@ -301,11 +297,7 @@ void uvzk__native_session_finish(struct uvzk__native_session *session,
     uvzk__native_session_move(session, DOWN);
     uvzk__port_timeout_reset(&session->port->port);
     session->user->ended(session, kind, status);
-    if (stream != NULL && at_server) {
-        uvzk__ending_streams_add(&session->endings, stream);
-    } else if (stream != NULL) {
-        uvzk__ending_streams_close(&session->endings, stream);
-    }
+    retire_stream(session, stream, at_server);
 }
 
 void uvzk__native_session_expire(struct uvzk__native_session *session)
@@ -416,6 +408,7 @@ static int open_sockets(struct uvzk__native_session *session)
     session->sockets.closed = sockets_closed;
     int status = uvzk__sockets_open(&session->sockets, session->port->port_loop.loop);
     session->has_sockets = status == 0;
+    session->alarm_at = UINT64_MAX;
     return status;
 }
 
@@ -432,7 +425,7 @@ int uvzk__native_session_open(struct uvzk__native_session *session)
         uvzk__search_only_connect(session->search);
     }
     if (status == 0) {
-        session->pause_ms = first_pause(session);
+        session->pause_ms = uvzk__pause_first(session->timeout_ms);
         seek(session, 0);
     }
     return status;
@@ -451,11 +444,7 @@ void uvzk__native_session_close(struct uvzk__native_session *session)
     if (session->state != DOWN) {
         uvzk__native_session_move(session, DOWN);
     }
-    if (connected) {
-        uvzk__ending_streams_add(&session->endings, stream);
-    } else if (stream != NULL) {
-        uvzk__ending_streams_close(&session->endings, stream);
-    }
+    retire_stream(session, stream, connected);
     if (session->search != NULL) {
         uvzk__search_close(session->search);
     }

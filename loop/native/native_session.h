@@ -103,6 +103,7 @@ struct uvzk__native_session {
     uint64_t sent_at, received_at; /* by uvzk_now() */
     uint64_t received;             /* bytes of the stream at received_at */
     uint64_t deadline;             /* of CONNECTING and ESTABLISHING */
+    uint64_t alarm_at;             /* when the sockets' alarm comes at the latest */
     unsigned unanswered_rearms;    /* requests that re-arm watches */
     unsigned failed_rearms;        /* connections in turn that ended at them */
 };

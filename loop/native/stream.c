@@ -19,16 +19,11 @@ static int connect_to(struct uvzk__stream *stream, const struct uvzk__address *a
 {
     const int on = 1;
 
-    stream->fd = socket(address->socket.any.sa_family,
-                        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (stream->fd < 0) {
-        return uv_translate_sys_error(errno);
+    int status = uvzk__socket_connect(address, &stream->fd);
+    if (status < 0) {
+        return status;
     }
     (void)setsockopt(stream->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (connect(stream->fd, &address->socket.any, address->length) < 0 &&
-        errno != EINPROGRESS) {
-        return uv_translate_sys_error(errno);
-    }
     stream->connecting = true;
     stream->watches_out = true;
     return uvzk__sockets_watch(stream->sockets, stream->fd, false, true);
@@ -173,7 +168,7 @@ static void forget_taken(struct uvzk__stream *stream)
     }
 }
 
-/* Sends once more until the kernel takes no more. Returns how many it has taken; fewer than
+/* Sends until the kernel takes no more. Returns how many it has taken; fewer than
  * `length`: the socket is watched for writing. */
 static size_t send_bytes(struct uvzk__stream *stream, const void *bytes, size_t length)
 {
@@ -274,12 +269,10 @@ void uvzk__stream_trim(struct uvzk__stream *stream)
 
 static int finish_connecting(struct uvzk__stream *stream)
 {
-    int error = 0;
-    socklen_t size = sizeof(error);
+    int error = uvzk__socket_error(stream->fd);
 
-    (void)getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) {
-        return uv_translate_sys_error(error);
+    if (error < 0) {
+        return error;
     }
     stream->connecting = false;
     watch(stream, false);

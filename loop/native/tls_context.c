@@ -1,4 +1,4 @@
-/* The SSL_CTX of a port (tls_context.h). */
+/* The SSL_CTX of a client (tls_context.h). */
 #include <string.h>
 #include <sys/stat.h>
 #include <uv.h>
@@ -91,7 +91,9 @@ static int trust(struct uvzk__tls_context *context, SSL_CTX *ctx)
     int right = ca == NULL ? SSL_CTX_set_default_verify_paths(ctx)
                            : SSL_CTX_load_verify_file(ctx, ca);
 
-    return right == 1 ? 0 : complain(context, "options.tls: CA file", ca);
+    return right == 1 ? 0
+                      : complain(context, "options.tls: CA file",
+                                 ca == NULL ? "of the system" : ca);
 }
 
 static int identify(struct uvzk__tls_context *context, SSL_CTX *ctx)
@@ -126,24 +128,28 @@ static void forget_sessions(struct uvzk__tls_context *context)
     memset(context->resumables, 0, sizeof(context->resumables));
 }
 
-/* The session with this server, or the one that is to be replaced by it. */
-static struct resumable *resumable_of(struct uvzk__tls_context *context,
-                                      const char *server)
+/* The session with this server; NULL: there is none. */
+static struct resumable *find_resumable(struct uvzk__tls_context *context,
+                                        const char *server)
 {
     for (size_t i = 0; i < RESUMABLE; i++) {
         if (strcmp(context->resumables[i].server, server) == 0) {
             return &context->resumables[i];
         }
     }
-    return &context->resumables[context->next_resumable++ % RESUMABLE];
+    return NULL;
 }
 
 /* Returning 1 keeps the reference. */
 static int keep_session(SSL *ssl, SSL_SESSION *session)
 {
+    struct uvzk__tls_context *context = context_of(ssl);
     const char *server = uvzk__tls_server(SSL_get_app_data(ssl));
-    struct resumable *resumable = resumable_of(context_of(ssl), server);
+    struct resumable *resumable = find_resumable(context, server);
 
+    if (resumable == NULL) {
+        resumable = &context->resumables[context->next_resumable++ % RESUMABLE];
+    }
     SSL_SESSION_free(resumable->session);
     resumable->session = session;
     snprintf(resumable->server, sizeof(resumable->server), "%s", server);
@@ -153,9 +159,9 @@ static int keep_session(SSL *ssl, SSL_SESSION *session)
 SSL *uvzk__tls_context_connection(struct uvzk__tls_context *context, const char *server)
 {
     SSL *ssl = SSL_new(context->ctx);
-    const struct resumable *resumable = resumable_of(context, server);
+    const struct resumable *resumable = find_resumable(context, server);
 
-    if (ssl != NULL && strcmp(resumable->server, server) == 0) {
+    if (ssl != NULL && resumable != NULL) {
         (void)SSL_set_session(ssl, resumable->session);
     }
     return ssl;

@@ -67,10 +67,6 @@ struct uvzk__watch *uvzk__watch_table_fire(struct uvzk__watch_table *table,
 void uvzk__watch_table_lose_arming(struct uvzk__watch_table *table);
 /* Drops all watches without firing. */
 void uvzk__watch_table_clear(struct uvzk__watch_table *table);
-static inline bool uvzk__watch_table_is_empty(const struct uvzk__watch_table *table)
-{
-    return table->by_path == NULL;
-}
 
 /* Writes the requests that arm all watches again on a new connection, each of about
  * UVZK__REARM_BYTES. zxid: the last one that was seen on the connections before. Returns

@@ -1,5 +1,6 @@
 #include "port/loop_port.h"
 
+#include "base/memory.h"
 #include "platform/entropy.h"
 
 /* port is the first member. */
@@ -69,29 +70,33 @@ static void set_calls(struct uvzk__port *port, const struct uvzk__transport *tra
     port->random = random_bytes;
 }
 
-int uvzk__loop_port_init(struct uvzk__loop_port *port, uv_loop_t *loop,
-                         const uvzk_client_options_t *options,
-                         const struct uvzk__transport *transport)
+struct uvzk__loop_port *uvzk__loop_port_new(size_t size, uv_loop_t *loop,
+                                            const uvzk_client_options_t *options,
+                                            const struct uvzk__transport *transport)
 {
-    if (uvzk__to_loop_init(&port->to_loop) < 0) {
-        return UV_ENOMEM;
+    struct uvzk__loop_port *port = uvzk__calloc(1, size);
+
+    if (port == NULL || uvzk__to_loop_init(&port->to_loop) < 0) {
+        uvzk__free(port);
+        return NULL;
     }
     port->transport = transport;
     set_calls(&port->port, transport);
     if (uvzk__port_loop_init(&port->port_loop, loop, &port->to_loop, &port->life,
                              &transport->loop_user) < 0 ||
         !uvzk__port_options_copy(&port->options, options)) {
-        uvzk__loop_port_end(port);
-        return UV_ENOMEM;
+        uvzk__loop_port_free(port);
+        return NULL;
     }
-    return 0;
+    return port;
 }
 
-void uvzk__loop_port_end(struct uvzk__loop_port *port)
+void uvzk__loop_port_free(struct uvzk__loop_port *port)
 {
     uvzk__to_loop_destroy(&port->to_loop);
     uvzk__port_loop_free(&port->port_loop);
     uvzk__port_options_free(&port->options);
+    uvzk__free(port);
 }
 
 bool uvzk__loop_port_begin_close(struct uvzk__loop_port *port)

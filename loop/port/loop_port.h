@@ -42,13 +42,19 @@ struct uvzk__loop_port {
     const struct uvzk__transport *transport;
 };
 
-/* Initialises, in memory of zeros. `transport` is borrowed, the options are copied.
- * Returns 0 or UV_ENOMEM: then nothing is left to free. */
-int uvzk__loop_port_init(struct uvzk__loop_port *port, uv_loop_t *loop,
-                         const uvzk_client_options_t *options,
-                         const struct uvzk__transport *transport);
-/* Frees what uvzk__loop_port_init has made. */
-void uvzk__loop_port_end(struct uvzk__loop_port *port);
+/* What both transports say of a server. */
+#define UVZK__DIVERGED_TEXT \
+    "shows a znode that was deleted; the client has left it for another server"
+#define UVZK__NO_SESSION_TEXT "created a session without an id or a timeout"
+
+/* Allocates a port of `size` bytes, which begins with a struct uvzk__loop_port; the rest
+ * is zero. `transport` is borrowed, the options are copied. Returns NULL if out of
+ * memory. */
+struct uvzk__loop_port *uvzk__loop_port_new(size_t size, uv_loop_t *loop,
+                                            const uvzk_client_options_t *options,
+                                            const struct uvzk__transport *transport);
+/* Frees what uvzk__loop_port_new has made, and the port. */
+void uvzk__loop_port_free(struct uvzk__loop_port *port);
 
 static inline bool uvzk__loop_port_is_closing(const struct uvzk__loop_port *port)
 {

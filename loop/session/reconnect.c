@@ -9,14 +9,10 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "discovery/pause.h"
 #include "session/handle.h"
 #include "session/zk_port.h"
 
-/* How long the C client may reconnect by itself before the first search, and how long
- * other servers that a search has found are not used: a sixteenth of the session timeout,
- * within these limits (ms). */
-#define PAUSE_MIN_MS 50U
-#define PAUSE_MAX_MS 1000U
 #define PAUSE_LAST_MS 4000U /* the pause is doubled while it is less than this */
 
 static struct uvzk__zk_port *port_of(struct uvzk__search_user *user)
@@ -24,11 +20,11 @@ static struct uvzk__zk_port *port_of(struct uvzk__search_user *user)
     return UVZK__CONTAINER_OF(user, struct uvzk__zk_port, reconnect.user);
 }
 
+/* How long the C client may reconnect by itself before the first search, and how long
+ * other servers that a search has found are not used. */
 static uint32_t first_pause(const struct uvzk__zk_port *port)
 {
-    uint32_t pause = port->base.options.session_timeout_ms / 16;
-    pause = pause > PAUSE_MIN_MS ? pause : PAUSE_MIN_MS;
-    return pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
+    return uvzk__pause_first(port->base.options.session_timeout_ms);
 }
 
 void uvzk__reconnect_retry(struct uvzk__zk_port *port)
@@ -179,23 +175,20 @@ void uvzk__reconnect_stop(struct uvzk__zk_port *port)
 void uvzk__reconnect_wrong_server(struct uvzk__zk_port *port, const char *server)
 {
     char line[UVZK__SERVER_TEXT + 80];
-    snprintf(line, sizeof(line), "%s: created a session without an id or a timeout",
-             server);
+    snprintf(line, sizeof(line), "%s: " UVZK__NO_SESSION_TEXT, server);
     uvzk__search_distrust(port->reconnect.search, server);
     uvzk__search_begin(port->reconnect.search, first_pause(port));
     uvzk__handle_leave(port->handle);
     log_line(&port->reconnect.user, line);
     forward_connect_error(
         &port->reconnect.user,
-        &(struct uvzk__connect_error){UV_EPROTO, server,
-                                      "created a session without an id or a timeout"});
+        &(struct uvzk__connect_error){UV_EPROTO, server, UVZK__NO_SESSION_TEXT});
 }
 
 /* The search avoids the handle's server for a time, and begins at once. */
 void uvzk__reconnect_diverged(struct uvzk__zk_port *port)
 {
-    static const char *const text =
-        "shows a znode that was deleted; the client has left it for another server";
+    static const char *const text = UVZK__DIVERGED_TEXT;
     char server[UVZK__SERVER_TEXT], line[UVZK__SERVER_TEXT + 80];
 
     uvzk__handle_server(port->handle, server);

@@ -397,12 +397,6 @@ static bool is_empty(const struct uvzk__loop_port *base)
            uvzk__outstanding_is_empty(&port->outstanding);
 }
 
-static void free_port(struct uvzk__loop_port *base)
-{
-    uvzk__loop_port_end(base);
-    uvzk__free(base);
-}
-
 static const struct uvzk__transport transport = {
     .open = open_handle,
     .abandon = abandon_handle,
@@ -416,18 +410,15 @@ static const struct uvzk__transport transport = {
                   .drain_timeout = drain_timeout,
                   .closed = closed},
     .is_empty = is_empty,
-    .free = free_port};
+    .free = uvzk__loop_port_free};
 
 struct uvzk__loop_port *uvzk__zk_port_new(uv_loop_t *loop,
                                           const uvzk_client_options_t *options)
 {
-    struct uvzk__zk_port *port = uvzk__calloc(1, sizeof(*port));
+    struct uvzk__zk_port *port =
+        (void *)uvzk__loop_port_new(sizeof(*port), loop, options, &transport);
 
     if (port == NULL) {
-        return NULL;
-    }
-    if (uvzk__loop_port_init(&port->base, loop, options, &transport) < 0) {
-        uvzk__free(port);
         return NULL;
     }
     port->handle_user = &handle_user;
