@@ -281,7 +281,7 @@ void watch_survives_a_disconnection(void **state)
 void watches_are_lost_with_their_handle(void **state)
 {
     if (!world_moves_by_a_new_handle()) {
-        skip();
+        skip(); /* the next case is about such a port */
     }
     struct probe *probe = CONNECTED_WITH("/a", "/b");
     int64_t session = probe->session_id;
@@ -308,7 +308,7 @@ void watches_are_lost_with_their_handle(void **state)
 void watches_survive_a_move(void **state)
 {
     if (world_moves_by_a_new_handle()) {
-        skip();
+        skip(); /* the case before is about such a port */
     }
     struct probe *probe = CONNECTED_WITH("/a", "/b");
     int64_t session = probe->session_id;

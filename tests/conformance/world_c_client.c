@@ -24,6 +24,7 @@ bool world_moves_by_a_new_handle(void)
 
 static atomic_bool leaves;
 
+/* On the thread that closes the handle, which may block; the loop does not wait for it. */
 static void come_back(zhandle_t *zh)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

@@ -52,6 +52,8 @@ struct native_test *native_begin(void)
     uv_loop_init(&test->loop);
     scripted_server_open(&test->loop, &test->server);
     scripted_server_open(&test->loop, &test->other);
+    test->server.timeout_ms = (int32_t)native_test_settings.session_timeout_ms;
+    test->other.timeout_ms = test->server.timeout_ms;
     test->probe = probe_over(make_port(test), test, run);
     return test;
 }

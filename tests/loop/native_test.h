@@ -16,8 +16,8 @@ struct native_test {
 struct native_test_settings {
     const char *chroot;
     const char *auth_scheme;
-    uint32_t session_timeout_ms;
-    bool two_servers; /* it knows the other one, too */
+    uint32_t session_timeout_ms; /* asked for, and granted */
+    bool two_servers;            /* it knows the other one, too */
 };
 extern struct native_test_settings native_test_settings;
 

@@ -1,40 +1,11 @@
 /* What the native port says to servers, and what it makes of what they say. */
+#include "failing_allocator.h"
 #include "native_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "run_loop.h"
-
-/* ------------------------------------------------------------------------------- memory */
-
-static int lacks_after = -1; /* allocations that succeed before one fails; -1: all do */
-
-static bool lacks(void)
-{
-    return lacks_after >= 0 && lacks_after-- == 0;
-}
-
-static void *lacking_malloc(size_t size)
-{
-    return lacks() ? NULL : malloc(size);
-}
-
-static void *lacking_calloc(size_t count, size_t size)
-{
-    return lacks() ? NULL : calloc(count, size);
-}
-
-static void *lacking_realloc(void *memory, size_t size)
-{
-    return lacks() ? NULL : realloc(memory, size);
-}
-
-static int replace_allocator(void **state)
-{
-    (void)state;
-    return uvzk_replace_allocator(lacking_malloc, lacking_realloc, lacking_calloc, free);
-}
 
 /* ------------------------------------------------------------------------- the session */
 
@@ -53,10 +24,7 @@ static void continues_with_the_last_zxid_that_was_seen(void **state)
 {
     (void)state;
     native_test_settings.session_timeout_ms = 500;
-    struct native_test *test = native_begin();
-    test->server.timeout_ms = 500;
-    probe_open(test->probe);
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    struct native_test *test = native_begin_connected();
     test->server.zxid = 41;
     assert_int_equal(read_once(test->probe, UVZK__RPC_EXISTS, "/a"), 0);
     test->server.zxid = 1000;
@@ -175,10 +143,7 @@ static void a_silent_server_is_given_up(void **state)
 {
     (void)state;
     native_test_settings.session_timeout_ms = 600;
-    struct native_test *test = native_begin();
-    test->server.timeout_ms = 600;
-    probe_open(test->probe);
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    struct native_test *test = native_begin_connected();
     test->server.silent = true;
     unsigned pings = test->server.pings;
     struct ask *ask = ask_sync(test->probe, "/a");
@@ -196,10 +161,7 @@ static void a_session_at_rest_stays_connected(void **state)
 {
     (void)state;
     native_test_settings.session_timeout_ms = 500;
-    struct native_test *test = native_begin();
-    test->server.timeout_ms = 500;
-    probe_open(test->probe);
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    struct native_test *test = native_begin_connected();
     native_await(test, &test->server.pings, 6);
     assert_int_equal(test->probe->sessions[UVZK__SESSION_SUSPENDED], 0);
     native_end(test);
@@ -304,9 +266,9 @@ static void lacking_memory_is_a_reply(void **state)
     struct native_test *test = native_begin_connected();
     int status, tries = 0;
     do {
-        lacks_after = tries;
+        failing_allocator_arm((uint64_t)tries + 1, 1);
         struct ask *ask = ask_read(test->probe, UVZK__RPC_GET, "/a", true);
-        lacks_after = -1;
+        failing_allocator_stop();
         status = ask_wait(ask);
         assert_true(status == 0 || status == UV_ENOMEM);
         assert_true((status == 0) == (ask->watch.armed != NULL));
@@ -322,6 +284,9 @@ static void lacking_memory_is_a_reply(void **state)
 
 int main(void)
 {
+    if (failing_allocator_install() < 0) {
+        return 1;
+    }
     const struct CMUnitTest tests[] = {
         CASE(connects),
         CASE(continues_with_the_last_zxid_that_was_seen),
@@ -339,7 +304,7 @@ int main(void)
         CASE(a_chroot_is_added_and_taken_off),
         CASE(lacking_memory_is_a_reply),
     };
-    int failed = cmocka_run_group_tests(tests, replace_allocator, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
     return failed + native_watch_tests_run() + native_sending_tests_run();
 }

@@ -30,10 +30,7 @@ static void what_was_not_sent_is_told_so(void **state)
     size_t lost = 0;
     (void)state;
     native_test_settings.session_timeout_ms = 600;
-    struct native_test *test = native_begin();
-    test->server.timeout_ms = 600;
-    probe_open(test->probe);
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    struct native_test *test = native_begin_connected();
     submit_many(test, asks);
     probe_await_session(test->probe, UVZK__SESSION_SUSPENDED, 1);
     (void)ask_wait(asks[MANY - 1]);
