@@ -15,7 +15,8 @@ static void bad_usage(void)
         "usage: tasks --hosts HOSTS [options]\n"
         "\n"
         "N tasks in one process, on one loop. Each acquires, releases as soon as it is\n"
-        "granted, and when that is told acquires again. One JSON object on stdout.\n"
+        "granted, or after --hold ms, and when that is told acquires again. One JSON object\n"
+        "on stdout.\n"
         "\n"
         "  --recipe R      mutex, semaphore or rwlock (mutex)\n"
         "  --tasks N       (16)\n"
@@ -25,6 +26,7 @@ static void bad_usage(void)
         "  --tls LIST      options.tls; implies native\n"
         "  --leases L      of a semaphore (3)\n"
         "  --readers R     of a hundred acquires of a rwlock (90)\n"
+        "  --hold MS       of each acquire (0)\n"
         "  --warm MS       before the measuring (1000)\n"
         "  --window MS     of measuring (2000)\n",
         stderr);
@@ -61,6 +63,8 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
         return true;
     case 'R':
         return workload_number(text, 0, 100, &options->readers);
+    case 'h':
+        return workload_number(text, 0, 60000, &options->hold_ms);
     default:
         return workload_option(&options->workload, letter, text);
     }
@@ -73,6 +77,7 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
         {"recipe", required_argument, NULL, 'r'},
         {"leases", required_argument, NULL, 'l'},
         {"readers", required_argument, NULL, 'R'},
+        {"hold", required_argument, NULL, 'h'},
         {"transport", required_argument, NULL, 'T'},
         {"tls", required_argument, NULL, 'S'},
         {NULL, 0, NULL, 0},

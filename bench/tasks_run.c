@@ -160,6 +160,10 @@ static void start_tasks(struct tasks_run *run)
     run->running = options->workload.tasks;
     run->fresh = options->workload.tasks;
     run->warming_since_ns = window_now();
+    for (size_t i = 0; options->hold_ms > 0 && i < options->workload.tasks; i++) {
+        uv_timer_init(&run->loop, &run->tasks[i].hold_ends);
+        run->tasks[i].hold_ends.data = &run->tasks[i];
+    }
     for (size_t i = 0; i < options->workload.tasks && run->phase == WARMING; i++) {
         task_acquire(run, &run->tasks[i]);
     }

@@ -36,6 +36,7 @@ struct task {
     uvzk_hold_t hold; /* must be first; its data is the run */
     struct place *place;
     struct exclusion *path;
+    uv_timer_t hold_ends; /* only with --hold */
     uint64_t random;
     uint64_t asked_ns;
     bool reads;

@@ -15,7 +15,15 @@ static uint64_t next_random(struct task *task)
     return task->random * 2685821657736338717U >> 32;
 }
 
-static void ended_by(struct tasks_run *run, uint64_t *count, int code)
+static void end_task(struct tasks_run *run, struct task *task)
+{
+    if (run->options->hold_ms > 0) {
+        uv_close((uv_handle_t *)&task->hold_ends, NULL);
+    }
+    tasks_task_ended(run);
+}
+
+static void ended_by(struct tasks_run *run, struct task *task, uint64_t *count, int code)
 {
     /* The codes with which holds end when the clients are closed are no errors. */
     if (run->phase < CLOSING) {
@@ -24,7 +32,7 @@ static void ended_by(struct tasks_run *run, uint64_t *count, int code)
             run->result->first_error = code;
         }
     }
-    tasks_task_ended(run);
+    end_task(run, task);
 }
 
 static void on_released(uvzk_hold_t *hold, int status)
@@ -33,7 +41,7 @@ static void on_released(uvzk_hold_t *hold, int status)
     struct task *task = of(hold);
 
     if (status < 0) {
-        ended_by(run, &run->result->lost, status);
+        ended_by(run, task, &run->result->lost, status);
         return;
     }
     run->fresh -= !task->has_cycled;
@@ -45,7 +53,7 @@ static void on_released(uvzk_hold_t *hold, int status)
     if (run->phase < ENDING) {
         task_acquire(run, task);
     } else {
-        tasks_task_ended(run);
+        end_task(run, task);
     }
 }
 
@@ -54,7 +62,20 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     struct tasks_run *run = hold->data;
 
     exclusion_leave(of(hold)->path);
-    ended_by(run, &run->result->lost, reason);
+    ended_by(run, of(hold), &run->result->lost, reason);
+}
+
+/* A release is refused only if the hold is lost already. Then on_lost will run. */
+static void give_back(struct task *task)
+{
+    if (uvzk_hold_release(&task->hold, on_released) == 0) {
+        exclusion_leave(task->path);
+    }
+}
+
+static void on_hold_ends(uv_timer_t *timer)
+{
+    give_back(timer->data);
 }
 
 static void on_acquired(uvzk_hold_t *hold, int status)
@@ -66,7 +87,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
                  (run->options->recipe == SEMAPHORE && run->options->leases == 1);
 
     if (status < 0) {
-        ended_by(run, &run->result->refused, status);
+        ended_by(run, task, &run->result->refused, status);
         return;
     }
     if (run->window.open) {
@@ -74,9 +95,10 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
     run->result->invalid_grants += !uvzk_hold_is_valid(hold);
     exclusion_enter(task->path, alone, uvzk_hold_token(hold));
-    /* A release is refused only if the hold is lost already. Then on_lost will run. */
-    if (uvzk_hold_release(hold, on_released) == 0) {
-        exclusion_leave(task->path);
+    if (run->options->hold_ms > 0) {
+        uv_timer_start(&task->hold_ends, on_hold_ends, run->options->hold_ms, 0);
+    } else {
+        give_back(task);
     }
 }
 
@@ -96,7 +118,7 @@ void task_acquire(struct tasks_run *run, struct task *task)
     int rc = uvzk_lock_acquire(choose_lock(run, task), &task->hold, NULL, on_acquired,
                                on_lost);
     if (rc < 0) {
-        ended_by(run, &run->result->refused, rc);
+        ended_by(run, task, &run->result->refused, rc);
         tasks_fail(run, "an acquire was not accepted: %s", uvzk_strerror(rc));
     }
 }

@@ -55,6 +55,17 @@ const struct uvzk__foreign_node *uvzk__blocker(const struct uvzk__queue *queue,
     return before == 0 ? NULL : &foreign_nodes->list[before - 1];
 }
 
+const struct uvzk__foreign_node *
+uvzk__second_blocker(const struct uvzk__queue *queue,
+                     const struct uvzk__contender *contender)
+{
+    size_t before =
+        queue->kind->has_readers ? 0 : uvzk__foreign_nodes_before(queue, contender);
+
+    return before < 2 ? NULL
+                      : &uvzk__queue_optional(queue)->foreign_nodes.list[before - 2];
+}
+
 bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *queue,
                                         const struct uvzk__contender *contender)
 {

@@ -65,6 +65,12 @@ uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
            foreign_nodes->leases > 0 || foreign_nodes->others_behind;
 }
 
+/* The nearest foreign node before the one that uvzk__blocker returns. NULL: there is
+ * none, or the directory has readers: a writer that goes makes the writers behind it list
+ * again in any case (predecessor.c). */
+const struct uvzk__foreign_node *uvzk__second_blocker(const struct uvzk__queue *,
+                                                      const struct uvzk__contender *);
+
 /* Whether the contender has to wait for exactly one foreign node. */
 bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *,
                                         const struct uvzk__contender *);

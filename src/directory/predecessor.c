@@ -256,7 +256,7 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
     int status = reply->status;
 
-    uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
+    uvzk__queue_get_answered(queue);
     uvzk__inflight_done(queue->session, rpc, status, false);
     if (status == 0) {
         uvzk__predecessor_armed(queue);
@@ -317,7 +317,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     queue->optional->predecessor.sequence = predecessor->sequence;
     queue->optional->predecessor.shared = predecessor->shared;
     rpc->watch = &watch_of(queue)->watch;
-    uvzk__queue_set_state(queue, UVZK__QUEUE_WATCHING);
+    uvzk__queue_get_sent(queue);
     uvzk__submit(session, rpc);
 }
 

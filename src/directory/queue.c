@@ -25,13 +25,15 @@
 #define CREATING_PARENTS UVZK__QUEUE_CREATING_PARENTS
 #define LISTING UVZK__QUEUE_LISTING
 #define WATCHING UVZK__QUEUE_WATCHING
+#define PREPARING UVZK__QUEUE_PREPARING
 
 static const struct uvzk__state table[] = {
     [IDLE] = {"IDLE",
               UVZK__BIT(CREATING_PARENTS) | UVZK__BIT(LISTING) | UVZK__BIT(WATCHING)},
     [CREATING_PARENTS] = {"CREATING_PARENTS", UVZK__BIT(IDLE)},
     [LISTING] = {"LISTING", UVZK__BIT(IDLE)},
-    [WATCHING] = {"WATCHING", UVZK__BIT(IDLE)},
+    [WATCHING] = {"WATCHING", UVZK__BIT(IDLE) | UVZK__BIT(PREPARING)},
+    [PREPARING] = {"PREPARING", UVZK__BIT(IDLE) | UVZK__BIT(LISTING)},
 };
 
 const struct uvzk__machine uvzk__queue_machine =
@@ -43,6 +45,7 @@ static bool invariant_holds(const struct uvzk__queue *queue)
     case CREATING_PARENTS:
         return uvzk__queue_optional(queue)->parents.path != NULL;
     case WATCHING:
+    case PREPARING:
         return uvzk__queue_optional(queue)->predecessor.path != NULL;
     default:
         return true;
@@ -57,10 +60,39 @@ void uvzk__queue_set_state(struct uvzk__queue *queue, enum uvzk__queue_state sta
                     invariant_holds(queue));
 }
 
+void uvzk__queue_get_sent(struct uvzk__queue *queue)
+{
+    uvzk__queue_set_state(queue, WATCHING);
+}
+
+void uvzk__queue_get_answered(struct uvzk__queue *queue)
+{
+    uvzk__queue_set_state(queue, queue->state == PREPARING ? LISTING : IDLE);
+}
+
+void uvzk__queue_listing_sent(struct uvzk__queue *queue)
+{
+    uvzk__queue_set_state(queue, queue->state == WATCHING ? PREPARING : LISTING);
+}
+
+void uvzk__queue_listing_answered(struct uvzk__queue *queue)
+{
+    uvzk__queue_set_state(queue, IDLE);
+}
+
+static bool may_send(const struct uvzk__queue *queue)
+{
+    return !uvzk__queue_is_backing_off(queue) && uvzk__may_send(queue->session);
+}
+
 bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
 {
-    return queue->state == IDLE && !uvzk__queue_is_backing_off(queue) &&
-           uvzk__may_send(queue->session);
+    return queue->state == IDLE && may_send(queue);
+}
+
+bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *queue)
+{
+    return queue->state == WATCHING && may_send(queue);
 }
 
 /* ------------------------------------------------------------------ its life */

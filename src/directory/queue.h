@@ -2,20 +2,24 @@
  * foreign nodes that the last listing showed, merged with what the session knows of its
  * own contenders.
  *
- * At most one request of the directory is in flight. The state says which:
+ * At most one request of the directory is in flight, or a get and a listing. The state
+ * says which:
  *
  *   IDLE --> CREATING_PARENTS --> IDLE   a create has failed because the directory is
  *                                        missing
  *   IDLE --> LISTING --> IDLE            the outcome of a create is unknown, or the
  *                                        predecessors of some contender are not known
  *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreign node
+ *   WATCHING --> PREPARING --> LISTING   the node before the nearest foreign node has gone:
+ *                                        a listing follows the get, before its reply
  *
  * The settle function of the directory's kind (uvzk__directory_kind) decides which
  * request is sent and which contender is granted.
  *
  * A view stays usable: nodes with a number lower than a contender's can only disappear.
  * So a contender whose predecessors one listing has shown needs no other listing. Only
- * the first in line watches, and it watches only its nearest foreign predecessor. */
+ * the first in line watches, and it watches only one foreign node: the second nearest
+ * before it, and then the nearest (in_order.c). */
 #ifndef UVZK_QUEUE_H
 #define UVZK_QUEUE_H
 
@@ -315,7 +319,8 @@ enum uvzk__queue_state {
     UVZK__QUEUE_IDLE,
     UVZK__QUEUE_CREATING_PARENTS,
     UVZK__QUEUE_LISTING,
-    UVZK__QUEUE_WATCHING
+    UVZK__QUEUE_WATCHING,
+    UVZK__QUEUE_PREPARING /* a get is in flight, and a listing behind it */
 };
 
 /* The machine of the directory's request. */
@@ -385,6 +390,17 @@ void uvzk__queue_trim_optional(struct uvzk__queue *);
 
 /* The only writer of the state. */
 void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
+
+/* Whether a listing may be submitted behind the get that is in flight, in WATCHING. */
+bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *);
+
+/* A get that sets a watch is submitted next, or has been answered; the same for a
+ * listing. Replies come in the order of their requests (port.h), so the get that a
+ * listing follows is answered first. */
+void uvzk__queue_get_sent(struct uvzk__queue *);
+void uvzk__queue_get_answered(struct uvzk__queue *);
+void uvzk__queue_listing_sent(struct uvzk__queue *);
+void uvzk__queue_listing_answered(struct uvzk__queue *);
 
 /* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
  * holders or deleting. Waiters and deleting are in the order of their places; the others

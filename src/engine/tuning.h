@@ -26,7 +26,10 @@ enum uvzk__tuning {
     /* A lease is created without a ticket if there is no other contender. Needs
      * WATERMARK. */
     UVZK__TUNE_DIRECT_LEASE = 512,
-    UVZK__TUNE_ALL = 1023
+    /* A contender behind several foreign nodes prepares its grant before the last of them
+     * goes. */
+    UVZK__TUNE_PREPARE = 1024,
+    UVZK__TUNE_ALL = 2047
 };
 
 #endif

@@ -259,15 +259,50 @@ static bool downgrade_pending(struct uvzk__queue *queue)
     return each != NULL;
 }
 
+/* The second nearest foreign node before the front: when it goes, the front prepares, so
+ * that it is granted without a request when the nearest one goes
+ * (docs/decisions/directory.md, "Preparation"). NULL: there is none, or the front does not
+ * prepare. */
+static const struct uvzk__foreign_node *second_of(const struct uvzk__queue *queue,
+                                                  const struct uvzk__contender *front)
+{
+    return uvzk__tuned(queue->session, UVZK__TUNE_PREPARE)
+               ? uvzk__second_blocker(queue, front)
+               : NULL;
+}
+
+/* Whether the second nearest foreign node has just gone, and the view still shows others
+ * before the nearest one, which have probably gone too. The watch of the nearest and the
+ * own watch are then armed in the same turn as the listing that shows whether they have. */
+static bool is_preparing(const struct uvzk__queue *queue,
+                         const struct uvzk__contender *front)
+{
+    const struct uvzk__foreign_node *other = second_of(queue, front);
+    int32_t gone = uvzk__queue_optional(queue)->predecessor.sequence;
+
+    return other != NULL && uvzk__is_stale(queue) && other->sequence < gone &&
+           gone < uvzk__blocker(queue, front)->sequence;
+}
+
+/* The foreign node that the front watches. NULL: it waits for none. */
+static const struct uvzk__foreign_node *node_to_watch(const struct uvzk__queue *queue,
+                                                      const struct uvzk__contender *front)
+{
+    const struct uvzk__foreign_node *second =
+        is_preparing(queue, front) ? NULL : second_of(queue, front);
+
+    return second == NULL ? uvzk__blocker(queue, front) : second;
+}
+
 /* Behind a single foreign node, nothing but the own watch shows that the front's node
- * still exists when that foreign node goes. Behind several of them, or if the view is
- * stale, a listing follows anyway and shows the front's node too. A ticket's own watch is
- * always armed: leases that are found after an outage count only if the ticket has kept
- * its place. */
+ * still exists when that foreign node goes. It will be a single one also when the front
+ * prepares. Behind several of them, or if the view is stale, a listing follows anyway and
+ * shows the front's node too. A ticket's own watch is always armed: leases that are found
+ * after an outage count only if the ticket has kept its place. */
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {
-    return front->kind->admits ||
+    return front->kind->admits || is_preparing(queue, front) ||
            (uvzk__foreign_nodes_single_blocker(queue, front) && !uvzk__is_stale(queue));
 }
 
@@ -296,16 +331,6 @@ static bool grant_front(struct uvzk__queue *queue)
 
 /* ---------------------------------------------------------------- the next request */
 
-/* The foreign node that the first in line has to wait for. NULL: there is none, or it is
- * not known yet. */
-static const struct uvzk__foreign_node *predecessor_of(struct uvzk__queue *queue)
-{
-    struct uvzk__contender *front = front_of(queue);
-
-    return front == NULL || !front->predecessors_known ? NULL
-                                                       : uvzk__blocker(queue, front);
-}
-
 /* Whether a listing must be sent. It must in these cases:
  *
  *   - the predecessors of the next in line are not known;
@@ -333,32 +358,55 @@ static bool wants_listing(struct uvzk__queue *queue)
                      uvzk__unsearchable_may(queue)));
 }
 
-static void send_request(struct uvzk__queue *queue)
+/* Removes the watch that exists, if it is not the one that is needed now. */
+static void drop_other_watch(struct uvzk__queue *queue,
+                             const struct uvzk__foreign_node *needed)
 {
-    const struct uvzk__foreign_node *predecessor;
-
-    if (!uvzk__queue_may_ask(queue)) {
-        return;
-    }
-    predecessor = predecessor_of(queue);
     const char *watched = uvzk__watched_path(queue);
     /* Whether the watch that exists is the one that is needed now. */
     bool awaited =
         uvzk__predecessor_is_on_children(&uvzk__queue_optional(queue)->predecessor)
             ? queue->wants_children_watch
-            : predecessor != NULL && watched != NULL &&
-                  strcmp(uvzk__path_name(watched), predecessor->name) == 0;
+            : needed != NULL && watched != NULL &&
+                  strcmp(uvzk__path_name(watched), needed->name) == 0;
+
     if (watched != NULL && !awaited) {
         uvzk__predecessor_unwatch(queue);
     }
+}
+
+/* The get that arms the watch may end all waiters, or begin a pause. */
+static void watch(struct uvzk__queue *queue, const struct uvzk__foreign_node *needed)
+{
+    if (needed != NULL && uvzk__watched_path(queue) == NULL) {
+        uvzk__predecessor_watch(queue, needed);
+    }
+}
+
+static void send_request(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *front = front_of(queue);
+
+    if (!uvzk__queue_may_ask(queue)) {
+        return;
+    }
+    bool known = front != NULL && front->predecessors_known;
+    bool preparing = known && is_preparing(queue, front);
+    const struct uvzk__foreign_node *needed = known ? node_to_watch(queue, front) : NULL;
+    drop_other_watch(queue, needed);
     /* Without the directory a listing would show nothing. Without known predecessors no
      * watch can be set. So the requests have this order. */
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
+    } else if (preparing) {
+        watch(queue, needed);
+        if (uvzk__queue_may_list_behind_get(queue)) {
+            uvzk__listing_start(queue);
+        }
     } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
         uvzk__listing_start(queue);
-    } else if (predecessor != NULL && uvzk__watched_path(queue) == NULL) {
-        uvzk__predecessor_watch(queue, predecessor);
+    } else {
+        watch(queue, needed);
     }
 }
 

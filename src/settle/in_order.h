@@ -7,8 +7,11 @@
  *   waits for a local contender that holds    nothing; the directory is settled again
  *                                             when that hold ends
  *   does not know its predecessors yet        sends a listing
- *   waits for a foreign node                  watches that node; the own watch
- *                                             is armed if it is the only such node
+ *   waits for one foreign node                watches it, and arms the own watch
+ *   waits for several                         watches the second nearest; when that one
+ *                                             goes, it watches the nearest, arms the own
+ *                                             watch and lists, all in one turn; where
+ *                                             there are readers, watches the nearest
  *   is in a session that is not proved        requests a proof
  *   is behind a local writer that held and    grants it early (delete_batch.h)
  *   whose delete is not sent yet
