@@ -1,11 +1,11 @@
 /* Keeps the one watch of a directory. in_order.c sets it on the nearest foreign node that
- * the first in line waits for; listing.c sets it on the directory's children, for leases
- * and for a ticket that is kept.
+ * the first in line waits for, or on the one before it; listing.c sets it on the
+ * directory's children, for leases and for a ticket that is kept.
  *
  * The idea: only the first in line watches, and only one node, so the end of a hold wakes
- * one client and not all. Local contenders behind it need no watch. Because an event may
- * be lost (watch_renewal.h), the watch is removed and set anew about once a session
- * timeout. A waiter that is still blocked then asks whether the node that blocks it
+ * at most two clients and not all: the next one, and the one that prepares behind it.
+ * Local contenders behind the first in line need no watch. Because an event may be lost
+ * (watch_renewal.h), the watch is removed and set anew about once a session timeout. A waiter that is still blocked then asks whether the node that blocks it
  * really exists (divergence.h). */
 #include "directory/predecessor.h"
 

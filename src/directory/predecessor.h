@@ -1,5 +1,6 @@
-/* The watch of a directory: on the foreign predecessor of the first in line, or on the
- * directory's children. A directory has at most one of the two.
+/* The watch of a directory: on a foreign predecessor of the first in line, the nearest or
+ * the second nearest, or on the directory's children. A directory has at most one of
+ * these.
  *
  *   NONE --- requested ---> ARMING --- armed ---> ARMED
  *    ^ ^                      |                     |
