@@ -53,6 +53,7 @@
     XX(QUEUE_CREATING_PARENTS, "queue CREATING_PARENTS")            \
     XX(QUEUE_LISTING, "queue LISTING")                              \
     XX(QUEUE_WATCHING, "queue WATCHING")                            \
+    XX(QUEUE_PREPARING, "queue PREPARING")                          \
     XX(QUEUE_WATCH, "queue has its watch")                          \
     XX(QUEUE_BACKING_OFF, "queue backs off")                        \
     XX(MARK_ARMING, "watermark ARMING")                             \

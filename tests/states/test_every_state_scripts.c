@@ -297,7 +297,8 @@ static void open_semaphore(struct lock_set *set, uvzk_client_t *client)
 }
 
 /* 2 gets what 0 had; 3 waits behind it and gets what 1 had; 4 waits behind another's
- * ticket, 5 for another's leases. */
+ * ticket, 5 for another's leases; 3 waits again, and prepares behind three tickets of
+ * others. */
 static const struct cue semaphore_script[] = {
     {0, part_ask, .part = 0},
     {5, start, NO_PART},
@@ -331,7 +332,14 @@ static const struct cue semaphore_script[] = {
     {12344, befall, .trouble = process_lose_reply},
     {12346, delete_first_child, .path = LEASES},
     {12440, part_ask, .part = 1, .once = true},
-    {12460, the_end, NO_PART},
+    {12460, foreign_node, .number = 0, FOREIGN_TICKET},
+    {12460, foreign_node, .number = 1, FOREIGN_TICKET},
+    {12460, foreign_node, .number = 3, FOREIGN_TICKET},
+    {12470, part_ask, .part = 3},
+    {12500, foreign_node_goes, .number = 1},
+    {12520, foreign_node_goes, .number = 3},
+    {12530, foreign_node_goes, .number = 0},
+    {12560, the_end, NO_PART},
 };
 
 static void open_large_semaphore(struct lock_set *set, uvzk_client_t *client)
