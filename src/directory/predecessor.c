@@ -5,8 +5,9 @@
  * The idea: only the first in line watches, and only one node, so the end of a hold wakes
  * at most two clients and not all: the next one, and the one that prepares behind it.
  * Local contenders behind the first in line need no watch. Because an event may be lost
- * (watch_renewal.h), the watch is removed and set anew about once a session timeout. A waiter that is still blocked then asks whether the node that blocks it
- * really exists (divergence.h). */
+ * (watch_renewal.h), the watch is removed and set anew about once a session timeout. A
+ * waiter that is still blocked then asks whether the node that blocks it really exists
+ * (divergence.h). */
 #include "directory/predecessor.h"
 
 #include <string.h>
@@ -317,7 +318,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     queue->optional->predecessor.sequence = predecessor->sequence;
     queue->optional->predecessor.shared = predecessor->shared;
     rpc->watch = &watch_of(queue)->watch;
-    uvzk__queue_get_sent(queue);
+    uvzk__queue_set_state(queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(session, rpc);
 }
 

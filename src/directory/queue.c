@@ -60,11 +60,6 @@ void uvzk__queue_set_state(struct uvzk__queue *queue, enum uvzk__queue_state sta
                     invariant_holds(queue));
 }
 
-void uvzk__queue_get_sent(struct uvzk__queue *queue)
-{
-    uvzk__queue_set_state(queue, WATCHING);
-}
-
 void uvzk__queue_get_answered(struct uvzk__queue *queue)
 {
     uvzk__queue_set_state(queue, queue->state == PREPARING ? LISTING : IDLE);
@@ -73,11 +68,6 @@ void uvzk__queue_get_answered(struct uvzk__queue *queue)
 void uvzk__queue_listing_sent(struct uvzk__queue *queue)
 {
     uvzk__queue_set_state(queue, queue->state == WATCHING ? PREPARING : LISTING);
-}
-
-void uvzk__queue_listing_answered(struct uvzk__queue *queue)
-{
-    uvzk__queue_set_state(queue, IDLE);
 }
 
 static bool may_send(const struct uvzk__queue *queue)

@@ -394,13 +394,11 @@ void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
 /* Whether a listing may be submitted behind the get that is in flight, in WATCHING. */
 bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *);
 
-/* A get that sets a watch is submitted next, or has been answered; the same for a
- * listing. Replies come in the order of their requests (port.h), so the get that a
- * listing follows is answered first. */
-void uvzk__queue_get_sent(struct uvzk__queue *);
-void uvzk__queue_get_answered(struct uvzk__queue *);
+/* A listing is submitted next, alone or behind a get; the get has been answered. Replies
+ * come in the order of their requests (port.h), so the get is answered before the listing
+ * that follows it. */
 void uvzk__queue_listing_sent(struct uvzk__queue *);
-void uvzk__queue_listing_answered(struct uvzk__queue *);
+void uvzk__queue_get_answered(struct uvzk__queue *);
 
 /* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
  * holders or deleting. Waiters and deleting are in the order of their places; the others

@@ -277,19 +277,20 @@ static const struct uvzk__foreign_node *second_of(const struct uvzk__queue *queu
 static bool is_preparing(const struct uvzk__queue *queue,
                          const struct uvzk__contender *front)
 {
-    const struct uvzk__foreign_node *other = second_of(queue, front);
+    const struct uvzk__foreign_node *other =
+        uvzk__is_stale(queue) ? second_of(queue, front) : NULL;
     int32_t gone = uvzk__queue_optional(queue)->predecessor.sequence;
 
-    return other != NULL && uvzk__is_stale(queue) && other->sequence < gone &&
+    return other != NULL && other->sequence < gone &&
            gone < uvzk__blocker(queue, front)->sequence;
 }
 
 /* The foreign node that the front watches. NULL: it waits for none. */
 static const struct uvzk__foreign_node *node_to_watch(const struct uvzk__queue *queue,
-                                                      const struct uvzk__contender *front)
+                                                      const struct uvzk__contender *front,
+                                                      bool preparing)
 {
-    const struct uvzk__foreign_node *second =
-        is_preparing(queue, front) ? NULL : second_of(queue, front);
+    const struct uvzk__foreign_node *second = preparing ? NULL : second_of(queue, front);
 
     return second == NULL ? uvzk__blocker(queue, front) : second;
 }
@@ -358,12 +359,12 @@ static bool wants_listing(struct uvzk__queue *queue)
                      uvzk__unsearchable_may(queue)));
 }
 
-/* Removes the watch that exists, if it is not the one that is needed now. */
+/* Removes the watch that exists, unless it is on this node, or on the children and
+ * wanted. */
 static void drop_other_watch(struct uvzk__queue *queue,
                              const struct uvzk__foreign_node *needed)
 {
     const char *watched = uvzk__watched_path(queue);
-    /* Whether the watch that exists is the one that is needed now. */
     bool awaited =
         uvzk__predecessor_is_on_children(&uvzk__queue_optional(queue)->predecessor)
             ? queue->wants_children_watch
@@ -392,7 +393,8 @@ static void send_request(struct uvzk__queue *queue)
     }
     bool known = front != NULL && front->predecessors_known;
     bool preparing = known && is_preparing(queue, front);
-    const struct uvzk__foreign_node *needed = known ? node_to_watch(queue, front) : NULL;
+    const struct uvzk__foreign_node *needed =
+        known ? node_to_watch(queue, front, preparing) : NULL;
     drop_other_watch(queue, needed);
     /* Without the directory a listing would show nothing. Without known predecessors no
      * watch can be set. So the requests have this order. */

@@ -45,28 +45,29 @@ static void hand_over(size_t i, uint64_t ms)
     hold_await(&holds[i + 1], ms);
 }
 
+static bool prepares(void)
+{
+    return (world.tuning & UVZK__TUNE_PREPARE) != 0;
+}
+
 /* What a handover from process i costs process j. */
 static uint64_t most_requests(size_t i, size_t j)
 {
-    bool prepares = (world.tuning & UVZK__TUNE_PREPARE) != 0;
-
     if (j == i) {
         return 1;
     }
     if (j == i + 1) {
-        return prepares ? 0 : WAKE_REQUESTS;
+        return prepares() ? 0 : WAKE_REQUESTS;
     }
-    return j == i + 2 && prepares ? PREPARE_REQUESTS : 0;
+    return j == i + 2 && prepares() ? PREPARE_REQUESTS : 0;
 }
 
 /* How many events it brings: the predecessor's; that of the one before the predecessor, if
  * the process prepares; and its own, if it had an own watch. */
 static size_t events(size_t i, size_t j)
 {
-    bool prepares = (world.tuning & UVZK__TUNE_PREPARE) != 0;
-
-    return j == i + 1 || (j == i && (prepares ? i >= 1 : i == 1)) ||
-           (j == i + 2 && prepares);
+    return j == i + 1 || (j == i && (prepares() ? i >= 1 : i == 1)) ||
+           (j == i + 2 && prepares());
 }
 
 /* One process each: all but the one who releases, the one who is next and the one who

@@ -146,7 +146,7 @@ static void its_own_znode_goes(uint64_t seed, void *const *state)
     end();
 }
 
-/* Without a connection the events are lost: what was prepared no longer counts. */
+/* The connection is lost at some moment of the preparation: events come late or never. */
 static void an_outage_ends_it(uint64_t seed, void *const *state)
 {
     begin(seed, state);
