@@ -19,11 +19,13 @@
 #define PASSWORD_LENGTH_AT 28
 #define PASSWORD_AT 32
 
-/* The answer that refuses a session: its length, protocol version 0, timeout 0, session
- * id 0, and a password of 16 bytes. A last byte says whether the server is read-only; old
+/* The answer: its length, protocol version 0, the timeout, the session id, and a password
+ * of 16 bytes. The timeout and the id are 0 if the session is refused. A last byte says whether the server is read-only; old
  * servers do not send it. */
 #define ANSWER_BYTES 41
 #define OLD_ANSWER_BYTES 40
+#define ANSWER_TIMEOUT_AT 8
+#define ANSWER_SESSION_AT 12
 #define ANSWER_PASSWORD_AT 20
 
 #define PASSWORD_BYTES 16
@@ -99,9 +101,25 @@ static enum uvzk__probe_result ask(struct uvzk__server_probe *probe)
     return UVZK__PROBE_PENDING;
 }
 
+static bool is_zero(const unsigned char *bytes, size_t length)
+{
+    static const unsigned char zeros[ANSWER_PASSWORD_AT];
+
+    return memcmp(bytes, zeros, length) == 0;
+}
+
+/* Asks the server to end the session that it has granted: the length, xid 0, the opcode
+ * -11. If that is lost, the session ends by its timeout. */
+static void end_granted_session(const struct uvzk__server_probe *probe)
+{
+    static const unsigned char request[] = {0, 0, 0,    8,    0,    0,
+                                            0, 0, 0xff, 0xff, 0xff, 0xf5};
+
+    (void)send(probe->fd, request, sizeof(request), MSG_NOSIGNAL);
+}
+
 static enum uvzk__probe_result read_answer(const struct uvzk__server_probe *probe)
 {
-    static const unsigned char zeros[ANSWER_PASSWORD_AT - 4];
     const unsigned char *answer = probe->answer;
 
     /* The first 4 bytes are the length of the rest. */
@@ -115,11 +133,16 @@ static enum uvzk__probe_result read_answer(const struct uvzk__server_probe *prob
     if (probe->received < whole) {
         return UVZK__PROBE_PENDING;
     }
-    /* A granted session would have a timeout and an id. The bytes of the password are not
-     * compared. */
-    bool refusal = memcmp(answer + 4, zeros, sizeof(zeros)) == 0 &&
-                   read_u32(answer + ANSWER_PASSWORD_AT) == PASSWORD_BYTES;
-    return refusal ? UVZK__PROBE_SERVER : UVZK__PROBE_NOT_ZOOKEEPER;
+    bool no_timeout = is_zero(answer + ANSWER_TIMEOUT_AT, 4);
+    bool no_session = is_zero(answer + ANSWER_SESSION_AT, 8);
+    if (!is_zero(answer + 4, 4) || no_timeout != no_session ||
+        read_u32(answer + ANSWER_PASSWORD_AT) != PASSWORD_BYTES) {
+        return UVZK__PROBE_NOT_ZOOKEEPER;
+    }
+    if (!no_session) {
+        end_granted_session(probe);
+    }
+    return UVZK__PROBE_SERVER;
 }
 
 static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)

@@ -1,7 +1,8 @@
 /* Finds out whether an address is a ZooKeeper server. The probe asks the address to
  * resume a session that does not exist. A server refuses this with an answer of zeros
- * within milliseconds and creates no session. The C client itself would accept any answer
- * as a server's. */
+ * within milliseconds and creates no session. Other programs that speak the protocol
+ * cannot resume sessions and grant a new one; the probe ends it. The C client itself would
+ * accept any answer as a server's. */
 #ifndef UVZK_SERVER_PROBE_H
 #define UVZK_SERVER_PROBE_H
 
@@ -13,7 +14,7 @@
 
 enum uvzk__probe_result {
     UVZK__PROBE_PENDING,     /* not known yet */
-    UVZK__PROBE_SERVER,      /* it refused as a server does */
+    UVZK__PROBE_SERVER,      /* it answered as a server does */
     UVZK__PROBE_UNREACHABLE, /* no connection; see error */
     UVZK__PROBE_TIMEOUT,     /* no answer in time; set by the caller of the probe */
     /* The connection was closed without an answer, by a server without a quorum or by

@@ -44,6 +44,52 @@ int uvzk__handshake_write_end(struct uvzk__jute_writer *out)
     return write_bare(out, 0, UVZK__OPCODE_CLOSE_SESSION);
 }
 
+/* The xids of the questions, from this one on. */
+#define FIRST_QUESTION 1
+
+/* WatcherType.Data */
+#define DATA_WATCHES 2
+
+/* CreateMode, as flags: if a server did create it, it would not last. */
+#define EPHEMERAL 1
+#define CONTAINER 4
+
+int uvzk__handshake_write_question(struct uvzk__jute_writer *out,
+                                   enum uvzk__feature feature)
+{
+    static const struct {
+        int32_t opcode, mode;
+    } questions[] = {
+        [UVZK__FEATURE_CREATE2] = {UVZK__OPCODE_CREATE2, EPHEMERAL},
+        [UVZK__FEATURE_CONTAINERS] = {UVZK__OPCODE_CREATE_CONTAINER, CONTAINER},
+        [UVZK__FEATURE_REMOVAL] = {UVZK__OPCODE_REMOVE_WATCHES, DATA_WATCHES},
+    };
+    const struct uvzk__wire_acl anyone = {.permissions = UVZK_PERM_ALL,
+                                          .scheme = uvzk__jute_text("world"),
+                                          .id = uvzk__jute_text("anyone")};
+    struct uvzk__wire_request request = {.xid = FIRST_QUESTION + (int32_t)feature,
+                                         .opcode = questions[feature].opcode,
+                                         .mode = questions[feature].mode,
+                                         .path = uvzk__jute_text(UVZK__DIALECT_PATH)};
+    struct uvzk__jute_writer acl;
+
+    uvzk__jute_writer_init(&acl);
+    uvzk__wire_acl_add(&acl, &anyone);
+    int status = uvzk__jute_list_of(&acl, 1, &request.acl);
+    if (status == 0) {
+        status = uvzk__wire_request_write(out, UVZK__JUTE_MAXBUFFER, &request);
+    }
+    uvzk__jute_writer_end(&acl);
+    return status;
+}
+
+enum uvzk__feature uvzk__handshake_asked_feature(int32_t xid)
+{
+    bool asked = xid >= FIRST_QUESTION && xid < FIRST_QUESTION + (int32_t)UVZK__FEATURES;
+
+    return asked ? (enum uvzk__feature)(xid - FIRST_QUESTION) : UVZK__FEATURES;
+}
+
 enum uvzk__handshake_result
 uvzk__handshake_read(const struct uvzk__native_session *session,
                      struct uvzk__jute_bytes frame,

@@ -1,5 +1,6 @@
 /* What is said first on a connection: the connect request and its response, then the
- * credentials, then the watches of the session. Also the two messages of which nothing
+ * credentials, then the watches of the session, and on the first connection of a port the
+ * questions (port/dialect.h). Also the two messages of which nothing
  * but the fact that they come matters: the ping, and the end of a session. */
 #ifndef UVZK_HANDSHAKE_H
 #define UVZK_HANDSHAKE_H
@@ -7,6 +8,7 @@
 #include "native/jute_reader.h"
 #include "native/jute_writer.h"
 #include "native/wire_reply.h"
+#include "port/dialect.h"
 
 struct uvzk__native_session;
 
@@ -22,6 +24,11 @@ int uvzk__handshake_write_request(const struct uvzk__native_session *session,
                                   struct uvzk__jute_writer *out);
 int uvzk__handshake_write_ping(struct uvzk__jute_writer *out);
 int uvzk__handshake_write_end(struct uvzk__jute_writer *out);
+int uvzk__handshake_write_question(struct uvzk__jute_writer *out,
+                                   enum uvzk__feature feature);
+
+/* Returns the feature that an answer with this xid is about; UVZK__FEATURES: none. */
+enum uvzk__feature uvzk__handshake_asked_feature(int32_t xid);
 
 /* Reads the response. *text: what is wrong with the server. A session that the server has
  * begun in place of the one that has ended is in *response. */

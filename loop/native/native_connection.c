@@ -14,6 +14,7 @@
 
 #define CONNECTING UVZK__NATIVE_CONNECTING
 #define ESTABLISHING UVZK__NATIVE_ESTABLISHING
+#define ASKING UVZK__NATIVE_ASKING
 #define CONNECTED UVZK__NATIVE_CONNECTED
 
 /* ---------------------------------------------------------------------- what it says */
@@ -32,17 +33,83 @@ static void send_connect_request(struct uvzk__native_session *session)
     }
 }
 
-/* The server has granted the session. */
-static void become_connected(struct uvzk__native_session *session,
-                             const struct uvzk__connect_response *response)
+/* What was submitted without a connection is replied first. That may close the port. */
+static bool announce_connection(struct uvzk__native_session *session)
 {
-    struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
-                                        .session_id = response->session_id,
-                                        .timeout_ms = (uint32_t)response->timeout_ms,
-                                        .local_address = session->local_address};
+    struct uvzk__stream *stream = session->stream;
 
-    if (session->failed_rearms >= FAILED_REARMS_MAX) {
-        event.watches_lost = true;
+    session->user->connects(session);
+    return session->stream == stream;
+}
+
+static void become_connected(struct uvzk__native_session *session, bool watches_lost)
+{
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
+                                              .session_id = session->id,
+                                              .timeout_ms = session->timeout_ms,
+                                              .watches_lost = watches_lost,
+                                              .local_address = session->local_address};
+
+    session->received_at = session->sent_at = uvzk_now();
+    session->received = session->stream->received;
+    uvzk__search_rest(session->search);
+    uvzk__native_session_move(session, CONNECTED);
+    session->user->connected(session, &event);
+}
+
+static int send_questions(struct uvzk__native_session *session)
+{
+    enum uvzk__feature feature;
+    int status = 0;
+
+    while (status == 0 && uvzk__dialect_next(&session->port->dialect, &feature)) {
+        status =
+            uvzk__handshake_write_question(uvzk__stream_out(session->stream), feature);
+    }
+    uvzk__stream_flush(session->stream);
+    return status;
+}
+
+static void begin_asking(struct uvzk__native_session *session)
+{
+    uvzk__native_session_move(session, ASKING);
+    uvzk__native_session_allow_step(session);
+    uvzk__dialect_begin(&session->port->dialect);
+    int status = send_questions(session);
+    if (status < 0) {
+        uvzk__native_session_try_next(session, status, uv_strerror(status));
+    }
+}
+
+/* An answer to a question. */
+static int read_asked(struct uvzk__native_session *session,
+                      const struct uvzk__wire_reply *header)
+{
+    struct uvzk__dialect *dialect = &session->port->dialect;
+    enum uvzk__feature feature = uvzk__handshake_asked_feature(header->xid);
+
+    if (feature == UVZK__FEATURES || !uvzk__dialect_is_asked(dialect, feature)) {
+        return UV_EPROTO;
+    }
+    if (!uvzk__dialect_answered(dialect, feature, header->err)) {
+        return UV_ENOTSUP;
+    }
+    if (!uvzk__dialect_is_settled(dialect)) {
+        return send_questions(session);
+    }
+    if (announce_connection(session)) {
+        become_connected(session, false);
+    }
+    return 0;
+}
+
+/* The server has granted the session. */
+static void take(struct uvzk__native_session *session,
+                 const struct uvzk__connect_response *response)
+{
+    bool watches_lost = session->failed_rearms >= FAILED_REARMS_MAX;
+
+    if (watches_lost) {
         uvzk__watch_table_clear(session->watches);
     }
     int status = uvzk__handshake_take(session, response);
@@ -50,18 +117,17 @@ static void become_connected(struct uvzk__native_session *session,
         uvzk__native_session_try_next(session, status, uv_strerror(status));
         return;
     }
-    session->received_at = session->sent_at = uvzk_now();
-    session->received = session->stream->received;
-    uvzk__port_timeout_granted(&session->port->port, event.timeout_ms);
-    uvzk__search_rest(session->search);
-    uvzk__native_session_move(session, CONNECTED);
-    session->user->connected(session, &event);
+    uvzk__port_timeout_granted(&session->port->port, session->timeout_ms);
+    if (uvzk__dialect_is_settled(&session->port->dialect)) {
+        become_connected(session, watches_lost);
+    } else {
+        begin_asking(session);
+    }
 }
 
 static void read_response(struct uvzk__native_session *session,
                           struct uvzk__jute_bytes frame)
 {
-    struct uvzk__stream *stream = session->stream;
     struct uvzk__connect_response response;
     const char *text;
 
@@ -78,15 +144,14 @@ static void read_response(struct uvzk__native_session *session,
                                     response.session_id != 0);
         break;
     case UVZK__HANDSHAKE_GRANTED:
-        session->user->connects(session);
-        if (session->stream == stream) {
-            become_connected(session, &response);
+        if (announce_connection(session)) {
+            take(session, &response);
         }
         break;
     }
 }
 
-/* A message of a CONNECTED session. */
+/* A message of an ASKING or CONNECTED session. */
 static int read_message(struct uvzk__native_session *session,
                         struct uvzk__jute_bytes frame)
 {
@@ -118,7 +183,9 @@ static int read_message(struct uvzk__native_session *session,
         session->failed_rearms = 0;
         return 0;
     default:
-        return session->user->answered(session, frame, header.xid);
+        return session->state == ASKING
+                   ? read_asked(session, &header)
+                   : session->user->answered(session, frame, header.xid);
     }
 }
 
@@ -137,6 +204,7 @@ static const char *loss_text(const struct uvzk__stream *stream, int status)
     return status == UV_EOF        ? "closed the connection"
            : status == UV_EPROTO   ? "sent what ZooKeeper does not send"
            : status == UV_EMSGSIZE ? "sent a message that is too long"
+           : status == UV_ENOTSUP  ? "does not know a request of newer servers"
                                    : uv_strerror(status);
 }
 
@@ -148,7 +216,7 @@ static void read_frames(struct uvzk__native_session *session, int status)
 
     while (session->stream == stream && rc == 0 &&
            (rc = uvzk__stream_next(stream, &frame)) == 0) {
-        if (session->state == CONNECTED) {
+        if (session->state == ASKING || session->state == CONNECTED) {
             rc = read_message(session, frame);
         } else {
             read_response(session, frame);

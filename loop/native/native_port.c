@@ -48,8 +48,9 @@ static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
     int status = uvzk__request_queue_reserve(&port->queue);
 
     if (status == 0) {
-        status = uvzk__rpc_message_write(uvzk__stream_out(stream), &port->chroot,
-                                         port->queue.next_xid, rpc, &opcode);
+        status = uvzk__rpc_message_write(
+            uvzk__stream_out(stream), &port->chroot, port->queue.next_xid, rpc,
+            uvzk__dialect_has(&port->base.dialect, UVZK__FEATURE_CREATE2), &opcode);
     }
     if (status == 0) {
         uvzk__request_queue_sent(&port->queue, uvzk__stream_end(stream), opcode);
@@ -392,6 +393,8 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
         settle_later(port, rpc, UVZK_ECLOSED);
     } else if (!uvzk__native_session_is_connected(&port->session)) {
         settle_later(port, rpc, port->end_status != 0 ? port->end_status : UVZK_ENOTSENT);
+    } else if (!uvzk__dialect_allows(&port->base.dialect, rpc)) {
+        settle_later(port, rpc, UVZK_EUNIMPLEMENTED);
     } else if (rpc->watch != NULL && uvzk__watch_table_add(&port->watches, rpc) < 0) {
         settle_later(port, rpc, UV_ENOMEM);
     } else if (!port->inside) {
@@ -414,8 +417,10 @@ static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
         return;
     }
     struct uvzk__native_watch *native = uvzk__watch_table_remove(&port->watches, watch);
-    /* Without a connection the server has forgotten it anyway. */
-    if (uvzk__native_session_is_connected(&port->session)) {
+    /* Without a connection the server has forgotten it anyway. Otherwise a server that
+     * does not remove it reports the next change, which then meets no watch. */
+    if (uvzk__native_session_is_connected(&port->session) &&
+        uvzk__dialect_has(&port->base.dialect, UVZK__FEATURE_REMOVAL)) {
         native->removal.kind = UVZK__RPC_REMOVE_WATCH;
         native->removal.reply_cb = removed;
         submit(public_port, &native->removal);

@@ -25,6 +25,7 @@
 #define SEEKING UVZK__NATIVE_SEEKING
 #define CONNECTING UVZK__NATIVE_CONNECTING
 #define ESTABLISHING UVZK__NATIVE_ESTABLISHING
+#define ASKING UVZK__NATIVE_ASKING
 #define CONNECTED UVZK__NATIVE_CONNECTED
 
 static const struct uvzk__state table[] = {
@@ -32,8 +33,9 @@ static const struct uvzk__state table[] = {
     [SEEKING] = {"SEEKING", UVZK__BIT(CONNECTING) | UVZK__BIT(DOWN)},
     [CONNECTING] = {"CONNECTING",
                     UVZK__BIT(ESTABLISHING) | UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
-    [ESTABLISHING] = {"ESTABLISHING",
-                      UVZK__BIT(CONNECTED) | UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
+    [ESTABLISHING] = {"ESTABLISHING", UVZK__BIT(ASKING) | UVZK__BIT(CONNECTED) |
+                                          UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
+    [ASKING] = {"ASKING", UVZK__BIT(CONNECTED) | UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
     [CONNECTED] = {"CONNECTED", UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
 };
 
@@ -46,6 +48,7 @@ static bool invariant_holds(const struct uvzk__native_session *session)
     case DOWN:
     case SEEKING:
         return session->stream == NULL;
+    case ASKING:
     case CONNECTED:
         return session->stream != NULL && session->id != 0;
     default:
@@ -207,10 +210,35 @@ static void connect_next(struct uvzk__native_session *session)
     seek_later(session);
 }
 
+/* There is no session to continue. */
+static void forget_session(struct uvzk__native_session *session)
+{
+    session->id = 0;
+    session->last_zxid = 0;
+    session->timeout_ms = session->port->options.session_timeout_ms;
+    explicit_bzero(session->password, sizeof(session->password));
+    session->password_length = 0;
+}
+
+/* The connection is lost while the server is asked what it knows. The user has not heard
+ * of the session, which ends by its timeout. A server that has closed the connection is
+ * asked again first. */
+static void lose_asked(struct uvzk__native_session *session, int code)
+{
+    if (code != UV_ETIMEDOUT && code != UV_ENOMEM) {
+        uvzk__dialect_lost(&session->port->dialect);
+        session->next_server--;
+    }
+    forget_session(session);
+}
+
 /* The server of the stream cannot be used. The session is not CONNECTED. */
 void uvzk__native_session_try_next(struct uvzk__native_session *session, int code,
                                    const char *text)
 {
+    if (session->state == ASKING) {
+        lose_asked(session, code);
+    }
     drop_stream(session);
     uvzk__native_session_move(session, SEEKING);
     blame(session, code, text);
@@ -273,12 +301,8 @@ static struct uvzk__stream *forget(struct uvzk__native_session *session)
 
     session->stream = NULL;
     forget_servers(session);
-    session->id = 0;
-    session->last_zxid = 0;
+    forget_session(session);
     session->unanswered_rearms = session->failed_rearms = 0;
-    session->timeout_ms = session->port->options.session_timeout_ms;
-    explicit_bzero(session->password, sizeof(session->password));
-    session->password_length = 0;
     uvzk__watch_table_clear(session->watches);
     if (session->search != NULL) {
         uvzk__search_rest(session->search);
@@ -300,11 +324,17 @@ void uvzk__native_session_finish(struct uvzk__native_session *session,
     retire_stream(session, stream, at_server);
 }
 
+/* Whether the session lives at the server of the stream. */
+static bool is_granted(const struct uvzk__native_session *session)
+{
+    return session->state == ASKING || session->state == CONNECTED;
+}
+
 void uvzk__native_session_expire(struct uvzk__native_session *session)
 {
     if (session->state != DOWN) {
         uvzk__native_session_finish(session, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED,
-                                    session->state == CONNECTED);
+                                    is_granted(session));
     }
 }
 
@@ -438,13 +468,13 @@ void uvzk__native_session_stop_ending(struct uvzk__native_session *session)
 
 void uvzk__native_session_close(struct uvzk__native_session *session)
 {
-    bool connected = session->state == CONNECTED;
+    bool granted = is_granted(session);
     struct uvzk__stream *stream = forget(session);
 
     if (session->state != DOWN) {
         uvzk__native_session_move(session, DOWN);
     }
-    retire_stream(session, stream, connected);
+    retire_stream(session, stream, granted);
     if (session->search != NULL) {
         uvzk__search_close(session->search);
     }

@@ -8,12 +8,16 @@
  *      |                | |                                 v
  *      |                | `---------- fails ---------- ESTABLISHING
  *      |                |                                   | the session lives
- *      | the session    |                                   v
- *      | ends, from     `---- the connection is lost --- CONNECTED
- *      `- every state
+ *      | the session    |                                   |----------> ASKING
+ *      | ends, from     |                                   v                |
+ *      `- every state   |---- the connection is lost --- CONNECTED <---------|
+ *                       `----------------------------------------------------'
  *
  * SEEKING: the search probes the addresses of the connect string (discovery/search.h).
- * CONNECTING: the kernel connects, then TLS begins if it is wanted. ESTABLISHING: the connect request is sent.
+ * CONNECTING: the kernel connects, then TLS begins if it is wanted. ESTABLISHING: the
+ * connect request is sent. ASKING: the server is asked what it knows (port/dialect.h). The
+ * user does not hear of a session that is lost then, and the next connection begins
+ * another one.
  *
  * Another server is tried by way of SEEKING, without another search as long as there are
  * servers that have answered the last one. */
@@ -42,7 +46,8 @@ enum uvzk__native_session_state {
     UVZK__NATIVE_DOWN,         /* next: SEEKING */
     UVZK__NATIVE_SEEKING,      /* next: CONNECTING DOWN */
     UVZK__NATIVE_CONNECTING,   /* next: ESTABLISHING SEEKING DOWN */
-    UVZK__NATIVE_ESTABLISHING, /* next: CONNECTED SEEKING DOWN */
+    UVZK__NATIVE_ESTABLISHING, /* next: ASKING CONNECTED SEEKING DOWN */
+    UVZK__NATIVE_ASKING,       /* next: CONNECTED SEEKING DOWN */
     UVZK__NATIVE_CONNECTED     /* next: SEEKING DOWN */
 };
 
@@ -102,7 +107,7 @@ struct uvzk__native_session {
     uint32_t timeout_ms;           /* granted last; while there is none: asked for */
     uint64_t sent_at, received_at; /* by uvzk_now() */
     uint64_t received;             /* bytes of the stream at received_at */
-    uint64_t deadline;             /* of CONNECTING and ESTABLISHING */
+    uint64_t deadline;             /* of CONNECTING, ESTABLISHING and ASKING */
     uint64_t alarm_at;             /* when the sockets' alarm comes at the latest */
     unsigned unanswered_rearms;    /* requests that re-arm watches */
     unsigned failed_rearms;        /* connections in turn that ended at them */

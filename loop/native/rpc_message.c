@@ -113,7 +113,8 @@ static int put_ops(struct lists *lists, struct uvzk__chroot *chroot,
     return status < 0 ? status : uvzk__jute_list_of(&lists->ops, rpc->op_count, list);
 }
 
-static int32_t opcode_of(const struct uvzk__rpc *rpc)
+/* A server without CREATE2 answers a create without a stat. */
+static int32_t opcode_of(const struct uvzk__rpc *rpc, bool has_create2)
 {
     static const int32_t opcodes[] = {
         [UVZK__RPC_CREATE] = UVZK__OPCODE_CREATE2,
@@ -126,9 +127,12 @@ static int32_t opcode_of(const struct uvzk__rpc *rpc)
         [UVZK__RPC_MULTI] = UVZK__OPCODE_MULTI,
         [UVZK__RPC_REMOVE_WATCH] = UVZK__OPCODE_REMOVE_WATCHES,
     };
-    bool container = rpc->kind == UVZK__RPC_CREATE && rpc->mode == UVZK__CONTAINER;
+    bool creates = rpc->kind == UVZK__RPC_CREATE;
 
-    return container ? UVZK__OPCODE_CREATE_CONTAINER : opcodes[rpc->kind];
+    if (creates && rpc->mode == UVZK__CONTAINER) {
+        return UVZK__OPCODE_CREATE_CONTAINER;
+    }
+    return creates && !has_create2 ? UVZK__OPCODE_CREATE : opcodes[rpc->kind];
 }
 
 /* Everything but the path. */
@@ -175,9 +179,10 @@ static int write_with(struct lists *lists, struct uvzk__jute_writer *out,
 }
 
 int uvzk__rpc_message_write(struct uvzk__jute_writer *out, struct uvzk__chroot *chroot,
-                            int32_t xid, const struct uvzk__rpc *rpc, int32_t *opcode)
+                            int32_t xid, const struct uvzk__rpc *rpc, bool has_create2,
+                            int32_t *opcode)
 {
-    struct uvzk__wire_request wire = {.xid = xid, .opcode = opcode_of(rpc)};
+    struct uvzk__wire_request wire = {.xid = xid, .opcode = opcode_of(rpc, has_create2)};
     struct lists lists;
 
     uvzk__jute_writer_init(&lists.acl);

@@ -23,11 +23,13 @@ struct uvzk__reply_memory {
 };
 void uvzk__reply_memory_end(struct uvzk__reply_memory *memory);
 
-/* Appends the request to `out` and sets its opcode. 0; UV_ENOMEM; UVZK_EREJECTED: a path
+/* Appends the request to `out` and sets its opcode. has_create2: the server knows CREATE2
+ * (port/dialect.h). 0; UV_ENOMEM; UVZK_EREJECTED: a path
  * is malformed, a multi has an op that it must not have, or the request is longer than
  * any server takes. Then nothing has been written. */
 int uvzk__rpc_message_write(struct uvzk__jute_writer *out, struct uvzk__chroot *chroot,
-                            int32_t xid, const struct uvzk__rpc *rpc, int32_t *opcode);
+                            int32_t xid, const struct uvzk__rpc *rpc, bool has_create2,
+                            int32_t *opcode);
 
 /* The index of the first op of a multi that is refused here; SIZE_MAX: there is none. */
 size_t uvzk__rpc_message_refused_op(const struct uvzk__rpc *rpc);

@@ -82,6 +82,7 @@ struct uvzk__loop_port *uvzk__loop_port_new(size_t size, uv_loop_t *loop,
     }
     port->transport = transport;
     set_calls(&port->port, transport);
+    uvzk__dialect_init(&port->dialect, &port->port);
     if (uvzk__port_loop_init(&port->port_loop, loop, &port->to_loop, &port->life,
                              &transport->loop_user) < 0 ||
         !uvzk__port_options_copy(&port->options, options)) {

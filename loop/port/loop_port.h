@@ -10,6 +10,7 @@
 
 #include "engine/port.h"
 #include "platform/to_loop.h"
+#include "port/dialect.h"
 #include "port/port_life.h"
 #include "port/port_loop.h"
 #include "port/port_options.h"
@@ -39,6 +40,7 @@ struct uvzk__loop_port {
     struct uvzk__port_loop port_loop;
     struct uvzk__port_life life;
     struct uvzk__port_options options;
+    struct uvzk__dialect dialect;
     const struct uvzk__transport *transport;
 };
 

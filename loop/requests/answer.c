@@ -136,20 +136,42 @@ void uvzk__answer_path(int rc, const char *path, const void *data)
     to_loop(request_of(data), rc);
 }
 
+static void copy_created_path(struct uvzk__request *request, const char *path)
+{
+    size_t size = strlen(path) + 1;
+    if (size > request->name_size) {
+        /* The buffer fits the longest name that a server creates. */
+        request->reply.status = UV_ENOMEM;
+    } else {
+        memcpy(request->name, path, size);
+        request->reply.name = request->name;
+    }
+}
+
 void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
                           const void *data)
 {
     struct uvzk__request *request = request_of(data);
     if (rc == ZOK) {
-        size_t size = strlen(path) + 1;
-        if (size > request->name_size) {
-            /* The buffer fits the longest name that a server creates. */
-            request->reply.status = UV_ENOMEM;
-        } else {
-            memcpy(request->name, path, size);
-            request->reply.name = request->name;
-            copy_stat(request, stat);
-        }
+        copy_created_path(request, path);
+        copy_stat(request, stat);
     }
     to_loop(request, rc);
+}
+
+void uvzk__answer_created_path(int rc, const char *path, const void *data)
+{
+    struct uvzk__request *request = request_of(data);
+    if (rc == ZOK) {
+        copy_created_path(request, path);
+    }
+    to_loop(request, rc);
+}
+
+void uvzk__answer_question(int rc, const char *path, const struct Stat *stat,
+                           const void *data)
+{
+    (void)path;
+    (void)stat;
+    to_loop(request_of(data), rc);
 }

@@ -15,5 +15,10 @@ void uvzk__answer_names(int rc, const struct String_vector *names, const void *d
 void uvzk__answer_path(int rc, const char *path, const void *data);
 void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
                           const void *data);
+/* From a server that answers a create without a stat. */
+void uvzk__answer_created_path(int rc, const char *path, const void *data);
+/* Only the code counts. */
+void uvzk__answer_question(int rc, const char *path, const struct Stat *stat,
+                           const void *data);
 
 #endif

@@ -17,16 +17,18 @@ static bool add_removal(struct uvzk__registration *registration)
     if (request == NULL) {
         return false;
     }
-    uvzk__request_watches(request, registration, true);
+    uvzk__request_removes(request, registration);
     uvzk__registration_removing(registration);
     return true;
 }
 
 /* If there is no memory now, the removal is never requested: a later removal would also
- * remove the next watch on the path. */
+ * remove the next watch on the path. Nor is it if the server does not know the request.
+ * Then the C client and the server have the watch until it fires. */
 static void ask_removal(struct uvzk__registration *registration)
 {
-    if (!add_removal(registration)) {
+    if (!uvzk__dialect_has(window_of(registration)->dialect, UVZK__FEATURE_REMOVAL) ||
+        !add_removal(registration)) {
         uvzk__registration_abandon(registration);
     }
 }

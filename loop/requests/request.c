@@ -23,7 +23,7 @@ struct uvzk__request *uvzk__request_new(struct uvzk__send_window *window,
 void uvzk__request_watch_answered(struct uvzk__request *request, bool armed)
 {
     struct uvzk__registration *registration = request->watching;
-    uvzk__request_watches(request, NULL, false);
+    uvzk__request_watches(request, NULL);
     uvzk__registration_answered(registration, armed);
 }
 

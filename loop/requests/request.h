@@ -15,6 +15,19 @@
 struct uvzk__registration;
 struct uvzk__send_window;
 
+/* What a request of uvzk's own is for. */
+enum uvzk__own_request {
+    UVZK__OWN_NONE,       /* it is a request of an rpc */
+    UVZK__OWN_REMOVAL,    /* removes a watch */
+    UVZK__OWN_AUTH_CHECK, /* an exists of "/", sent ahead of a multi */
+    /* Questions (port/dialect.h). The C client removes only watches that it has, so a
+     * watch comes before the question about the removal. */
+    UVZK__OWN_ASK_CREATE2,
+    UVZK__OWN_ASK_CONTAINERS,
+    UVZK__OWN_ASK_WATCH,
+    UVZK__OWN_ASK_REMOVAL
+};
+
 /* Bytes for the server's sequence number: ten digits, a sign and the terminating 0. */
 #define UVZK__SUFFIX_SIZE 12
 
@@ -29,8 +42,7 @@ struct uvzk__request {
     struct uvzk__rpc *rpc; /* NULL: replied already, or the request is uvzk's own */
     /* The watch that it arms or removes; NULL: none. */
     struct uvzk__registration *watching;
-    bool removal;        /* removes the watch */
-    bool auth_check;     /* uvzk's own exists of "/", sent ahead of a multi */
+    uint8_t own;         /* enum uvzk__own_request */
     bool sent;           /* the C client or the submit thread has it, or has had it */
     unsigned connection; /* the window->connection on which it was sent */
     uint8_t kind;        /* enum uvzk__rpc_kind */
@@ -59,14 +71,24 @@ struct uvzk__request *uvzk__request_new(struct uvzk__send_window *window,
 
 /* ---------------------------------------------------------------------- on the loop */
 
-/* Sets the watch that the request arms or, with `removal`, removes. NULL: it does neither
- * any more. */
+/* Sets the watch that the request arms. NULL: it arms none any more. */
 static inline void uvzk__request_watches(struct uvzk__request *request,
-                                         struct uvzk__registration *watching,
-                                         bool removal)
+                                         struct uvzk__registration *watching)
 {
     request->watching = watching;
-    request->removal = removal;
+}
+/* Sets the watch that the request removes. */
+static inline void uvzk__request_removes(struct uvzk__request *request,
+                                         struct uvzk__registration *watching)
+{
+    request->watching = watching;
+    request->own = UVZK__OWN_REMOVAL;
+}
+/* Sets what the request, which has no rpc, is for. */
+static inline void uvzk__request_is_own(struct uvzk__request *request,
+                                        enum uvzk__own_request own)
+{
+    request->own = (uint8_t)own;
 }
 
 /* The request has an answer, or was never sent. `armed` says whether the C client has the

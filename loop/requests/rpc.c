@@ -14,6 +14,7 @@
 #include "requests/answer.h"
 #include "requests/request.h"
 #include "requests/rpc.h"
+#include "requests/send_window.h"
 #include "watches/registration.h"
 
 #define ACL_ON_STACK 8U
@@ -58,7 +59,20 @@ static int mode_of(uint32_t mode)
     }
 }
 
-/* Uses create2, because its reply has the stat, which contains the fencing token. */
+/* Uses create2, because its reply has the stat, which contains the fencing token. A server
+ * that does not know it answers a create without a stat. */
+static int submit_create(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                         zhandle_t *zh, const struct ACL_vector *acl)
+{
+    int length = data_length(rpc->data, rpc->data_length), mode = mode_of(rpc->mode);
+
+    return uvzk__dialect_has(request->window->dialect, UVZK__FEATURE_CREATE2)
+               ? zoo_acreate2(zh, rpc->path, rpc->data, length, acl, mode,
+                              uvzk__answer_created, request)
+               : zoo_acreate(zh, rpc->path, rpc->data, length, acl, mode,
+                             uvzk__answer_created_path, request);
+}
+
 static int send_create(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                        zhandle_t *zh)
 {
@@ -76,9 +90,7 @@ static int send_create(struct uvzk__request *request, const struct uvzk__rpc *rp
     }
     fill_acl(entries, rpc->acl);
     const struct ACL_vector acl = {(int32_t)count, entries};
-    int code =
-        zoo_acreate2(zh, rpc->path, rpc->data, data_length(rpc->data, rpc->data_length),
-                     &acl, mode_of(rpc->mode), uvzk__answer_created, request);
+    int code = submit_create(request, rpc, zh, &acl);
     if (entries != few) {
         uvzk__free(entries);
     }
@@ -259,25 +271,59 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
  * zookeeper.h declares a pointer to a completion as the parameter, but the C client calls
  * the argument itself as the completion; hence the cast. `local` must be 0
  * (ZOOKEEPER-2320). */
-static int send_removal(struct uvzk__request *request, const char *path, zhandle_t *zh)
+static int remove_watches(struct uvzk__request *request, const char *path, zhandle_t *zh,
+                          ZooWatcherType type)
 {
-    return zoo_aremove_all_watches(zh, path, request->watching->type, 0,
-                                   (void_completion_t *)(uintptr_t)uvzk__answer_void,
-                                   request);
+    return zoo_aremove_all_watches(
+        zh, path, type, 0, (void_completion_t *)(uintptr_t)uvzk__answer_void, request);
 }
 
-/* Any answer of the server is enough, and this request is the cheapest. */
-static int send_auth_check(struct uvzk__request *request, zhandle_t *zh)
+/* The watch of a question, which does not fire. */
+static void ignore_event(zhandle_t *zh, int type, int state, const char *path,
+                         void *context)
 {
-    return zoo_awexists(zh, "/", NULL, NULL, uvzk__answer_stat, request);
+    (void)zh;
+    (void)type;
+    (void)state;
+    (void)path;
+    (void)context;
+}
+
+static int ask_create(struct uvzk__request *request, const char *path, zhandle_t *zh,
+                      int mode)
+{
+    return zoo_acreate2(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode,
+                        uvzk__answer_question, request);
+}
+
+/* A request of uvzk's own. */
+static int send_own(struct uvzk__request *request, const char *path, zhandle_t *zh)
+{
+    switch ((enum uvzk__own_request)request->own) {
+    case UVZK__OWN_REMOVAL:
+        return remove_watches(request, path, zh, request->watching->type);
+    case UVZK__OWN_ASK_CREATE2:
+        return ask_create(request, path, zh, ZOO_EPHEMERAL);
+    case UVZK__OWN_ASK_CONTAINERS:
+        return ask_create(request, path, zh, ZOO_CONTAINER);
+    case UVZK__OWN_ASK_WATCH:
+        return zoo_awexists(zh, path, ignore_event, NULL, uvzk__answer_stat, request);
+    case UVZK__OWN_ASK_REMOVAL:
+        return remove_watches(request, path, zh, ZWATCHTYPE_DATA);
+    default: /* AUTH_CHECK: any answer will do, and this request is the cheapest */
+        return zoo_awexists(zh, path, NULL, NULL, uvzk__answer_stat, request);
+    }
 }
 
 const char *uvzk__rpc_path(const struct uvzk__request *request)
 {
-    if (request->removal) {
+    if (request->own == UVZK__OWN_REMOVAL) {
         return request->watching->path;
     }
-    if (request->auth_check || request->kind == UVZK__RPC_MULTI) {
+    if (request->own >= UVZK__OWN_ASK_CREATE2) {
+        return UVZK__DIALECT_PATH;
+    }
+    if (request->own == UVZK__OWN_AUTH_CHECK || request->kind == UVZK__RPC_MULTI) {
         return "/";
     }
     return request->rpc->path;
@@ -292,11 +338,8 @@ int uvzk__rpc_send(struct uvzk__request *request, const char *path)
         [UVZK__RPC_SYNC] = send_sync,     [UVZK__RPC_MULTI] = send_multi,
     };
     zhandle_t *zh = request->zh;
-    if (request->removal) {
-        return send_removal(request, path, zh);
-    }
-    if (request->auth_check) {
-        return send_auth_check(request, zh);
+    if (request->own != UVZK__OWN_NONE) {
+        return send_own(request, path, zh);
     }
     /* The C client puts the chroot before the path and validates only the result, so "a"
      * would become a sibling of the chroot. */

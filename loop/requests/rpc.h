@@ -3,8 +3,8 @@
 
 struct uvzk__request;
 
-/* Returns the path of the request; "/" for a multi and for the request of uvzk's own that
- * is sent ahead of a multi. */
+/* Returns the path of the request; "/" for a multi and for the check of the
+ * credentials. */
 const char *uvzk__rpc_path(const struct uvzk__request *request);
 /* Submits the request to the C client with this path, and returns the code of the zoo_a*
  * call. The C client may read the path, in order to log it, even after the request has

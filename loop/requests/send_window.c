@@ -37,7 +37,7 @@ static bool arm(struct uvzk__request *request, const struct uvzk__rpc *rpc)
     if (registration == NULL) {
         return false;
     }
-    uvzk__request_watches(request, registration, false);
+    uvzk__request_watches(request, registration);
     return true;
 }
 
@@ -65,7 +65,7 @@ static void refused(struct uvzk__request *request, int code)
 {
     uvzk__list_remove(&request->link);
     request->sent = false;
-    if (request->removal) {
+    if (request->own == UVZK__OWN_REMOVAL) {
         uvzk__registration_removed(request->watching, code);
         uvzk__request_free(request);
         return;
@@ -143,6 +143,21 @@ static void settle_watch(struct uvzk__request *request, int status)
     }
 }
 
+/* The request has no rpc, or none any more. */
+static void answered_own(struct uvzk__request *request)
+{
+    struct uvzk__send_window *window = request->window;
+    enum uvzk__own_request own = (enum uvzk__own_request)request->own;
+    int code = request->code;
+    bool told = own >= UVZK__OWN_ASK_CREATE2 &&
+                request->connection == window->connection && is_the_servers(code);
+
+    uvzk__request_free(request);
+    if (told) {
+        window->told(window, own, code);
+    }
+}
+
 static void answered(struct uvzk__request *request)
 {
     struct uvzk__send_window *window = request->window;
@@ -153,14 +168,14 @@ static void answered(struct uvzk__request *request)
      * credentials. */
     came_back(window,
               request->connection == window->connection && is_the_servers(request->code));
-    if (request->removal) {
+    if (request->own == UVZK__OWN_REMOVAL) {
         uvzk__registration_removed(request->watching, request->code);
     } else if (request->watching != NULL) {
         settle_watch(request, status);
     }
     uvzk__send_window_pump(window);
     if (request->rpc == NULL) {
-        uvzk__request_free(request);
+        answered_own(request);
     } else {
         uvzk__outstanding_settle(request->rpc, status, request);
         uvzk__outstanding_deliver(window->outstanding);
@@ -227,20 +242,24 @@ static int give(struct uvzk__request *request)
     return ZOK;
 }
 
-/* Sends uvzk's own exists of "/", whose answer shows that the credentials have been
- * answered. */
-static int submit_auth_check(struct uvzk__send_window *window)
+static int submit_own(struct uvzk__send_window *window, enum uvzk__own_request own)
 {
-    struct uvzk__request *probe = uvzk__request_new(window, NULL, 0);
-    if (probe == NULL) {
+    struct uvzk__request *request = uvzk__request_new(window, NULL, 0);
+    if (request == NULL) {
         return ZSYSTEMERROR;
     }
-    probe->auth_check = true;
-    int code = give(probe);
+    uvzk__request_is_own(request, own);
+    int code = give(request);
     if (code != ZOK) {
-        uvzk__request_free(probe);
+        uvzk__request_free(request);
     }
     return code;
+}
+
+int uvzk__send_window_ask(struct uvzk__send_window *window,
+                          enum uvzk__own_request question)
+{
+    return submit_own(window, question);
 }
 
 void uvzk__send_window_pump(struct uvzk__send_window *window)
@@ -255,7 +274,8 @@ void uvzk__send_window_pump(struct uvzk__send_window *window)
         } else if (window->asked) {
             return; /* until an answer arrives */
         } else {
-            code = submit_auth_check(window);
+            /* Its answer shows that the credentials have been answered. */
+            code = submit_own(window, UVZK__OWN_AUTH_CHECK);
         }
         if (code != ZOK) {
             refused(request, code);
@@ -298,14 +318,14 @@ void uvzk__send_window_flush(struct uvzk__send_window *window)
 int uvzk__send_window_init(struct uvzk__send_window *window,
                            struct uvzk__outstanding *outstanding,
                            struct uvzk__to_loop *to_loop,
-                           const struct uvzk__log_route *log_route, bool has_credentials,
-                           void (*returned)(struct uvzk__send_window *))
+                           const struct uvzk__log_route *log_route,
+                           const struct uvzk__dialect *dialect, bool has_credentials)
 {
     window->outstanding = outstanding;
     window->to_loop = to_loop;
     window->log_route = log_route;
     window->has_credentials = has_credentials;
-    window->returned = returned;
+    window->dialect = dialect;
     uvzk__list_init(&window->waiting);
     uvzk__list_init(&window->sent);
     uvzk__registrations_init(&window->registrations, to_loop);

@@ -7,6 +7,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "port/dialect.h"
+#include "requests/request.h"
 #include "requests/submit_thread.h"
 #include "watches/registration.h"
 
@@ -29,8 +31,11 @@ struct uvzk__send_window {
     struct uvzk__to_loop *to_loop;         /* answers arrive by it */
     struct uvzk__outstanding *outstanding; /* the rpcs of the requests */
     const struct uvzk__log_route *log_route;
+    const struct uvzk__dialect *dialect; /* of the port */
     /* A request has come back. May end the window's handle. */
     void (*returned)(struct uvzk__send_window *);
+    /* A server has answered a question, with this code. May end the window's handle. */
+    void (*told)(struct uvzk__send_window *, enum uvzk__own_request, int code);
     bool has_credentials;
 
     zhandle_t *zh;             /* where requests are sent; NULL: not connected */
@@ -47,12 +52,12 @@ struct uvzk__send_window {
 };
 
 /* Initialises a window without a connection, in memory of zeros. The pointers are
- * borrowed. Returns 0 or UV_ENOMEM. */
+ * borrowed. The caller sets returned and told. Returns 0 or UV_ENOMEM. */
 int uvzk__send_window_init(struct uvzk__send_window *window,
                            struct uvzk__outstanding *outstanding,
                            struct uvzk__to_loop *to_loop,
-                           const struct uvzk__log_route *log_route, bool has_credentials,
-                           void (*returned)(struct uvzk__send_window *));
+                           const struct uvzk__log_route *log_route,
+                           const struct uvzk__dialect *dialect, bool has_credentials);
 /* Frees the requests and the detached watches. The C client's threads have ended, so no
  * request will be answered. */
 void uvzk__send_window_clear(struct uvzk__send_window *window);
@@ -79,6 +84,10 @@ bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *r
  * connection has been answered. If no request has been sent on this connection, uvzk
  * sends an exists of "/" of its own. */
 void uvzk__send_window_pump(struct uvzk__send_window *window);
+
+/* Sends a question. Returns ZOK, or the code of the C client, which has refused it. */
+int uvzk__send_window_ask(struct uvzk__send_window *window,
+                          enum uvzk__own_request question);
 
 /* Detaches the registration and has the server remove its watch. */
 void uvzk__send_window_unwatch(struct uvzk__registration *registration);

@@ -12,6 +12,7 @@
 #include <signal.h>
 
 #include "base/memory.h"
+#include "session/asking.h"
 #include "session/close_keep_session.h"
 #include "session/zk_port.h"
 
@@ -20,6 +21,7 @@
 #define CLOSE_PENDING UVZK__HANDLE_CLOSE_PENDING
 #define OPEN UVZK__HANDLE_OPEN
 #define LEAVING UVZK__HANDLE_LEAVING
+#define ASKING UVZK__HANDLE_ASKING
 #define CONNECTED UVZK__HANDLE_CONNECTED
 #define DRAINING UVZK__HANDLE_DRAINING
 #define CLOSING UVZK__HANDLE_CLOSING
@@ -29,10 +31,12 @@ static const struct uvzk__state table[] = {
     [OPENING] = {"OPENING",
                  UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(CLOSE_PENDING)},
     [CLOSE_PENDING] = {"CLOSE_PENDING", UVZK__BIT(CLOSING)},
-    [OPEN] = {"OPEN", UVZK__BIT(CONNECTED) | UVZK__BIT(LEAVING) | UVZK__BIT(DRAINING) |
-                          UVZK__BIT(CLOSING)},
+    [OPEN] = {"OPEN", UVZK__BIT(ASKING) | UVZK__BIT(CONNECTED) | UVZK__BIT(LEAVING) |
+                          UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING)},
     [LEAVING] = {"LEAVING",
                  UVZK__BIT(SEEKING) | UVZK__BIT(OPEN) | UVZK__BIT(CLOSE_PENDING)},
+    [ASKING] = {"ASKING", UVZK__BIT(OPEN) | UVZK__BIT(CONNECTED) | UVZK__BIT(DRAINING) |
+                              UVZK__BIT(CLOSING)},
     [CONNECTED] = {"CONNECTED",
                    UVZK__BIT(OPEN) | UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING)},
     [DRAINING] = {"DRAINING", UVZK__BIT(CLOSING)},
@@ -46,6 +50,7 @@ static bool invariant_holds(const struct uvzk__handle *handle)
     switch (handle->state) {
     case SEEKING:
         return handle->zh == NULL;
+    case ASKING:
     case CONNECTED:
         return handle->zh != NULL;
     case DRAINING:
@@ -65,16 +70,28 @@ static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
                           invariant_holds(handle));
 }
 
+void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_news *news)
+{
+    move(handle, ASKING);
+    uvzk__send_window_connect(&handle->window, handle->zh);
+    handle->unannounced = *news;
+    handle->asking_since = uvzk_now();
+}
+
 void uvzk__handle_connect(struct uvzk__handle *handle)
 {
+    bool asked = handle->state == ASKING;
+
     move(handle, CONNECTED);
-    uvzk__send_window_connect(&handle->window, handle->zh);
+    if (!asked) {
+        uvzk__send_window_connect(&handle->window, handle->zh);
+    }
     handle->resumes_session = false;
 }
 
 void uvzk__handle_disconnect(struct uvzk__handle *handle)
 {
-    if (handle->state == CONNECTED) {
+    if (handle->state == ASKING || handle->state == CONNECTED) {
         uvzk__send_window_disconnect(&handle->window);
         move(handle, OPEN);
     }
@@ -89,8 +106,12 @@ static void read_pending(struct uvzk__handle *handle)
 
     /* An old connection is reported lost before anything newer. If the connection was
      * lost and replaced since the last read, both callbacks run. */
-    if (news.suspended && handle->state == CONNECTED && port->handle == handle) {
-        port->handle_user->suspended(handle);
+    if (news.suspended && port->handle == handle) {
+        if (handle->state == CONNECTED) {
+            port->handle_user->suspended(handle);
+        } else if (handle->state == ASKING) {
+            port->handle_user->asked_in_vain(handle);
+        }
     }
     /* In each callback the user may close the port, or the port may replace its
      * handle. */
@@ -176,7 +197,8 @@ static void begin_close(struct uvzk__handle *handle)
  * session. */
 static bool must_drain(const struct uvzk__handle *handle)
 {
-    return (handle->state == CONNECTED || uvzk__handle_has_connected(handle)) &&
+    return (handle->state == ASKING || handle->state == CONNECTED ||
+            uvzk__handle_has_connected(handle)) &&
            uvzk__send_window_in_flight(&handle->window) > 0;
 }
 
@@ -200,6 +222,16 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle)
     begin_close(handle);
 }
 
+static void told(struct uvzk__send_window *window, enum uvzk__own_request question,
+                 int code)
+{
+    struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
+
+    if (handle->state == ASKING) {
+        uvzk__asking_told(handle, question, code);
+    }
+}
+
 /* A request has come back: closes a DRAINING handle if no more requests are in flight. */
 static void returned(struct uvzk__send_window *window)
 {
@@ -214,7 +246,8 @@ static void returned(struct uvzk__send_window *window)
 
 bool uvzk__handle_has_connected(const struct uvzk__handle *handle)
 {
-    return handle->state == OPEN && zoo_state(handle->zh) == ZOO_CONNECTED_STATE;
+    return handle->state == ASKING ||
+           (handle->state == OPEN && zoo_state(handle->zh) == ZOO_CONNECTED_STATE);
 }
 
 /* Takes over the port's session, if it has one. */
@@ -382,13 +415,15 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         return NULL;
     }
     if (uvzk__send_window_init(&handle->window, &port->outstanding, &port->base.to_loop,
-                               &handle->log_route, port->base.options.auth_scheme != NULL,
-                               returned) < 0) {
+                               &handle->log_route, &port->base.dialect,
+                               port->base.options.auth_scheme != NULL) < 0) {
         uvzk__pending_events_destroy(&handle->pending);
         uvzk__free(handle);
         return NULL;
     }
     handle->port = port;
+    handle->window.returned = returned;
+    handle->window.told = told;
     inherit(handle);
     return handle;
 }

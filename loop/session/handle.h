@@ -3,7 +3,7 @@
  *                  fails
  *              .-----------.
  *              v           |
- *     .---> SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING <-- (OPEN)
+ *     .---> SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING <-- (OPEN, ASKING)
  *     |        |           |        ^ |           |             |
  *     |        |           v        | v           v             v
  *     |        |        CLOSE_PENDING -----|-----> CLOSING <-----------'
@@ -15,7 +15,8 @@
  * zookeeper_init2 runs. LEAVING: the zhandle_t is closed without ending the session
  * (close_keep_session.h), because its servers do not answer or because another server is
  * wanted. The handle then seeks other servers and continues the session with a new
- * zhandle_t. DRAINING: the answers to requests are waited for before the zhandle_t is
+ * zhandle_t. ASKING, between OPEN and CONNECTED: the first connection of a port, on which
+ * the servers are asked what they know (asking.h). DRAINING: the answers to requests are waited for before the zhandle_t is
  * closed; the port may have ended the session, and then the handle was OPEN before.
  * Opening, leaving and closing block, so each runs on a thread of its own
  * (blocking_call.h).
@@ -63,6 +64,10 @@ struct uvzk__handle_user {
     /* The zhandle_t has been closed without ending the session. The handle is SEEKING
      * again. */
     void (*left)(struct uvzk__handle *);
+    /* The servers of an ASKING handle have answered. */
+    void (*asked)(struct uvzk__handle *);
+    /* The connection of an ASKING handle is of no use any more. */
+    void (*asked_in_vain)(struct uvzk__handle *);
     /* A DRAINING handle has no requests in flight any more and is being closed. */
     void (*drained)(struct uvzk__handle *);
     /* A handle has been closed and freed. */
@@ -76,9 +81,10 @@ enum uvzk__handle_state {
     UVZK__HANDLE_OPENING, /* next: OPEN SEEKING CLOSE_PENDING */
     /* To be closed when the opening or leaving is over; next: CLOSING. */
     UVZK__HANDLE_CLOSE_PENDING,
-    UVZK__HANDLE_OPEN, /* not connected; next: CONNECTED LEAVING DRAINING CLOSING */
+    UVZK__HANDLE_OPEN, /* not connected; next: ASKING CONNECTED LEAVING DRAINING CLOSING */
     /* Its zhandle_t is being closed; next: SEEKING OPEN CLOSE_PENDING. */
     UVZK__HANDLE_LEAVING,
+    UVZK__HANDLE_ASKING,    /* next: OPEN CONNECTED DRAINING CLOSING */
     UVZK__HANDLE_CONNECTED, /* as the user has been told; next: OPEN DRAINING CLOSING */
     UVZK__HANDLE_DRAINING,  /* requests are in flight; next: CLOSING */
     UVZK__HANDLE_CLOSING    /* final */
@@ -108,7 +114,11 @@ struct uvzk__handle {
     char local_address[UVZK__ADDRESS_TEXT];
     struct uvzk__log_route log_route;
 
-    struct uvzk__send_window window; /* connected while the handle is CONNECTED */
+    /* While ASKING: what the user will be told of the connection, and when it began. */
+    struct uvzk__session_news unannounced;
+    uint64_t asking_since;
+
+    struct uvzk__send_window window; /* connected while ASKING or CONNECTED */
 };
 
 /* Creates a handle in state SEEKING. It will continue the port's session if the port has
@@ -122,9 +132,15 @@ static inline bool uvzk__handle_is_connected(const struct uvzk__handle *handle)
 {
     return handle->state == UVZK__HANDLE_CONNECTED;
 }
+/* A connection begins that the user does not hear of yet. */
+void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_news *news);
+static inline bool uvzk__handle_is_asking(const struct uvzk__handle *handle)
+{
+    return handle->state == UVZK__HANDLE_ASKING;
+}
 /* uvzk__handle_connect: the port is about to tell the user CONNECTED; a new connection
  * number begins. uvzk__handle_disconnect: the port is about to tell the user SUSPENDED or
- * the end; does nothing if the handle is not CONNECTED. */
+ * the end, or ends an ASKING handle; does nothing in other states. */
 void uvzk__handle_connect(struct uvzk__handle *handle);
 void uvzk__handle_disconnect(struct uvzk__handle *handle);
 

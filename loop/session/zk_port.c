@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "requests/removal.h"
 #include "requests/send_window.h"
+#include "session/asking.h"
 #include "session/handle.h"
 #include "watches/registration.h"
 
@@ -110,7 +111,8 @@ static void closed(struct uvzk__port_loop *port_loop)
 
 /* ---------------------------------------------------------- session events */
 
-static void connected(struct uvzk__handle *handle, const struct uvzk__session_news *news)
+/* The handle has a connection whose servers are known. */
+static void announce(struct uvzk__handle *handle, const struct uvzk__session_news *news)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
@@ -137,6 +139,23 @@ static void connected(struct uvzk__handle *handle, const struct uvzk__session_ne
         uvzk__send_window_pump(&handle->window);
     }
     port->base.port.user->session(port->base.port.user, &event);
+}
+
+static void connected(struct uvzk__handle *handle, const struct uvzk__session_news *news)
+{
+    if (uvzk__handle_is_asking(handle)) {
+        handle->unannounced = *news;
+    } else if (uvzk__dialect_is_settled(&handle->port->base.dialect)) {
+        announce(handle, news);
+    } else {
+        uvzk__handle_ask(handle, news);
+        uvzk__asking_begin(handle);
+    }
+}
+
+static void asked(struct uvzk__handle *handle)
+{
+    announce(handle, &handle->unannounced);
 }
 
 /* The handle is not connected any more. The submit thread returns its requests before any
@@ -232,6 +251,27 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
+static void open_handle(struct uvzk__port *public_port);
+
+/* The user has not heard of the session, which ends by its timeout. A new handle asks
+ * again, in a new session: the C client would re-arm the watch of a question, and not
+ * every server knows that request. A connection that is lost late has timed out. */
+static void asked_in_vain(struct uvzk__handle *handle)
+{
+    struct uvzk__zk_port *port = handle->port;
+    uint64_t asked_ms = uvzk_now() - handle->asking_since;
+
+    if (asked_ms < port->base.options.session_timeout_ms / 3) {
+        uvzk__dialect_lost(&port->base.dialect);
+    }
+    disconnect(handle);
+    port->handle = NULL;
+    uvzk__port_timeout_reset(&port->base.port);
+    uvzk__reconnect_stop(port);
+    open_handle(&port->base.port);
+    end_handle(port, handle);
+}
+
 static void wrong_server(struct uvzk__handle *handle, const char *server)
 {
     uvzk__reconnect_wrong_server(handle->port, server);
@@ -275,6 +315,8 @@ static const struct uvzk__handle_user handle_user = {
     .opened = opened,
     .unopened = unopened,
     .left = left,
+    .asked = asked,
+    .asked_in_vain = asked_in_vain,
     .drained = drained,
     .freed = handle_freed,
     .search_freed = finish,
@@ -370,6 +412,8 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
         /* While the end of the session is being reported, the reason is the status. */
         bool ends = handle != NULL && handle->end_status != 0;
         uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
+    } else if (!uvzk__dialect_allows(&port->base.dialect, rpc)) {
+        uvzk__outstanding_settle(rpc, UVZK_EUNIMPLEMENTED, NULL);
     } else if (!uvzk__send_window_add(&handle->window, rpc)) {
         uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
     } else {

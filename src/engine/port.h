@@ -62,7 +62,11 @@
  *    whatever it is doing. The port ends the session at the servers, soon after the event
  *    if there is a connection. If the handle is down, end_session() has no effect.
  * 14 broken() reports that an invariant of the port does not hold. The port goes on as
- *    well as it can. */
+ *    well as it can.
+ * 15 Some servers lack requests that came late to the protocol. From a server without
+ *    create2, the stat in the reply to a create is 0. A container is refused with
+ *    UVZK_EUNIMPLEMENTED by a server that has none. A server that cannot remove watches
+ *    does not forget a watch after unwatch(). */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
@@ -83,7 +87,7 @@ struct uvzk__watch;
 /* For each kind: the fields of the rpc that it uses -> the fields of the reply that it
  * sets. */
 enum uvzk__rpc_kind {
-    UVZK__RPC_CREATE,   /* path, data, acl, mode -> name, stat */
+    UVZK__RPC_CREATE,   /* path, data, acl, mode -> name, stat (15) */
     UVZK__RPC_DELETE,   /* path, version */
     UVZK__RPC_SET,      /* path, data, version -> stat */
     UVZK__RPC_GET,      /* path, watch -> data, stat */
@@ -98,7 +102,7 @@ enum uvzk__mode {
     UVZK__PERSISTENT,
     UVZK__EPHEMERAL,
     UVZK__EPHEMERAL_SEQUENTIAL, /* the server appends its counter as %010d */
-    UVZK__CONTAINER,            /* UVZK_EUNIMPLEMENTED from servers before 3.5.1 */
+    UVZK__CONTAINER,            /* UVZK_EUNIMPLEMENTED, see 15 */
     UVZK__PERSISTENT_SEQUENTIAL
 };
 

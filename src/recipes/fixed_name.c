@@ -46,26 +46,34 @@ static void remember(const struct uvzk__contender *contender, int64_t czxid)
                           czxid);
 }
 
+/* What the reply means for the node. ENOTSENT: the node stays in CREATING, to be created
+ * when the other znode is deleted. ECONNLOSS: the znode exists, and the server has not
+ * told its czxid, so it is read as after a lost reply. */
+static int status_of_create(const struct uvzk__reply *reply)
+{
+    if (reply->status == UVZK_ENODEEXISTS) {
+        return UVZK_ENOTSENT;
+    }
+    return reply->status == 0 && reply->stat.czxid == 0 ? UVZK_ECONNLOSS : reply->status;
+}
+
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     struct uvzk__place place = {0, reply->stat.czxid};
-    bool taken = reply->status == UVZK_ENODEEXISTS;
+    int status = status_of_create(reply);
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, reply->status, true);
     /* Referenced until the end: uvzk__contender_update may end and free it. */
     uvzk__contender_ref(contender);
-    if (reply->status == 0) {
+    if (status == 0) {
         uvzk__queue_set_just_created(uvzk__contender_queue(contender), false);
         remember(contender, place.czxid);
         uvzk__driver_claim_set_gets_lock(contender);
     }
-    /* With ENOTSENT the node stays in CREATING, to be created when the other znode is
-     * deleted. */
-    uvzk__node_created(uvzk__contender_node(contender),
-                       taken ? UVZK_ENOTSENT : reply->status, place);
+    uvzk__node_created(uvzk__contender_node(contender), status, place);
     uvzk__contender_update(contender);
-    if (taken && !uvzk__contender_has_ended(contender)) {
+    if (reply->status == UVZK_ENODEEXISTS && !uvzk__contender_has_ended(contender)) {
         uvzk__driver_claim_set_waits(contender, name_of(contender), 1);
     }
     uvzk__contender_unref(contender);

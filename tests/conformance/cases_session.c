@@ -39,7 +39,9 @@ void loss_is_told_then_replies_then_connected(void **state)
 
     uint64_t nth = probe->session_nth[UVZK__SESSION_SUSPENDED];
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(asks[i]->status, UVZK_ECONNLOSS);
+        /* Another thread may not have sent the last ones yet. */
+        assert_true(asks[i]->status == UVZK_ECONNLOSS ||
+                    asks[i]->status == UVZK_ENOTSENT);
         assert_int_equal(asks[i]->replied_nth, ++nth);
     }
     assert_int_equal(probe->session_nth[UVZK__SESSION_CONNECTED], nth + 1);

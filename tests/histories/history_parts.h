@@ -144,6 +144,7 @@ struct history {
     uint32_t last_cohort[PATHS_MAX];   /* of the one with the greatest token */
     uint32_t timeout_ms, tick_ms;
     bool slow_links;
+    bool watches_stay; /* at the servers, although no client wants them any more */
     uint64_t next_delete_ms[PATHS_MAX]; /* when the node deleter strikes next */
     uint64_t readers;                   /* of a hundred wishes, where there are any */
     uint32_t max_leases[PATHS_MAX];     /* 0: a shared count says it */

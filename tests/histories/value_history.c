@@ -656,6 +656,9 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     struct sim_options options;
 
     history_sim_options(&options, seed, verbose);
+    /* Servers that resume no session may carry out a set of the old session after one of
+     * the new session. */
+    options.forgets_sessions = false;
     history->sim = sim_new(seed, &options);
     history->kinds = history_sim_kinds(seed);
     history->operator_kills = seed % 4 == 3;

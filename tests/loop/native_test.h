@@ -35,6 +35,7 @@ void native_reconnect(struct native_test *test);
 void native_settle(struct native_test *test);
 
 /* Run the tests of a file. They return the number of those that have failed. */
+int native_dialect_tests_run(void);
 int native_watch_tests_run(void);
 int native_sending_tests_run(void);
 

@@ -147,11 +147,15 @@ const char *scripted_server_heard(struct scripted_server *server)
 
 static const char *name_of(int32_t opcode)
 {
-    static const char *const names[] = {
-        [UVZK__OPCODE_CREATE2] = "create",       [UVZK__OPCODE_DELETE] = "delete",
-        [UVZK__OPCODE_SET_DATA] = "set",         [UVZK__OPCODE_GET_DATA] = "get",
-        [UVZK__OPCODE_EXISTS] = "exists",        [UVZK__OPCODE_SYNC] = "sync",
-        [UVZK__OPCODE_GET_CHILDREN] = "children"};
+    static const char *const names[] = {[UVZK__OPCODE_CREATE] = "old create",
+                                        [UVZK__OPCODE_CREATE2] = "create",
+                                        [UVZK__OPCODE_DELETE] = "delete",
+                                        [UVZK__OPCODE_SET_DATA] = "set",
+                                        [UVZK__OPCODE_GET_DATA] = "get",
+                                        [UVZK__OPCODE_EXISTS] = "exists",
+                                        [UVZK__OPCODE_SYNC] = "sync",
+                                        [UVZK__OPCODE_GET_CHILDREN] = "children",
+                                        [UVZK__OPCODE_CREATE_CONTAINER] = "container"};
 
     assert_in_range(opcode, 0, sizeof(names) / sizeof(names[0]) - 1);
     assert_non_null(names[opcode]);
@@ -257,12 +261,71 @@ static void hear_request(struct scripted_connection *connection,
     }
 }
 
+/* ---------------------------------------------------------------------- the questions */
+
+#define ERR_UNIMPLEMENTED (-6)
+#define ERR_NO_NODE (-101)
+#define ERR_NO_WATCHER (-121)
+
+static bool is_question(const struct uvzk__wire_request *request)
+{
+    return request->path.length == strlen(UVZK__DIALECT_PATH) &&
+           memcmp(request->path.at, UVZK__DIALECT_PATH, request->path.length) == 0;
+}
+
+static enum uvzk__feature asked_feature(const struct uvzk__wire_request *request)
+{
+    switch (request->opcode) {
+    case UVZK__OPCODE_CREATE2:
+        return UVZK__FEATURE_CREATE2;
+    case UVZK__OPCODE_CREATE_CONTAINER:
+        return UVZK__FEATURE_CONTAINERS;
+    default:
+        assert_int_equal(request->opcode, UVZK__OPCODE_REMOVE_WATCHES);
+        return UVZK__FEATURE_REMOVAL;
+    }
+}
+
+/* With zxid 0, so that the questions leave no trace in the records of tests. */
+static void answer_question(struct scripted_connection *connection,
+                            const struct uvzk__wire_request *request, int32_t err)
+{
+    send_reply(connection, &(struct uvzk__wire_reply){.xid = request->xid,
+                                                      .opcode = request->opcode,
+                                                      .err = err});
+}
+
+static void hear_question(struct scripted_connection *connection,
+                          const struct uvzk__wire_request *request)
+{
+    struct scripted_server *server = connection->server;
+    enum uvzk__feature feature = asked_feature(request);
+
+    server->questions++;
+    if (server->ignores_questions) {
+        return;
+    }
+    if (server->unknown & 1U << feature) {
+        if (server->unimplemented) {
+            answer_question(connection, request, ERR_UNIMPLEMENTED);
+        }
+        drop(connection);
+    } else {
+        answer_question(connection, request,
+                        feature == UVZK__FEATURE_REMOVAL ? ERR_NO_WATCHER : ERR_NO_NODE);
+    }
+}
+
 static void hear(struct scripted_connection *connection, struct uvzk__jute_bytes frame)
 {
     struct scripted_server *server = connection->server;
     struct uvzk__wire_request request;
 
     assert_int_equal(uvzk__wire_request_read(frame, &request), 0);
+    if (is_question(&request)) {
+        hear_question(connection, &request);
+        return;
+    }
     switch (request.opcode) {
     case UVZK__OPCODE_PING:
         server->pings++;

@@ -1,6 +1,6 @@
 /* A ZooKeeper server on the test's own loop that does what the test says. It reads and
- * writes with the codec of loop/native. It answers the probes of the discovery by itself,
- * and records everything else that its clients say:
+ * writes with the codec of loop/native. It answers the probes of the discovery and the
+ * questions of the dialect by itself, and records everything else that its clients say:
  *
  *   "connect 0 zxid 0; auth digest; create /a; get /a watched; remove /a 2; close"
  *
@@ -16,6 +16,7 @@
 
 #include "native/wire_reply.h"
 #include "native/wire_request.h"
+#include "port/dialect.h"
 
 struct scripted_connection;
 
@@ -34,12 +35,17 @@ struct scripted_server {
     bool drops_rearms;      /* closes the connection at a request that re-arms watches */
     int32_t refuses_rearms; /* their err */
     int32_t auth_err;       /* the answer to credentials */
+    uint32_t unknown;       /* it closes the connection at these questions: bits of enum
+                               uvzk__feature */
+    bool unimplemented;     /* it says so before it closes the connection */
+    bool ignores_questions; /* it does not answer them */
     bool in_pieces;         /* sends byte by byte */
 
     /* What has happened. */
     struct scripted_connection *connections; /* the last one first */
     char heard[16384];
     unsigned connects, rearms, pings, closes, requests;
+    unsigned questions;
     size_t longest_rearm; /* in bytes */
     int64_t zxid;         /* of the next reply; counted up by it */
     int32_t last_xid;     /* of the last request */

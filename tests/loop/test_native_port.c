@@ -212,14 +212,27 @@ static void refused_credentials_end_the_session(void **state)
 {
     (void)state;
     native_test_settings.auth_scheme = "digest";
-    struct native_test *test = native_begin();
+    struct native_test *test = native_begin_connected();
     test->server.auth_err = -115;
     test->server.answers = false;
-    probe_open(test->probe);
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    scripted_server_drop(&test->server);
+    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 2);
     struct ask *ask = ask_sync(test->probe, "/a");
     probe_await_session(test->probe, UVZK__SESSION_AUTH_FAILED, 1);
     assert_int_equal(ask->status, UVZK_EAUTH);
+    native_end(test);
+}
+
+/* They are answered before the questions, so the user hears of no connection. */
+static void credentials_that_are_refused_at_first(void **state)
+{
+    (void)state;
+    native_test_settings.auth_scheme = "digest";
+    struct native_test *test = native_begin();
+    test->server.auth_err = -115;
+    probe_open(test->probe);
+    probe_await_session(test->probe, UVZK__SESSION_AUTH_FAILED, 1);
+    assert_int_equal(test->probe->sessions[UVZK__SESSION_CONNECTED], 0);
     native_end(test);
 }
 
@@ -301,10 +314,12 @@ int main(void)
         CASE(leaves_for_the_other_server),
         CASE(credentials_come_first),
         CASE(refused_credentials_end_the_session),
+        CASE(credentials_that_are_refused_at_first),
         CASE(a_chroot_is_added_and_taken_off),
         CASE(lacking_memory_is_a_reply),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-    return failed + native_watch_tests_run() + native_sending_tests_run();
+    return failed + native_dialect_tests_run() + native_watch_tests_run() +
+           native_sending_tests_run();
 }

@@ -79,6 +79,8 @@ static void on_landed(struct uvzk__to_loop_entry *entry)
     landed = UVZK__CONTAINER_OF(entry, struct uvzk__request, to_loop_entry);
 }
 
+static struct uvzk__dialect dialect;
+
 static void on_returned(struct uvzk__send_window *its_window)
 {
     assert_ptr_equal(its_window, &window);
@@ -95,10 +97,11 @@ static int begin(void **state)
     landed = NULL;
     window = (struct uvzk__send_window){.zh = NULL};
     if (uvzk__to_loop_init(&to_loop) < 0 ||
-        uvzk__send_window_init(&window, &outstanding, &to_loop, &log_route, false,
-                               on_returned) < 0) {
+        uvzk__send_window_init(&window, &outstanding, &to_loop, &log_route, &dialect,
+                               false) < 0) {
         return -1;
     }
+    window.returned = on_returned;
     for (int i = 0; i < COUNT; i++) {
         rpcs[i] = (struct uvzk__rpc){.kind = UVZK__RPC_EXISTS, .path = "/a"};
         requests[i] = uvzk__request_new(&window, &rpcs[i], 0);

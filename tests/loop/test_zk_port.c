@@ -193,6 +193,12 @@ static void bad_credentials_end_the_handle(void **state)
     probe_leave(probe);
 }
 
+/* On the first connection the questions of the dialect have been answered. */
+static void have_nothing_answered(struct probe *probe)
+{
+    probe_reconnect(probe);
+}
+
 /* While the server's answers do not come through, nothing of a multi is done; a reply
  * to anything opens the way, and all is replied in the order of submission. */
 static void assert_multi_waits(struct probe *probe)
@@ -214,10 +220,11 @@ static void no_multi_before_the_credentials_are_answered(void **state)
 {
     struct probe *probe = *state;
     world_create(probe->world, "/early");
-    assert_multi_waits(probe);
-    probe_reconnect(probe); /* each connection has its own credentials */
-    world_delete(probe->world, "/early/a");
-    assert_multi_waits(probe);
+    for (int i = 0; i < 2; i++) { /* each connection has its own credentials */
+        have_nothing_answered(probe);
+        assert_multi_waits(probe);
+        world_delete(probe->world, "/early/a");
+    }
 }
 
 /* Backing off it has not been sent. */
@@ -226,6 +233,7 @@ static void a_multi_held_back_is_lost_unsent(void **state)
     const struct uvzk__op early = op_create("/early/a", UVZK__PERSISTENT);
     struct probe *probe = *state;
     world_create(probe->world, "/early");
+    have_nothing_answered(probe);
     proxy_hold_replies(world_proxy(probe->world));
     struct ask *multi = ask_multi(probe, &early, 1);
     world_lose(probe->world);
@@ -451,6 +459,7 @@ static void the_window_holds_requests_back(void **state)
     enum { COUNT = UVZK__SEND_WINDOW + 500 };
     struct ask *asks[COUNT];
     struct probe *probe = *state;
+    have_nothing_answered(probe);
     for (size_t i = 0; i < COUNT; i++) {
         asks[i] = ask_sync(probe, "/");
     }

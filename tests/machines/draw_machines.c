@@ -18,6 +18,7 @@
 #include "future/future.h"
 #include "lock_job.h"
 #include "native/native_session.h"
+#include "port/dialect.h"
 #include "port/port_life.h"
 #include "proof/prover.h"
 #include "recipes/multilock.h"
@@ -59,6 +60,7 @@ static const struct {
     {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},
+    {&uvzk__feature_machine, "loop/port/dialect.h"},
     {&uvzk__handle_machine, "loop/session/handle.h"},
     {&uvzk__search_machine, "loop/discovery/search.h"},
     {&uvzk__native_session_machine, "loop/native/native_session.h"},

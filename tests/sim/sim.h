@@ -57,6 +57,12 @@ struct sim_options {
      * random rate of at most this many parts per million; 0. */
     uint32_t clock_drift_ppm;
     bool no_containers; /* as a server before 3.5.1: UVZK_EUNIMPLEMENTED */
+    /* As a server before 3.5.0: the reply to a create has no stat, and a watch is not
+     * removed at the server. */
+    bool no_create2, no_removal;
+    /* As other programs that speak the protocol: no session is resumed. Each reconnect
+     * ends the client's session, which lives on at the server until its timeout. */
+    bool forgets_sessions;
     /* Every client counts as connected to a follower. The follower reports to the leader
      * every half tick which sessions it has heard of. What it has not reported is lost
      * when the follower dies. */

@@ -65,6 +65,8 @@ struct sim__node {
     struct uvzk__stat stat;
     int64_t pzxid;   /* of the last create or delete of a child; first the czxid */
     int32_t counter; /* suffix of the next sequential child */
+    uint64_t made_at, set_at; /* the times of its create, and of the last set or create */
+    bool has_no_data;         /* it has null, and not data of length 0 */
     bool container;
     bool unreadable;    /* no client has READ; sim_inspect.c can still read it */
     bool undeletable;   /* no client has DELETE, which is needed to delete a child */
@@ -183,6 +185,16 @@ enum sim__answer_kind {
     SIM__OPEN_FAILED
 };
 
+/* All that a server's reply tells of a znode, as a client outside hears it. */
+struct sim__full_stat {
+    struct uvzk__stat stat;
+    int64_t pzxid;
+    uint64_t made_at, set_at;
+    int32_t child_changes; /* the protocol's cversion */
+    int32_t data_length;
+    bool container, has_no_data;
+};
+
 struct sim__answer {
     struct sim__packet packet;
     uint32_t kind;             /* enum sim__answer_kind */
@@ -201,8 +213,12 @@ struct sim__answer {
     char *text;
     const char **names; /* CHILDREN: names; MULTI: made, where some are NULL */
     size_t name_count;
+    /* To a client outside: of the znode; of each op of a MULTI, where deletes and checks
+     * have none. */
+    struct sim__full_stat *full_stats;
 };
 
+void sim__full_stat_of(const struct sim__node *node, struct sim__full_stat *full_stat);
 struct sim__answer *sim__answer_new(enum sim__answer_kind kind);
 /* Overwrites the memory before it is freed, so that a later read is noticed. */
 void sim__answer_free(struct sim__answer *answer);
@@ -581,6 +597,9 @@ struct sim__client_watch {
 struct sim__client {
     struct uvzk__port port; /* first */
     struct sim *sim;
+    /* A client outside the simulation, which has no I/O and no port here: it is given each
+     * answer, and frees it. NULL: a client inside. */
+    void (*outside)(struct sim__client *client, struct sim__answer *answer);
     struct uvzk__link all; /* sim->clients */
     uint64_t process;      /* the same number for all ports of a process */
     char *name;
@@ -631,6 +650,10 @@ struct sim__client {
 };
 
 struct sim__client *sim__client_of(const struct uvzk__port *port);
+static inline bool sim__client_is_outside(const struct sim__client *client)
+{
+    return client != NULL && client->outside != NULL;
+}
 /* Returns the virtual time at which the process's clock will show clock_ms; now if it
  * shows that already. */
 uint64_t sim__client_when(const struct sim__client *client, uint64_t clock_ms);

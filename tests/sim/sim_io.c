@@ -371,6 +371,10 @@ static void read_event(struct sim__client *client, struct sim__answer *answer)
 
 void sim__io_read(struct sim__client *client, struct sim__answer *answer)
 {
+    if (sim__client_is_outside(client)) {
+        client->outside(client, answer);
+        return;
+    }
     client->heard = client->sim->now;
     switch (answer->kind) {
     case SIM__CONNECTED:

@@ -33,6 +33,7 @@ void sim__answer_free(struct sim__answer *answer)
         sim__free(answer->name, strlen(answer->name));
     }
     free(answer->text);
+    free(answer->full_stats);
     sim__free(answer, sizeof(*answer));
 }
 

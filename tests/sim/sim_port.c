@@ -584,7 +584,7 @@ static void port_unwatch(struct uvzk__port *port, struct uvzk__watch *user)
     if (watch == NULL) {
         return;
     }
-    if (client->io == SIM__IO_UP && !watch->fired) {
+    if (client->io == SIM__IO_UP && !watch->fired && !client->sim->options.no_removal) {
         struct sim__request *request = sim__request_new(SIM__REMOVE_WATCH, NULL);
         request->watch_id = watch->id;
         sim__io_send(client, request);

@@ -144,7 +144,7 @@ static void receive_connect(struct sim *sim, struct sim__link *link,
     if (request->session_id == 0) {
         session =
             sim__session_new(sim, sim__member_allows(link->member, request->timeout_ms));
-    } else {
+    } else if (!sim->options.forgets_sessions) {
         session = sim__session_find(sim, request->session_id);
     }
     if (session == NULL) {
@@ -250,6 +250,23 @@ static void put_names(struct sim *sim, struct sim__answer *answer,
     answer->reply->name_count = count;
 }
 
+/* Room for what a client outside hears of this many znodes. */
+static void make_full_stats(const struct sim__link *link, struct sim__answer *answer,
+                            size_t count)
+{
+    if (sim__client_is_outside(link->client)) {
+        answer->full_stats = sim__alloc(count * sizeof(*answer->full_stats));
+    }
+}
+
+static void put_full_stat(struct sim__answer *answer, size_t i,
+                          const struct sim__node *node)
+{
+    if (answer->full_stats != NULL && node != NULL) {
+        sim__full_stat_of(node, &answer->full_stats[i]);
+    }
+}
+
 static int serve_read(struct sim *sim, struct sim__link *link,
                       const struct sim__request *request, struct sim__answer *answer)
 {
@@ -271,6 +288,8 @@ static int serve_read(struct sim *sim, struct sim__link *link,
         return UVZK_ENONODE;
     }
     answer->reply->stat = node->stat;
+    make_full_stats(link, answer, 1);
+    put_full_stat(answer, 0, node);
     if (request->kind == UVZK__RPC_GET) {
         answer->data = sim__copy(node->data, node->data_length);
         answer->reply->data = answer->data;
@@ -322,9 +341,10 @@ int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *
     return status;
 }
 
-static int serve_write(struct sim *sim, struct sim__session *session,
+static int serve_write(struct sim *sim, struct sim__link *link,
                        const struct sim__request *request, struct sim__answer *answer)
 {
+    struct sim__session *session = link->session;
     struct sim__node *made = NULL;
     if (request->kind == UVZK__RPC_CREATE && request->mode == UVZK__CONTAINER &&
         sim->options.no_containers) {
@@ -332,8 +352,13 @@ static int serve_write(struct sim *sim, struct sim__session *session,
     }
     int status = sim__server_write(sim, request->ops[0], session, &made);
     if (status == 0 && made != NULL) {
-        answer->reply->stat = made->stat;
-        if (request->kind == UVZK__RPC_CREATE) {
+        make_full_stats(link, answer, 1);
+        put_full_stat(answer, 0, made);
+        bool creates = request->kind == UVZK__RPC_CREATE;
+        if (!creates || !sim->options.no_create2) {
+            answer->reply->stat = made->stat;
+        }
+        if (creates) {
             answer->name = sim__copy(made->path, made->length + 1);
             answer->reply->name = answer->name;
         }
@@ -342,14 +367,14 @@ static int serve_write(struct sim *sim, struct sim__session *session,
 }
 
 /* Performs the ops of a multi, and keeps the names of the created znodes. */
-static void apply_all(struct sim *sim, struct sim__session *session,
-                      const struct uvzk__op *ops, size_t count,
-                      struct sim__answer *answer)
+static void apply_all(struct sim *sim, struct sim__link *link, const struct uvzk__op *ops,
+                      size_t count, struct sim__answer *answer)
 {
     answer->names = sim__alloc(count * sizeof(*answer->names));
     answer->name_count = count;
+    make_full_stats(link, answer, count);
     for (size_t i = 0; i < count; i++) {
-        apply(sim, &ops[i], session);
+        put_full_stat(answer, i, apply(sim, &ops[i], link->session));
         if (ops[i].kind == UVZK__OP_CREATE) {
             sim__trace(sim, "server", "multi makes %s", ops[i].path);
             answer->names[i] = ops[i].path;
@@ -362,9 +387,10 @@ static void apply_all(struct sim *sim, struct sim__session *session,
 /* All ops are one transaction with one zxid. All of them are checked, and sequential
  * creates numbered, before the first op is performed. If one check fails, the counters of
  * the directories stay as they are. */
-static int serve_multi(struct sim *sim, struct sim__session *session,
+static int serve_multi(struct sim *sim, struct sim__link *link,
                        const struct sim__request *request, struct sim__answer *answer)
 {
+    struct sim__session *session = link->session;
     struct sim__change *changes = NULL;
     size_t count = request->op_count, i;
     struct uvzk__op *ops = sim__copy(request->ops, count * sizeof(*ops));
@@ -377,7 +403,7 @@ static int serve_multi(struct sim *sim, struct sim__session *session,
     if (status != 0) {
         answer->reply->failed_op = i - 1;
     } else {
-        apply_all(sim, session, ops, count, answer);
+        apply_all(sim, link, ops, count, answer);
     }
     sim__txn_commit(sim);
     sim__changes_free(&changes);
@@ -395,7 +421,6 @@ static int serve_multi(struct sim *sim, struct sim__session *session,
 static int serve(struct sim *sim, struct sim__link *link,
                  const struct sim__request *request, struct sim__answer *answer)
 {
-    struct sim__session *session = link->session;
     if (sim->server.refuse[request->kind].times > 0) {
         sim->server.refuse[request->kind].times--;
         if (sim->server.refused_op < request->op_count) {
@@ -415,9 +440,9 @@ static int serve(struct sim *sim, struct sim__link *link,
     case UVZK__RPC_CREATE:
     case UVZK__RPC_DELETE:
     case UVZK__RPC_SET:
-        return serve_write(sim, session, request, answer);
+        return serve_write(sim, link, request, answer);
     case UVZK__RPC_MULTI:
-        return serve_multi(sim, session, request, answer);
+        return serve_multi(sim, link, request, answer);
     case UVZK__RPC_SYNC:
         return 0;
     default:

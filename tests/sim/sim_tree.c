@@ -86,6 +86,7 @@ static struct sim__node *node_new(struct sim__tree *tree, const char *path,
     node->name = strrchr(node->path, '/') + 1;
     node->data_length = data_length;
     node->data = data_length > 0 ? sim__copy(data, data_length) : NULL;
+    node->has_no_data = data == NULL;
     uvzk__list_init(&node->children);
     uvzk__list_init(&node->sibling);
     uvzk__list_init(&node->group);
@@ -126,6 +127,16 @@ void sim__tree_free(struct sim__tree *tree)
     }
 }
 
+static void copy_state(struct sim__node *to, const struct sim__node *from)
+{
+    to->stat = from->stat;
+    to->pzxid = from->pzxid;
+    to->made_at = from->made_at;
+    to->set_at = from->set_at;
+    to->has_no_data = from->has_no_data;
+    to->unreadable = from->unreadable;
+}
+
 void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
 {
     memset(to, 0, sizeof(*to));
@@ -134,9 +145,7 @@ void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
     /* The table keeps the order of creation, so parents come before their children. */
     for (const struct sim__node *node = from->nodes; node != NULL; node = node->hh.next) {
         struct sim__node *copy = node_new(to, node->path, node->data, node->data_length);
-        copy->stat = node->stat;
-        copy->pzxid = node->pzxid;
-        copy->unreadable = node->unreadable;
+        copy_state(copy, node);
         copy->undeletable = node->undeletable;
         if (node->parent == NULL) {
             to->root = copy;
@@ -181,15 +190,29 @@ struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op
     return node;
 }
 
+/* The protocol counts the creates and deletes of children. ZooKeeper counts the creates,
+ * as the counter of sequential names, and tells twice that number less the children. */
+void sim__full_stat_of(const struct sim__node *node, struct sim__full_stat *full_stat)
+{
+    uint32_t creates = (uint32_t)node->counter;
+    *full_stat = (struct sim__full_stat){
+        .stat = node->stat,
+        .pzxid = node->pzxid,
+        .made_at = node->made_at,
+        .set_at = node->set_at,
+        .child_changes = (int32_t)(2 * creates - (uint32_t)node->stat.child_count),
+        .data_length = (int32_t)node->data_length,
+        .container = node->container,
+        .has_no_data = node->has_no_data};
+}
+
 /* Unlike sim__tree_create, does not count the child: the counter is the leader's. */
 struct sim__node *sim__tree_put(struct sim__tree *tree, const struct sim__node *node)
 {
     struct sim__node *parent =
         sim__tree_find(tree, node->path, sim__parent_length(node->path));
     struct sim__node *copy = node_new(tree, node->path, node->data, node->data_length);
-    copy->stat = node->stat;
-    copy->pzxid = node->pzxid;
-    copy->unreadable = node->unreadable;
+    copy_state(copy, node);
     copy->missed_delete = node->missed_delete;
     copy->parent = parent;
     uvzk__list_append(&parent->children, &copy->sibling);
@@ -209,6 +232,7 @@ void sim__tree_set(struct sim__tree *tree, struct sim__node *node, const void *d
 {
     free(node->data);
     node->data = length > 0 ? sim__copy(data, length) : NULL;
+    node->has_no_data = data == NULL;
     node->data_length = length;
     node->stat.version++;
     node->stat.mzxid = tree->zxid;

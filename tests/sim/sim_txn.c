@@ -60,6 +60,7 @@ static struct sim__node *make(struct sim *sim, struct sim__member *member,
 {
     struct sim__node *node = sim__tree_create(member->tree, &effect->op, effect->owner);
     node->unreadable = effect->unreadable;
+    node->made_at = node->set_at = sim->now;
     sim__watch_fire_node(sim, member, node, UVZK__WATCH_CREATED);
     sim__watch_fire_parent(sim, member, node);
     return node;
@@ -81,6 +82,7 @@ static void set(struct sim *sim, struct sim__member *member, struct sim__node *n
                 const struct uvzk__op *op)
 {
     sim__tree_set(member->tree, node, op->data, op->data_length);
+    node->set_at = sim->now;
     sim__watch_fire_node(sim, member, node, UVZK__WATCH_CHANGED);
 }
 

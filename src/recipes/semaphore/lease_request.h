@@ -95,7 +95,6 @@ void uvzk__lease_requests_init(struct uvzk__lease_requests *);
  * nor leases. max: see the struct. Returns 0 or UV_ENOMEM. */
 int uvzk__lease_request_new(struct uvzk__claim *, struct uvzk__queue *leases,
                             uint32_t wanted, uint64_t (*max)(const struct uvzk__claim *));
-/* The first ticket that it gets reports its position in `locks`. */
 /* Frees the claim's lease request, if it has one. Called when the claim is freed. */
 void uvzk__lease_request_free(struct uvzk__claim *);
 

@@ -73,11 +73,12 @@ static void link_socket_closed(uv_handle_t *handle)
     }
 }
 
-static void link_reset(struct proxy_link *link)
+/* Returns false if the link is not in the proxy's list any more. */
+static bool link_remove(struct proxy_link *link)
 {
     struct proxy *proxy = link->proxy;
     if (link->closing) {
-        return;
+        return false;
     }
     link->closing = true;
     if (link->prev != NULL) {
@@ -87,6 +88,23 @@ static void link_reset(struct proxy_link *link)
     }
     if (link->next != NULL) {
         link->next->prev = link->prev;
+    }
+    return true;
+}
+
+/* What has been written still arrives. */
+static void link_close(struct proxy_link *link)
+{
+    if (link_remove(link)) {
+        uv_close((uv_handle_t *)&link->requests.socket, link_socket_closed);
+        uv_close((uv_handle_t *)&link->replies.socket, link_socket_closed);
+    }
+}
+
+static void link_reset(struct proxy_link *link)
+{
+    if (!link_remove(link)) {
+        return;
     }
     /* A reset, as when a machine has failed. uv_tcp_close_reset fails on a socket that is
      * not connected. */
@@ -155,12 +173,45 @@ static void count_resumption(struct proxy *proxy, const char *frame, size_t leng
     }
 }
 
-static void pass_request(struct proxy_link *link, const char *frame, size_t length)
+static bool is_unknown(const struct proxy *proxy, const char *frame, size_t length)
+{
+    int type = type_of(frame, length);
+    return type >= 0 && (proxy->dialect.unknown & 1U << type) != 0;
+}
+
+/* An answer without a zxid: the length, the xid, 8 bytes of zxid, UNIMPLEMENTED. The
+ * socket takes it at once, before it is closed. */
+static void hang_up(struct proxy_link *link, const char *frame)
+{
+    unsigned char answer[20] = {0, 0, 0, 16, [16] = 0xff, 0xff, 0xff, 0xfa};
+    struct proxy *proxy = link->proxy;
+    uv_buf_t buffer = uv_buf_init((char *)answer, sizeof(answer));
+    proxy->hang_ups++;
+    if (proxy->dialect.answers) {
+        memcpy(answer + 4, frame + 4, 4);
+        (void)uv_try_write((uv_stream_t *)&link->requests.socket, &buffer, 1);
+    }
+    link_close(link);
+}
+
+/* Clears the session id and the password of a connect request. */
+static void forget_session(char *frame, size_t length)
+{
+    if (length >= 48) {
+        memset(frame + 20, 0, 8);
+        memset(frame + 32, 0, 16);
+    }
+}
+
+static void pass_request(struct proxy_link *link, char *frame, size_t length)
 {
     struct proxy *proxy = link->proxy;
     if (!link->requests.greeted) {
         link->requests.greeted = true;
         count_resumption(proxy, frame, length);
+        if (proxy->dialect.forgets_sessions) {
+            forget_session(frame, length);
+        }
         send_frame(&link->replies, frame, length);
         return;
     }
@@ -173,6 +224,10 @@ static void pass_request(struct proxy_link *link, const char *frame, size_t leng
         proxy->lose_listing = false;
         proxy->lost_listings++;
         proxy_refuse(proxy);
+        return;
+    }
+    if (is_unknown(proxy, frame, length)) {
+        hang_up(link, frame);
         return;
     }
     count_request(proxy, frame, length);
@@ -224,7 +279,7 @@ static void pass_frames(struct lane *lane)
     size_t passed = 0;
     /* Passing a frame may reset the link or begin to hold it. */
     while (!link->closing && !is_held(lane) && lane->length - passed >= 4) {
-        const char *frame = lane->bytes + passed;
+        char *frame = lane->bytes + passed;
         size_t length = 4 + (size_t)(uint32_t)read_int32(frame);
         if (lane->length - passed < length) {
             break;

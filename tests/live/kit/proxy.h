@@ -15,7 +15,17 @@ enum {
     PROXY_CHILDREN = 8,
     PROXY_MULTI = 14,
     PROXY_CREATE2 = 15,
+    PROXY_REMOVE_WATCHES = 18,
+    PROXY_CREATE_CONTAINER = 19,
     PROXY_TYPES = 32
+};
+
+/* What the server behind a proxy cannot do, as far as its clients can tell. It closes the
+ * connection at a request that it does not know. */
+struct proxy_dialect {
+    uint32_t unknown;      /* 1 << the type of each request that it does not know */
+    bool answers;          /* UNIMPLEMENTED, before it closes the connection */
+    bool forgets_sessions; /* begins a new one instead of resuming one */
 };
 
 struct proxy {
@@ -35,8 +45,10 @@ struct proxy {
     bool lose_listing; /* lose the next listing with its connection */
     int dropped;       /* replies dropped by proxy_drop_reply */
     int lost_listings;
-    int requests[PROXY_TYPES]; /* passed to the server so far, by type */
-    int accepted;              /* connections so far */
+    struct proxy_dialect dialect; /* the test may set it */
+    int hang_ups;                 /* so far, at unknown requests */
+    int requests[PROXY_TYPES];    /* passed to the server so far, by type */
+    int accepted;                 /* connections so far */
 
     /* The latest session that the server has granted through the proxy. */
     int64_t session_id;

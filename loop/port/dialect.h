@@ -1,0 +1,82 @@
+/* What the servers of a port know: its dialect.
+ *
+ * Three requests came late to the protocol, and some servers do not know them: ZooKeeper
+ * before 3.5, and other programs that speak its protocol. A server that does not know a
+ * request closes the connection, and if it is a ZooKeeper server, it answers
+ * UNIMPLEMENTED before. So a port asks once in its life, on its first connection, before
+ * its user hears of that connection. Each question is a request of the kind that is asked
+ * about, and it fails at every server that knows it, because it is about a znode that
+ * does not exist, below a parent that does not exist.
+ *
+ *   UNASKED <---> ASKED ---> KNOWN
+ *                       `--> MISSING
+ *
+ * The first connection asks everything at once, which costs one round trip. If it is lost
+ * before all answers have come, nothing says which question was the last straw. From then
+ * on each connection asks one question at a time, and the server does not know the one at
+ * which the connection is lost. The network may have lost it as well, twice in these
+ * moments: then the port does without what the server knows. That costs requests, and
+ * nothing else. */
+#ifndef UVZK_DIALECT_H
+#define UVZK_DIALECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/machine.h"
+#include "engine/port.h"
+
+enum uvzk__feature {
+    UVZK__FEATURE_CREATE2,    /* the reply to a create has the stat of the znode */
+    UVZK__FEATURE_CONTAINERS, /* znodes that the server deletes when they are empty */
+    UVZK__FEATURE_REMOVAL,    /* the server forgets a watch on request */
+    UVZK__FEATURES
+};
+
+enum uvzk__feature_state {
+    UVZK__FEATURE_UNASKED, /* next: ASKED */
+    UVZK__FEATURE_ASKED,   /* on the present connection; next: UNASKED KNOWN MISSING */
+    UVZK__FEATURE_KNOWN,   /* final */
+    UVZK__FEATURE_MISSING  /* final */
+};
+
+extern const struct uvzk__machine uvzk__feature_machine;
+
+struct uvzk__dialect {
+    struct uvzk__port *port;        /* that hears of illegal moves; borrowed */
+    uint8_t states[UVZK__FEATURES]; /* enum uvzk__feature_state */
+    bool one_by_one;
+};
+
+/* What the questions name. Nothing has this path. */
+#define UVZK__DIALECT_PATH "/uvzk-asks/what-is-known"
+
+/* In memory of zeros. */
+void uvzk__dialect_init(struct uvzk__dialect *dialect, struct uvzk__port *port);
+
+/* Whether all questions have been answered. Until then the user hears of no
+ * connection. */
+bool uvzk__dialect_is_settled(const struct uvzk__dialect *dialect);
+/* Whether the servers have it. The dialect must be settled. */
+bool uvzk__dialect_has(const struct uvzk__dialect *dialect, enum uvzk__feature feature);
+/* Whether the servers can carry out the request. If not, its status is
+ * UVZK_EUNIMPLEMENTED. */
+bool uvzk__dialect_allows(const struct uvzk__dialect *dialect,
+                          const struct uvzk__rpc *rpc);
+
+/* A connection begins that is used for questions. Those that earlier connections have
+ * left open are asked again. */
+void uvzk__dialect_begin(struct uvzk__dialect *dialect);
+/* Whether an answer is awaited on the present connection. */
+bool uvzk__dialect_is_asked(const struct uvzk__dialect *dialect,
+                            enum uvzk__feature feature);
+/* Sets the next question to send. Returns false if there is none now. */
+bool uvzk__dialect_next(struct uvzk__dialect *dialect, enum uvzk__feature *feature);
+/* A server has answered, by ZooKeeper's error code. Returns false if it does not know the
+ * request: it will close the connection, which is of no use any more. */
+bool uvzk__dialect_answered(struct uvzk__dialect *dialect, enum uvzk__feature feature,
+                            int32_t code);
+/* The connection is lost, and questions may be open. */
+void uvzk__dialect_lost(struct uvzk__dialect *dialect);
+
+#endif
