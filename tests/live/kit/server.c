@@ -44,10 +44,15 @@ static bool add_lines(FILE *file, const char *from)
     return fclose(more) == 0;
 }
 
+static struct zk_limits limits_of(const struct server *s)
+{
+    return (struct zk_limits){s->options.tick_ms, s->options.min_session_ms,
+                              s->options.max_session_ms};
+}
+
 static bool write_config(const struct server *s)
 {
-    const struct zk_limits limits = {s->options.tick_ms, s->options.min_session_ms,
-                                     s->options.max_session_ms};
+    const struct zk_limits limits = limits_of(s);
     FILE *file = zk_config_open(s->config, &s->process, s->data, &limits);
     bool written = file != NULL && add_lines(file, s->options.config);
     return file != NULL && fclose(file) == 0 && written;
@@ -63,7 +68,9 @@ static bool choose_port(struct server *s)
 
 static bool spawn(struct server *s)
 {
-    const struct zk_settings settings = {.heap_mb = s->options.heap_mb,
+    const struct zk_settings settings = {.limits = limits_of(s),
+                                         .alone = true,
+                                         .heap_mb = s->options.heap_mb,
                                          .container_check_ms =
                                              s->options.container_check_ms,
                                          .netty = s->options.netty,

@@ -33,6 +33,7 @@
 /* This environment variable names the jars of another server, as a class path for java
  * -cp. */
 #define JARS "UVZK_ZOOKEEPER_JARS"
+#define SIM_SERVER "UVZK_TEST_SIM_SERVER"
 
 /* The manifest of Debian's zookeeper.jar names the jars that it needs, except a logger
  * and the part of Netty that ZooKeeper's connection factory uses. */
@@ -163,13 +164,32 @@ static void exec_java(const struct zk_settings *settings, const char *config)
     _exit(127);
 }
 
+static void exec_simulated(const struct zk_process *process,
+                           const struct zk_settings *settings, const char *program)
+{
+    char port[16], tick[16], least[16], most[16], check[16];
+    snprintf(port, sizeof(port), "%u", process->port);
+    snprintf(tick, sizeof(tick), "%u", settings->limits.tick_ms);
+    snprintf(least, sizeof(least), "%u", settings->limits.min_session_ms);
+    snprintf(most, sizeof(most), "%u", settings->limits.max_session_ms);
+    snprintf(check, sizeof(check), "%u", settings->container_check_ms);
+    execl(program, program, "--port", port, "--tick", tick, "--min-session", least,
+          "--max-session", most, "--container-check", check, (char *)NULL);
+    fprintf(stderr, "cannot run %s: %s\n", program, strerror(errno));
+    _exit(127);
+}
+
 bool zk_process_start(struct zk_process *process, const struct zk_settings *settings,
                       const char *config, const char *log)
 {
+    const char *simulated = getenv(SIM_SERVER);
     pid_t parent = getpid();
     pid_t child = fork();
     if (child == 0) {
         detach_child(log, parent);
+        if (settings->alone && simulated != NULL) {
+            exec_simulated(process, settings, simulated);
+        }
         exec_java(settings, config);
     }
     if (child < 0) {

@@ -9,13 +9,21 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+struct zk_limits {
+    uint32_t tick_ms, min_session_ms, max_session_ms;
+};
+
 struct zk_process {
     pid_t pid;        /* 0: not running */
     const char *host; /* the numeric loopback address that it serves at */
     uint16_t port;
 };
 
+/* With UVZK_TEST_SIM_SERVER in the environment, the path of uvzk-sim-server, a server that
+ * stands alone is a simulated one. */
 struct zk_settings {
+    struct zk_limits limits;
+    bool alone;
     uint32_t heap_mb;
     uint32_t container_check_ms; /* how often empty containers are deleted */
     bool netty;                  /* the Netty connection factory instead of NIO */
@@ -27,10 +35,6 @@ struct zk_settings {
  * connections. So no other process takes it while the server is down, and no client that
  * connects to it then can be connected to itself. */
 uint16_t zk_free_port(const char *host);
-
-struct zk_limits {
-    uint32_t tick_ms, min_session_ms, max_session_ms;
-};
 
 /* Opens the configuration file of a server with this data directory. The caller may
  * append lines and closes the file. Returns NULL, with a message on stderr, on an
