@@ -21,7 +21,7 @@
 
 #define PASSWORD_BYTES 16U
 
-/* The ops of a multi, and the ACL entries of a request, that are looked at. */
+/* A multi with more ops closes the connection. */
 #define OPS_MAX 10000U
 
 enum {
