@@ -110,15 +110,19 @@ static bool is_zero(const unsigned char *bytes, size_t length)
 
 /* Asks the server to end the session that it has granted: the length, xid 0, the opcode
  * -11. If that is lost, the session ends by its timeout. */
-static void end_granted_session(const struct uvzk__server_probe *probe)
+static enum uvzk__probe_result end_granted_session(struct uvzk__server_probe *probe)
 {
     static const unsigned char request[] = {0, 0, 0,    8,    0,    0,
                                             0, 0, 0xff, 0xff, 0xff, 0xf5};
 
-    (void)send(probe->fd, request, sizeof(request), MSG_NOSIGNAL);
+    probe->ending = true;
+    probe->received = 0;
+    return send(probe->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request)
+               ? UVZK__PROBE_PENDING
+               : UVZK__PROBE_CLOSED;
 }
 
-static enum uvzk__probe_result read_answer(const struct uvzk__server_probe *probe)
+static enum uvzk__probe_result read_answer(struct uvzk__server_probe *probe)
 {
     const unsigned char *answer = probe->answer;
 
@@ -139,10 +143,7 @@ static enum uvzk__probe_result read_answer(const struct uvzk__server_probe *prob
         read_u32(answer + ANSWER_PASSWORD_AT) != PASSWORD_BYTES) {
         return UVZK__PROBE_NOT_ZOOKEEPER;
     }
-    if (!no_session) {
-        end_granted_session(probe);
-    }
-    return UVZK__PROBE_SERVER;
+    return no_session ? UVZK__PROBE_SERVER : end_granted_session(probe);
 }
 
 static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
@@ -151,6 +152,9 @@ static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
                        sizeof(probe->answer) - probe->received, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return UVZK__PROBE_PENDING;
+    }
+    if (probe->ending) { /* whatever it says: a reply, or the end of the connection */
+        return UVZK__PROBE_SERVER;
     }
     if (got <= 0) {
         /* A server without a quorum closes the connection without an answer. */

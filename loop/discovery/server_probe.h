@@ -1,8 +1,8 @@
 /* Finds out whether an address is a ZooKeeper server. The probe asks the address to
  * resume a session that does not exist. A server refuses this with an answer of zeros
  * within milliseconds and creates no session. Other programs that speak the protocol
- * cannot resume sessions and grant a new one; the probe ends it. The C client itself would
- * accept any answer as a server's. */
+ * cannot resume sessions and grant a new one; the probe ends it, and only who answers that
+ * is a server. The C client itself would accept any answer as a server's. */
 #ifndef UVZK_SERVER_PROBE_H
 #define UVZK_SERVER_PROBE_H
 
@@ -27,6 +27,7 @@ struct uvzk__server_probe {
     int fd;          /* the socket; -1: none */
     bool connects;   /* a connection is enough: nothing is asked */
     bool asked;      /* the request has been sent */
+    bool ending;     /* the end of a granted session has been asked for */
     int error;       /* for UNREACHABLE, a code of libuv */
     size_t received; /* bytes of answer */
     unsigned char answer[41];

@@ -230,6 +230,7 @@ static void lose_asked(struct uvzk__native_session *session, int code)
         session->next_server--;
     }
     forget_session(session);
+    uvzk__port_timeout_reset(&session->port->port);
 }
 
 /* The server of the stream cannot be used. The session is not CONNECTED. */

@@ -59,6 +59,39 @@ bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *r
     return true;
 }
 
+/* Returns whether the code is from the server. The codes listed here are the C client's
+ * own, for a lost connection or an ended session. */
+static bool is_the_servers(int code)
+{
+    switch (code) {
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZINVALIDSTATE:
+    case ZCLOSING:
+    case ZSESSIONEXPIRED:
+    case ZAUTHFAILED:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* The request has no rpc, or none any more. A question that the C client has refused
+ * itself counts as answered: the C client knows of no watch to remove. */
+static void finish_own(struct uvzk__request *request)
+{
+    struct uvzk__send_window *window = request->window;
+    enum uvzk__own_request own = (enum uvzk__own_request)request->own;
+    int code = request->code;
+    bool told = own >= UVZK__OWN_ASK_CREATE2 &&
+                request->connection == window->connection && is_the_servers(code);
+
+    uvzk__request_free(request);
+    if (told) {
+        window->told(window, own, code);
+    }
+}
+
 /* The C client has refused the request, which was certainly not executed. Settles its
  * rpc. */
 static void refused(struct uvzk__request *request, int code)
@@ -74,8 +107,9 @@ static void refused(struct uvzk__request *request, int code)
         uvzk__registration_detach(request->watching);
         uvzk__request_watch_answered(request, false);
     }
-    if (request->rpc == NULL) { /* replied while the submit thread had it */
-        uvzk__request_free(request);
+    if (request->rpc == NULL) { /* or it was replied while the submit thread had it */
+        request->code = code;
+        finish_own(request);
         return;
     }
     uvzk__outstanding_settle(request->rpc, uvzk__error_of_submit(code), request);
@@ -95,23 +129,6 @@ static bool too_early(const struct uvzk__request *request)
 }
 
 /* ------------------------------------------------------------------- answered */
-
-/* Returns whether the code is from the server. The codes listed here are the C client's
- * own, for a lost connection or an ended session. */
-static bool is_the_servers(int code)
-{
-    switch (code) {
-    case ZCONNECTIONLOSS:
-    case ZOPERATIONTIMEOUT:
-    case ZINVALIDSTATE:
-    case ZCLOSING:
-    case ZSESSIONEXPIRED:
-    case ZAUTHFAILED:
-        return false;
-    default:
-        return true;
-    }
-}
 
 /* Returns the status of the reply. An answer for which there was no memory is UV_ENOMEM:
  * the request did not fail, so its watch is armed and will be removed. */
@@ -143,21 +160,6 @@ static void settle_watch(struct uvzk__request *request, int status)
     }
 }
 
-/* The request has no rpc, or none any more. */
-static void answered_own(struct uvzk__request *request)
-{
-    struct uvzk__send_window *window = request->window;
-    enum uvzk__own_request own = (enum uvzk__own_request)request->own;
-    int code = request->code;
-    bool told = own >= UVZK__OWN_ASK_CREATE2 &&
-                request->connection == window->connection && is_the_servers(code);
-
-    uvzk__request_free(request);
-    if (told) {
-        window->told(window, own, code);
-    }
-}
-
 static void answered(struct uvzk__request *request)
 {
     struct uvzk__send_window *window = request->window;
@@ -175,7 +177,7 @@ static void answered(struct uvzk__request *request)
     }
     uvzk__send_window_pump(window);
     if (request->rpc == NULL) {
-        answered_own(request);
+        finish_own(request);
     } else {
         uvzk__outstanding_settle(request->rpc, status, request);
         uvzk__outstanding_deliver(window->outstanding);

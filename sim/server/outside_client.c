@@ -459,6 +459,16 @@ static void submit_multi(struct outside_client *client, struct asked *asked,
     free(ops);
 }
 
+/* The simulation checks the path of a request, and leaves those of a multi's ops to its
+ * clients. */
+static bool has_valid_path(const struct write *write)
+{
+    bool sequential =
+        write->op.kind == UVZK__OP_CREATE && sim__mode_sequential(write->op.mode);
+
+    return sim__path_valid(write->path, sequential);
+}
+
 static void receive_multi(struct outside_client *client,
                           const struct uvzk__wire_request *wire)
 {
@@ -473,7 +483,8 @@ static void receive_multi(struct outside_client *client,
     asked->op_kinds = sim__alloc((count + 1) * sizeof(*asked->op_kinds));
     while (known && i < count && uvzk__wire_op_next(&left, UVZK__OPCODE_MULTI, &op)) {
         asked->op_kinds[i] = op.opcode;
-        known = read_write(&writes[i++], &op);
+        known = read_write(&writes[i], &op) && has_valid_path(&writes[i]);
+        i++;
     }
     known = known && i == count;
     if (known) {
@@ -838,12 +849,12 @@ static void answer_request(struct outside_client *client, const struct asked *as
                                      .err = code_of(inside->status),
                                      .opcode = asked->opcode};
 
-    if (answer->full_stats != NULL) {
-        reply.stat = wire_stat(&answer->full_stats[0]);
-    }
     if (asked->opcode == UVZK__OPCODE_MULTI) {
         answer_multi(client, asked, answer, &reply);
         return;
+    }
+    if (answer->full_stats != NULL) {
+        reply.stat = wire_stat(&answer->full_stats[0]);
     }
     reply.path =
         uvzk__jute_text(asked->opcode == UVZK__OPCODE_SYNC ? asked->path : inside->name);

@@ -141,8 +141,8 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
         assert_told_of(&fake_servers[FAKE_SERVER_HTTP], garbage);
         assert_told_of(&fake_servers[FAKE_SERVER_GARBAGE], garbage);
         assert_told_of(&fake_servers[FAKE_SERVER_ECHO], garbage);
-        assert_told_of(&fake_servers[FAKE_SERVER_SESSION], garbage);
         if (run == RUNS - 1) { /* it takes its time */
+            assert_told_of(&fake_servers[FAKE_SERVER_SESSION], "no answer");
             assert_told_of(&fake_servers[FAKE_SERVER_SILENT], "no answer");
         }
         assert_told_of(&fake_servers[FAKE_SERVER_HANGS_UP], "closes the connection");
