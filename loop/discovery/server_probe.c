@@ -20,8 +20,8 @@
 #define PASSWORD_AT 32
 
 /* The answer: its length, protocol version 0, the timeout, the session id, and a password
- * of 16 bytes. The timeout and the id are 0 if the session is refused. A last byte says whether the server is read-only; old
- * servers do not send it. */
+ * of 16 bytes. The timeout and the id are 0 if the session is refused. A last byte says
+ * whether the server is read-only; old servers do not send it. */
 #define ANSWER_BYTES 41
 #define OLD_ANSWER_BYTES 40
 #define ANSWER_TIMEOUT_AT 8

@@ -1,7 +1,7 @@
 /* What is said first on a connection: the connect request and its response, then the
  * credentials, then the watches of the session, and on the first connection of a port the
- * questions (port/dialect.h). Also the two messages of which nothing
- * but the fact that they come matters: the ping, and the end of a session. */
+ * questions (port/dialect.h). Also the two messages of which nothing but the fact that they
+ * come matters: the ping, and the end of a session. */
 #ifndef UVZK_HANDSHAKE_H
 #define UVZK_HANDSHAKE_H
 

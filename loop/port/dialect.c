@@ -106,8 +106,6 @@ bool uvzk__dialect_answered(struct uvzk__dialect *dialect, enum uvzk__feature fe
 
 void uvzk__dialect_lost(struct uvzk__dialect *dialect)
 {
-    bool one_by_one = dialect->one_by_one;
-
-    move_asked(dialect, one_by_one ? MISSING : UNASKED);
+    move_asked(dialect, dialect->one_by_one ? MISSING : UNASKED);
     dialect->one_by_one = true;
 }

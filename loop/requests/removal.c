@@ -17,7 +17,8 @@ static bool add_removal(struct uvzk__registration *registration)
     if (request == NULL) {
         return false;
     }
-    uvzk__request_removes(request, registration);
+    uvzk__request_watches(request, registration);
+    uvzk__request_is_own(request, UVZK__OWN_REMOVAL);
     uvzk__registration_removing(registration);
     return true;
 }

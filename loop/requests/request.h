@@ -71,18 +71,11 @@ struct uvzk__request *uvzk__request_new(struct uvzk__send_window *window,
 
 /* ---------------------------------------------------------------------- on the loop */
 
-/* Sets the watch that the request arms. NULL: it arms none any more. */
+/* Sets the watch that the request arms or removes. NULL: it does neither any more. */
 static inline void uvzk__request_watches(struct uvzk__request *request,
                                          struct uvzk__registration *watching)
 {
     request->watching = watching;
-}
-/* Sets the watch that the request removes. */
-static inline void uvzk__request_removes(struct uvzk__request *request,
-                                         struct uvzk__registration *watching)
-{
-    request->watching = watching;
-    request->own = UVZK__OWN_REMOVAL;
 }
 /* Sets what the request, which has no rpc, is for. */
 static inline void uvzk__request_is_own(struct uvzk__request *request,

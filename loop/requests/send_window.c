@@ -244,7 +244,8 @@ static int give(struct uvzk__request *request)
     return ZOK;
 }
 
-static int submit_own(struct uvzk__send_window *window, enum uvzk__own_request own)
+int uvzk__send_window_send_own(struct uvzk__send_window *window,
+                               enum uvzk__own_request own)
 {
     struct uvzk__request *request = uvzk__request_new(window, NULL, 0);
     if (request == NULL) {
@@ -256,12 +257,6 @@ static int submit_own(struct uvzk__send_window *window, enum uvzk__own_request o
         uvzk__request_free(request);
     }
     return code;
-}
-
-int uvzk__send_window_ask(struct uvzk__send_window *window,
-                          enum uvzk__own_request question)
-{
-    return submit_own(window, question);
 }
 
 void uvzk__send_window_pump(struct uvzk__send_window *window)
@@ -277,7 +272,7 @@ void uvzk__send_window_pump(struct uvzk__send_window *window)
             return; /* until an answer arrives */
         } else {
             /* Its answer shows that the credentials have been answered. */
-            code = submit_own(window, UVZK__OWN_AUTH_CHECK);
+            code = uvzk__send_window_send_own(window, UVZK__OWN_AUTH_CHECK);
         }
         if (code != ZOK) {
             refused(request, code);

@@ -85,9 +85,10 @@ bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *r
  * sends an exists of "/" of its own. */
 void uvzk__send_window_pump(struct uvzk__send_window *window);
 
-/* Sends a question. Returns ZOK, or the code of the C client, which has refused it. */
-int uvzk__send_window_ask(struct uvzk__send_window *window,
-                          enum uvzk__own_request question);
+/* Sends a question, or the check of the credentials, ahead of all that waits. Returns ZOK,
+ * or the code of the C client, which has refused it. */
+int uvzk__send_window_send_own(struct uvzk__send_window *window,
+                               enum uvzk__own_request own);
 
 /* Detaches the registration and has the server remove its watch. */
 void uvzk__send_window_unwatch(struct uvzk__registration *registration);

@@ -35,7 +35,7 @@ static int send_questions(struct uvzk__handle *handle)
     int code = ZOK;
 
     while (code == ZOK && uvzk__dialect_next(dialect_of(handle), &feature)) {
-        code = uvzk__send_window_ask(&handle->window, first_request(feature));
+        code = uvzk__send_window_send_own(&handle->window, first_request(feature));
     }
     return code;
 }
@@ -62,7 +62,7 @@ void uvzk__asking_told(struct uvzk__handle *handle, enum uvzk__own_request quest
 {
     if (question == UVZK__OWN_ASK_WATCH) {
         question = UVZK__OWN_ASK_REMOVAL;
-        code = uvzk__send_window_ask(&handle->window, question);
+        code = uvzk__send_window_send_own(&handle->window, question);
         if (code == ZOK) {
             return;
         }

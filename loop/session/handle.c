@@ -197,8 +197,7 @@ static void begin_close(struct uvzk__handle *handle)
  * session. */
 static bool must_drain(const struct uvzk__handle *handle)
 {
-    return (handle->state == ASKING || handle->state == CONNECTED ||
-            uvzk__handle_has_connected(handle)) &&
+    return (handle->state == CONNECTED || uvzk__handle_has_connected(handle)) &&
            uvzk__send_window_in_flight(&handle->window) > 0;
 }
 

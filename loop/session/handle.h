@@ -16,10 +16,10 @@
  * (close_keep_session.h), because its servers do not answer or because another server is
  * wanted. The handle then seeks other servers and continues the session with a new
  * zhandle_t. ASKING, between OPEN and CONNECTED: the first connection of a port, on which
- * the servers are asked what they know (asking.h). DRAINING: the answers to requests are waited for before the zhandle_t is
- * closed; the port may have ended the session, and then the handle was OPEN before.
- * Opening, leaving and closing block, so each runs on a thread of its own
- * (blocking_call.h).
+ * the servers are asked what they know (asking.h). DRAINING: the answers to requests are
+ * waited for before the zhandle_t is closed; the port may have ended the session, and then
+ * the handle was OPEN before. Opening, leaving and closing block, so each runs on a thread
+ * of its own (blocking_call.h).
  *
  * When the session has ended, the port creates a new handle and the old one is closed
  * meanwhile, so a port may have several handles. */
@@ -152,8 +152,8 @@ void uvzk__handle_leave(struct uvzk__handle *handle);
 /* Copies "address:port" of the server to which the handle is connected, or was connected
  * last. */
 void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEXT]);
-/* Returns whether the C client is connected although the loop has not yet read the
- * event. */
+/* Returns whether the C client is connected although the user does not know it: the loop
+ * has not yet read the event, or the handle is ASKING. */
 bool uvzk__handle_has_connected(const struct uvzk__handle *handle);
 
 /* Closes the handle, which then frees itself and calls `freed`. If the C client is

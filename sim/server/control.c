@@ -14,7 +14,7 @@
 struct control_connection {
     uv_tcp_t socket;
     struct control *control;
-    struct control_connection *next, **at;
+    struct uvzk__link link; /* in control->connections */
     size_t length;
     char line[LINE_MAX_BYTES];
 };
@@ -32,10 +32,7 @@ static void freed(uv_handle_t *handle)
 static void close_connection(struct control_connection *connection)
 {
     if (!uv_is_closing((uv_handle_t *)&connection->socket)) {
-        *connection->at = connection->next;
-        if (connection->next != NULL) {
-            connection->next->at = connection->at;
-        }
+        uvzk__list_remove(&connection->link);
         uv_close((uv_handle_t *)&connection->socket, freed);
     }
 }
@@ -140,12 +137,7 @@ static void accepted(uv_stream_t *listener, int status)
         return;
     }
     connection->control = control;
-    connection->at = &control->connections;
-    connection->next = control->connections;
-    if (connection->next != NULL) {
-        connection->next->at = &connection->next;
-    }
-    control->connections = connection;
+    uvzk__list_prepend(&control->connections, &connection->link);
     uv_tcp_init(listener->loop, &connection->socket);
     connection->socket.data = connection;
     if (status != 0 || uv_accept(listener, (uv_stream_t *)&connection->socket) != 0) {
@@ -164,6 +156,7 @@ int control_open(uv_loop_t *loop, struct control *control, struct tcp_server *se
     memset(control, 0, sizeof(*control));
     control->server = server;
     control->quit = quit;
+    uvzk__list_init(&control->connections);
     uv_tcp_init(loop, &control->listener);
     control->listener.data = control;
     uv_ip4_addr("127.0.0.1", port, &address);
@@ -180,8 +173,9 @@ int control_open(uv_loop_t *loop, struct control *control, struct tcp_server *se
 
 void control_close(struct control *control)
 {
-    while (control->connections != NULL) {
-        close_connection(control->connections);
+    while (!uvzk__list_empty(&control->connections)) {
+        close_connection(UVZK__CONTAINER_OF(control->connections.next,
+                                            struct control_connection, link));
     }
     uv_close((uv_handle_t *)&control->listener, NULL);
 }

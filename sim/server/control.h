@@ -7,14 +7,15 @@
 #include <stdint.h>
 #include <uv.h>
 
-struct control_connection;
+#include "base/list.h"
+
 struct tcp_server;
 
 struct control {
     struct tcp_server *server;
     uv_tcp_t listener;
     uint16_t port;
-    struct control_connection *connections;
+    struct uvzk__link connections;  /* struct control_connection */
     void (*quit)(struct control *); /* the command "quit" */
 };
 

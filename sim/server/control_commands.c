@@ -8,6 +8,7 @@
 
 #include "sim_internal.h"
 #include "tcp_server.h"
+#include "wire_codes.h"
 
 #include "native/opcode.h"
 
@@ -299,28 +300,6 @@ static const char *throttle(struct command *command)
     return NULL;
 }
 
-static bool status_named(const char *name, int *status)
-{
-    static const struct {
-        const char *name;
-        int status;
-    } statuses[] = {
-        {"NONODE", UVZK_ENONODE},         {"NODEEXISTS", UVZK_ENODEEXISTS},
-        {"NOAUTH", UVZK_ENOAUTH},         {"BADVERSION", UVZK_EBADVERSION},
-        {"NOTEMPTY", UVZK_ENOTEMPTY},     {"INVALIDACL", UVZK_EINVALIDACL},
-        {"THROTTLED", UVZK_ETHROTTLED},   {"UNIMPLEMENTED", UVZK_EUNIMPLEMENTED},
-        {"NOCHILDREN", UVZK_ENOCHILDREN},
-    };
-
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-        if (strcmp(statuses[i].name, name) == 0) {
-            *status = statuses[i].status;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* refuse REQUEST CODE [TIMES] */
 static const char *refuse(struct command *command)
 {
@@ -330,7 +309,7 @@ static const char *refuse(struct command *command)
     if (row < 0) {
         return "there is no such request";
     }
-    if (!status_named(command->words[1], &status)) {
+    if (!wire_status_named(command->words[1], &status)) {
         return "there is no such code";
     }
     if (command->count > 2 && !number(command->words[2], UINT32_MAX, &times)) {

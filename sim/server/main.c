@@ -26,81 +26,72 @@ static const char usage[] =
     "\"quit\"\n"
     "there, or gets SIGTERM or SIGINT.\n";
 
-struct settings {
-    uint64_t port, control_port, servers, tick_ms, min_session_ms, max_session_ms;
-    uint64_t container_check_ms, seed;
+/* The options, each a number. */
+enum setting {
+    PORT,
+    CONTROL_PORT,
+    SERVERS,
+    TICK,
+    MIN_SESSION,
+    MAX_SESSION,
+    CHECK,
+    SEED,
+    SETTINGS
 };
 
-static int set_number(uint64_t *setting, const char *text, uint64_t most)
+static const struct {
+    const char *name;
+    uint64_t least, most, usual;
+} known[SETTINGS] = {
+    [PORT] = {"port", 0, UINT16_MAX, 0},
+    [CONTROL_PORT] = {"control-port", 0, UINT16_MAX, 0},
+    [SERVERS] = {"servers", 1, TCP_SERVERS_MAX, 1},
+    [TICK] = {"tick", 1, 60000, 2000},
+    [MIN_SESSION] = {"min-session", 0, INT32_MAX, 0},
+    [MAX_SESSION] = {"max-session", 0, INT32_MAX, 0},
+    [CHECK] = {"container-check", 1, INT32_MAX, 60000},
+    [SEED] = {"seed", 0, UINT64_MAX, 1},
+};
+
+static bool set_number(uint64_t *settings, size_t which, const char *text)
 {
     char *end;
 
-    *setting = strtoull(text, &end, 10);
-    return *text < '0' || *text > '9' || *end != '\0' || *setting > most;
+    settings[which] = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' &&
+           settings[which] >= known[which].least && settings[which] <= known[which].most;
 }
 
-/* Returns 0, or the program's exit status plus 1. */
-static int parse(int argc, char **argv, struct settings *settings)
+static int wrong_usage(void)
 {
-    static const struct option options[] = {
-        {"port", required_argument, NULL, 'p'},
-        {"control-port", required_argument, NULL, 'c'},
-        {"servers", required_argument, NULL, 's'},
-        {"tick", required_argument, NULL, 't'},
-        {"min-session", required_argument, NULL, 'm'},
-        {"max-session", required_argument, NULL, 'M'},
-        {"container-check", required_argument, NULL, 'k'},
-        {"seed", required_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int option, wrong = 0;
+    (void)fputs(usage, stderr);
+    return 2;
+}
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case 'p':
-            wrong |= set_number(&settings->port, optarg, UINT16_MAX);
-            break;
-        case 'c':
-            wrong |= set_number(&settings->control_port, optarg, UINT16_MAX);
-            break;
-        case 's':
-            wrong |= set_number(&settings->servers, optarg, TCP_SERVERS_MAX) ||
-                     settings->servers == 0;
-            break;
-        case 't':
-            wrong |=
-                set_number(&settings->tick_ms, optarg, 60000) || settings->tick_ms == 0;
-            break;
-        case 'm':
-            wrong |= set_number(&settings->min_session_ms, optarg, INT32_MAX);
-            break;
-        case 'M':
-            wrong |= set_number(&settings->max_session_ms, optarg, INT32_MAX);
-            break;
-        case 'k':
-            wrong |= set_number(&settings->container_check_ms, optarg, INT32_MAX) ||
-                     settings->container_check_ms == 0;
-            break;
-        case 'r':
-            wrong |= set_number(&settings->seed, optarg, UINT64_MAX);
-            break;
-        case 'h':
+/* Returns -1, or the program's exit status if it is to end. */
+static int parse(int argc, char **argv, uint64_t settings[SETTINGS])
+{
+    struct option options[SETTINGS + 2] = {[SETTINGS] = {"help", no_argument, NULL, 'h'}};
+    int option, which;
+
+    for (size_t i = 0; i < SETTINGS; i++) {
+        options[i] = (struct option){known[i].name, required_argument, NULL, 'n'};
+        settings[i] = known[i].usual;
+    }
+    while ((option = getopt_long(argc, argv, "", options, &which)) != -1) {
+        if (option == 'h') {
             (void)fputs(usage, stdout);
-            return 1;
-        default:
-            wrong = 1;
+            return 0;
+        }
+        if (option != 'n' || !set_number(settings, (size_t)which, optarg)) {
+            return wrong_usage();
         }
     }
-    if (wrong || optind < argc) {
-        (void)fputs(usage, stderr);
-        return 3;
-    }
-    return 0;
+    return optind < argc ? wrong_usage() : -1;
 }
 
 /* Virtual time is the time of day, so that the times of znodes mean something. */
-static struct sim *make_sim(const struct settings *settings)
+static struct sim *make_sim(const uint64_t settings[SETTINGS])
 {
     struct sim_options options;
     struct timespec now;
@@ -108,12 +99,12 @@ static struct sim *make_sim(const struct settings *settings)
     clock_gettime(CLOCK_REALTIME, &now);
     sim_options_init(&options);
     options.start_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-    options.servers = (uint32_t)settings->servers;
-    options.tick_ms = (uint32_t)settings->tick_ms;
-    options.container_check_ms = (uint32_t)settings->container_check_ms;
+    options.servers = (uint32_t)settings[SERVERS];
+    options.tick_ms = (uint32_t)settings[TICK];
+    options.container_check_ms = (uint32_t)settings[CHECK];
     options.latency_min_ms = options.latency_max_ms = 0;
     options.trace = false;
-    return sim_new(settings->seed, &options);
+    return sim_new(settings[SEED], &options);
 }
 
 static void stop(void)
@@ -148,15 +139,15 @@ static void print_addresses(void)
     (void)fflush(stdout);
 }
 
-static int serve(struct sim *sim, const struct settings *settings)
+static int serve(struct sim *sim, const uint64_t settings[SETTINGS])
 {
     static const int numbers[] = {SIGTERM, SIGINT};
-    int status = tcp_server_open(&loop, &server, sim, (uint16_t)settings->port);
+    int status = tcp_server_open(&loop, &server, sim, (uint16_t)settings[PORT]);
 
     if (status == 0) {
-        server.settings.min_session_ms = (uint32_t)settings->min_session_ms;
-        server.settings.max_session_ms = (uint32_t)settings->max_session_ms;
-        status = control_open(&loop, &control, &server, (uint16_t)settings->control_port,
+        server.settings.min_session_ms = (uint32_t)settings[MIN_SESSION];
+        server.settings.max_session_ms = (uint32_t)settings[MAX_SESSION];
+        status = control_open(&loop, &control, &server, (uint16_t)settings[CONTROL_PORT],
                               told_to_quit);
     }
     if (status != 0) {
@@ -174,17 +165,16 @@ static int serve(struct sim *sim, const struct settings *settings)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {
-        .servers = 1, .tick_ms = 2000, .container_check_ms = 60000, .seed = 1};
-    int status = parse(argc, argv, &settings);
+    uint64_t settings[SETTINGS];
+    int status = parse(argc, argv, settings);
 
-    if (status != 0) {
-        return status - 1;
+    if (status >= 0) {
+        return status;
     }
     (void)signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&loop);
-    struct sim *sim = make_sim(&settings);
-    status = serve(sim, &settings);
+    struct sim *sim = make_sim(settings);
+    status = serve(sim, settings);
     if (status == 0) {
         sim_free(sim);
         uv_loop_close(&loop);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "sim_internal.h"
+#include "wire_codes.h"
 
 #include "native/wire_reply.h"
 #include "native/wire_request.h"
@@ -24,12 +25,7 @@
 /* A multi with more ops closes the connection. */
 #define OPS_MAX 10000U
 
-enum {
-    CODE_UNIMPLEMENTED = -6,
-    CODE_RUNTIME_INCONSISTENCY = -2,
-    CODE_BAD_ARGUMENTS = -8,
-    CODE_NO_WATCHER = -121
-};
+enum { CODE_UNIMPLEMENTED = -6, CODE_RUNTIME_INCONSISTENCY = -2, CODE_NO_WATCHER = -121 };
 
 /* A watch of the server for this connection. */
 struct outside_watch {
@@ -48,9 +44,10 @@ struct asked {
     int32_t xid, opcode;
     bool carried; /* by an exists of "/" */
     size_t op_count;
-    int32_t *op_kinds; /* opcodes of a multi's ops; owned */
-    bool of_children;  /* the kind of its watch */
-    char *path;        /* of its watch; owned; NULL: none */
+    int32_t *op_kinds;   /* opcodes of a multi's ops; owned */
+    bool of_children;    /* the kind of its watch */
+    int32_t watch_kinds; /* that it removes or checks, see is_of_kind */
+    char *path;          /* of its watch; owned; NULL: none */
 };
 
 struct outside_client {
@@ -59,8 +56,8 @@ struct outside_client {
     const struct outside_client_user *user;
     void *context;
     struct sim__link *link; /* NULL: the server has closed the connection */
-    bool greeted, connected, has_read_only, closes;
-    int64_t session_id;
+    bool greeted, has_read_only, closes;
+    int64_t session_id; /* 0: none has been granted */
     int32_t close_xid;
     struct uvzk__link asked;
     struct outside_watch *by_key, *by_id;
@@ -195,7 +192,6 @@ static void receive_connect(struct outside_client *client, struct uvzk__jute_byt
 static void session_granted(struct outside_client *client,
                             const struct sim__answer *answer)
 {
-    client->connected = true;
     client->session_id = answer->session_id;
     sim__session_told(client->client.sim, &client->client, answer->session_id,
                       answer->timeout_ms);
@@ -590,7 +586,7 @@ static void receive_removal(struct outside_client *client,
     }
     struct asked *asked = ask_carried(client, wire);
     asked->path = path;
-    asked->op_count = (size_t)wire->mode;
+    asked->watch_kinds = wire->mode;
 }
 
 static void receive_close(struct outside_client *client,
@@ -688,34 +684,6 @@ void outside_client_receive(struct outside_client *client, struct uvzk__jute_byt
 
 /* -------------------------------------------------------------------------- the answers */
 
-static int32_t code_of(int status)
-{
-    switch (status) {
-    case 0:
-        return 0;
-    case UVZK_ENONODE:
-        return -101;
-    case UVZK_ENOAUTH:
-        return -102;
-    case UVZK_EBADVERSION:
-        return -103;
-    case UVZK_ENOCHILDREN:
-        return -108;
-    case UVZK_ENODEEXISTS:
-        return -110;
-    case UVZK_ENOTEMPTY:
-        return -111;
-    case UVZK_EINVALIDACL:
-        return -114;
-    case UVZK_ETHROTTLED:
-        return -127;
-    case UVZK_EUNIMPLEMENTED:
-        return CODE_UNIMPLEMENTED;
-    default:
-        return CODE_BAD_ARGUMENTS;
-    }
-}
-
 static struct uvzk__wire_stat wire_stat(const struct sim__full_stat *full)
 {
     return (struct uvzk__wire_stat){.czxid = full->stat.czxid,
@@ -758,7 +726,7 @@ static struct uvzk__wire_reply error_of(const struct sim__answer *answer, size_t
     return (struct uvzk__wire_reply){.opcode = UVZK__OPCODE_ERROR,
                                      .body_err = i < failed ? 0
                                                  : i == failed
-                                                     ? code_of(answer->reply->status)
+                                                     ? wire_code(answer->reply->status)
                                                      : CODE_RUNTIME_INCONSISTENCY};
 }
 
@@ -817,7 +785,7 @@ static void answer_carried(struct outside_client *client, const struct asked *as
 {
     struct uvzk__wire_reply reply = {
         .xid = asked->xid, .zxid = zxid, .opcode = asked->opcode};
-    int32_t kind = (int32_t)asked->op_count;
+    int32_t kinds = asked->watch_kinds;
 
     if (asked->opcode == UVZK__OPCODE_SET_WATCHES ||
         asked->opcode == UVZK__OPCODE_SET_WATCHES2) {
@@ -828,12 +796,12 @@ static void answer_carried(struct outside_client *client, const struct asked *as
         struct outside_watch *child = find_watch(client, true, asked->path);
         struct outside_watch *data = find_watch(client, false, asked->path);
         bool removes = asked->opcode == UVZK__OPCODE_REMOVE_WATCHES;
-        bool any = is_of_kind(child, kind) || is_of_kind(data, kind);
+        bool any = is_of_kind(child, kinds) || is_of_kind(data, kinds);
         reply.err = any ? 0 : CODE_NO_WATCHER;
-        if (removes && is_of_kind(child, kind)) {
+        if (removes && is_of_kind(child, kinds)) {
             remove_watch(client, child);
         }
-        if (removes && is_of_kind(data, kind)) {
+        if (removes && is_of_kind(data, kinds)) {
             remove_watch(client, data);
         }
     }
@@ -846,7 +814,7 @@ static void answer_request(struct outside_client *client, const struct asked *as
     const struct uvzk__reply *inside = answer->reply;
     struct uvzk__wire_reply reply = {.xid = asked->xid,
                                      .zxid = answer->zxid,
-                                     .err = code_of(inside->status),
+                                     .err = wire_code(inside->status),
                                      .opcode = asked->opcode};
 
     if (asked->opcode == UVZK__OPCODE_MULTI) {
@@ -925,7 +893,7 @@ static void read_answer(struct sim__client *inside, struct sim__answer *answer)
         session_granted(client, answer);
         break;
     case SIM__EXPIRED:
-        if (!client->connected) {
+        if (client->session_id == 0) {
             send_connect_response(client, 0, 0);
         }
         break;

@@ -17,10 +17,10 @@
 struct tcp_connection {
     uv_tcp_t socket;
     struct tcp_server *server;
-    struct tcp_connection *next, **at; /* in server->connections */
-    struct outside_client *client;     /* NULL: it is being closed */
-    size_t number;                     /* of its server */
-    bool greeted;                      /* a frame has come */
+    struct uvzk__link link;        /* in server->connections */
+    struct outside_client *client; /* NULL: it is being closed */
+    size_t number;                 /* of its server */
+    bool greeted;                  /* a frame has come */
     uv_shutdown_t shutdown;
     char name[NAME_ROOM];
     unsigned char *in;
@@ -31,6 +31,11 @@ struct outgoing {
     uv_write_t write;
     unsigned char bytes[];
 };
+
+static struct tcp_connection *connection_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct tcp_connection, link);
+}
 
 /* ------------------------------------------------------------------------------- closing */
 
@@ -51,22 +56,12 @@ static void connection_freed(uv_handle_t *handle)
     free(connection);
 }
 
-/* The connection is not among the server's any more. */
-static void forget(struct tcp_connection *connection)
-{
-    *connection->at = connection->next;
-    if (connection->next != NULL) {
-        connection->next->at = connection->at;
-    }
-    connection->at = NULL;
-}
-
 static void close_socket(struct tcp_connection *connection)
 {
     uv_handle_t *handle = (uv_handle_t *)&connection->socket;
 
     if (!uv_is_closing(handle)) {
-        forget(connection);
+        uvzk__list_remove(&connection->link);
         leave_simulation(connection);
         uv_close(handle, connection_freed);
     }
@@ -75,7 +70,7 @@ static void close_socket(struct tcp_connection *connection)
 void tcp_connection_cut(struct tcp_connection *connection)
 {
     if (!uv_is_closing((uv_handle_t *)&connection->socket)) {
-        forget(connection);
+        uvzk__list_remove(&connection->link);
         leave_simulation(connection);
         if (uv_tcp_close_reset(&connection->socket, connection_freed) != 0) {
             uv_close((uv_handle_t *)&connection->socket, connection_freed);
@@ -122,7 +117,7 @@ static void hang_up(void *context)
     if (!uv_is_closing(handle) &&
         uv_shutdown(&connection->shutdown, (uv_stream_t *)&connection->socket,
                     shut_down) != 0) {
-        forget(connection);
+        uvzk__list_remove(&connection->link);
         uv_close(handle, connection_freed);
     }
 }
@@ -269,12 +264,7 @@ static void accepted(uv_stream_t *listener, int status)
 
     connection->server = server;
     connection->number = (size_t)((uv_tcp_t *)listener - server->listeners);
-    connection->next = server->connections;
-    connection->at = &server->connections;
-    if (connection->next != NULL) {
-        connection->next->at = &connection->next;
-    }
-    server->connections = connection;
+    uvzk__list_prepend(&server->connections, &connection->link);
     uv_tcp_init(server->loop, &connection->socket);
     connection->socket.data = connection;
     if (status != 0 || uv_accept(listener, (uv_stream_t *)&connection->socket) != 0) {
@@ -327,6 +317,7 @@ int tcp_server_open(uv_loop_t *loop, struct tcp_server *server, struct sim *sim,
     memset(server, 0, sizeof(*server));
     server->loop = loop;
     server->sim = sim;
+    uvzk__list_init(&server->connections);
     server->began = uv_hrtime();
     server->start_ms = sim->now;
     uv_timer_init(loop, &server->timer);
@@ -342,8 +333,8 @@ int tcp_server_open(uv_loop_t *loop, struct tcp_server *server, struct sim *sim,
 
 void tcp_server_close(struct tcp_server *server)
 {
-    while (server->connections != NULL) {
-        close_socket(server->connections);
+    while (!uvzk__list_empty(&server->connections)) {
+        close_socket(connection_at(server->connections.next));
     }
     for (size_t i = 0; i < server->servers; i++) {
         uv_close((uv_handle_t *)&server->listeners[i], NULL);
@@ -354,9 +345,10 @@ void tcp_server_close(struct tcp_server *server)
 void tcp_server_each(struct tcp_server *server,
                      void (*visit)(struct tcp_connection *, void *context), void *context)
 {
-    for (struct tcp_connection *at = server->connections, *next; at != NULL; at = next) {
+    for (struct uvzk__link *at = server->connections.next, *next;
+         at != &server->connections; at = next) {
         next = at->next;
-        visit(at, context);
+        visit(connection_at(at), context);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/list.h"
 #include "outside_client.h"
 
 #define TCP_SERVERS_MAX 9U
@@ -23,9 +24,9 @@ struct tcp_server {
     uv_timer_t timer; /* for the next event of the simulation */
     uint64_t began;   /* uv_hrtime() at virtual time start_ms */
     uint64_t start_ms;
-    uint64_t refuses_until; /* no connection is accepted before; virtual time */
-    struct tcp_connection *connections;
-    uint64_t accepted; /* so far */
+    uint64_t refuses_until;        /* no connection is accepted before; virtual time */
+    struct uvzk__link connections; /* struct tcp_connection */
+    uint64_t accepted;             /* so far */
 };
 
 /* Listens for each server of the simulation on 127.0.0.1: on this port and those behind

@@ -31,6 +31,8 @@ void loss_is_told_then_replies_then_connected(void **state)
     struct probe *probe = connected(state);
     struct ask *asks[COUNT];
     int64_t session = probe->session_id;
+    /* On a connection without an answer yet, the C client's port sends all at once. */
+    probe_reconnect(probe);
     for (int i = 0; i < COUNT; i++) {
         asks[i] = ask_read(probe, UVZK__RPC_EXISTS, "/a", false);
     }
@@ -39,9 +41,7 @@ void loss_is_told_then_replies_then_connected(void **state)
 
     uint64_t nth = probe->session_nth[UVZK__SESSION_SUSPENDED];
     for (int i = 0; i < COUNT; i++) {
-        /* Another thread may not have sent the last ones yet. */
-        assert_true(asks[i]->status == UVZK_ECONNLOSS ||
-                    asks[i]->status == UVZK_ENOTSENT);
+        assert_int_equal(asks[i]->status, UVZK_ECONNLOSS);
         assert_int_equal(asks[i]->replied_nth, ++nth);
     }
     assert_int_equal(probe->session_nth[UVZK__SESSION_CONNECTED], nth + 1);

@@ -3,16 +3,14 @@
  * with the same bytes. */
 #include "frames.h"
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "native/wire_reply.h"
 #include "native/wire_request.h"
 #include "server.h"
+#include "wire_socket.h"
 
-#define PATIENCE_S 20
 #define RECEIVED_MAX 65536
 #define RUNTIMEINCONSISTENCY (-2)
 #define NONODE (-101)
@@ -26,37 +24,12 @@ static struct uvzk__jute_list open_acl;
 static struct uvzk__wire_reply last_event;
 static int event_count;
 
-static void connect_to_server(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(server_port(server))};
-    struct timeval patience = {PATIENCE_S, 0};
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)),
-                     0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-}
-
-static void send_and_clear(struct uvzk__jute_writer *writer)
-{
-    assert_int_equal(send(fd, writer->bytes, writer->length, MSG_NOSIGNAL),
-                     writer->length);
-    uvzk__jute_writer_end(writer);
-}
-
 /* Receives one frame into `received`. */
 static struct uvzk__jute_bytes receive(void)
 {
-    struct uvzk__jute_bytes frame = {NULL, 0};
-    size_t length = 4;
+    struct uvzk__jute_bytes frame;
 
-    assert_int_equal(recv(fd, received, 4, MSG_WAITALL), 4);
-    while (uvzk__jute_frame(uvzk__jute_bytes(received, length), RECEIVED_MAX - 4,
-                            &frame) != 0) {
-        assert_int_equal(recv(fd, received + length++, 1, 0), 1);
-    }
+    assert_true(wire_socket_receive(fd, received, sizeof(received), &frame));
     return frame;
 }
 
@@ -90,7 +63,7 @@ static struct uvzk__wire_reply call(struct uvzk__wire_request request)
     uvzk__jute_writer_init(&writer);
     assert_int_equal(uvzk__wire_request_write(&writer, UVZK__JUTE_MAXBUFFER, &request),
                      0);
-    send_and_clear(&writer);
+    wire_socket_send(fd, &writer);
     for (;;) {
         struct uvzk__jute_bytes frame = receive();
         assert_int_equal(uvzk__wire_reply_read_header(frame, &header), 0);
@@ -129,7 +102,7 @@ static void open_session(void)
     uvzk__jute_writer_init(&writer);
     assert_int_equal(uvzk__connect_request_write(&writer, UVZK__JUTE_MAXBUFFER, &request),
                      0);
-    send_and_clear(&writer);
+    wire_socket_send(fd, &writer);
     assert_int_equal(uvzk__connect_response_read(receive(), &response), 0);
     assert_int_equal(response.timeout_ms, 10000);
     assert_true(response.session_id != 0);
@@ -150,7 +123,7 @@ static int begin(void **state)
     uvzk__wire_acl_add(&acls, &(struct uvzk__wire_acl){31, uvzk__jute_text("world"),
                                                        uvzk__jute_text("anyone")});
     assert_int_equal(uvzk__jute_list_of(&acls, 1, &open_acl), 0);
-    connect_to_server();
+    fd = wire_socket_open(server_port(server));
     open_session();
     (void)call_for(UVZK__OPCODE_CREATE, "/w");
     return 0;

@@ -192,7 +192,7 @@ struct sim__full_stat {
     uint64_t made_at, set_at;
     int32_t child_changes; /* the protocol's cversion */
     int32_t data_length;
-    bool container, has_no_data;
+    bool has_no_data;
 };
 
 struct sim__answer {

@@ -202,7 +202,6 @@ void sim__full_stat_of(const struct sim__node *node, struct sim__full_stat *full
         .set_at = node->set_at,
         .child_changes = (int32_t)(2 * creates - (uint32_t)node->stat.child_count),
         .data_length = (int32_t)node->data_length,
-        .container = node->container,
         .has_no_data = node->has_no_data};
 }
 

@@ -16,7 +16,7 @@
 #define PEERS 3
 #define PATH_ROOM 64
 #define STEPS 3000
-#define ROOT "/truth"
+#define ROOT_ROOM 32
 /* Empty containers are not deleted: servers do that when they like. */
 #define NEVER_MS 2000000000
 
@@ -24,6 +24,8 @@ static struct wire_side real = {.name = "the real server"};
 static struct wire_side simulated = {.name = "the simulated server"};
 static struct wire_peer peers[2][PEERS]; /* at the real one, at the simulated one */
 static struct seeded random_numbers;
+/* Of all paths: a new one after each STEPS steps, or the directories would grow. */
+static char root[ROOT_ROOM];
 static uv_loop_t loop;
 static struct peer sim_server;
 static struct uvzk__jute_writer acls, ops, lists[UVZK__WATCH_LISTS];
@@ -92,7 +94,7 @@ static const char *any_path(char path[PATH_ROOM])
 {
     static const char *const names[] = {"a", "b", "c-", "d0000000001", "e"};
     uint32_t depth = 1 + below(3);
-    size_t at = (size_t)snprintf(path, PATH_ROOM, ROOT);
+    size_t at = (size_t)snprintf(path, PATH_ROOM, "%s", root);
 
     for (uint32_t i = 0; i < depth && below(8) != 0; i++) {
         at += (size_t)snprintf(path + at, PATH_ROOM - at, "/%s", names[below(5)]);
@@ -285,12 +287,24 @@ static void step(void)
 
 /* ------------------------------------------------------------------------- begin and end */
 
+static struct uvzk__wire_request make_root(unsigned long number)
+{
+    snprintf(root, sizeof(root), "/truth%lu", number);
+    return (struct uvzk__wire_request){
+        .opcode = UVZK__OPCODE_CREATE2, .path = uvzk__jute_text(root), .acl = open_acl};
+}
+
+static void begin_at_new_root(unsigned long number)
+{
+    const struct uvzk__wire_request request = make_root(number);
+
+    call(0, &request);
+}
+
 static void note_first_zxid(size_t side, struct wire_side *about)
 {
     about->first_zxid = 0;
-    struct uvzk__wire_request root = {
-        .opcode = UVZK__OPCODE_CREATE2, .path = uvzk__jute_text(ROOT), .acl = open_acl};
-    assert_true(wire_peer_call(&peers[side][0], root));
+    assert_true(wire_peer_call(&peers[side][0], make_root(0)));
     about->first_zxid = peers[side][0].last_zxid;
     wire_side_clear(about);
 }
@@ -380,6 +394,9 @@ static void test_a_random_script(void **state)
     make_acl();
     begin();
     for (unsigned long i = 0; i < steps; i++) {
+        if (i > 0 && i % STEPS == 0) {
+            begin_at_new_root(i / STEPS);
+        }
         step();
     }
     end();

@@ -2,17 +2,15 @@
 
 #include "cmocka_test.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#define PATIENCE_S 20
+#include "wire_socket.h"
+
 #define FRAME_MAX (2U << 20)
 #define TIMEOUT_MS 4000 /* within the limits of both */
 
@@ -68,15 +66,15 @@ static int64_t relative(const struct wire_side *side, int64_t zxid)
     return zxid <= 0 ? zxid : zxid - side->first_zxid;
 }
 
-/* The number of a session; -1: none. A container shows the least number there is. */
+/* The number of the peer whose session it is; -1: none, -2: an unknown one. */
 static int session_number(const struct wire_side *side, int64_t id)
 {
-    for (size_t i = 0; i < side->session_count; i++) {
-        if (side->sessions[i] == id) {
-            return (int)i;
+    for (int i = 0; i < WIRE_PEERS_MAX; i++) {
+        if (id != 0 && side->sessions[i] == id) {
+            return i;
         }
     }
-    return id == 0 ? -1 : id == INT64_MIN ? -2 : -3;
+    return id == 0 ? -1 : -2;
 }
 
 static void tell_bytes(struct wire_side *side, const char *what,
@@ -195,41 +193,10 @@ static void tell_event(struct wire_peer *peer, struct uvzk__jute_bytes frame)
 
 /* ------------------------------------------------------------------------------- the wire */
 
-static void open_socket(struct wire_peer *peer)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(peer->side->port)};
-    struct timeval patience = {PATIENCE_S, 0};
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    peer->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(
-        setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-    assert_int_equal(connect(peer->fd, (struct sockaddr *)&address, sizeof(address)), 0);
-}
-
-static void send_frame(struct wire_peer *peer, struct uvzk__jute_writer *writer)
-{
-    ssize_t sent = send(peer->fd, writer->bytes, writer->length, MSG_NOSIGNAL);
-
-    assert_int_equal(sent, writer->length);
-    uvzk__jute_writer_end(writer);
-}
-
 /* Returns false if the server has closed the connection. */
 static bool receive(struct wire_peer *peer, struct uvzk__jute_bytes *frame)
 {
-    ssize_t got = recv(peer->fd, received, 4, MSG_WAITALL);
-
-    if (got != 4) {
-        return false;
-    }
-    uint32_t length = (uint32_t)received[0] << 24 | (uint32_t)received[1] << 16 |
-                      (uint32_t)received[2] << 8 | received[3];
-    assert_in_range(length, 0, FRAME_MAX - 4);
-    got = recv(peer->fd, received + 4, length, MSG_WAITALL);
-    *frame = uvzk__jute_bytes(received + 4, length);
-    return got == (ssize_t)length;
+    return wire_socket_receive(peer->fd, received, sizeof(received), frame);
 }
 
 void wire_peer_drop(struct wire_peer *peer)
@@ -261,16 +228,16 @@ bool wire_peer_connect(struct wire_peer *peer, bool resumes)
     if (!resumes) {
         memset(peer->password, 0, sizeof(peer->password));
     }
-    open_socket(peer);
+    peer->fd = wire_socket_open(side->port);
     uvzk__jute_writer_init(&writer);
     assert_int_equal(uvzk__connect_request_write(&writer, FRAME_MAX, &request), 0);
-    send_frame(peer, &writer);
+    wire_socket_send(peer->fd, &writer);
     if (!receive(peer, &frame)) {
         return closed_by_server(peer);
     }
     assert_int_equal(uvzk__connect_response_read(frame, &response), 0);
-    if (!resumes && response.session_id != 0) {
-        side->sessions[side->session_count++] = response.session_id;
+    if (!resumes) {
+        side->sessions[peer->number] = response.session_id;
     }
     peer->session_id = response.session_id;
     memcpy(peer->password, response.password.at, sizeof(peer->password));
@@ -314,7 +281,7 @@ bool wire_peer_call(struct wire_peer *peer, struct uvzk__wire_request request)
     request.xid = request.xid != 0 ? request.xid : ++peer->xid;
     uvzk__jute_writer_init(&writer);
     assert_int_equal(uvzk__wire_request_write(&writer, FRAME_MAX, &request), 0);
-    send_frame(peer, &writer);
+    wire_socket_send(peer->fd, &writer);
     return await(peer, request.xid, request.opcode, false);
 }
 
@@ -326,6 +293,6 @@ void wire_peer_hear(struct wire_peer *peer)
 
     uvzk__jute_writer_init(&writer);
     assert_int_equal(uvzk__wire_request_write(&writer, FRAME_MAX, &ping), 0);
-    send_frame(peer, &writer);
+    wire_socket_send(peer->fd, &writer);
     (void)await(peer, UVZK__XID_PING, UVZK__OPCODE_PING, true);
 }

@@ -1,7 +1,7 @@
 /* A session with a server, over a blocking socket, one request at a time. What the server
  * says is told as lines of text, in which ids and times are replaced by what does not
- * depend on the server: zxids count from the beginning, sessions have the numbers that the
- * test gives them, and times are left out. */
+ * depend on the server: zxids count from the beginning, sessions have the numbers of their
+ * peers, and times are left out. */
 #ifndef WIRE_PEER_H
 #define WIRE_PEER_H
 
@@ -19,16 +19,15 @@
 struct wire_side {
     const char *name; /* for messages */
     uint16_t port;
-    int64_t first_zxid;                    /* of which the others are told relative */
-    int64_t sessions[WIRE_PEERS_MAX * 64]; /* all that it has granted, in order */
-    size_t session_count;
-    char text[WIRE_TEXT]; /* what it has said since wire_side_clear */
+    int64_t first_zxid;               /* of which the others are told relative */
+    int64_t sessions[WIRE_PEERS_MAX]; /* of its peers, by their numbers */
+    char text[WIRE_TEXT];             /* what it has said since wire_side_clear */
     size_t length;
 };
 
 struct wire_peer {
     struct wire_side *side;
-    int number; /* of the peer */
+    int number; /* of the peer, below WIRE_PEERS_MAX */
     int fd;     /* -1: none */
     int32_t xid;
     int64_t session_id, last_zxid;
