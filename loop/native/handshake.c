@@ -49,6 +49,8 @@ int uvzk__handshake_write_end(struct uvzk__jute_writer *out)
 
 /* WatcherType.Data */
 #define DATA_WATCHES 2
+/* AddWatchMode has 0 and 1. A server that knows the request answers with an error. */
+#define NO_SUCH_WATCH (-1)
 
 /* CreateMode, as flags: if a server did create it, it would not last. */
 #define EPHEMERAL 1
@@ -63,6 +65,7 @@ int uvzk__handshake_write_question(struct uvzk__jute_writer *out,
         [UVZK__FEATURE_CREATE2] = {UVZK__OPCODE_CREATE2, EPHEMERAL},
         [UVZK__FEATURE_CONTAINERS] = {UVZK__OPCODE_CREATE_CONTAINER, CONTAINER},
         [UVZK__FEATURE_REMOVAL] = {UVZK__OPCODE_REMOVE_WATCHES, DATA_WATCHES},
+        [UVZK__FEATURE_PERSISTENT] = {UVZK__OPCODE_ADD_WATCH, NO_SUCH_WATCH},
     };
     const struct uvzk__wire_acl anyone = {.permissions = UVZK_PERM_ALL,
                                           .scheme = uvzk__jute_text("world"),

@@ -258,6 +258,29 @@ static void ended(struct uvzk__native_session *session,
     }
 }
 
+/* 0 or UV_ENOMEM: the connection ends, because a persistent watch must hear of
+ * everything. */
+static int tell_persistent(struct uvzk__native_port *port, struct uvzk__jute_bytes path,
+                           int32_t number)
+{
+    enum uvzk__watch_event kind;
+    struct uvzk__jute_bytes child;
+    struct uvzk__watch *watch =
+        uvzk__watch_table_persistent(&port->watches, path, number, &kind, &child);
+    const char *name = NULL;
+
+    if (watch != NULL && child.length > 0) {
+        name = uvzk__reply_memory_text(&port->memory, child);
+        if (name == NULL) {
+            return UV_ENOMEM;
+        }
+    }
+    if (watch != NULL) {
+        watch->child_cb(watch, kind, name);
+    }
+    return 0;
+}
+
 static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes frame)
 {
     struct uvzk__native_port *port = owner_of(session);
@@ -269,14 +292,15 @@ static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes f
     if (status < 0) {
         return status;
     }
-    if (uvzk__chroot_strip(&port->chroot, wire.path, &path)) {
-        struct uvzk__watch *watch =
-            uvzk__watch_table_fire(&port->watches, path, wire.event, &kind);
-        if (watch != NULL) {
-            watch->watch_cb(watch, kind);
-        }
+    if (!uvzk__chroot_strip(&port->chroot, wire.path, &path)) {
+        return 0;
     }
-    return 0;
+    struct uvzk__watch *watch =
+        uvzk__watch_table_fire(&port->watches, path, wire.event, &kind);
+    if (watch != NULL) {
+        watch->watch_cb(watch, kind);
+    }
+    return tell_persistent(port, path, wire.event);
 }
 
 /* Rpcs before this one have been settled without an answer, and are replied first. Their

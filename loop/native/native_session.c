@@ -255,7 +255,7 @@ static void disconnect(struct uvzk__native_session *session)
 
     drop_stream(session);
     uvzk__native_session_move(session, SEEKING);
-    uvzk__watch_table_lose_arming(session->watches);
+    uvzk__watch_table_lose_connection(session->watches);
     session->pause_ms = uvzk__pause_first(session->timeout_ms);
     uvzk__search_begin(session->search, PAUSE_SOON_MS);
     session->user->lost(session, taken);

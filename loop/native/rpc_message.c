@@ -19,6 +19,9 @@
  * failed. */
 #define NOT_TRIED (-2)
 
+/* The server's AddWatchMode: the watch hears of the znode and of all that is below it. */
+#define PERSISTENT_RECURSIVE 1
+
 /* --------------------------------------------------------------------------- requests */
 
 /* What the lists of a request are written into, until it has been written itself. */
@@ -125,6 +128,7 @@ static int32_t opcode_of(const struct uvzk__rpc *rpc, bool has_create2)
         [UVZK__RPC_CHILDREN] = UVZK__OPCODE_GET_CHILDREN,
         [UVZK__RPC_SYNC] = UVZK__OPCODE_SYNC,
         [UVZK__RPC_MULTI] = UVZK__OPCODE_MULTI,
+        [UVZK__RPC_ADD_WATCH] = UVZK__OPCODE_ADD_WATCH,
         [UVZK__RPC_REMOVE_WATCH] = UVZK__OPCODE_REMOVE_WATCHES,
     };
     bool creates = rpc->kind == UVZK__RPC_CREATE;
@@ -151,6 +155,10 @@ static int fill(struct uvzk__wire_request *wire, struct lists *lists,
      * the chroot. */
     if (uvzk__path_validate_znode(rpc->path) != 0) {
         return UVZK_EREJECTED;
+    }
+    if (rpc->kind == UVZK__RPC_ADD_WATCH) {
+        wire->mode = PERSISTENT_RECURSIVE;
+        return 0;
     }
     wire->watch = rpc->watch != NULL;
     wire->version = rpc->version;
@@ -211,6 +219,18 @@ static void *take(struct uvzk__reply_memory *memory, size_t size)
         memory->capacity = memory->bytes == NULL ? 0 : size;
     }
     return memory->bytes;
+}
+
+const char *uvzk__reply_memory_text(struct uvzk__reply_memory *memory,
+                                    struct uvzk__jute_bytes text)
+{
+    char *copy = take(memory, text.length + 1);
+
+    if (copy != NULL) {
+        memcpy(copy, text.at, text.length);
+        copy[text.length] = '\0';
+    }
+    return copy;
 }
 
 /* The strings of a reply: pointers, then texts. */

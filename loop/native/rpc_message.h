@@ -13,7 +13,7 @@
 
 /* A kind of rpc that only the native port submits: removes the watch at the server
  * (watch_table.h). */
-#define UVZK__RPC_REMOVE_WATCH (UVZK__RPC_MULTI + 1)
+#define UVZK__RPC_REMOVE_WATCH UVZK__RPC_KINDS
 
 /* Memory for what a reply points to and a frame does not have as C strings. It is used
  * again for each reply. */
@@ -22,6 +22,9 @@ struct uvzk__reply_memory {
     size_t capacity;
 };
 void uvzk__reply_memory_end(struct uvzk__reply_memory *memory);
+/* The text as a C string; valid until the next reply is read. NULL: out of memory. */
+const char *uvzk__reply_memory_text(struct uvzk__reply_memory *memory,
+                                    struct uvzk__jute_bytes text);
 
 /* Appends the request to `out` and sets its opcode. has_create2: the server knows CREATE2
  * (port/dialect.h). 0; UV_ENOMEM; UVZK_EREJECTED: a path

@@ -11,12 +11,20 @@
 /* The kinds of watches of the server, WatcherType. */
 #define KIND_CHILDREN 1
 #define KIND_DATA 2
+/* A server of 3.6 to 3.8 removes a persistent watch only so (ZOOKEEPER-4472). */
+#define KIND_ANY 3
 
 static enum uvzk__watch_list list_of(const struct uvzk__rpc *rpc)
 {
-    return rpc->kind == UVZK__RPC_CHILDREN ? UVZK__WATCHES_CHILD
-           : rpc->kind == UVZK__RPC_EXISTS ? UVZK__WATCHES_EXIST
-                                           : UVZK__WATCHES_DATA;
+    return rpc->kind == UVZK__RPC_CHILDREN    ? UVZK__WATCHES_CHILD
+           : rpc->kind == UVZK__RPC_EXISTS    ? UVZK__WATCHES_EXIST
+           : rpc->kind == UVZK__RPC_ADD_WATCH ? UVZK__WATCHES_PERSISTENT_RECURSIVE
+                                              : UVZK__WATCHES_DATA;
+}
+
+static bool is_persistent(const struct uvzk__native_watch *native)
+{
+    return native->list == UVZK__WATCHES_PERSISTENT_RECURSIVE;
 }
 
 int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc)
@@ -98,7 +106,9 @@ struct uvzk__native_watch *uvzk__watch_table_remove(struct uvzk__watch_table *ta
 
 int32_t uvzk__native_watch_kind(const struct uvzk__native_watch *native)
 {
-    return native->list == UVZK__WATCHES_CHILD ? KIND_CHILDREN : KIND_DATA;
+    return is_persistent(native)                 ? KIND_ANY
+           : native->list == UVZK__WATCHES_CHILD ? KIND_CHILDREN
+                                                 : KIND_DATA;
 }
 
 struct uvzk__native_watch *uvzk__native_watch_of(struct uvzk__rpc *removal)
@@ -129,7 +139,7 @@ static bool hears_of(const struct uvzk__native_watch *native,
 {
     bool of_children = native->list == UVZK__WATCHES_CHILD;
 
-    return native->state == UVZK__WATCH_ARMED &&
+    return native->state == UVZK__WATCH_ARMED && !is_persistent(native) &&
            (event == UVZK__WATCH_DELETED ||
             (event == UVZK__WATCH_CHILDREN) == of_children);
 }
@@ -149,15 +159,52 @@ struct uvzk__watch *uvzk__watch_table_fire(struct uvzk__watch_table *table,
     return watch;
 }
 
+/* The persistent watch on the first `length` bytes of the path. */
+static struct uvzk__watch *persistent_on(const struct uvzk__watch_table *table,
+                                         struct uvzk__jute_bytes path, size_t length)
+{
+    struct uvzk__native_watch *native;
+
+    HASH_FIND(hh, table->by_path, path.at, length, native);
+    return native != NULL && is_persistent(native) && native->state == UVZK__WATCH_ARMED
+               ? native->watch
+               : NULL;
+}
+
+/* A server reports a change of the children to a persistent watch only by mistake
+ * (ZOOKEEPER-4475): the child's own event says all. */
+struct uvzk__watch *uvzk__watch_table_persistent(const struct uvzk__watch_table *table,
+                                                 struct uvzk__jute_bytes path,
+                                                 int32_t number,
+                                                 enum uvzk__watch_event *event,
+                                                 struct uvzk__jute_bytes *child)
+{
+    size_t parent = path.length;
+
+    *child = uvzk__jute_bytes(NULL, 0);
+    if (!event_of(number, event) || *event == UVZK__WATCH_CHILDREN) {
+        return NULL;
+    }
+    struct uvzk__watch *watch = persistent_on(table, path, path.length);
+    while (parent > 0 && path.at[parent - 1] != '/') {
+        parent--;
+    }
+    if (watch == NULL && parent > 1) {
+        *child = uvzk__jute_bytes(path.at + parent, path.length - parent);
+        watch = persistent_on(table, path, parent - 1);
+    }
+    return watch;
+}
+
 /* --------------------------------------------------------------------- the connection */
 
-void uvzk__watch_table_lose_arming(struct uvzk__watch_table *table)
+void uvzk__watch_table_lose_connection(struct uvzk__watch_table *table)
 {
     struct uvzk__native_watch *native, *next;
 
     HASH_ITER(hh, table->by_path, native, next)
     {
-        if (native->state == UVZK__WATCH_ARMING) {
+        if (native->state == UVZK__WATCH_ARMING || is_persistent(native)) {
             drop(table, native);
         }
     }

@@ -6,6 +6,10 @@
  *             `--> REMOVING <--the user gives it up-------'
  *                     `--the server has forgotten it, or the connection--> freed
  *
+ * A persistent watch stays ARMED when it fires, and is freed when the connection is lost.
+ * The server sends one event for a znode, for which a watch on the znode and a persistent
+ * one on its parent may be waiting.
+ *
  * The server executes requests in their order. So a removal that is sent behind the
  * request that arms the watch ends it, and a later watch on the same path is armed behind
  * the removal. An event that comes meanwhile finds no watch that is ARMED. */
@@ -57,14 +61,23 @@ int32_t uvzk__native_watch_kind(const struct uvzk__native_watch *native);
 /* The watch that a removal removes. */
 struct uvzk__native_watch *uvzk__native_watch_of(struct uvzk__rpc *removal);
 
-/* An event of the server, with its number. Takes the watch for which it is off the table,
- * and returns it; the caller calls it. NULL: it is for none. */
+/* An event of the server, with its number. Takes the watch on the znode itself off the
+ * table, and returns it; the caller calls it. NULL: the event is for none. */
 struct uvzk__watch *uvzk__watch_table_fire(struct uvzk__watch_table *table,
                                            struct uvzk__jute_bytes path, int32_t number,
                                            enum uvzk__watch_event *event);
 
-/* The connection is lost. Watches that are not yet ARMED are dropped without firing. */
-void uvzk__watch_table_lose_arming(struct uvzk__watch_table *table);
+/* The persistent watch on the znode, or on its parent, that the event is for; NULL: none.
+ * child: what the path has behind the parent's; empty if it is on the znode itself. */
+struct uvzk__watch *uvzk__watch_table_persistent(const struct uvzk__watch_table *table,
+                                                 struct uvzk__jute_bytes path,
+                                                 int32_t number,
+                                                 enum uvzk__watch_event *event,
+                                                 struct uvzk__jute_bytes *child);
+
+/* The connection is lost. Watches that are not yet ARMED, and persistent ones, are dropped
+ * without firing. */
+void uvzk__watch_table_lose_connection(struct uvzk__watch_table *table);
 /* Drops all watches without firing. */
 void uvzk__watch_table_clear(struct uvzk__watch_table *table);
 

@@ -10,7 +10,7 @@
 #define CODE_UNIMPLEMENTED (-6)
 
 static const struct uvzk__state table[] = {
-    [UNASKED] = {"UNASKED", UVZK__BIT(ASKED)},
+    [UNASKED] = {"UNASKED", UVZK__BIT(ASKED) | UVZK__BIT(MISSING)},
     [ASKED] = {"ASKED", UVZK__BIT(UNASKED) | UVZK__BIT(KNOWN) | UVZK__BIT(MISSING)},
     [KNOWN] = {"KNOWN", 0},
     [MISSING] = {"MISSING", 0},
@@ -54,6 +54,11 @@ void uvzk__dialect_init(struct uvzk__dialect *dialect, struct uvzk__port *port)
     dialect->port = port;
 }
 
+void uvzk__dialect_lacks(struct uvzk__dialect *dialect, enum uvzk__feature feature)
+{
+    move(dialect, feature, MISSING);
+}
+
 bool uvzk__dialect_is_settled(const struct uvzk__dialect *dialect)
 {
     return count(dialect, UNASKED) + count(dialect, ASKED) == 0;
@@ -67,6 +72,9 @@ bool uvzk__dialect_has(const struct uvzk__dialect *dialect, enum uvzk__feature f
 bool uvzk__dialect_allows(const struct uvzk__dialect *dialect,
                           const struct uvzk__rpc *rpc)
 {
+    if (rpc->kind == UVZK__RPC_ADD_WATCH) {
+        return uvzk__dialect_has(dialect, UVZK__FEATURE_PERSISTENT);
+    }
     return rpc->kind != UVZK__RPC_CREATE || rpc->mode != UVZK__CONTAINER ||
            uvzk__dialect_has(dialect, UVZK__FEATURE_CONTAINERS);
 }

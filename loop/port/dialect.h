@@ -1,15 +1,17 @@
 /* What the servers of a port know: its dialect.
  *
- * Three requests came late to the protocol, and some servers do not know them: ZooKeeper
- * before 3.5, and other programs that speak its protocol. A server that does not know a
+ * Four requests came late to the protocol, and some servers do not know them: ZooKeeper
+ * before 3.5 or 3.6, and other programs that speak its protocol. A server that does not know a
  * request closes the connection, and if it is a ZooKeeper server, it answers
  * UNIMPLEMENTED before. So a port asks once in its life, on its first connection, before
  * its user hears of that connection. Each question is a request of the kind that is asked
  * about, and it fails at every server that knows it, because it is about a znode that
- * does not exist, below a parent that does not exist.
+ * does not exist, below a parent that does not exist, or asks for a kind of watch that
+ * does not exist.
  *
  *   UNASKED <---> ASKED ---> KNOWN
- *                       `--> MISSING
+ *      |                `--> MISSING
+ *      `-------------------> MISSING   the transport does not have it
  *
  * The first connection asks everything at once, which costs one round trip. If it is lost
  * before all answers have come, nothing says which question was the last straw. From then
@@ -30,11 +32,12 @@ enum uvzk__feature {
     UVZK__FEATURE_CREATE2,    /* the reply to a create has the stat of the znode */
     UVZK__FEATURE_CONTAINERS, /* znodes that the server deletes when they are empty */
     UVZK__FEATURE_REMOVAL,    /* the server forgets a watch on request */
+    UVZK__FEATURE_PERSISTENT, /* persistent watches */
     UVZK__FEATURES
 };
 
 enum uvzk__feature_state {
-    UVZK__FEATURE_UNASKED, /* next: ASKED */
+    UVZK__FEATURE_UNASKED, /* next: ASKED MISSING */
     UVZK__FEATURE_ASKED,   /* on the present connection; next: UNASKED KNOWN MISSING */
     UVZK__FEATURE_KNOWN,   /* final */
     UVZK__FEATURE_MISSING  /* final */
@@ -53,6 +56,9 @@ struct uvzk__dialect {
 
 /* In memory of zeros. */
 void uvzk__dialect_init(struct uvzk__dialect *dialect, struct uvzk__port *port);
+/* The transport does not have this feature, so the servers are not asked. Call it before
+ * the first question. */
+void uvzk__dialect_lacks(struct uvzk__dialect *dialect, enum uvzk__feature feature);
 
 /* Whether all questions have been answered. Until then the user hears of no
  * connection. */

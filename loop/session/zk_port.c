@@ -466,6 +466,7 @@ struct uvzk__loop_port *uvzk__zk_port_new(uv_loop_t *loop,
         return NULL;
     }
     port->handle_user = &handle_user;
+    uvzk__dialect_lacks(&port->base.dialect, UVZK__FEATURE_PERSISTENT);
     uvzk__log_lines_init(&port->log_lines, &port->base.port, &port->base.to_loop);
     return &port->base;
 }

@@ -60,9 +60,9 @@ static void count_foreign(const struct uvzk__session *session,
 static void add_requests(const struct uvzk__session *session,
                          uvzk_client_metrics_t *metrics)
 {
-    uint64_t sent[UVZK__RPC_MULTI + 1];
+    uint64_t sent[UVZK__RPC_KINDS];
 
-    for (int kind = 0; kind <= UVZK__RPC_MULTI; kind++) {
+    for (int kind = 0; kind < UVZK__RPC_KINDS; kind++) {
         sent[kind] = uvzk__requests(&session->submissions, (enum uvzk__rpc_kind)kind);
         metrics->requests += sent[kind];
     }
@@ -71,7 +71,8 @@ static void add_requests(const struct uvzk__session *session,
     metrics->multis += sent[UVZK__RPC_MULTI];
     metrics->listings += sent[UVZK__RPC_CHILDREN];
     metrics->reads += sent[UVZK__RPC_GET] + sent[UVZK__RPC_EXISTS];
-    metrics->others += sent[UVZK__RPC_SET] + sent[UVZK__RPC_SYNC];
+    metrics->others +=
+        sent[UVZK__RPC_SET] + sent[UVZK__RPC_SYNC] + sent[UVZK__RPC_ADD_WATCH];
     metrics->proofs += uvzk__prover_proofs(session);
 }
 

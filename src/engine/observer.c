@@ -122,10 +122,11 @@ static void trace(struct uvzk__session *session, const uvzk_trace_t *event)
 static const char *name_of(const struct uvzk__rpc *rpc)
 {
     static const char *const names[] = {
-        [UVZK__RPC_CREATE] = "create", [UVZK__RPC_DELETE] = "delete",
-        [UVZK__RPC_SET] = "set",       [UVZK__RPC_GET] = "get",
-        [UVZK__RPC_EXISTS] = "exists", [UVZK__RPC_CHILDREN] = "getChildren",
-        [UVZK__RPC_SYNC] = "sync",     [UVZK__RPC_MULTI] = "multi"};
+        [UVZK__RPC_CREATE] = "create",     [UVZK__RPC_DELETE] = "delete",
+        [UVZK__RPC_SET] = "set",           [UVZK__RPC_GET] = "get",
+        [UVZK__RPC_EXISTS] = "exists",     [UVZK__RPC_CHILDREN] = "getChildren",
+        [UVZK__RPC_SYNC] = "sync",         [UVZK__RPC_MULTI] = "multi",
+        [UVZK__RPC_ADD_WATCH] = "addWatch"};
 
     return names[rpc->kind];
 }

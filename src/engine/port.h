@@ -65,8 +65,15 @@
  *    well as it can.
  * 15 Some servers lack requests that came late to the protocol. From a server without
  *    create2, the stat in the reply to a create is 0. A container is refused with
- *    UVZK_EUNIMPLEMENTED by a server that has none. A server that cannot remove watches
- *    does not forget a watch after unwatch(). */
+ *    UVZK_EUNIMPLEMENTED by a server that has none, and so is a persistent watch. A server
+ *    that cannot remove watches does not forget a watch after unwatch().
+ * 16 A persistent watch is on a directory, which need not exist. It fires for each change
+ *    of the existence or the data of the directory and of its children, in the order of
+ *    the changes, after the reply that armed it. Events and replies come in the order in
+ *    which the server has carried out the changes and requests: when a reply comes, each
+ *    change before its request has been reported. Changes of a znode that the client may
+ *    not READ are not reported. The watch lasts until unwatch(), or until the connection
+ *    or the session ends; then it never fires again. 5 holds for it in all else. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
@@ -94,8 +101,11 @@ enum uvzk__rpc_kind {
     UVZK__RPC_EXISTS,   /* path, watch -> stat */
     UVZK__RPC_CHILDREN, /* path, watch -> names */
     UVZK__RPC_SYNC,     /* path */
-    UVZK__RPC_MULTI     /* ops -> made, failed_op; executes all ops or none */
+    UVZK__RPC_MULTI,    /* ops -> made, failed_op; executes all ops or none */
+    UVZK__RPC_ADD_WATCH /* path, watch: a persistent one (16) */
 };
+
+#define UVZK__RPC_KINDS (UVZK__RPC_ADD_WATCH + 1)
 
 /* Of the znode that a create makes. */
 enum uvzk__mode {
@@ -200,9 +210,16 @@ enum uvzk__watch_event {
 };
 
 typedef void (*uvzk__watch_cb)(struct uvzk__watch *watch, enum uvzk__watch_event event);
+/* Of a persistent watch. child: the name of the child that the event is about, valid only
+ * during the callback; NULL: it is about the directory. */
+typedef void (*uvzk__child_cb)(struct uvzk__watch *watch, enum uvzk__watch_event event,
+                               const char *child);
 
 struct uvzk__watch {
-    uvzk__watch_cb watch_cb;
+    union {
+        uvzk__watch_cb watch_cb;
+        uvzk__child_cb child_cb; /* of a persistent watch */
+    };
     void *armed; /* written by the port; NULL: not armed */
 };
 

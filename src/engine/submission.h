@@ -14,9 +14,9 @@ struct uvzk__session;
 /* One for each session. */
 struct uvzk__submissions {
     uint64_t stamp; /* of the latest request; grows by one with each */
-    uint64_t requests[UVZK__RPC_MULTI + 1]; /* sent so far, by enum uvzk__rpc_kind */
-    struct uvzk__timer backoff_timer;       /* ends the backoff */
-    bool backing_off;                       /* uvzk__may_send() is false until it runs */
+    uint64_t requests[UVZK__RPC_KINDS]; /* sent so far, by enum uvzk__rpc_kind */
+    struct uvzk__timer backoff_timer;   /* ends the backoff */
+    bool backing_off;                   /* uvzk__may_send() is false until it runs */
 };
 
 /* Returns how many requests of a kind have been sent so far. */

@@ -326,7 +326,7 @@ static int refuse_for_ever(const struct recipe *recipe, unsigned tuning)
     int storms = 0;
 
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-        for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_MULTI; kind++) {
+        for (int kind = UVZK__RPC_CREATE; kind < UVZK__RPC_KINDS; kind++) {
             struct trouble trouble = {START, (enum uvzk__rpc_kind)kind, statuses[i],
                                       SIZE_MAX};
             size_t blamed_max = kind == UVZK__RPC_MULTI ? 2 : 0;

@@ -62,6 +62,14 @@
     XX(leaving_without_a_connection_is_nothing)      \
     XX(expiry_replies_then_tells)                    \
     XX(expiry_drops_watches)                         \
+    XX(persistent_watch_hears_of_children)           \
+    XX(persistent_watch_hears_before_the_reply)      \
+    XX(persistent_watch_on_what_is_missing)          \
+    XX(persistent_watch_beside_one_on_a_child)       \
+    XX(persistent_watch_is_removed)                  \
+    XX(persistent_watch_is_given_up_unanswered)      \
+    XX(persistent_watch_ends_with_the_connection)    \
+    XX(persistent_watch_ends_with_the_session)       \
     XX(expiry_while_the_server_moves)                \
     XX(who_comes_back_late_keeps_the_session)        \
     XX(open_again_inside_expiry)                     \

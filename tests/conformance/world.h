@@ -26,6 +26,9 @@ bool world_run_until(struct world *world, bool (*condition)(void *), void *conte
 /* Lets about so much time pass. */
 void world_run_for(struct world *world, unsigned ms);
 
+/* Whether the port has persistent watches. */
+bool world_has_persistent_watches(void);
+
 /* Until world_restore, or for some seconds, there is no connection. What the
  * client has sent and the world has not run since is lost. */
 void world_lose(struct world *world);

@@ -17,6 +17,11 @@ struct uvzk__loop_port *world_port_new(uv_loop_t *loop,
     return uvzk__zk_port_new(loop, options);
 }
 
+bool world_has_persistent_watches(void)
+{
+    return false;
+}
+
 bool world_moves_by_a_new_handle(void)
 {
     return true;

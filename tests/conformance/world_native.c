@@ -9,6 +9,11 @@ struct uvzk__loop_port *world_port_new(uv_loop_t *loop,
     return uvzk__native_port_new(loop, options, NULL);
 }
 
+bool world_has_persistent_watches(void)
+{
+    return true;
+}
+
 bool world_moves_by_a_new_handle(void)
 {
     return false;

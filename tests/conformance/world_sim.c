@@ -75,6 +75,11 @@ void world_move(struct world *world)
     world_lose(world);
 }
 
+bool world_has_persistent_watches(void)
+{
+    return true;
+}
+
 bool world_moves_by_a_new_handle(void)
 {
     return true;

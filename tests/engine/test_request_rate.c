@@ -243,7 +243,7 @@ static void refusals(void **state)
     unsigned tuning = *(const unsigned *)*state;
 
     for (enum recipe recipe = 0; recipe < RECIPES; recipe++) {
-        for (enum uvzk__rpc_kind kind = 0; kind <= UVZK__RPC_MULTI; kind++) {
+        for (enum uvzk__rpc_kind kind = 0; kind < UVZK__RPC_KINDS; kind++) {
             check_refusals(tuning, recipe, kind);
         }
     }

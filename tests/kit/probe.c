@@ -277,8 +277,9 @@ static void keep(struct ask *ask, const struct uvzk__reply *reply)
 
 static void on_reply(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    static const char *const names[] = {"create", "delete",   "set",  "get",
-                                        "exists", "children", "sync", "multi"};
+    static const char *const names[] = {"create", "delete", "set",
+                                        "get",    "exists", "children",
+                                        "sync",   "multi",  "add watch"};
     struct ask *ask = (struct ask *)(void *)rpc;
     struct probe *probe = ask->probe;
 
@@ -304,12 +305,33 @@ static void on_reply(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
+static const char *const event_names[] = {"created", "deleted", "changed", "children"};
+
+static struct ask *ask_of(struct uvzk__watch *watch)
+{
+    return (struct ask *)(void *)((char *)watch - offsetof(struct ask, watch));
+}
+
+static void on_child(struct uvzk__watch *watch, enum uvzk__watch_event event,
+                     const char *child)
+{
+    struct ask *ask = ask_of(watch);
+
+    ask->fired_nth =
+        note(ask->probe, "watch %s%s%s: %s", ask->path, child == NULL ? "" : " ",
+             child == NULL ? "" : child, event_names[event]);
+    assert(!(ask->probe->closing || ask->unwatched));
+    assert(ask->replied == 1);
+    assert(watch->armed != NULL);
+    ask->fired++;
+    ask->event = event;
+}
+
 static void on_watch(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
-    static const char *const names[] = {"created", "deleted", "changed", "children"};
-    struct ask *ask = (struct ask *)(void *)((char *)watch - offsetof(struct ask, watch));
+    struct ask *ask = ask_of(watch);
 
-    ask->fired_nth = note(ask->probe, "watch %s: %s", ask->path, names[event]);
+    ask->fired_nth = note(ask->probe, "watch %s: %s", ask->path, event_names[event]);
     assert(!(ask->probe->closing || ask->unwatched));
     assert(ask->replied == 1);
     assert(ask->fired == 0);
@@ -491,6 +513,15 @@ struct ask *ask_read(struct probe *probe, enum uvzk__rpc_kind kind, const char *
     struct ask *ask = ask_new(probe, kind, path);
 
     ask->rpc.watch = watched ? &ask->watch : NULL;
+    return ask_submit(ask);
+}
+
+struct ask *ask_add_watch(struct probe *probe, const char *path)
+{
+    struct ask *ask = ask_new(probe, UVZK__RPC_ADD_WATCH, path);
+
+    ask->watch.child_cb = on_child;
+    ask->rpc.watch = &ask->watch;
     return ask_submit(ask);
 }
 

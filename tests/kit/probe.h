@@ -3,6 +3,8 @@
  *
  *   "CONNECTED; create /a: ok; watch /a: deleted; get /a: ENONODE; ..."
  *
+ * A persistent watch says of which child it heard: "watch /a b: created".
+ *
  * The callbacks that are recorded are numbered, from 1.
  *
  * The probe asserts the port's contract at every callback. A callback comes on the loop's
@@ -127,6 +129,7 @@ struct ask *ask_set(struct probe *probe, const char *path, const char *data,
                     int32_t version);
 struct ask *ask_read(struct probe *probe, enum uvzk__rpc_kind kind, const char *path,
                      bool watched);
+struct ask *ask_add_watch(struct probe *probe, const char *path);
 struct ask *ask_sync(struct probe *probe, const char *path);
 /* The caller keeps ops valid until the reply. */
 struct ask *ask_multi(struct probe *probe, const struct uvzk__op *ops, size_t count);

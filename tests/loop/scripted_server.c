@@ -155,7 +155,9 @@ static const char *name_of(int32_t opcode)
                                         [UVZK__OPCODE_EXISTS] = "exists",
                                         [UVZK__OPCODE_SYNC] = "sync",
                                         [UVZK__OPCODE_GET_CHILDREN] = "children",
-                                        [UVZK__OPCODE_CREATE_CONTAINER] = "container"};
+                                        [UVZK__OPCODE_CREATE_CONTAINER] = "container",
+                                        [UVZK__OPCODE_REMOVE_WATCHES] = "remove",
+                                        [UVZK__OPCODE_ADD_WATCH] = "add watch"};
 
     assert_in_range(opcode, 0, sizeof(names) / sizeof(names[0]) - 1);
     assert_non_null(names[opcode]);
@@ -249,8 +251,9 @@ static void hear_request(struct scripted_connection *connection,
     server->last_xid = request->xid;
     if (request->opcode == UVZK__OPCODE_MULTI) {
         note_multi(server, request->ops);
-    } else if (request->opcode == UVZK__OPCODE_REMOVE_WATCHES) {
-        note(server, "remove %.*s %d", (int)request->path.length,
+    } else if (request->opcode == UVZK__OPCODE_REMOVE_WATCHES ||
+               request->opcode == UVZK__OPCODE_ADD_WATCH) {
+        note(server, "%s %.*s %d", name_of(request->opcode), (int)request->path.length,
              (const char *)request->path.at, request->mode);
     } else {
         note(server, "%s %.*s%s", name_of(request->opcode), (int)request->path.length,
@@ -280,6 +283,8 @@ static enum uvzk__feature asked_feature(const struct uvzk__wire_request *request
         return UVZK__FEATURE_CREATE2;
     case UVZK__OPCODE_CREATE_CONTAINER:
         return UVZK__FEATURE_CONTAINERS;
+    case UVZK__OPCODE_ADD_WATCH:
+        return UVZK__FEATURE_PERSISTENT;
     default:
         assert_int_equal(request->opcode, UVZK__OPCODE_REMOVE_WATCHES);
         return UVZK__FEATURE_REMOVAL;

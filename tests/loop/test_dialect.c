@@ -7,7 +7,7 @@
 #include "port/dialect.h"
 
 #define STATES 4 /* of a feature */
-#define DEPTH 9  /* all features, one by one, each lost once before */
+#define DEPTH 12 /* all features, one by one, each lost once before */
 #define UNIMPLEMENTED (-6)
 #define NO_NODE (-101)
 
@@ -104,8 +104,14 @@ static struct uvzk__dialect new_dialect(void)
 
 static void every_order_is_legal(void **state)
 {
+    struct uvzk__dialect fewer = new_dialect(), all = fewer;
     (void)state;
-    walk(new_dialect(), DEPTH);
+
+    uvzk__dialect_lacks(&fewer, UVZK__FEATURE_PERSISTENT);
+    assert_false(uvzk__dialect_has(&fewer, UVZK__FEATURE_PERSISTENT));
+    note_moves(&all, &fewer);
+    walk(fewer, DEPTH);
+    walk(all, DEPTH);
     assert_moves_met(&uvzk__feature_machine, &met[0][0]);
 }
 
@@ -133,12 +139,13 @@ static void one_loss_blames_nobody(void **state)
     }
 }
 
-static void only_containers_are_refused(void **state)
+static void only_these_are_refused(void **state)
 {
     struct uvzk__dialect dialect = new_dialect();
     struct uvzk__rpc container = {.kind = UVZK__RPC_CREATE, .mode = UVZK__CONTAINER};
     struct uvzk__rpc persistent = {.kind = UVZK__RPC_CREATE, .mode = UVZK__PERSISTENT};
     struct uvzk__rpc get = {.kind = UVZK__RPC_GET};
+    struct uvzk__rpc add_watch = {.kind = UVZK__RPC_ADD_WATCH};
     enum uvzk__feature feature;
     (void)state;
 
@@ -146,6 +153,7 @@ static void only_containers_are_refused(void **state)
         (void)uvzk__dialect_answered(&dialect, feature, UNIMPLEMENTED);
     }
     assert_false(uvzk__dialect_allows(&dialect, &container));
+    assert_false(uvzk__dialect_allows(&dialect, &add_watch));
     assert_true(uvzk__dialect_allows(&dialect, &persistent));
     assert_true(uvzk__dialect_allows(&dialect, &get));
 }
@@ -155,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_is_legal),
         cmocka_unit_test(one_loss_blames_nobody),
-        cmocka_unit_test(only_containers_are_refused),
+        cmocka_unit_test(only_these_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,7 @@ static void assert_does_without(struct native_test *test, uint32_t unknown)
     bool removes = (unknown & 1U << UVZK__FEATURE_REMOVAL) == 0;
     bool has_containers = (unknown & 1U << UVZK__FEATURE_CONTAINERS) == 0;
     bool has_stat = (unknown & 1U << UVZK__FEATURE_CREATE2) == 0;
+    bool has_persistent = (unknown & 1U << UVZK__FEATURE_PERSISTENT) == 0;
 
     (void)scripted_server_heard(&test->server);
     assert_int_equal(ask_wait(ask_create(test->probe, "/a", UVZK__PERSISTENT)), 0);
@@ -71,6 +72,8 @@ static void assert_does_without(struct native_test *test, uint32_t unknown)
                         has_stat ? "create /a" : "old create /a");
     assert_int_equal(ask_wait(ask_create(test->probe, "/c", UVZK__CONTAINER)),
                      has_containers ? 0 : UVZK_EUNIMPLEMENTED);
+    assert_int_equal(ask_wait(ask_add_watch(test->probe, "/p")),
+                     has_persistent ? 0 : UVZK_EUNIMPLEMENTED);
     (void)scripted_server_heard(&test->server);
     ask_unwatch(watch_on(test->probe, UVZK__RPC_GET, "/w"));
     native_settle(test);

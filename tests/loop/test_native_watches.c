@@ -177,6 +177,38 @@ static void a_watch_that_was_not_armed_is_dropped_with_the_connection(void **sta
     native_end(test);
 }
 
+/* With the modes that servers from 3.6 on accept. It is not armed again on the next
+ * connection. What a server says of children's children, of the watch's own children and
+ * of its siblings is not for it. */
+static void a_persistent_watch_is_added_and_removed(void **state)
+{
+    (void)state;
+    struct native_test *test = native_begin_connected();
+    (void)scripted_server_heard(&test->server);
+    struct ask *watch = ask_add_watch(test->probe, "/a");
+    assert_int_equal(ask_wait(watch), 0);
+    scripted_server_event(&test->server, 4, "/a");
+    scripted_server_event(&test->server, 4, "/a/b");
+    scripted_server_event(&test->server, 1, "/a/b/c");
+    scripted_server_event(&test->server, 1, "/ab");
+    scripted_server_event(&test->server, 1, "/");
+    native_settle(test);
+    assert_int_equal(watch->fired, 0);
+    scripted_server_event(&test->server, 1, "/a/b");
+    scripted_server_event(&test->server, 2, "/a");
+    native_settle(test);
+    assert_int_equal(watch->fired, 2);
+    ask_unwatch(watch);
+    (void)ask_wait(ask_add_watch(test->probe, "/a"));
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "add watch /a 1; sync /settle; sync /settle; remove /a 3; "
+                        "add watch /a 1");
+    lose_connection(test);
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "connect 101 zxid 5; sync /settle");
+    native_end(test);
+}
+
 #define CASE(name) cmocka_unit_test_setup(name, native_test_reset)
 
 int native_watch_tests_run(void)
@@ -189,6 +221,7 @@ int native_watch_tests_run(void)
         CASE(a_watch_is_removed_before_the_next_one),
         CASE(a_watch_hears_of_its_own_kind),
         CASE(a_watch_that_was_not_armed_is_dropped_with_the_connection),
+        CASE(a_persistent_watch_is_added_and_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,8 +263,8 @@ const char *sim__code(int status)
 const char *sim__request_name(uint32_t kind)
 {
     static const char *const names[] = {
-        "create", "delete",  "set",  "get",    "exists",  "children",   "sync",
-        "multi",  "connect", "ping", "forget", "rewatch", "end session"};
+        "create", "delete",    "set",     "get",  "exists", "children", "sync",
+        "multi",  "add watch", "connect", "ping", "forget", "rewatch",  "end session"};
     return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
 }
 

@@ -60,6 +60,8 @@ struct sim_options {
     /* As a server before 3.5.0: the reply to a create has no stat, and a watch is not
      * removed at the server. */
     bool no_create2, no_removal;
+    /* As a server before 3.6, and as the C client: UVZK_EUNIMPLEMENTED. */
+    bool no_persistent_watches;
     /* As other programs that speak the protocol: no session is resumed. Each reconnect
      * ends the client's session, which lives on at the server until its timeout. */
     bool forgets_sessions;

@@ -140,16 +140,22 @@ struct sim__packet {
 };
 
 enum sim__request_kind {
-    /* 0..UVZK__RPC_MULTI: enum uvzk__rpc_kind */
-    SIM__CONNECT = UVZK__RPC_MULTI + 1, /* session_id or 0, timeout_ms, seen_zxid */
+    /* less than UVZK__RPC_KINDS: enum uvzk__rpc_kind */
+    SIM__CONNECT = UVZK__RPC_KINDS, /* session_id or 0, timeout_ms, seen_zxid */
     SIM__PING,
     SIM__REMOVE_WATCH, /* watch_id */
     SIM__REWATCH,      /* one watch of a SetWatches; seen_zxid */
     SIM__END_SESSION
 };
 
-/* An EXIST watch waits for the create of a znode that did not exist. */
-enum sim__watch_kind { SIM__WATCH_DATA, SIM__WATCH_EXIST, SIM__WATCH_CHILD };
+/* An EXIST watch waits for the create of a znode that did not exist. A PERSISTENT one is
+ * on a directory and its children. */
+enum sim__watch_kind {
+    SIM__WATCH_DATA,
+    SIM__WATCH_EXIST,
+    SIM__WATCH_CHILD,
+    SIM__WATCH_PERSISTENT
+};
 
 struct sim__request {
     struct sim__packet packet;
@@ -207,7 +213,8 @@ struct sim__answer {
     bool watches_lost;         /* CONNECTED */
     struct uvzk__reply *reply; /* REPLY; NULL: another kind */
     /* What reply points to, each in a block of its own; NULL: not used. text has the
-     * characters of the names. */
+     * characters of the names. Of the WATCH_EVENT of a persistent watch, name is that of
+     * the child. */
     char *name;
     void *data;
     char *text;
@@ -447,10 +454,11 @@ struct sim__server_watch {
     UT_hash_handle hh; /* by id */
 };
 
-/* A watched path, with its watches by kind: on its data or existence, on its children. */
+/* A watched path, with its watches by kind: on its data or existence, on its children,
+ * persistent ones. */
 struct sim__watched_path {
     char *path;
-    struct uvzk__link data, child;
+    struct uvzk__link data, child, persistent;
     UT_hash_handle hh; /* by path */
 };
 
@@ -511,8 +519,8 @@ struct sim__server {
     struct {
         int status;
         uint32_t times;
-    } refuse[UVZK__RPC_MULTI + 1]; /* by kind: the next `times` get this status */
-    size_t refused_op; /* which op such a multi names as failed; SIZE_MAX: none */
+    } refuse[UVZK__RPC_KINDS]; /* by kind: the next `times` get this status */
+    size_t refused_op;         /* which op such a multi names as failed; SIZE_MAX: none */
 };
 
 void sim__server_init(struct sim *sim);
@@ -534,11 +542,12 @@ int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *
 void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint32_t kind);
 void sim__watch_remove(struct sim__link *link, uint64_t id);
 void sim__watch_drop_all(struct sim__link *link);
-/* Sends a watch event to the client, unless a test makes it lose this event. */
+/* Sends a watch event to the client, unless a test makes it lose this event. child: to a
+ * persistent watch; NULL: the event is about the watched znode. */
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t id,
-                     enum uvzk__watch_event event);
-/* The first function fires the member's watches on the znode itself, and after a delete
- * also those on its children. The second one fires the watches on the children of its
+                     enum uvzk__watch_event event, const char *child);
+/* The first function fires the member's watches on the znode itself, after a delete also
+ * those on its children, and persistent ones on the znode and on its parent. The second one fires the watches on the children of its
  * parent. If the watched znode is unreadable, the watches are removed without an
  * event. */
 void sim__watch_fire_node(struct sim *sim, struct sim__member *member,

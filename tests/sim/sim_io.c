@@ -145,7 +145,7 @@ static void send_watches(struct sim__client *client)
     struct sim__client_watch *watch, *next;
     HASH_ITER(hh_id, client->by_id, watch, next)
     {
-        if (watch->armed && !watch->fired) {
+        if (watch->armed && !watch->fired && watch->kind != SIM__WATCH_PERSISTENT) {
             watches[count++] = watch;
         }
     }
@@ -362,7 +362,7 @@ static void read_event(struct sim__client *client, struct sim__answer *answer)
         sim__answer_free(answer);
         return;
     }
-    watch->fired = true;
+    watch->fired = watch->kind != SIM__WATCH_PERSISTENT;
     sim__client_push(client, answer);
     if (sim__random_hit(client->sim, client->sim->faults.move_at_event)) {
         lose_by_event(client);

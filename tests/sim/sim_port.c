@@ -87,7 +87,8 @@ static void watch_new(struct sim__client *client, struct uvzk__rpc *rpc)
 {
     static const uint8_t kinds[] = {[UVZK__RPC_GET] = SIM__WATCH_DATA + 1,
                                     [UVZK__RPC_EXISTS] = SIM__WATCH_DATA + 1,
-                                    [UVZK__RPC_CHILDREN] = SIM__WATCH_CHILD + 1};
+                                    [UVZK__RPC_CHILDREN] = SIM__WATCH_CHILD + 1,
+                                    [UVZK__RPC_ADD_WATCH] = SIM__WATCH_PERSISTENT + 1};
     struct sim__client_watch *watch = NULL;
     size_t length = strlen(rpc->path);
     if (rpc->kind >= sizeof(kinds) || kinds[rpc->kind] == 0) {
@@ -131,6 +132,18 @@ void sim__client_drop_watches(struct sim__client *client)
     HASH_ITER(hh_id, client->by_id, watch, next)
     {
         watch_free(client, watch);
+    }
+}
+
+/* The connection is lost. Those that are being armed end with their rpcs. */
+static void drop_persistent_watches(struct sim__client *client)
+{
+    struct sim__client_watch *watch, *next;
+    HASH_ITER(hh_id, client->by_id, watch, next)
+    {
+        if (watch->kind == SIM__WATCH_PERSISTENT && watch->rpc == NULL) {
+            watch_free(client, watch);
+        }
     }
 }
 
@@ -254,8 +267,13 @@ static void deliver_event(struct sim__client *client, const struct sim__answer *
         return;
     }
     struct uvzk__watch *user = watch->watch;
-    sim__trace(client->sim, client->name, "watch %s: %s", watch->path,
-               names[answer->watch_event]);
+    sim__trace(client->sim, client->name, "watch %s%s%s: %s", watch->path,
+               answer->name == NULL ? "" : ", child ",
+               answer->name == NULL ? "" : answer->name, names[answer->watch_event]);
+    if (watch->kind == SIM__WATCH_PERSISTENT) {
+        user->child_cb(user, (enum uvzk__watch_event)answer->watch_event, answer->name);
+        return;
+    }
     watch_free(client, watch);
     user->watch_cb(user, (enum uvzk__watch_event)answer->watch_event);
 }
@@ -362,6 +380,7 @@ static void deliver_answer(struct sim__client *client, struct sim__answer *answe
     case SIM__SUSPENDED:
         client->told_epoch = 0;
         fail_all(client, UVZK_ECONNLOSS);
+        drop_persistent_watches(client);
         client->port.user->log(client->port.user, UVZK_LOG_WARN, "zookeeper",
                                "connection lost");
         tell_session(client, UVZK__SESSION_SUSPENDED, answer, 0);

@@ -194,15 +194,15 @@ static void receive_rewatch(struct sim *sim, struct sim__link *link,
     }
     if (request->watch_kind == SIM__WATCH_EXIST) {
         if (node != NULL) {
-            sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_CREATED);
+            sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_CREATED, NULL);
             return;
         }
     } else if (node == NULL) {
-        sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_DELETED);
+        sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_DELETED, NULL);
         return;
     } else if ((child ? node->pzxid : node->stat.mzxid) > request->seen_zxid) {
         sim__watch_tell(sim, link, request->watch_id,
-                        child ? UVZK__WATCH_CHILDREN : UVZK__WATCH_CHANGED);
+                        child ? UVZK__WATCH_CHILDREN : UVZK__WATCH_CHANGED, NULL);
         return;
     }
     sim__watch_add(link, request->watch_id, request->path, request->watch_kind);
@@ -265,6 +265,20 @@ static void put_full_stat(struct sim__answer *answer, size_t i,
     if (answer->full_stats != NULL && node != NULL) {
         sim__full_stat_of(node, &answer->full_stats[i]);
     }
+}
+
+/* The znode need not exist, nor be readable. */
+static int serve_add_watch(const struct sim *sim, struct sim__link *link,
+                           const struct sim__request *request, struct sim__answer *answer)
+{
+    if (sim->options.no_persistent_watches) {
+        return UVZK_EUNIMPLEMENTED;
+    }
+    answer->watch_id = request->watch_id;
+    if (link->follower == NULL) { /* without its leader a follower sees no change */
+        sim__watch_add(link, request->watch_id, request->path, request->watch_kind);
+    }
+    return 0;
 }
 
 static int serve_read(struct sim *sim, struct sim__link *link,
@@ -445,6 +459,8 @@ static int serve(struct sim *sim, struct sim__link *link,
         return serve_multi(sim, link, request, answer);
     case UVZK__RPC_SYNC:
         return 0;
+    case UVZK__RPC_ADD_WATCH:
+        return serve_add_watch(sim, link, request, answer);
     default:
         return serve_read(sim, link, request, answer);
     }
@@ -464,7 +480,7 @@ static bool lost(struct sim *sim, bool *once, uint32_t ppm)
 static bool is_read(const struct sim__request *request)
 {
     return request->kind == UVZK__RPC_GET || request->kind == UVZK__RPC_EXISTS ||
-           request->kind == UVZK__RPC_CHILDREN;
+           request->kind == UVZK__RPC_CHILDREN || request->kind == UVZK__RPC_ADD_WATCH;
 }
 
 /* Whether this server refuses the request itself, by the permissions that it has applied
@@ -560,7 +576,7 @@ static bool hangs(const struct sim *sim, struct sim__link *link,
 static bool loses_request(struct sim *sim, struct sim__link *link,
                           const struct sim__request *request)
 {
-    bool counts = request->kind <= UVZK__RPC_MULTI || request->kind == SIM__END_SESSION;
+    bool counts = request->kind < UVZK__RPC_KINDS || request->kind == SIM__END_SESSION;
     struct sim__client *client = link->client;
     return counts && lost(sim, client != NULL ? &client->lose_request : NULL,
                           sim->faults.lose_request);

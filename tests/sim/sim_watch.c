@@ -1,8 +1,10 @@
 /* The watches of each server. A watch is on a path, either on the znode itself (data) or
- * on its children (child), and fires once.
+ * on its children (child), and fires once. A persistent watch is on a path and on the
+ * children of the znode there, and fires until it is removed.
  *
  * A watch belongs to a connection and is removed when that connection ends. After a
- * reconnect the client requests its watches again (SIM__REWATCH). */
+ * reconnect the client requests its watches again (SIM__REWATCH), but for the persistent
+ * ones. */
 #include "sim_internal.h"
 
 #include <stdlib.h>
@@ -25,6 +27,7 @@ static struct sim__watched_path *point_at(struct sim__member *member, const char
         point->path = sim__copy(path, length + 1);
         uvzk__list_init(&point->data);
         uvzk__list_init(&point->child);
+        uvzk__list_init(&point->persistent);
         HASH_ADD_KEYPTR(hh, member->points, point->path, (unsigned)length, point);
     }
     return point;
@@ -33,7 +36,8 @@ static struct sim__watched_path *point_at(struct sim__member *member, const char
 /* Frees a path that has no watches any more. */
 static void point_sweep(struct sim__member *member, struct sim__watched_path *point)
 {
-    if (uvzk__list_empty(&point->data) && uvzk__list_empty(&point->child)) {
+    if (uvzk__list_empty(&point->data) && uvzk__list_empty(&point->child) &&
+        uvzk__list_empty(&point->persistent)) {
         HASH_DELETE(hh, member->points, point);
         free(point->path);
         free(point);
@@ -53,8 +57,9 @@ void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint3
     watch->link = link;
     watch->point = point_at(member, path);
     uvzk__list_append(&link->watches, &watch->on_link);
-    uvzk__list_append(kind == SIM__WATCH_CHILD ? &watch->point->child
-                                               : &watch->point->data,
+    uvzk__list_append(kind == SIM__WATCH_CHILD        ? &watch->point->child
+                      : kind == SIM__WATCH_PERSISTENT ? &watch->point->persistent
+                                                      : &watch->point->data,
                       &watch->on_point);
     HASH_ADD(hh, member->watches, id, sizeof(watch->id), watch);
 }
@@ -90,7 +95,7 @@ void sim__watch_drop_all(struct sim__link *link)
 }
 
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
-                     enum uvzk__watch_event event)
+                     enum uvzk__watch_event event, const char *child)
 {
     if (link->client != NULL && link->client->lose_events > 0) {
         link->client->lose_events--;
@@ -100,6 +105,7 @@ void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
     struct sim__answer *answer = sim__answer_new(SIM__WATCH_EVENT);
     answer->watch_id = watch_id;
     answer->watch_event = event;
+    answer->name = child == NULL ? NULL : sim__copy(child, strlen(child) + 1);
     sim__link_send_down(sim, link, answer);
 }
 
@@ -113,9 +119,27 @@ static void fire_all(struct sim *sim, struct sim__member *member,
         struct sim__server_watch *watch =
             UVZK__CONTAINER_OF(watches->next, struct sim__server_watch, on_point);
         if (!unreadable) {
-            sim__watch_tell(sim, watch->link, watch->id, event);
+            sim__watch_tell(sim, watch->link, watch->id, event, NULL);
         }
         watch_free(member, watch);
+    }
+}
+
+/* The persistent watches on this path hear of the znode, which is there or a child. */
+static void tell_persistent(struct sim *sim, struct sim__member *member, const char *path,
+                            size_t length, const struct sim__node *node,
+                            enum uvzk__watch_event event)
+{
+    struct sim__watched_path *point = point_find(member, path, length);
+    if (point == NULL || node->unreadable) {
+        return;
+    }
+    for (struct uvzk__link *at = point->persistent.next; at != &point->persistent;
+         at = at->next) {
+        struct sim__server_watch *watch =
+            UVZK__CONTAINER_OF(at, struct sim__server_watch, on_point);
+        sim__watch_tell(sim, watch->link, watch->id, event,
+                        length == node->length ? NULL : node->name);
     }
 }
 
@@ -129,6 +153,11 @@ void sim__watch_fire_node(struct sim *sim, struct sim__member *member,
             fire_all(sim, member, &point->child, event, node->unreadable);
         }
         point_sweep(member, point);
+    }
+    tell_persistent(sim, member, node->path, node->length, node, event);
+    if (node->parent != NULL) {
+        tell_persistent(sim, member, node->parent->path, node->parent->length, node,
+                        event);
     }
 }
 

@@ -176,7 +176,10 @@ static void count_resumption(struct proxy *proxy, const char *frame, size_t leng
 static bool is_unknown(const struct proxy *proxy, const char *frame, size_t length)
 {
     int type = type_of(frame, length);
-    return type >= 0 && (proxy->dialect.unknown & 1U << type) != 0;
+    if (type == PROXY_ADD_WATCH) {
+        return proxy->dialect.unknown != 0;
+    }
+    return type >= 0 && type < 32 && (proxy->dialect.unknown & 1U << type) != 0;
 }
 
 /* An answer without a zxid: the length, the xid, 8 bytes of zxid, UNIMPLEMENTED. The

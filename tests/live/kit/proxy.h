@@ -17,13 +17,16 @@ enum {
     PROXY_CREATE2 = 15,
     PROXY_REMOVE_WATCHES = 18,
     PROXY_CREATE_CONTAINER = 19,
-    PROXY_TYPES = 32
+    PROXY_TYPES = 32, /* those below are counted */
+    PROXY_ADD_WATCH = 106
 };
 
 /* What the server behind a proxy cannot do, as far as its clients can tell. It closes the
  * connection at a request that it does not know. */
 struct proxy_dialect {
-    uint32_t unknown;      /* 1 << the type of each request that it does not know */
+    /* 1 << the type of each request that it does not know. If there is any, it does not
+     * know ADD_WATCH either. */
+    uint32_t unknown;
     bool answers;          /* UNIMPLEMENTED, before it closes the connection */
     bool forgets_sessions; /* begins a new one instead of resuming one */
 };
