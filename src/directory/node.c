@@ -320,12 +320,17 @@ void uvzk__node_session_ended(struct uvzk__node *node, int status)
         node->deleted = true;
         end(node, node->wanted ? status : 0);
         break;
+    case BACKING_OFF:
+        /* Its znode may have gone with the session: a watch can report that before the
+         * session's end is. An acquire that had a place does not move on. */
+        end(node, status);
+        break;
     case CREATING:
         if (!node->wanted) {
             end(node, 0);
         }
         break;
     default:
-        break; /* PARENTS, BACKING_OFF: no znode existed. GONE is final */
+        break; /* PARENTS: no znode existed. GONE is final */
     }
 }

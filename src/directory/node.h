@@ -164,8 +164,8 @@ void uvzk__node_missing(struct uvzk__node *, bool again);
 void uvzk__node_backoff_over(struct uvzk__node *);
 
 /* The session has ended, and no request is in flight any more. A node that is wanted and
- * was not created stays as it is, CREATING, PARENTS or BACKING_OFF: it is created in the
- * next session. */
+ * was never created stays as it is, CREATING or PARENTS: it is created in the next
+ * session. */
 void uvzk__node_session_ended(struct uvzk__node *, int status);
 
 /* Whether the node has a place among the local contenders of the directory. */
