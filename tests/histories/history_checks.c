@@ -281,6 +281,7 @@ void check_token(const struct share *share)
     int64_t *last = &history->last_token[share->path];
     int64_t *last_exclusive = &history->last_exclusive[share->path];
     int64_t before = share->kind == SHARED ? *last_exclusive : *last;
+    int64_t later = before;
 
     if (share->token == 0 || acquisition_killed(share->acquisition) ||
         history->proof == UVZK_PROOF_NONE ||
@@ -290,10 +291,11 @@ void check_token(const struct share *share)
     if (share->token == share->joined || worker_joins(share, share->token) != 0) {
         history->result->reentries++;
         before = *last_exclusive - 1;
+        later = *last_exclusive;
     }
     bool forgotten =
         sim_lost_transaction(history->sim, share->token) || /* and less, so it tells */
-        is_untold(share, before);
+        is_untold(share, later);
     if (share->token <= before && !may_stand_beside(share) && !is_handed_on(share) &&
         !forgotten) {
         history_fail(history, "token %" PRId64 " granted after %" PRId64 " on %s",
