@@ -258,49 +258,19 @@ static void ended(struct uvzk__native_session *session,
     }
 }
 
-/* 0 or UV_ENOMEM: the connection ends, because a persistent watch must hear of
- * everything. */
-static int tell_persistent(struct uvzk__native_port *port, struct uvzk__jute_bytes path,
-                           int32_t number)
-{
-    enum uvzk__watch_event kind;
-    struct uvzk__jute_bytes child;
-    struct uvzk__watch *watch =
-        uvzk__watch_table_persistent(&port->watches, path, number, &kind, &child);
-    const char *name = NULL;
-
-    if (watch != NULL && child.length > 0) {
-        name = uvzk__reply_memory_text(&port->memory, child);
-        if (name == NULL) {
-            return UV_ENOMEM;
-        }
-    }
-    if (watch != NULL) {
-        watch->child_cb(watch, kind, name);
-    }
-    return 0;
-}
-
 static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes frame)
 {
     struct uvzk__native_port *port = owner_of(session);
     struct uvzk__wire_reply wire;
     struct uvzk__jute_bytes path;
-    enum uvzk__watch_event kind;
     int status = uvzk__wire_reply_read(frame, UVZK__OPCODE_EVENT, &wire);
 
     if (status < 0) {
         return status;
     }
-    if (!uvzk__chroot_strip(&port->chroot, wire.path, &path)) {
-        return 0;
-    }
-    struct uvzk__watch *watch =
-        uvzk__watch_table_fire(&port->watches, path, wire.event, &kind);
-    if (watch != NULL) {
-        watch->watch_cb(watch, kind);
-    }
-    return tell_persistent(port, path, wire.event);
+    return uvzk__chroot_strip(&port->chroot, wire.path, &path)
+               ? uvzk__watch_table_tell(&port->watches, path, wire.event, &port->memory)
+               : 0;
 }
 
 /* Rpcs before this one have been settled without an answer, and are replied first. Their

@@ -144,19 +144,17 @@ static bool hears_of(const struct uvzk__native_watch *native,
             (event == UVZK__WATCH_CHILDREN) == of_children);
 }
 
-struct uvzk__watch *uvzk__watch_table_fire(struct uvzk__watch_table *table,
-                                           struct uvzk__jute_bytes path, int32_t number,
-                                           enum uvzk__watch_event *event)
+static void fire(struct uvzk__watch_table *table, struct uvzk__jute_bytes path,
+                 enum uvzk__watch_event event)
 {
     struct uvzk__native_watch *native;
 
     HASH_FIND(hh, table->by_path, path.at, path.length, native);
-    if (native == NULL || !event_of(number, event) || !hears_of(native, *event)) {
-        return NULL;
+    if (native != NULL && hears_of(native, event)) {
+        struct uvzk__watch *watch = give_back(table, native);
+        uvzk__native_watch_free(native);
+        watch->watch_cb(watch, event);
     }
-    struct uvzk__watch *watch = give_back(table, native);
-    uvzk__native_watch_free(native);
-    return watch;
 }
 
 /* The persistent watch on the first `length` bytes of the path. */
@@ -171,29 +169,59 @@ static struct uvzk__watch *persistent_on(const struct uvzk__watch_table *table,
                : NULL;
 }
 
-/* A server reports a change of the children to a persistent watch only by mistake
- * (ZOOKEEPER-4475): the child's own event says all. */
-struct uvzk__watch *uvzk__watch_table_persistent(const struct uvzk__watch_table *table,
-                                                 struct uvzk__jute_bytes path,
-                                                 int32_t number,
-                                                 enum uvzk__watch_event *event,
-                                                 struct uvzk__jute_bytes *child)
+/* child: the name, if it is the one on the parent; otherwise empty. */
+static struct uvzk__watch *persistent_for(const struct uvzk__watch_table *table,
+                                          struct uvzk__jute_bytes path,
+                                          struct uvzk__jute_bytes *child)
 {
-    size_t parent = path.length;
-
-    *child = uvzk__jute_bytes(NULL, 0);
-    if (!event_of(number, event) || *event == UVZK__WATCH_CHILDREN) {
-        return NULL;
-    }
     struct uvzk__watch *watch = persistent_on(table, path, path.length);
-    while (parent > 0 && path.at[parent - 1] != '/') {
-        parent--;
+    size_t name = path.length;
+
+    while (name > 0 && path.at[name - 1] != '/') {
+        name--;
     }
-    if (watch == NULL && parent > 1) {
-        *child = uvzk__jute_bytes(path.at + parent, path.length - parent);
-        watch = persistent_on(table, path, parent - 1);
+    *child = uvzk__jute_bytes(NULL, 0);
+    if (watch == NULL && name > 1) {
+        *child = uvzk__jute_bytes(path.at + name, path.length - name);
+        watch = persistent_on(table, path, name - 1);
     }
     return watch;
+}
+
+/* A server reports a change of the children to a persistent watch only by mistake
+ * (ZOOKEEPER-4475): the child's own event says all. */
+static int tell_persistent(const struct uvzk__watch_table *table,
+                           struct uvzk__jute_bytes path, enum uvzk__watch_event event,
+                           struct uvzk__reply_memory *memory)
+{
+    struct uvzk__jute_bytes child;
+    struct uvzk__watch *watch =
+        event == UVZK__WATCH_CHILDREN ? NULL : persistent_for(table, path, &child);
+    const char *name = NULL;
+
+    if (watch == NULL) {
+        return 0;
+    }
+    if (child.length > 0) {
+        name = uvzk__reply_memory_text(memory, child);
+        if (name == NULL) {
+            return UV_ENOMEM;
+        }
+    }
+    watch->child_cb(watch, event, name);
+    return 0;
+}
+
+int uvzk__watch_table_tell(struct uvzk__watch_table *table, struct uvzk__jute_bytes path,
+                           int32_t number, struct uvzk__reply_memory *memory)
+{
+    enum uvzk__watch_event event;
+
+    if (!event_of(number, &event)) {
+        return 0;
+    }
+    fire(table, path, event);
+    return tell_persistent(table, path, event, memory);
 }
 
 /* --------------------------------------------------------------------- the connection */

@@ -22,6 +22,7 @@
 #include "base/table.h"
 #include "engine/port.h"
 #include "native/chroot.h"
+#include "native/rpc_message.h"
 #include "native/wire_request.h"
 
 enum uvzk__native_watch_state {
@@ -61,19 +62,11 @@ int32_t uvzk__native_watch_kind(const struct uvzk__native_watch *native);
 /* The watch that a removal removes. */
 struct uvzk__native_watch *uvzk__native_watch_of(struct uvzk__rpc *removal);
 
-/* An event of the server, with its number. Takes the watch on the znode itself off the
- * table, and returns it; the caller calls it. NULL: the event is for none. */
-struct uvzk__watch *uvzk__watch_table_fire(struct uvzk__watch_table *table,
-                                           struct uvzk__jute_bytes path, int32_t number,
-                                           enum uvzk__watch_event *event);
-
-/* The persistent watch on the znode, or on its parent, that the event is for; NULL: none.
- * child: what the path has behind the parent's; empty if it is on the znode itself. */
-struct uvzk__watch *uvzk__watch_table_persistent(const struct uvzk__watch_table *table,
-                                                 struct uvzk__jute_bytes path,
-                                                 int32_t number,
-                                                 enum uvzk__watch_event *event,
-                                                 struct uvzk__jute_bytes *child);
+/* An event of the server, with its number: calls the watch on the znode itself, which is
+ * off the table then, and the persistent one on the znode or on its parent. 0; UV_ENOMEM:
+ * the connection must end, because a persistent watch has to hear of everything. */
+int uvzk__watch_table_tell(struct uvzk__watch_table *table, struct uvzk__jute_bytes path,
+                           int32_t number, struct uvzk__reply_memory *memory);
 
 /* The connection is lost. Watches that are not yet ARMED, and persistent ones, are dropped
  * without firing. */

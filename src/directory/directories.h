@@ -11,10 +11,11 @@
 
 #include <string.h>
 
+#include "base/expected_sequences.h"
 #include "base/list.h"
-#include "directory/watermark.h"
 #include "engine/session.h"
 
+struct uvzk__contender;
 struct uvzk__directory_kind;
 struct uvzk__queue;
 
@@ -64,6 +65,7 @@ struct uvzk__directories {
     uint64_t node_bytes, node_bytes_max;
     uint64_t contender_count;   /* contenders of the session, orphans included */
     uint64_t undeletable_count; /* how many of them are undeletable (acl_retry.h) */
+    bool no_persistent_watches; /* the port has refused one (mirror.h) */
     struct uvzk__expected_sequences expected_sequences;
     char uuid_prefix
         [UVZK__UUID_PREFIX_TEXT]; /* of the first name; a leading NUL before that */

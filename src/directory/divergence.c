@@ -114,7 +114,7 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
               " but to none of its locks. It is an orphan and is deleted",
               queue->path->text, name, (uint64_t)stat->ephemeral_owner);
     /* The last listing counted it among the foreign nodes. */
-    uvzk__foreign_nodes_remove(queue, name);
+    (void)uvzk__foreign_nodes_remove(queue, name);
     if (queue->kind->counted) {
         uvzk__foreign_nodes_lease_is_ours(queue);
     }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/log.h"
@@ -92,24 +93,89 @@ int32_t uvzk__foreign_nodes_first_writer(const struct uvzk__queue *queue)
     return INT32_MAX;
 }
 
-void uvzk__foreign_nodes_remove(struct uvzk__queue *queue, const char *name)
+/* Doubles the capacity. */
+static bool have_room(struct uvzk__foreign_nodes *foreign_nodes)
+{
+    uint32_t capacity = foreign_nodes->capacity == 0 ? 8 : 2 * foreign_nodes->capacity;
+
+    if (foreign_nodes->count < foreign_nodes->capacity) {
+        return true;
+    }
+    struct uvzk__foreign_node *list =
+        uvzk__realloc(foreign_nodes->list, capacity * sizeof(*list));
+    if (list != NULL) {
+        foreign_nodes->list = list;
+        foreign_nodes->capacity = capacity;
+    }
+    return list != NULL;
+}
+
+bool uvzk__foreign_nodes_append(struct uvzk__queue *queue, int32_t sequence, bool shared,
+                                const char *name)
+{
+    char *copy = uvzk__strdup(name);
+
+    if (copy == NULL || !uvzk__queue_need_optional(queue) ||
+        !have_room(&queue->optional->foreign_nodes)) {
+        uvzk__free(copy);
+        return false;
+    }
+    struct uvzk__foreign_nodes *foreign_nodes = &queue->optional->foreign_nodes;
+    foreign_nodes->list[foreign_nodes->count++] =
+        (struct uvzk__foreign_node){sequence, shared, copy};
+    return true;
+}
+
+/* The part of a name that tells the session (directories.h). */
+static const char *session_in(const struct uvzk__foreign_node *foreign_node)
+{
+    return strlen(foreign_node->name) > UVZK__UUID_AT + UVZK__UUID_TEXT
+               ? foreign_node->name + UVZK__UUID_AT
+               : foreign_node->name;
+}
+
+bool uvzk__foreign_nodes_are_of_few(const struct uvzk__queue *queue)
 {
     const struct uvzk__foreign_nodes *foreign_nodes =
         &uvzk__queue_optional(queue)->foreign_nodes;
+    const char *found[UVZK__FEW_SESSIONS + 1];
+    size_t sessions = 0;
 
-    /* Backwards: the node that goes is usually the nearest predecessor. */
-    for (size_t i = foreign_nodes->count; i > 0; i--) {
-        if (strcmp(foreign_nodes->list[i - 1].name, name) == 0) {
-            uvzk__free(foreign_nodes->list[i - 1].name);
-            memmove(&foreign_nodes->list[i - 1], &foreign_nodes->list[i],
-                    (foreign_nodes->count - i) * sizeof(foreign_nodes->list[0]));
-            queue->optional->foreign_nodes.count--;
-            break;
+    for (size_t i = 0; i < foreign_nodes->count && sessions <= UVZK__FEW_SESSIONS; i++) {
+        const char *session = session_in(&foreign_nodes->list[i]);
+        size_t known = 0;
+        while (known < sessions &&
+               strncmp(found[known], session, UVZK__UUID_PREFIX_TEXT) != 0) {
+            known++;
+        }
+        if (known == sessions) {
+            found[sessions++] = session;
         }
     }
+    return sessions <= UVZK__FEW_SESSIONS;
+}
+
+bool uvzk__foreign_nodes_remove(struct uvzk__queue *queue, const char *name)
+{
+    const struct uvzk__foreign_nodes *foreign_nodes =
+        &uvzk__queue_optional(queue)->foreign_nodes;
+    size_t i = foreign_nodes->count;
+
+    /* Backwards: the node that goes is usually the nearest predecessor. */
+    while (i > 0 && strcmp(foreign_nodes->list[i - 1].name, name) != 0) {
+        i--;
+    }
+    if (i == 0) {
+        return false;
+    }
+    uvzk__free(foreign_nodes->list[i - 1].name);
+    memmove(&foreign_nodes->list[i - 1], &foreign_nodes->list[i],
+            (foreign_nodes->count - i) * sizeof(foreign_nodes->list[0]));
+    queue->optional->foreign_nodes.count--;
     if (foreign_nodes->count == 0) {
         uvzk__foreign_nodes_clear(queue);
     }
+    return true;
 }
 
 void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *queue)
@@ -136,6 +202,7 @@ void uvzk__foreign_nodes_set(struct uvzk__queue *queue, struct uvzk__foreign_nod
     if (queue->optional != NULL) {
         queue->optional->foreign_nodes.list = count == 0 ? NULL : list;
         queue->optional->foreign_nodes.count = (uint32_t)count;
+        queue->optional->foreign_nodes.capacity = (uint32_t)count;
         queue->optional->foreign_nodes.leases = (uint32_t)leases;
     }
     (void)uvzk__expect(queue->session,
@@ -159,7 +226,7 @@ void uvzk__foreign_nodes_clear(struct uvzk__queue *queue)
 
         uvzk__foreign_nodes_free(foreign_nodes->list, foreign_nodes->count);
         foreign_nodes->list = NULL;
-        foreign_nodes->count = 0;
+        foreign_nodes->count = foreign_nodes->capacity = 0;
     }
 }
 

@@ -1,6 +1,7 @@
 /* The foreign nodes of a directory: the contenders of other sessions that are before the
  * last local contender, as the last listing showed them. view.c sets them; watches and
- * divergence queries remove nodes that have gone. */
+ * divergence queries remove nodes that have gone. A mirrored directory has those behind
+ * the last local contender too, and mirror.c adds new ones. */
 #ifndef UVZK_FOREIGN_NODES_H
 #define UVZK_FOREIGN_NODES_H
 
@@ -24,10 +25,13 @@ struct uvzk__foreign_nodes {
      * none. */
     struct uvzk__foreign_node *list;
     uint32_t count;     /* of list */
+    uint32_t capacity;  /* of list */
     uint32_t children;  /* how many children are not contenders */
     uint32_t leases;    /* leases of other sessions, in a lease directory */
     bool others_behind; /* foreign nodes are, or may be, behind the last contender */
 };
+
+#define UVZK__FEW_SESSIONS 8U
 
 /* How many foreign nodes are before this contender. A node with the same number counts as
  * before it. */
@@ -78,8 +82,16 @@ bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *,
 /* The number of the first foreign writer; INT32_MAX if there is none. */
 int32_t uvzk__foreign_nodes_first_writer(const struct uvzk__queue *);
 
-/* The foreign node with this name has gone. Does nothing if it is not in the list. */
-void uvzk__foreign_nodes_remove(struct uvzk__queue *, const char *name);
+/* Another session has created a node with this name. Its number is greater than that of
+ * every foreign node in the list. False: out of memory. */
+bool uvzk__foreign_nodes_append(struct uvzk__queue *, int32_t sequence, bool shared,
+                                const char *name);
+/* Whether the nodes are of at most UVZK__FEW_SESSIONS sessions. A name tells which session
+ * of uvzk has made it; of other libraries, each node counts as a session. */
+bool uvzk__foreign_nodes_are_of_few(const struct uvzk__queue *);
+
+/* The foreign node with this name has gone. Returns whether it was in the list. */
+bool uvzk__foreign_nodes_remove(struct uvzk__queue *, const char *name);
 /* A lease that was counted among the foreign ones is an orphan of this client
  * (divergence.h). */
 void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *);

@@ -123,7 +123,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
     if (uvzk__observer_of(queue->session) != NULL) {
         uvzk__queue_set_released(queue, uvzk__now(queue->session));
     }
-    uvzk__foreign_nodes_remove(queue, uvzk__path_name(predecessor->path));
+    (void)uvzk__foreign_nodes_remove(queue, uvzk__path_name(predecessor->path));
     /* More than walk_back foreign nodes are before the one that has gone. */
     if (foreign_nodes->count > walk_back &&
         foreign_nodes->list[walk_back].sequence < predecessor->sequence) {
@@ -147,7 +147,7 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
         /* The watch may have been removed for its renewal, or the first of the view was
          * asked about, which is not the predecessor. */
         uvzk__foreign_node_gone(queue);
-        uvzk__foreign_nodes_remove(queue, uvzk__path_name(path));
+        (void)uvzk__foreign_nodes_remove(queue, uvzk__path_name(path));
     }
     uvzk__queue_settle_later(queue);
 }

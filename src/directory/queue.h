@@ -87,6 +87,8 @@ struct uvzk__queue {
     /* A check of a node in it got UVZK_ENOAUTH: its leases are not handed over. Never
      * reset. */
     bool unreadable : 1;
+    /* The first in line has had to wait for a foreign node (mirror.h). */
+    bool waits_for_others : 1;
     /* A contender has been blocked for a session timeout. The nodes that the next listing
      * shows in its way are checked (divergence.h). */
     bool blocked_long : 1;

@@ -20,6 +20,7 @@
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
+#include "directory/mirror.h"
 #include "directory/queue.h"
 
 /* At most so many foreign leases, and so many possible orphans, are asked about after one
@@ -48,7 +49,9 @@ struct scan {
     /* Names with this session's UUID prefix that are no local contender's of this
      * directory. */
     size_t possible_orphans;
-    int32_t last;       /* the greatest number of a local contender; -1: there is none */
+    /* The greatest number of a local contender, of any contender for a mirror; -1: there
+     * is none. */
+    int32_t last;
     bool others_behind; /* the listing shows foreign nodes behind that number */
 };
 
@@ -236,8 +239,9 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
 }
 
 /* Copies the foreign nodes before the last local contender. Nodes behind it are not kept:
- * they can never be before a contender that exists now. */
-static int keep_foreign_nodes(struct scan *scan)
+ * they can never be before a contender that exists now. A mirror keeps them: it tells
+ * later contenders all that is before them. */
+static int keep_foreign_nodes(const struct uvzk__queue *queue, struct scan *scan)
 {
     size_t end = scan->sighting_count;
 
@@ -251,6 +255,10 @@ static int keep_foreign_nodes(struct scan *scan)
         end++; /* an equal number: that node may have been created first */
     }
     scan->others_behind = end < scan->sighting_count;
+    if (uvzk__mirror_keeps_all(queue)) {
+        end = scan->sighting_count;
+        scan->last = end > 0 ? scan->sightings[end - 1].parsed.sequence : -1;
+    }
     scan->foreign_nodes = room_for(end, sizeof(struct uvzk__foreign_node));
     if (scan->foreign_nodes == NULL) {
         return UV_ENOMEM;
@@ -447,7 +455,7 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
         status = parse_names(queue, &scan, names, count);
     }
     if (status == 0) {
-        status = keep_foreign_nodes(&scan);
+        status = keep_foreign_nodes(queue, &scan);
     }
     if (status == 0) {
         status = need_room(queue, &scan);

@@ -9,8 +9,7 @@
  * itself never delays a grant. */
 #include "directory/watermark.h"
 
-#include <string.h>
-
+#include "base/expected_sequences.h"
 #include "base/memory.h"
 #include "directory/contender.h"
 #include "directory/predecessor.h"
@@ -22,74 +21,6 @@
 #include "value/node_cache.h"
 
 #define NOBODY (-1)
-
-/* In each set of numbers that are expected. At most an eighth of them are set when the
- * set is full. */
-#define BITS (8U * UVZK__EXPECTED_SEQUENCES_MIN)
-#define BITS_A_WORD 32U
-#define WORDS (BITS / BITS_A_WORD)
-
-/* ------------------------------------------------------- the numbers that are expected */
-
-/* The bit for a number in a directory: a multiplicative hash of both. */
-static uint32_t bit_of(uint32_t directory, int32_t number)
-{
-    uint64_t mixed = ((uint64_t)directory << 32 | (uint32_t)number) + 1;
-
-    mixed *= UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ (mixed >> 32)) * UINT64_C(0xd6e8feb86659fd93);
-    return (uint32_t)(mixed >> 40) % BITS;
-}
-
-static bool is_set(const uint32_t *set, uint32_t bit)
-{
-    return set != NULL && (set[bit / BITS_A_WORD] >> bit % BITS_A_WORD & 1U) != 0;
-}
-
-bool uvzk__expected_sequences_has(const struct uvzk__expected_sequences *expected,
-                                  uint32_t directory, int32_t number)
-{
-    uint32_t bit = bit_of(directory, number);
-
-    return is_set(expected->newer, bit) || is_set(expected->older, bit);
-}
-
-/* The newer set becomes the older one, and an empty set becomes the newer one. Without
- * memory for it, nothing is remembered until the next attempt. */
-static void new_set(struct uvzk__expected_sequences *expected)
-{
-    uint32_t *set = expected->older;
-
-    if (set == NULL) {
-        set = uvzk__calloc(WORDS, sizeof(*set));
-    } else {
-        memset(set, 0, WORDS * sizeof(*set));
-    }
-    expected->older = expected->newer;
-    expected->newer = set;
-    expected->count = 0;
-}
-
-void uvzk__expected_sequences_add(struct uvzk__expected_sequences *expected,
-                                  uint32_t directory, int32_t number)
-{
-    uint32_t bit = bit_of(directory, number);
-
-    if (expected->newer == NULL || expected->count == UVZK__EXPECTED_SEQUENCES_MIN) {
-        new_set(expected);
-    }
-    if (expected->newer != NULL) {
-        expected->newer[bit / BITS_A_WORD] |= 1U << bit % BITS_A_WORD;
-        expected->count++;
-    }
-}
-
-void uvzk__expected_sequences_free(struct uvzk__expected_sequences *expected)
-{
-    uvzk__free(expected->newer);
-    uvzk__free(expected->older);
-    memset(expected, 0, sizeof(*expected));
-}
 
 /* ------------------------------------------------------------------------ its machine */
 
@@ -112,7 +43,7 @@ static bool invariant_holds(const struct uvzk__mark *mark)
     return mark->sequence == NOBODY || mark->state == ARMED;
 }
 
-static struct uvzk__mark *mark_of(const struct uvzk__queue *queue)
+struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->watermark.mark;
 }
@@ -129,7 +60,7 @@ static void move(struct uvzk__mark *mark, enum uvzk__watermark_state state)
 /* -------------------------------------------------------- beginning and ending a mark */
 
 /* Without memory the directory has no mark. */
-static void begin(struct uvzk__queue *queue)
+void uvzk__watermark_begin(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__calloc(1, sizeof(*mark));
 
@@ -146,7 +77,7 @@ static void begin(struct uvzk__queue *queue)
 static void free_mark(struct uvzk__mark *mark)
 {
     mark->queue->optional->watermark.mark = NULL;
-    uvzk__timer_clear(mark->queue->session, &mark->keep_timer);
+    uvzk__timer_clear(mark->queue->session, &mark->timer);
     uvzk__free(mark);
 }
 
@@ -161,7 +92,7 @@ static void unwatch(struct uvzk__mark *mark)
 
 void uvzk__watermark_end(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = mark_of(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     if (mark == NULL || mark->state == ENDING) {
         return;
@@ -176,19 +107,85 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
     }
 }
 
+/* -------------------------------------------------------------------------- its timer */
+
+/* Until when the mark is kept while no local contender comes. */
+static uint64_t kept_until(const struct uvzk__mark *mark)
+{
+    return mark->used_ms + uvzk__session_timeout(mark->queue->session);
+}
+
+static void keep_time_over(struct uvzk__mark *mark)
+{
+    struct uvzk__queue *queue = mark->queue;
+    uint64_t until = kept_until(mark);
+
+    if (uvzk__now(queue->session) < until) {
+        uvzk__timer_set(queue->session, &mark->timer, until);
+    } else {
+        uvzk__watermark_end(queue);
+        uvzk__queue_settle_later(queue);
+    }
+}
+
+/* An event may have been withheld, so the directory is listed behind the new watch, and the
+ * nodes that block are asked about, as when a predecessor's watch is renewed: the first one
+ * when it is listed, the nearest one by uvzk__mirror_consider. The mirror ends if too many
+ * sessions have come, or if no other session has been here since the watch was armed. */
+static void renew_mirror(struct uvzk__mark *mark)
+{
+    struct uvzk__queue *queue = mark->queue;
+    bool blocks = uvzk__queue_optional(queue)->foreign_nodes.count > 0;
+
+    if ((!blocks && !mark->heard_others) || !uvzk__foreign_nodes_are_of_few(queue)) {
+        uvzk__watermark_end(queue);
+    } else {
+        unwatch(mark);
+        move(mark, UNWATCHED);
+    }
+    uvzk__queue_set_blocked_long(queue, blocks);
+    uvzk__freshness_set_stale(queue);
+    uvzk__queue_settle_later(queue);
+}
+
+static void timer_due(struct uvzk__timer *timer)
+{
+    struct uvzk__mark *mark = UVZK__CONTAINER_OF(timer, struct uvzk__mark, timer);
+
+    if (mark->queue->counts.contenders == 0) {
+        keep_time_over(mark);
+    } else if (mark->mirrors && mark->state == ARMED) {
+        renew_mirror(mark);
+    }
+    /* Otherwise the timer is set again when they have gone, or the watch is armed. */
+}
+
+/* A mirror's watch is set again before its silence ceases to count, so that the front never
+ * needs other watches meanwhile. */
+static void renew_later(struct uvzk__mark *mark)
+{
+    struct uvzk__session *session = mark->queue->session;
+    uint64_t period = uvzk__session_timeout(session), random = 0;
+
+    (void)uvzk__random(session, &random, sizeof(random)); /* without it, early */
+    mark->timer.due = timer_due;
+    uvzk__timer_set(session, &mark->timer,
+                    mark->armed_ms + period / 2 + random % (period / 4 + 1));
+}
+
 /* -------------------------------------------------------------------------- its watch */
 
 /* Whether the mark needs a watch and has none. */
 static bool wants_watch(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = mark_of(queue);
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     return mark != NULL && mark->state == UNWATCHED;
 }
 
 bool uvzk__watermark_watches(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = mark_of(queue);
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     return mark != NULL && (mark->state == ARMING || mark->state == ARMED);
 }
@@ -221,6 +218,11 @@ static bool is_watched_by_others(const struct uvzk__queue *queue)
     return uvzk__node_cache_exists(queue->session, queue->path->text);
 }
 
+bool uvzk__watermark_may_watch(const struct uvzk__queue *queue)
+{
+    return !is_watched_by_others(queue) && uvzk__watch_budget_is_ample(queue->session);
+}
+
 /* Whatever the event is, the directory may have been removed and created again. */
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
@@ -236,11 +238,17 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
-    struct uvzk__mark *mark = mark_of(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     uvzk__inflight_done(queue->session, rpc, reply->status, false);
+    if (mark->mirrors && reply->status != 0 && !uvzk__is_transient(reply->status)) {
+        uvzk__directories(queue->session)->no_persistent_watches = true;
+    }
     if (mark->state == ARMING && reply->status == 0) {
         move(mark, ARMED);
+        if (mark->mirrors) {
+            renew_later(mark);
+        }
     } else {
         /* In ENDING, unwatch() has given the room back already. */
         if (mark->state == ARMING) {
@@ -255,13 +263,16 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
 {
     struct uvzk__session *session = queue->session;
     /* An exists would leave a watch on a missing directory; a get does not. */
-    struct uvzk__rpc *rpc =
-        uvzk__inflight_new(session, queue, UVZK__RPC_GET, queue->path->text, armed);
+    struct uvzk__rpc *rpc = uvzk__inflight_new(
+        session, queue, mark->mirrors ? UVZK__RPC_ADD_WATCH : UVZK__RPC_GET,
+        queue->path->text, armed);
 
     if (rpc == NULL) {
         return;
     }
-    mark->watch.watch_cb = fired;
+    if (!mark->mirrors) {
+        mark->watch.watch_cb = fired;
+    }
     rpc->watch = &mark->watch;
     uvzk__submit(session, rpc);
     /* Cannot fail: uvzk__watermark_send_watch has checked that there is ample room. */
@@ -269,19 +280,34 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
     mark->armed_stamp = uvzk__stamp(session);
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
-    mark->gap_seen = false;
+    mark->gap_seen = mark->heard_others = false;
     move(mark, ARMING);
+}
+
+/* The connection that a mirror's watch was on is lost. A plain watch is set again only for
+ * a new contender; a mirror is what those that wait rely on. */
+static void renew_lost_mirror(struct uvzk__queue *queue)
+{
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
+
+    if (mark != NULL && mark->mirrors && mark->state == ARMED &&
+        queue->counts.contenders > 0 &&
+        !uvzk__is_of_this_connection(queue->session, mark->armed_stamp)) {
+        unwatch(mark);
+        move(mark, UNWATCHED);
+    }
 }
 
 void uvzk__watermark_send_watch(struct uvzk__queue *queue)
 {
+    renew_lost_mirror(queue);
     if (!wants_watch(queue) || !uvzk__may_send(queue->session)) {
         return;
     }
-    if (is_watched_by_others(queue) || !uvzk__watch_budget_is_ample(queue->session)) {
+    if (!uvzk__watermark_may_watch(queue)) {
         uvzk__watermark_end(queue);
     } else {
-        arm(queue, mark_of(queue));
+        arm(queue, uvzk__mark_of(queue));
     }
 }
 
@@ -289,7 +315,7 @@ void uvzk__watermark_send_watch(struct uvzk__queue *queue)
  * which the watch was armed, because events of what happened during a disconnection may
  * arrive late. It counts for one session timeout only, because a server sends no event to
  * a client that may not READ the directory. */
-static bool is_silent(const struct uvzk__mark *mark)
+bool uvzk__watermark_is_silent(const struct uvzk__mark *mark)
 {
     struct uvzk__session *session = mark->queue->session;
 
@@ -300,9 +326,9 @@ static bool is_silent(const struct uvzk__mark *mark)
 
 void uvzk__watermark_create_sent(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = mark_of(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (mark == NULL || mark->state != ARMED || is_silent(mark)) {
+    if (mark == NULL || mark->state != ARMED || uvzk__watermark_is_silent(mark)) {
         return;
     }
     if (mark->listings_saved == 0) {
@@ -373,7 +399,7 @@ static bool saves_listings(const struct uvzk__queue *queue)
 bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    struct uvzk__mark *mark = mark_of(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
     int32_t number = uvzk__node_place(&contender->node).sequence;
 
     if (!applies_to(contender)) {
@@ -382,9 +408,12 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
     bool again = follows_our_sequence(contender);
     if (mark == NULL) {
         if (again && saves_listings(queue)) {
-            begin(queue);
+            uvzk__watermark_begin(queue);
         }
         return false;
+    }
+    if (mark->mirrors) {
+        return false; /* it would have set predecessors_known before the reply */
     }
     if (number <= mark->sequence) { /* they only grow: it is another directory */
         uvzk__watermark_end(queue);
@@ -392,7 +421,8 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
     }
     mark->used_ms = uvzk__now(queue->session);
     /* The mark is not known, or not reliable, or the contender needs a listing anyway. */
-    if (mark->sequence == NOBODY || !is_silent(mark) || !wants_no_listing(contender)) {
+    if (mark->sequence == NOBODY || !uvzk__watermark_is_silent(mark) ||
+        !wants_no_listing(contender)) {
         return false;
     }
     mark->gap_seen = number != mark->sequence + 1;
@@ -405,21 +435,22 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
 
 bool uvzk__watermark_expects_next(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = mark_of(queue);
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && mark->sequence != NOBODY && !mark->gap_seen && is_silent(mark);
+    return mark != NULL && mark->sequence != NOBODY && !mark->gap_seen &&
+           uvzk__watermark_is_silent(mark);
 }
 
 bool uvzk__watermark_is_alone(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = mark_of(queue);
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && mark->state != ENDING && !mark->gap_seen;
+    return mark != NULL && mark->state != ENDING && !mark->gap_seen && !mark->mirrors;
 }
 
 void uvzk__watermark_others_seen(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = mark_of(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     if (mark != NULL) {
         mark->gap_seen = true;
@@ -428,54 +459,31 @@ void uvzk__watermark_others_seen(struct uvzk__queue *queue)
 
 void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others_behind)
 {
-    struct uvzk__mark *mark = mark_of(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     /* In ARMED the get was answered before the listing. Replies arrive in the order of
      * the requests, so the listing was sent behind the get. A greater mark stays, unless
      * there are foreign nodes that the view does not keep. */
     if (mark != NULL && mark->state == ARMED &&
-        (others_behind || last > mark->sequence)) {
+        ((others_behind && !mark->mirrors) || last > mark->sequence)) {
         mark->sequence = last;
     }
 }
 
 /* ------------------------------------------------- a directory without contenders */
 
-/* Until when the mark is kept while no local contender comes. */
-static uint64_t kept_until(const struct uvzk__mark *mark)
-{
-    return mark->used_ms + uvzk__session_timeout(mark->queue->session);
-}
-
-static void keep_time_over(struct uvzk__timer *timer)
-{
-    struct uvzk__mark *mark = UVZK__CONTAINER_OF(timer, struct uvzk__mark, keep_timer);
-    struct uvzk__queue *queue = mark->queue;
-    uint64_t until = kept_until(mark);
-
-    if (queue->counts.contenders > 0) {
-        return; /* the timer is set again when they have gone */
-    }
-    if (uvzk__now(queue->session) < until) {
-        uvzk__timer_set(queue->session, timer, until);
-    } else {
-        uvzk__watermark_end(queue);
-        uvzk__queue_settle_later(queue);
-    }
-}
-
 bool uvzk__watermark_keeps_directory(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = mark_of(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     if (wants_watch(queue)) {
         uvzk__watermark_end(queue);
         return false;
     }
     if (uvzk__watermark_watches(queue) &&
-        !uvzk__deadline_is_armed(&mark->keep_timer.deadline)) {
-        mark->keep_timer.due = keep_time_over;
-        uvzk__timer_set(queue->session, &mark->keep_timer, kept_until(mark));
+        !uvzk__deadline_is_armed(&mark->timer.deadline)) {
+        mark->timer.due = timer_due;
+        uvzk__timer_set(queue->session, &mark->timer, kept_until(mark));
     }
     return mark != NULL;
 }

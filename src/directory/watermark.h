@@ -27,6 +27,12 @@
  * again only if it has saved listings. A directory without contenders is kept for its
  * mark until a session timeout after a contender last got a number there.
  *
+ * A mark may have a persistent watch instead, which hears of each node that is created or
+ * deleted in the directory (mirror.h). Then the mark is the greatest number up to which
+ * all nodes have been heard of, of whichever session, and it rises before the replies to
+ * the creates come. Its watch is set again before the silence of a withheld event could
+ * count.
+ *
  * At most one watch may exist on a path (port.h, 5). If a shared value wants to watch the
  * same path, or a watch on the directory's children is wanted, the watermark ends. If
  * such a watch exists already, the watermark sets none and ends too. */
@@ -56,7 +62,9 @@ extern const struct uvzk__machine uvzk__watermark_machine;
 /* Allocated for the few directories that have a mark. */
 struct uvzk__mark {
     struct uvzk__watch watch;
-    struct uvzk__timer keep_timer; /* while no local contender is in the directory */
+    /* While no local contender is in the directory; of a mirror, as long as it is
+     * ARMED. */
+    struct uvzk__timer timer;
     struct uvzk__queue *queue;
     uint64_t armed_stamp;    /* of the get that armed the watch */
     uint64_t armed_ms;       /* when that get was submitted */
@@ -64,6 +72,8 @@ struct uvzk__mark {
     int32_t sequence;        /* the mark; -1: not known yet */
     uint32_t listings_saved; /* since the watch was armed */
     bool gap_seen;           /* the last number was not the next one */
+    bool mirrors;            /* the watch is a persistent one */
+    bool heard_others;       /* a mirror: of other sessions' nodes, since it was armed */
     uint8_t state;           /* enum uvzk__watermark_state */
 };
 
@@ -89,23 +99,6 @@ void uvzk__watermark_send_watch(struct uvzk__queue *);
 /* Another part of the client is about to watch this path: ends the watermarks there. */
 void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
 
-/* At least the last 16384 numbers are remembered, and at most twice as many. */
-#define UVZK__EXPECTED_SEQUENCES_MIN 16384U
-
-/* Which sequence number would come next in a directory if only this session created
- * contenders there: the number behind each one that a contender of this session got.
- * Belongs to the session.
- *
- * Two sets of hashes, one bit for each hash. When the newer set is full, it becomes the
- * older one, and the older one is emptied and becomes the newer one. So the memory (16 KB
- * for each set) does not grow with the number of directories. When both sets are full,
- * about one in five numbers that were never added is found by chance. That only costs a
- * request. */
-struct uvzk__expected_sequences {
-    uint32_t *newer, *older; /* owned; NULL: not used yet, or out of memory */
-    uint32_t count;          /* of numbers in the newer set */
-};
-
 /* ------------------------------------------------------------ for this room alone */
 
 /* The view has taken over the latest listing. last: the greatest number of a local
@@ -123,16 +116,14 @@ bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
 /* Ends the mark and removes its watch. Does nothing if there is no mark. */
 void uvzk__watermark_end(struct uvzk__queue *);
 
-/* directory: the hash of the directory's path (directories.h). The first function
- * remembers the number; without memory it does nothing. The second one returns whether
- * the number is remembered, and may return true by chance. */
-void uvzk__expected_sequences_add(struct uvzk__expected_sequences *, uint32_t directory,
-                                  int32_t number);
-bool uvzk__expected_sequences_has(const struct uvzk__expected_sequences *,
-                                  uint32_t directory, int32_t number);
-
-/* Frees both sets. The struct may be used again. */
-void uvzk__expected_sequences_free(struct uvzk__expected_sequences *);
+/* Begins a mark, if the directory has none. Without memory it still has none. */
+void uvzk__watermark_begin(struct uvzk__queue *);
+/* Whether the path is not watched otherwise, and there is ample room for watches. */
+bool uvzk__watermark_may_watch(const struct uvzk__queue *);
+/* Whether the watch is armed and its silence counts. */
+bool uvzk__watermark_is_silent(const struct uvzk__mark *);
+/* The directory's mark, or NULL. */
+struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *);
 
 /* A create in the directory has been submitted. If the silence of the watch does not
  * count any more, the watch is set again, or the mark ends if it has saved no listing. */

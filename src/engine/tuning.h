@@ -29,7 +29,9 @@ enum uvzk__tuning {
     /* A contender behind several foreign nodes prepares its grant before the last of them
      * goes. */
     UVZK__TUNE_PREPARE = 1024,
-    UVZK__TUNE_ALL = 2047
+    /* A directory in which few sessions meet is followed by a persistent watch. */
+    UVZK__TUNE_MIRROR = 2048,
+    UVZK__TUNE_ALL = 4095
 };
 
 #endif

@@ -20,6 +20,7 @@
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
 #include "directory/listing.h"
+#include "directory/mirror.h"
 #include "directory/own_watch.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
@@ -169,7 +170,7 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
     if (pending_deletes.any) {
         return NEED_DELETE;
     }
-    if (uvzk__is_known_to_exist(front)) {
+    if (uvzk__is_known_to_exist(front) || uvzk__is_mirrored(queue)) {
         return GRANT_NOW;
     }
     if (uvzk__own_watch_is_armed(front)) {
@@ -219,6 +220,7 @@ static void grant(struct uvzk__contender *front, bool early)
                                        : uvzk__stamp(uvzk__session_of(front));
     }
     front->has_held = true;
+    uvzk__mirror_granted(front);
     uvzk__contender_grant(front, early);
 }
 
@@ -298,13 +300,17 @@ static const struct uvzk__foreign_node *node_to_watch(const struct uvzk__queue *
 /* Behind a single foreign node, nothing but the own watch shows that the front's node
  * still exists when that foreign node goes. It will be a single one also when the front
  * prepares. Behind several of them, or if the view is stale, a listing follows anyway and
- * shows the front's node too. A ticket's own watch is always armed: leases that are found
- * after an outage count only if the ticket has kept its place. */
+ * shows the front's node too. A mirror hears of the node's end as an own watch does. A
+ * ticket's own watch is always armed: leases that are found after an outage count only if
+ * the ticket has kept its place. */
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {
-    return front->kind->admits || is_preparing(queue, front) ||
-           (uvzk__foreign_nodes_single_blocker(queue, front) && !uvzk__is_stale(queue));
+    bool alone =
+        uvzk__foreign_nodes_single_blocker(queue, front) && !uvzk__is_stale(queue);
+
+    return front->kind->admits ||
+           (!uvzk__is_mirrored(queue) && (alone || is_preparing(queue, front)));
 }
 
 /* Grants the next in line if it may be granted, and returns true. Otherwise returns false,
@@ -319,6 +325,7 @@ static bool grant_front(struct uvzk__queue *queue)
         return false;
     }
     if (uvzk__blocker(queue, front) != NULL) {
+        uvzk__mirror_consider(front);
         if (wants_own_watch(queue, front)) {
             uvzk__own_watch_arm(front);
         }
@@ -336,7 +343,8 @@ static bool grant_front(struct uvzk__queue *queue)
  *
  *   - the predecessors of the next in line are not known;
  *   - a watch on the children is wanted, and the listing arms it;
- *   - the view is stale, and the next in line waits for a foreign node of that view;
+ *   - the view is stale, or older than the watch of a mirror, and the next in line waits
+ *     for a foreign node of that view;
  *   - a create is newer than the view, and a contender wants to know its position, or no
  *     contender has a place yet (the pipeline).
  *
@@ -351,7 +359,8 @@ static bool wants_listing(struct uvzk__queue *queue)
         (queue->wants_children_watch && uvzk__watched_path(queue) == NULL)) {
         return true;
     }
-    if (next != NULL && uvzk__is_stale(queue) && uvzk__blocker(queue, next) != NULL) {
+    if (next != NULL && uvzk__blocker(queue, next) != NULL &&
+        (uvzk__is_stale(queue) || uvzk__mirror_needs_listing(queue))) {
         return true;
     }
     return news && (uvzk__positions_wanted(queue) > 0 ||
@@ -392,9 +401,10 @@ static void send_request(struct uvzk__queue *queue)
         return;
     }
     bool known = front != NULL && front->predecessors_known;
-    bool preparing = known && is_preparing(queue, front);
+    bool watches = known && !uvzk__is_mirrored(queue);
+    bool preparing = watches && is_preparing(queue, front);
     const struct uvzk__foreign_node *needed =
-        known ? node_to_watch(queue, front, preparing) : NULL;
+        watches ? node_to_watch(queue, front, preparing) : NULL;
     drop_other_watch(queue, needed);
     /* Without the directory a listing would show nothing. Without known predecessors no
      * watch can be set. So the requests have this order. */

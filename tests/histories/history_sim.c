@@ -114,6 +114,7 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->no_containers = seed % 16 == 5;
     options->no_create2 = options->no_containers && scattered(seed) / 4 % 3 != 0;
     options->no_removal = options->no_containers && scattered(seed) / 16 % 3 != 0;
+    options->no_persistent_watches = scattered(seed) / 64 % 4 == 0;
     options->forgets_sessions = options->no_containers && scattered(seed) / 64 % 4 == 0;
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;

@@ -1,8 +1,8 @@
 /* What a client remembers of the numbers it was given, in a fixed room. */
 #include "cmocka_test.h"
 
+#include "base/expected_sequences.h"
 #include "base/memory.h"
-#include "directory/watermark.h"
 
 #define DIRECTORY 0x12345678U
 

@@ -1,0 +1,303 @@
+/* Decides which directories are mirrored, and takes what the persistent watch of a mirror
+ * reports into the view (mirror.h). in_order.c asks for a mirror; watermark.c keeps its
+ * watch and its mark.
+ *
+ * The idea: events and replies come in the order in which things happened. When the reply
+ * to a create comes, the mirror has heard of every node that was created before, unless
+ * the client may not READ it; then a number is missing. Whatever the mirror cannot
+ * explain makes it forget its mark, and a listing is sent as without a mirror. */
+#include "directory/mirror.h"
+
+#include <string.h>
+
+#include "base/expected_sequences.h"
+#include "base/node_name.h"
+#include "base/path.h"
+#include "base/place.h"
+#include "directory/contender.h"
+#include "directory/contender_request.h"
+#include "directory/divergence.h"
+#include "directory/foreign_nodes.h"
+#include "directory/freshness.h"
+#include "directory/predecessor.h"
+#include "directory/queue.h"
+#include "directory/watermark.h"
+#include "engine/observer.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+/* Among the numbers that are expected in a directory: contenders have waited there. It is
+ * the number of no contender. */
+#define CONTENDED (-2)
+
+#define NOT_KNOWN (-1) /* of a mark's sequence */
+
+/* The foreign nodes are counted by sessions again whenever their number has doubled, from
+ * this number on. */
+#define COUNTED_AGAIN_MIN 16U
+
+static bool is_mirror(const struct uvzk__mark *mark)
+{
+    return mark != NULL && mark->mirrors;
+}
+
+bool uvzk__mirror_keeps_all(const struct uvzk__queue *queue)
+{
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
+
+    return is_mirror(mark) && mark->state == UVZK__WATERMARK_ARMED;
+}
+
+bool uvzk__is_mirrored(const struct uvzk__queue *queue)
+{
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
+
+    return is_mirror(mark) && uvzk__watermark_is_silent(mark) &&
+           uvzk__view_stamp(queue) > mark->armed_stamp;
+}
+
+bool uvzk__mirror_needs_listing(const struct uvzk__queue *queue)
+{
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
+
+    return is_mirror(mark) && uvzk__watermark_watches(queue) &&
+           uvzk__view_stamp(queue) <= mark->armed_stamp;
+}
+
+/* ------------------------------------------------------------------------- its events */
+
+/* A node with this number was created. Returns whether the view has all nodes up to it, or
+ * will have when this one is added. Otherwise the mark is not known any more, until the
+ * next listing: the events of the numbers between were withheld, or the numbers are those
+ * of children that are no contenders, or this is the first event since a listing that did
+ * not show the latest number, because that node had gone. */
+static bool take_number(struct uvzk__queue *queue, int32_t number, bool others)
+{
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
+
+    mark->heard_others = mark->heard_others || others;
+    if (mark->sequence == NOT_KNOWN || !uvzk__is_mirrored(queue)) {
+        return false;
+    }
+    mark->sequence = number == mark->sequence + 1 ? number : NOT_KNOWN;
+    return mark->sequence != NOT_KNOWN;
+}
+
+/* The contender whose create is under way, and which has this name up to the number. */
+static struct uvzk__contender *unplaced_of(const struct uvzk__queue *queue,
+                                           const char *uuid)
+{
+    struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
+
+    while (each != NULL &&
+           memcmp(uvzk__contender_uuid(each), uuid, UVZK__UUID_TEXT) != 0) {
+        each = uvzk__next_in(&queue->unplaced, each);
+    }
+    return each;
+}
+
+static struct uvzk__contender *named(const struct uvzk__ring *ring, const char *name)
+{
+    struct uvzk__contender *each = uvzk__first_in(ring);
+
+    while (each != NULL && strcmp(uvzk__path_name(each->path), name) != 0) {
+        each = uvzk__next_in(ring, each);
+    }
+    return each;
+}
+
+/* More sessions have come than a mirror is for. */
+static bool are_too_many(const struct uvzk__queue *queue)
+{
+    uint32_t count = uvzk__queue_optional(queue)->foreign_nodes.count;
+
+    return count >= COUNTED_AGAIN_MIN && (count & (count - 1)) == 0 &&
+           !uvzk__foreign_nodes_are_of_few(queue);
+}
+
+/* What is before a new contender is not known any more without a listing. */
+static void forget(struct uvzk__queue *queue)
+{
+    uvzk__watermark_end(queue);
+    uvzk__freshness_set_stale(queue);
+}
+
+static void foreign_created(struct uvzk__queue *queue, const char *name,
+                            const struct uvzk__node_name *parsed, bool shared)
+{
+    if (take_number(queue, parsed->sequence, true) &&
+        (!uvzk__foreign_nodes_append(queue, parsed->sequence, shared, name) ||
+         are_too_many(queue))) {
+        forget(queue);
+    }
+}
+
+/* All nodes before it are in the view, so its predecessors are known before the reply to
+ * its create comes. One that wants to know its position is listed all the same. */
+static void own_created(struct uvzk__queue *queue, struct uvzk__contender *contender,
+                        int32_t number)
+{
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
+
+    mark->used_ms = uvzk__now(queue->session);
+    if (take_number(queue, number, false) && !contender->wants_position) {
+        uvzk__contender_set_predecessors_known(contender);
+        mark->listings_saved++;
+    }
+}
+
+/* A contender whose create was never sent in an earlier session has a name of that session.
+ * So the contenders are searched first. A child that is no contender has no number that is
+ * known here, and makes the next one seem to follow a gap. */
+static void created(struct uvzk__queue *queue, const char *name)
+{
+    struct uvzk__contender *contender = NULL;
+    struct uvzk__node_name parsed;
+    bool shared;
+
+    uvzk__node_name_parse_any(&parsed, name, queue->kind->name_prefixes, &shared);
+    if (!parsed.is_contender || uvzk__sequence_exhausted(parsed.sequence)) {
+        return;
+    }
+    if (parsed.has_uuid) {
+        contender = unplaced_of(queue, name + UVZK__UUID_AT);
+    }
+    if (contender != NULL) {
+        own_created(queue, contender, parsed.sequence);
+    } else if (parsed.has_uuid &&
+               uvzk__directories_is_own_uuid(uvzk__directories(queue->session),
+                                             name + UVZK__UUID_AT)) {
+        forget(queue); /* an orphan, which the next listing finds */
+    } else {
+        foreign_created(queue, name, &parsed, shared);
+    }
+}
+
+/* [P1] A contender whose node was deleted by hand is not granted. Of one whose node this
+ * session is deleting, nothing new is heard. */
+static void own_deleted(struct uvzk__queue *queue, const char *name)
+{
+    struct uvzk__contender *contender = named(&queue->deleting, name);
+
+    if (contender == NULL) {
+        contender = named(&queue->holders, name);
+    }
+    if (contender == NULL) {
+        contender = named(&queue->waiters, name);
+    }
+    if (contender != NULL) {
+        uvzk__contender_not_shown(contender);
+    }
+}
+
+/* The foreign nodes are searched first, because they are in an array. */
+static void deleted(struct uvzk__queue *queue, const char *name)
+{
+    if (!uvzk__foreign_nodes_remove(queue, name)) {
+        own_deleted(queue, name);
+        return;
+    }
+    uvzk__foreign_node_gone(queue);
+    if (uvzk__observer_of(queue->session) != NULL) {
+        uvzk__queue_set_released(queue, uvzk__now(queue->session));
+    }
+}
+
+/* The directory itself goes only when no node is in it, and the next one counts from
+ * 0. */
+static void heard(struct uvzk__watch *watch, enum uvzk__watch_event event,
+                  const char *child)
+{
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(watch, struct uvzk__mark, watch)->queue;
+
+    if (event == UVZK__WATCH_CHANGED) {
+        return;
+    }
+    if (child == NULL) {
+        uvzk__watermark_end(queue);
+    } else if (event == UVZK__WATCH_CREATED) {
+        created(queue, child);
+    } else {
+        deleted(queue, child);
+    }
+    uvzk__queue_settle_later(queue);
+}
+
+/* ------------------------------------------------------------------------- beginning */
+
+static struct uvzk__expected_sequences *remembered(const struct uvzk__queue *queue)
+{
+    return &uvzk__directories(queue->session)->expected_sequences;
+}
+
+static bool was_contended(const struct uvzk__queue *queue)
+{
+    return uvzk__expected_sequences_has(remembered(queue), queue->entry.hash, CONTENDED);
+}
+
+/* A ticket that is kept watches the children, which is a watch on the directory's path, so
+ * tickets have no mirror. Where there are readers, a downgraded one has no number of its
+ * own, and writers list in any case. */
+static bool may_be_mirrored(const struct uvzk__contender *contender)
+{
+    const struct uvzk__queue *queue = contender->queue;
+
+    return uvzk__tuned(queue->session, UVZK__TUNE_MIRROR) && queue->kind->in_order &&
+           !queue->kind->has_readers && !contender->kind->admits &&
+           !uvzk__directories(queue->session)->no_persistent_watches;
+}
+
+/* A mark of the other kind ends first. If the request for its watch is in flight, the mirror
+ * begins later. */
+static void begin(struct uvzk__queue *queue)
+{
+    uvzk__watermark_end(queue);
+    if (uvzk__mark_of(queue) != NULL || !uvzk__watermark_may_watch(queue)) {
+        return;
+    }
+    uvzk__watermark_begin(queue);
+    struct uvzk__mark *mark = uvzk__mark_of(queue);
+    if (mark != NULL) {
+        mark->mirrors = true;
+        mark->watch.child_cb = heard;
+    }
+}
+
+/* Whether the watch of the mirror is about to be renewed while a foreign node blocks. */
+static bool is_due(const struct uvzk__queue *queue)
+{
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
+
+    return is_mirror(mark) && mark->state == UVZK__WATERMARK_UNWATCHED &&
+           queue->blocked_long;
+}
+
+/* The get that has armed the watch of the predecessor has shown that it is no orphan of
+ * another session of this client. */
+void uvzk__mirror_consider(const struct uvzk__contender *front)
+{
+    struct uvzk__queue *queue = front->queue;
+    const struct uvzk__predecessor *predecessor =
+        &uvzk__queue_optional(queue)->predecessor;
+
+    queue->waits_for_others = true;
+    if (is_due(queue)) {
+        uvzk__divergence_ask(queue, uvzk__blocker(queue, front)->name);
+    }
+    if (may_be_mirrored(front) && predecessor->state == UVZK__PREDECESSOR_ARMED &&
+        !is_mirror(uvzk__mark_of(queue)) && was_contended(queue) &&
+        uvzk__foreign_nodes_are_of_few(queue)) {
+        begin(queue);
+    }
+}
+
+void uvzk__mirror_granted(const struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+
+    if (queue->waits_for_others && may_be_mirrored(contender) && !was_contended(queue)) {
+        uvzk__expected_sequences_add(remembered(queue), queue->entry.hash, CONTENDED);
+    }
+    queue->waits_for_others = false;
+}
