@@ -82,6 +82,7 @@ static void create_sim(struct history *history, uint64_t seed)
     options.container_check_ms =
         (history_sim_kinds(seed) & HISTORY_SPARSE) != 0 ? 1000 : 4000;
     history->watches_stay = options.no_removal;
+    history->creates_come_late = options.forgets_sessions;
     history->sim = sim_new(seed, &options);
 }
 

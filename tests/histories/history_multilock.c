@@ -59,7 +59,8 @@ static void prepare(struct history *history)
     history->max_leases[2] = SEMAPHORE_LEASES;
     if (history->in_turn && (history->kinds & HISTORY_DURABLE) != 0) {
         static const unsigned persistent[] = {0, 1, 3, 7};
-        history->persistent = persistent[chance(history, 4)];
+        unsigned paths = persistent[chance(history, 4)];
+        history->persistent = history->creates_come_late ? 0 : paths;
         history->mutexes = history->persistent == 0;
     }
 }

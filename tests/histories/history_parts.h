@@ -145,6 +145,9 @@ struct history {
     uint32_t timeout_ms, tick_ms;
     bool slow_links;
     bool watches_stay; /* at the servers, although no client wants them any more */
+    /* A create of a session that the client has given up may still be carried out. A
+     * persistent znode is then nobody's, and blocks its lock: no path has any. */
+    bool creates_come_late;
     uint64_t next_delete_ms[PATHS_MAX]; /* when the node deleter strikes next */
     uint64_t readers;                   /* of a hundred wishes, where there are any */
     uint32_t max_leases[PATHS_MAX];     /* 0: a shared count says it */

@@ -198,31 +198,52 @@ static bool counted(const struct uvzk__queue *queue)
     return uvzk__ticket_others_counted(queue) && !uvzk__is_stale(queue);
 }
 
-/* Whether the ticket holder lacks leases, and nothing is under way to get them. */
-static bool holder_waits(const struct uvzk__queue *queue)
+/* Whether the lease request lacks leases, and nothing is under way to get them. */
+static bool lacks_leases(const struct uvzk__lease_request *request)
 {
-    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+    return !uvzk__lease_request_ended(request) &&
+           uvzk__lease_request_none_in_flight(request) &&
+           !uvzk__lease_request_complete(request);
+}
 
-    return holder != NULL && uvzk__leases(queue)->batches.in_flight == NULL &&
-           uvzk__lease_request_none_in_flight(holder) &&
-           !uvzk__lease_request_complete(holder);
+/* The lease request that waits for room: the ticket holder; or one that has some of its
+ * leases and is granted before the ticket holder, so that both wait. NULL: none waits. */
+static struct uvzk__lease_request *waits_for_room(const struct uvzk__queue *queue)
+{
+    struct uvzk__lease_directory *directory = uvzk__leases(queue);
+    const struct uvzk__link *head = &directory->requests.with_leases;
+
+    if (directory->ticket.holder == NULL || directory->batches.in_flight != NULL) {
+        return NULL;
+    }
+    if (lacks_leases(directory->ticket.holder)) {
+        return directory->ticket.holder;
+    }
+    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+        struct uvzk__lease_request *request =
+            UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
+        if (lacks_leases(request) && uvzk__lease_request_begun(request)) {
+            return request;
+        }
+    }
+    return NULL;
 }
 
 bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
 {
-    return holder_waits(queue) &&
+    return waits_for_room(queue) != NULL &&
            (!counted(queue) ||
             (uvzk__wants_children_watch(queue) && uvzk__watched_path(queue) == NULL));
 }
 
-/* There is no room for the ticket holder's leases. If other clients have leases, a watch
+/* There is no room for the leases of this request. If other clients have leases, a watch
  * on the children reports when one is deleted. UVZK_TRY_ONCE ends only when the count is
  * certain. */
-static void wait_for_room(struct uvzk__queue *queue)
+static void wait_for_room(struct uvzk__queue *queue, struct uvzk__lease_request *request)
 {
     uvzk__queue_want_children_watch(queue, uvzk__foreign_leases(queue) > 0);
     if (counted(queue)) {
-        uvzk__claim_end_try_once(uvzk__leases(queue)->ticket.holder->claim);
+        uvzk__claim_end_try_once(request->claim);
     }
 }
 
@@ -280,9 +301,8 @@ static void serve_in_order(struct uvzk__queue *queue)
     }
     if (batch != NULL) {
         send_batch(batch);
-    } else if (request != NULL && request == uvzk__leases(queue)->ticket.holder &&
-               !uvzk__lease_request_ended(request) && holder_waits(queue)) {
-        wait_for_room(queue);
+    } else if (request != NULL && request == waits_for_room(queue)) {
+        wait_for_room(queue, request);
     }
 }
 
