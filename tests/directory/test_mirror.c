@@ -160,6 +160,31 @@ static void all_before_are_waited_for(void **state)
     world_end(&world);
 }
 
+/* Those behind a's contender, when the mirror began, are before its next one. */
+static void who_was_behind_is_known(void **state)
+{
+    (void)state;
+    begin();
+    before = comes();
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 3 * LATENCY);
+    struct world_path behind = comes();
+    settle();
+    assert_true(is_mirrored());
+    goes(&before);
+    hold_give_back(&waits);
+    settle();
+    uint64_t requests = sent();
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    settle();
+    assert_int_equal(waits.answered, 0);
+    goes(&behind);
+    hold_give_back(&waits);
+    settle();
+    assert_int_equal(sent() - requests, 2);
+    world_end(&world);
+}
+
 /* A child that is no contender takes a number: the next contender seems to follow one that
  * was not heard of, and a listing shows that there is none. */
 static void a_gap_is_listed(void **state)
@@ -268,10 +293,15 @@ static void a_lost_event_is_made_up_for(void **state)
     end();
 }
 
+/* Those that wait rely on the mirror, so it is there again at once. What has happened in the
+ * second outage is listed. */
 static void an_outage_lists_anew(void **state)
 {
     (void)state;
     begin_mirrored();
+    sim_disconnect(a.port, SIM_RESET, 500);
+    world_run_for(&world, 1500);
+    assert_true(is_mirrored());
     sim_disconnect(a.port, SIM_RESET, 500);
     world_run_for(&world, 100);
     world_delete(&world, &before);
@@ -305,6 +335,37 @@ static void another_directory_is_not_mirrored(void **state)
     assert_int_equal(hold.answered, 0);
     world_delete(&world, &first);
     hold_await(&hold, 300);
+    hold_give_back(&hold);
+    world_end(&world);
+}
+
+/* ... not even if it counts to the mark, and nothing but the end of the first one is heard
+ * of. */
+static void nor_is_one_that_counts_to_the_mark(void **state)
+{
+    struct world_path last;
+    (void)state;
+    begin_mirrored();
+    goes(&before);
+    hold_give_back(&waits);
+    settle();
+    int32_t mark = uvzk__mark_of(directory())->sequence;
+    assert_int_equal(sim_delete_by_hand(world.sim, WORLD_PATH), 0);
+    world_make_directory(&world, &a);
+    settle();
+    sim_lose_events(a.port, 3 * (uint32_t)(mark + 1));
+    for (int32_t i = 0; i <= mark; i++) {
+        last = comes();
+        if (i < mark) {
+            world_delete(&world, &last);
+        }
+    }
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    settle();
+    assert_int_equal(hold.answered, 0);
+    sim_lose_events(a.port, 0);
+    world_delete(&world, &last);
+    hold_await(&hold, WORLD_TIMEOUT_MS);
     hold_give_back(&hold);
     world_end(&world);
 }
@@ -382,6 +443,7 @@ int main(void)
         cmocka_unit_test(each_acquire_costs_two_requests),
         cmocka_unit_test(uncontended_acquires_do_too),
         cmocka_unit_test(all_before_are_waited_for),
+        cmocka_unit_test(who_was_behind_is_known),
         cmocka_unit_test(a_gap_is_listed),
         cmocka_unit_test(who_was_not_heard_of_is_found),
         cmocka_unit_test(an_own_create_that_was_not_heard_of_is_listed),
@@ -390,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_lost_event_is_made_up_for),
         cmocka_unit_test(an_outage_lists_anew),
         cmocka_unit_test(another_directory_is_not_mirrored),
+        cmocka_unit_test(nor_is_one_that_counts_to_the_mark),
         cmocka_unit_test(an_unused_mirror_ends),
         cmocka_unit_test(many_sessions_have_no_mirror),
         cmocka_unit_test(a_port_without_persistent_watches_is_asked_once),
