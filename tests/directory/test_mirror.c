@@ -82,6 +82,16 @@ static void begin_mirrored(void)
     assert_true(is_mirrored());
 }
 
+/* ... and then the third time, without any other watch. */
+static void begin_followed(void)
+{
+    begin_mirrored();
+    goes(&before);
+    hold_give_back(&waits);
+    settle();
+    begin_to_wait();
+}
+
 static void end(void)
 {
     hold_give_back(&waits);
@@ -251,7 +261,7 @@ static void an_own_create_that_was_not_heard_of_is_listed(void **state)
 static void its_own_znode_goes(void **state)
 {
     (void)state;
-    begin_mirrored();
+    begin_followed();
     struct world_path own =
         world_child(&world, WORLD_PATH, world_queue_length(&world) - 1);
     struct world_path behind = comes();
@@ -266,11 +276,34 @@ static void its_own_znode_goes(void **state)
     end();
 }
 
+/* A contender that was not created in its first session has a name of that one, and so has
+ * its next znode. */
+static void an_earlier_session_named_it(void **state)
+{
+    (void)state;
+    begin();
+    sim_disconnect(a.port, SIM_RESET, 3 * WORLD_TIMEOUT_MS / 2);
+    world_run_for(&world, 100);
+    before = comes();
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    assert_true(is_mirrored());
+    world_delete_child(&world, WORLD_PATH, 1);
+    world_run_for(&world, 2000);
+    world_delete(&world, &before);
+    hold_await_first(&waits, &hold, 300);
+    hold_give_back(hold_holds(&waits) ? &waits : &hold);
+    hold_await_first(&waits, &hold, 300);
+    hold_give_back(hold_holds(&waits) ? &waits : &hold);
+    world_end(&world);
+}
+
 /* ... and while it holds, the hold is lost at once. */
 static void a_hold_whose_znode_goes_is_lost(void **state)
 {
     (void)state;
-    begin_mirrored();
+    begin_followed();
     goes(&before);
     world_delete_child(&world, WORLD_PATH, world_queue_length(&world) - 1);
     hold_await_lost(&waits, 300, UVZK_EDELETED);
@@ -351,9 +384,9 @@ static void nor_is_one_that_counts_to_the_mark(void **state)
     settle();
     int32_t mark = uvzk__mark_of(directory())->sequence;
     assert_int_equal(sim_delete_by_hand(world.sim, WORLD_PATH), 0);
-    world_make_directory(&world, &a);
+    (void)sim_create_by_hand(world.sim, WORLD_PATH, UVZK__PERSISTENT);
     settle();
-    sim_lose_events(a.port, 3 * (uint32_t)(mark + 1));
+    sim_lose_events(a.port, 2 * (uint32_t)mark + 1);
     for (int32_t i = 0; i <= mark; i++) {
         last = comes();
         if (i < mark) {
@@ -363,7 +396,6 @@ static void nor_is_one_that_counts_to_the_mark(void **state)
     hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
     settle();
     assert_int_equal(hold.answered, 0);
-    sim_lose_events(a.port, 0);
     world_delete(&world, &last);
     hold_await(&hold, WORLD_TIMEOUT_MS);
     hold_give_back(&hold);
@@ -448,6 +480,7 @@ int main(void)
         cmocka_unit_test(who_was_not_heard_of_is_found),
         cmocka_unit_test(an_own_create_that_was_not_heard_of_is_listed),
         cmocka_unit_test(its_own_znode_goes),
+        cmocka_unit_test(an_earlier_session_named_it),
         cmocka_unit_test(a_hold_whose_znode_goes_is_lost),
         cmocka_unit_test(a_lost_event_is_made_up_for),
         cmocka_unit_test(an_outage_lists_anew),
