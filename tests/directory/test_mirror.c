@@ -469,6 +469,24 @@ static void a_port_without_persistent_watches_is_asked_once(void **state)
     world_end(&world);
 }
 
+/* A server that throttles is asked as seldom as with other requests, and afterwards the
+ * directory is mirrored. */
+static void a_throttled_watch_is_asked_for_seldom(void **state)
+{
+    (void)state;
+    begin();
+    sim_refuse(world.sim, UVZK__RPC_ADD_WATCH, UVZK_ETHROTTLED, 1000);
+    begin_to_wait();
+    world_run_for(&world, 2000);
+    const struct uvzk__session *session = a.client.impl;
+    assert_in_range(uvzk__requests(&session->submissions, UVZK__RPC_ADD_WATCH), 2, 30);
+    sim_refuse(world.sim, UVZK__RPC_ADD_WATCH, 0, 0);
+    settle();
+    assert_true(is_mirrored());
+    goes(&before);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +507,7 @@ int main(void)
         cmocka_unit_test(an_unused_mirror_ends),
         cmocka_unit_test(many_sessions_have_no_mirror),
         cmocka_unit_test(a_port_without_persistent_watches_is_asked_once),
+        cmocka_unit_test(a_throttled_watch_is_asked_for_seldom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
