@@ -60,23 +60,27 @@ static int look_up(struct server_list *list, uv_loop_t *loop, const char *host,
     return failed;
 }
 
-/* Adds the servers of an entry "host:port" or "[IPv6 address]:port". Modifies the
- * entry. */
+/* Adds the servers of an entry: a host or an IPv6 address in brackets, and ":port", which
+ * may be left out. Modifies the entry. */
 static int take(struct server_list *list, uv_loop_t *loop, char *entry)
 {
     char *host = entry + strspn(entry, " ");
     host[strcspn(host, " ")] = '\0';
-    char *colon = strrchr(host, ':');
+    char *end = host[0] == '[' ? strchr(host, ']') : NULL;
+    char *colon = end == NULL ? strrchr(host, ':') : end[1] == ':' ? end + 1 : NULL;
 
-    if (colon == NULL || colon == host || colon[1] == '\0') {
-        return refuse(entry, "not host:port", EX_USAGE);
+    if (host[0] == '\0' || colon == host || (colon != NULL && colon[1] == '\0') ||
+        (colon == NULL && end != NULL && end[1] != '\0')) {
+        return refuse(entry, "neither host nor host:port", EX_USAGE);
     }
-    *colon = '\0';
-    if (host[0] == '[' && colon[-1] == ']') {
+    if (colon != NULL) {
+        *colon = '\0';
+    }
+    if (end != NULL) {
         host++;
-        colon[-1] = '\0';
+        *end = '\0';
     }
-    return look_up(list, loop, host, colon + 1);
+    return look_up(list, loop, host, colon == NULL ? "2181" : colon + 1);
 }
 
 int server_list_make(struct server_list *list, uv_loop_t *loop, const char *hosts)

@@ -426,8 +426,8 @@ typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
  * uvzk_client_options_init(&options); a field that is zero means the default. */
 typedef struct uvzk_client_options_s {
     size_t size;                 /* set by uvzk_client_options_init */
-    const char *hosts;           /* "host:port,host:port/chroot"; required; an IPv6
-                                    address is in brackets */
+    const char *hosts;           /* "host:port,host:port/chroot"; required; a port that is
+                                    left out is 2181; an IPv6 address is in brackets */
     uint32_t session_timeout_ms; /* requested from the server, which may change it;
                                     500 to 86400000; default 60000, as Curator */
     uint32_t tick_ms;            /* an upper bound of the servers' tickTime, which the

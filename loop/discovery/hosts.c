@@ -7,6 +7,9 @@
 #include "base/refusal.h"
 #include "uvzk.h"
 
+/* As the ZooKeeper clients in Java and C have it. */
+#define DEFAULT_PORT 2181
+
 static int parse_port(const char *text, size_t length, uint16_t *port)
 {
     unsigned value = 0;
@@ -26,39 +29,79 @@ static int parse_port(const char *text, size_t length, uint16_t *port)
     return 0;
 }
 
-static int parse_entry(const char *text, size_t length, struct uvzk__host *entry)
+/* What an entry of the list consists of. */
+struct entry {
+    const char *name, *port; /* port: NULL if it is left out */
+    size_t name_length, port_length;
+};
+
+static void trim(const char **text, size_t *length)
 {
-    while (length > 0 && text[0] == ' ') {
-        text++;
-        length--;
+    while (*length > 0 && (*text)[0] == ' ') {
+        (*text)++;
+        (*length)--;
     }
-    while (length > 0 && text[length - 1] == ' ') {
-        length--;
+    while (*length > 0 && (*text)[*length - 1] == ' ') {
+        (*length)--;
     }
-    const char *colon = memrchr(text, ':', length);
-    if (colon == NULL) {
+}
+
+/* Behind the name is nothing, or a colon and the port. */
+static int split_behind(const char *end_of_name, const char *end, struct entry *entry)
+{
+    entry->port = NULL;
+    if (end_of_name == end) {
+        return 0;
+    }
+    entry->port = end_of_name + 1;
+    entry->port_length = (size_t)(end - entry->port);
+    return *end_of_name == ':' ? 0 : UV_EINVAL;
+}
+
+/* An IPv6 address without brackets is refused: its port cannot be told apart. */
+static int split(const char *text, size_t length, struct entry *entry)
+{
+    const char *end = text + length;
+    const char *colon = memchr(text, ':', length);
+    const char *bracket = length > 0 && text[0] == '[' ? memchr(text, ']', length) : NULL;
+
+    entry->name = text;
+    if (bracket != NULL) {
+        entry->name = text + 1;
+        entry->name_length = (size_t)(bracket - entry->name);
+        return split_behind(bracket + 1, end, entry);
+    }
+    if (colon != NULL && memchr(colon + 1, ':', (size_t)(end - colon - 1)) != NULL) {
         return UV_EINVAL;
     }
-    size_t host_length = (size_t)(colon - text);
-    const char *host = text;
-    if (host_length >= 2 && host[0] == '[' && host[host_length - 1] == ']') {
-        host++;
-        host_length -= 2;
-    } else if (memchr(host, ':', host_length) != NULL) {
-        /* An IPv6 address without brackets: its port cannot be told apart. */
+    entry->name_length = colon == NULL ? length : (size_t)(colon - text);
+    return split_behind(colon == NULL ? end : colon, end, entry);
+}
+
+static bool name_is_sound(const struct entry *entry)
+{
+    bool sound = entry->name_length > 0 && entry->name_length <= UVZK__HOST_MAX;
+
+    for (size_t i = 0; sound && i < entry->name_length; i++) {
+        char each = entry->name[i];
+        sound = (unsigned char)each > ' ' && each != '[' && each != ']';
+    }
+    return sound;
+}
+
+static int parse_entry(const char *text, size_t length, struct uvzk__host *host)
+{
+    struct entry entry;
+
+    trim(&text, &length);
+    if (split(text, length, &entry) < 0 || !name_is_sound(&entry)) {
         return UV_EINVAL;
     }
-    if (host_length == 0 || host_length > UVZK__HOST_MAX) {
-        return UV_EINVAL;
-    }
-    for (size_t i = 0; i < host_length; i++) {
-        if ((unsigned char)host[i] <= ' ' || host[i] == '[' || host[i] == ']') {
-            return UV_EINVAL;
-        }
-    }
-    memcpy(entry->name, host, host_length);
-    entry->name[host_length] = '\0';
-    return parse_port(colon + 1, length - (size_t)(colon + 1 - text), &entry->port);
+    memcpy(host->name, entry.name, entry.name_length);
+    host->name[entry.name_length] = '\0';
+    host->port = DEFAULT_PORT;
+    return entry.port == NULL ? 0
+                              : parse_port(entry.port, entry.port_length, &host->port);
 }
 
 const char *uvzk__hosts_chroot(const char *hosts)
@@ -92,7 +135,7 @@ int uvzk__hosts_validate(const char *hosts)
     if (rc < 0) {
         return uvzk__refuse(rc, hosts[0] == '\0'
                                     ? "options.hosts: no server is named"
-                                    : "options.hosts: an entry is not "
+                                    : "options.hosts: an entry is neither host nor "
                                       "host:port, or an IPv6 address without "
                                       "brackets");
     }

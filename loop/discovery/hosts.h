@@ -1,4 +1,5 @@
-/* Parses the connect string: "host:port,host:port/chroot". */
+/* Parses the connect string: "host:port,host:port/chroot". A port that is left out is
+ * 2181. */
 #ifndef UVZK_HOSTS_H
 #define UVZK_HOSTS_H
 
@@ -12,7 +13,7 @@ struct uvzk__host {
 };
 
 /* Returns 0 if the connect string is valid. UV_EINVAL: it names no host, or an entry is
- * not host:port with a port from 1 to 65535. An IPv6 address must be in brackets.
+ * neither a host nor host:port with a port from 1 to 65535. An IPv6 address must be in brackets.
  * UVZK_EPATH: the chroot is malformed. A failure also sets the refusal text
  * (base/refusal.h). */
 int uvzk__hosts_validate(const char *hosts);

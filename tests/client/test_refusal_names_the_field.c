@@ -156,7 +156,7 @@ static void test_making_and_ending_a_client(void **state)
 
     begin();
     uvzk_client_options_init(&options);
-    options.hosts = "127.0.0.1";
+    options.hosts = "127.0.0.1:0";
     REFUSED(UV_EINVAL, "loop", uvzk_client_init(NULL, &nobody, &options));
     REFUSED(UV_EINVAL, "client", uvzk_client_init(loop, NULL, &options));
     REFUSED(UV_EINVAL, "options", uvzk_client_init(loop, &nobody, NULL));

@@ -1,4 +1,5 @@
-/* Connect strings: whatever is taken for one has a host and a port in each entry. */
+/* Connect strings: whatever is taken for one has a host in each entry, and a sound port if
+ * it has any. */
 #include "base/path.h"
 #include "discovery/hosts.h"
 #include "fuzz.h"
@@ -6,11 +7,18 @@
 
 static void check_entry(const char *entry, size_t length)
 {
-    const char *colon = memrchr(entry, ':', length);
+    size_t blanks = strspn(entry, " ");
 
-    PROMISE(colon != NULL && colon > entry);
-    long port = strtol(colon + 1, NULL, 10);
-    PROMISE(port >= 1 && port <= 65535);
+    PROMISE(blanks < length);
+    entry += blanks;
+    length -= blanks;
+    const char *end = memchr(entry, entry[0] == '[' ? ']' : ':', length);
+    PROMISE(end != entry && (entry[0] != '[' || end > entry + 1));
+    const char *colon = end == NULL || *end == ':' ? end : end[1] == ':' ? end + 1 : NULL;
+    if (colon != NULL) {
+        long port = strtol(colon + 1, NULL, 10);
+        PROMISE(port >= 1 && port <= 65535);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

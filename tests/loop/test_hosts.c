@@ -12,6 +12,7 @@ static void good_strings_are_accepted(void **state)
     static const char *const good[] = {
         "a:1",     "a:65535",    "a:2181,b:2181",        "127.0.0.1:2181/app",
         "a:2181/", "[::1]:2181", " a:2181 , b:2181/x/y", "a.example.com:02181",
+        "a",       "[::1]",      " a , b/x/y",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -22,9 +23,10 @@ static void good_strings_are_accepted(void **state)
 static void bad_strings_are_refused(void **state)
 {
     static const char *const bad[] = {
-        "",        ",",        "a",         "a:",       ":1",    "a:0",     "a:65536",
-        "a:-1",    "a:1,",     ",a:1",      "a:1,,b:1", "a:1x",  "/chroot", "::1:2181",
-        "[]:2181", "a b:2181", "[::1:2181", "a:999999", "a[b:1", "a]b:1",
+        "",         ",",         "a:",       ":1",    "a:0",     "a:65536",  "a:-1",
+        "a:1,",     ",a:1",      "a:1,,b:1", "a:1x",  "/chroot", "::1:2181", "[]:2181",
+        "a b:2181", "[::1:2181", "a:999999", "a[b:1", "a]b:1",   "::1",      "[::1]x",
+        "[::1]x:1", "[::1]:",    "[]",       "a b",
     };
     char longest[400];
     (void)state;
@@ -47,7 +49,7 @@ static void bad_chroots_are_refused(void **state)
 
 static void entries_are_taken_one_by_one(void **state)
 {
-    const char *cursor = " a.example.com:02181 ,[::1]:1,127.0.0.1:65535/x,y";
+    const char *cursor = " a.example.com:02181 ,[::1]:1, b ,[::2],127.0.0.1:65535/x,y";
     struct uvzk__host host;
     (void)state;
     assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
@@ -56,6 +58,12 @@ static void entries_are_taken_one_by_one(void **state)
     assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
     assert_string_equal(host.name, "::1");
     assert_int_equal(host.port, 1);
+    assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
+    assert_string_equal(host.name, "b");
+    assert_int_equal(host.port, 2181);
+    assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
+    assert_string_equal(host.name, "::2");
+    assert_int_equal(host.port, 2181);
     assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
     assert_string_equal(host.name, "127.0.0.1");
     assert_int_equal(uvzk__hosts_next(&cursor, &host), 0);
