@@ -36,7 +36,7 @@ static void bad_hosts_are_refused(void **state)
     assert_int_equal(init_with(NULL), UV_EINVAL);
     assert_int_equal(init_with_hosts(NULL), UV_EINVAL);
     assert_int_equal(init_with_hosts(""), UV_EINVAL);
-    assert_int_equal(init_with_hosts("localhost"), UV_EINVAL);
+    assert_int_equal(init_with_hosts("localhost:"), UV_EINVAL);
     assert_int_equal(init_with_hosts("localhost:2181,"), UV_EINVAL);
     assert_int_equal(init_with_hosts("localhost:2181/a//b"), UVZK_EPATH);
 }
