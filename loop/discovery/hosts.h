@@ -13,8 +13,8 @@ struct uvzk__host {
 };
 
 /* Returns 0 if the connect string is valid. UV_EINVAL: it names no host, or an entry is
- * neither a host nor host:port with a port from 1 to 65535. An IPv6 address must be in brackets.
- * UVZK_EPATH: the chroot is malformed. A failure also sets the refusal text
+ * neither a host nor host:port with a port from 1 to 65535. An IPv6 address must be in
+ * brackets. UVZK_EPATH: the chroot is malformed. A failure also sets the refusal text
  * (base/refusal.h). */
 int uvzk__hosts_validate(const char *hosts);
 

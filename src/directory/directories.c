@@ -214,36 +214,52 @@ struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *queue)
 
 /* ------------------------------------------------------------- the names of contenders */
 
-/* skipped: the length of the directory's path and a slash. length: how much of the name
- * is compared. */
-static bool any_has_name(const struct uvzk__ring *ring, size_t skipped, const char *name,
-                         size_t length)
+/* directory: its path. length: how much of the name is compared. */
+static struct uvzk__contender *find_named(const struct uvzk__ring *ring,
+                                          const char *directory, const char *name,
+                                          size_t length)
 {
-    struct uvzk__link *link = uvzk__ring_first(ring);
+    const size_t skipped = strlen(directory) + 1;
 
-    while (link != NULL &&
-           strncmp(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->path +
-                       skipped,
-                   name, length) != 0) {
-        link = uvzk__ring_next(ring, link);
+    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (strncmp(contender->path + skipped, name, length) == 0) {
+            return contender;
+        }
     }
-    return link != NULL;
+    return NULL;
+}
+
+struct uvzk__contender *uvzk__placed_named(const struct uvzk__queue *queue,
+                                           const char *name)
+{
+    const char *directory = queue->path->text;
+    const size_t all = strlen(name) + 1;
+    struct uvzk__contender *found = find_named(&queue->deleting, directory, name, all);
+
+    if (found == NULL) {
+        found = find_named(&queue->holders, directory, name, all);
+    }
+    return found != NULL ? found : find_named(&queue->waiters, directory, name, all);
 }
 
 /* Of a contender whose place is not known the path ends before the number, or still has
  * the number of an earlier znode. So only the prefix up to the UUID is compared for it. */
+struct uvzk__contender *uvzk__unplaced_named(const struct uvzk__queue *queue,
+                                             const char *name)
+{
+    return find_named(&queue->unplaced, queue->path->text, name, UVZK__PROTECTION_LENGTH);
+}
+
 bool uvzk__directories_have_name(const struct uvzk__session *session,
                                  const char *directory, const char *name, bool unplaced)
 {
-    const size_t skipped = strlen(directory) + 1, all = strlen(name) + 1;
-
     for (const struct uvzk__queue *queue = uvzk__first_at(session, directory);
          queue != NULL; queue = uvzk__next_at(queue)) {
-        if (any_has_name(&queue->holders, skipped, name, all) ||
-            any_has_name(&queue->waiters, skipped, name, all) ||
-            any_has_name(&queue->deleting, skipped, name, all) ||
-            (unplaced &&
-             any_has_name(&queue->unplaced, skipped, name, UVZK__PROTECTION_LENGTH))) {
+        if (uvzk__placed_named(queue, name) != NULL ||
+            (unplaced && uvzk__unplaced_named(queue, name) != NULL)) {
             return true;
         }
     }

@@ -125,6 +125,13 @@ void uvzk__directories_take_changed(struct uvzk__directories *, struct uvzk__lin
 bool uvzk__directories_have_name(const struct uvzk__session *, const char *directory,
                                  const char *name, bool unplaced);
 
+/* The contender of this directory that has this name and a place; one that has no place
+ * yet, and this name up to the number. NULL: there is none. Those that are being deleted
+ * are searched first, because a mirror asks about a name when its znode has gone. */
+struct uvzk__contender *uvzk__placed_named(const struct uvzk__queue *, const char *name);
+struct uvzk__contender *uvzk__unplaced_named(const struct uvzk__queue *,
+                                             const char *name);
+
 /* The counts of the conditions below. before: whether it was so before this change; now:
  * whether it is so from now on. The first two: a batch of creates, or of deletes, is in
  * flight. */

@@ -184,6 +184,13 @@ void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *queue)
         uvzk__queue_optional(queue)->foreign_nodes.leases > 0;
 }
 
+void uvzk__foreign_nodes_released(struct uvzk__queue *queue)
+{
+    if (uvzk__observer_of(queue->session) != NULL) {
+        uvzk__queue_set_released(queue, uvzk__now(queue->session));
+    }
+}
+
 void uvzk__foreign_nodes_set(struct uvzk__queue *queue, struct uvzk__foreign_node *list,
                              size_t count, uint64_t leases)
 {
@@ -191,9 +198,8 @@ void uvzk__foreign_nodes_set(struct uvzk__queue *queue, struct uvzk__foreign_nod
         &uvzk__queue_optional(queue)->foreign_nodes;
 
     /* Fewer foreign nodes than before: another session has released. */
-    if (uvzk__observer_of(queue->session) != NULL &&
-        (count < before->count || leases < before->leases)) {
-        uvzk__queue_set_released(queue, uvzk__now(queue->session));
+    if (count < before->count || leases < before->leases) {
+        uvzk__foreign_nodes_released(queue);
     }
     uvzk__foreign_nodes_clear(queue);
     if (count == 0) {

@@ -92,6 +92,9 @@ bool uvzk__foreign_nodes_are_of_few(const struct uvzk__queue *);
 
 /* The foreign node with this name has gone. Returns whether it was in the list. */
 bool uvzk__foreign_nodes_remove(struct uvzk__queue *, const char *name);
+/* A foreign node is seen to have gone, so its session has released. Keeps the time of it
+ * for an observer. */
+void uvzk__foreign_nodes_released(struct uvzk__queue *);
 /* A lease that was counted among the foreign ones is an orphan of this client
  * (divergence.h). */
 void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *);

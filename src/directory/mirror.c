@@ -8,29 +8,21 @@
  * explain makes it forget its mark, and a listing is sent as without a mirror. */
 #include "directory/mirror.h"
 
-#include <string.h>
-
 #include "base/expected_sequences.h"
 #include "base/node_name.h"
-#include "base/path.h"
 #include "base/place.h"
 #include "directory/contender.h"
-#include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
-#include "engine/observer.h"
-#include "engine/submission.h"
 #include "engine/turn.h"
 
 /* Among the numbers that are expected in a directory: contenders have waited there. It is
  * the number of no contender. */
 #define CONTENDED (-2)
-
-#define NOT_KNOWN (-1) /* of a mark's sequence */
 
 /* The foreign nodes are counted by sessions again whenever their number has doubled, from
  * this number on. */
@@ -76,34 +68,11 @@ static bool take_number(struct uvzk__queue *queue, int32_t number, bool others)
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     mark->heard_others = mark->heard_others || others;
-    if (mark->sequence == NOT_KNOWN || !uvzk__is_mirrored(queue)) {
+    if (mark->sequence == UVZK__MARK_NOT_KNOWN || !uvzk__is_mirrored(queue)) {
         return false;
     }
-    mark->sequence = number == mark->sequence + 1 ? number : NOT_KNOWN;
-    return mark->sequence != NOT_KNOWN;
-}
-
-/* The contender whose create is under way, and which has this name up to the number. */
-static struct uvzk__contender *unplaced_of(const struct uvzk__queue *queue,
-                                           const char *uuid)
-{
-    struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
-
-    while (each != NULL &&
-           memcmp(uvzk__contender_uuid(each), uuid, UVZK__UUID_TEXT) != 0) {
-        each = uvzk__next_in(&queue->unplaced, each);
-    }
-    return each;
-}
-
-static struct uvzk__contender *named(const struct uvzk__ring *ring, const char *name)
-{
-    struct uvzk__contender *each = uvzk__first_in(ring);
-
-    while (each != NULL && strcmp(uvzk__path_name(each->path), name) != 0) {
-        each = uvzk__next_in(ring, each);
-    }
-    return each;
+    mark->sequence = number == mark->sequence + 1 ? number : UVZK__MARK_NOT_KNOWN;
+    return mark->sequence != UVZK__MARK_NOT_KNOWN;
 }
 
 /* More sessions have come than a mirror is for. */
@@ -151,16 +120,13 @@ static void own_created(struct uvzk__queue *queue, struct uvzk__contender *conte
  * known here, and makes the next one seem to follow a gap. */
 static void created(struct uvzk__queue *queue, const char *name)
 {
-    struct uvzk__contender *contender = NULL;
+    struct uvzk__contender *contender = uvzk__unplaced_named(queue, name);
     struct uvzk__node_name parsed;
     bool shared;
 
     uvzk__node_name_parse_any(&parsed, name, queue->kind->name_prefixes, &shared);
     if (!parsed.is_contender || uvzk__sequence_exhausted(parsed.sequence)) {
         return;
-    }
-    if (parsed.has_uuid) {
-        contender = unplaced_of(queue, name + UVZK__UUID_AT);
     }
     if (contender != NULL) {
         own_created(queue, contender, parsed.sequence);
@@ -177,14 +143,8 @@ static void created(struct uvzk__queue *queue, const char *name)
  * session is deleting, nothing new is heard. */
 static void own_deleted(struct uvzk__queue *queue, const char *name)
 {
-    struct uvzk__contender *contender = named(&queue->deleting, name);
+    struct uvzk__contender *contender = uvzk__placed_named(queue, name);
 
-    if (contender == NULL) {
-        contender = named(&queue->holders, name);
-    }
-    if (contender == NULL) {
-        contender = named(&queue->waiters, name);
-    }
     if (contender != NULL) {
         uvzk__contender_not_shown(contender);
     }
@@ -198,9 +158,7 @@ static void deleted(struct uvzk__queue *queue, const char *name)
         return;
     }
     uvzk__foreign_node_gone(queue);
-    if (uvzk__observer_of(queue->session) != NULL) {
-        uvzk__queue_set_released(queue, uvzk__now(queue->session));
-    }
+    uvzk__foreign_nodes_released(queue);
 }
 
 /* The directory itself goes only when no node is in it, and the next one counts from

@@ -120,9 +120,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
     size_t walk_back = uvzk__listed_children(queue) / NAMES_PER_GET;
 
     uvzk__foreign_node_gone(queue);
-    if (uvzk__observer_of(queue->session) != NULL) {
-        uvzk__queue_set_released(queue, uvzk__now(queue->session));
-    }
+    uvzk__foreign_nodes_released(queue);
     (void)uvzk__foreign_nodes_remove(queue, uvzk__path_name(predecessor->path));
     /* More than walk_back foreign nodes are before the one that has gone. */
     if (foreign_nodes->count > walk_back &&

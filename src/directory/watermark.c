@@ -20,8 +20,6 @@
 #include "engine/watch_budget.h"
 #include "value/node_cache.h"
 
-#define NOBODY (-1)
-
 /* ------------------------------------------------------------------------ its machine */
 
 #define UNWATCHED UVZK__WATERMARK_UNWATCHED
@@ -40,7 +38,7 @@ const struct uvzk__machine uvzk__watermark_machine = UVZK__MACHINE("watermark", 
 
 static bool invariant_holds(const struct uvzk__mark *mark)
 {
-    return mark->sequence == NOBODY || mark->state == ARMED;
+    return mark->sequence == UVZK__MARK_NOT_KNOWN || mark->state == ARMED;
 }
 
 struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *queue)
@@ -68,7 +66,7 @@ void uvzk__watermark_begin(struct uvzk__queue *queue)
         uvzk__free(mark);
     } else {
         mark->queue = queue;
-        mark->sequence = NOBODY;
+        mark->sequence = UVZK__MARK_NOT_KNOWN;
         mark->used_ms = uvzk__now(queue->session);
         queue->optional->watermark.mark = mark;
     }
@@ -87,7 +85,7 @@ static void unwatch(struct uvzk__mark *mark)
 
     uvzk__unwatch(session, &mark->watch);
     uvzk__watch_budget_give(session, mark->queue->path->text);
-    mark->sequence = NOBODY;
+    mark->sequence = UVZK__MARK_NOT_KNOWN;
 }
 
 void uvzk__watermark_end(struct uvzk__queue *queue)
@@ -421,7 +419,7 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
     }
     mark->used_ms = uvzk__now(queue->session);
     /* The mark is not known, or not reliable, or the contender needs a listing anyway. */
-    if (mark->sequence == NOBODY || !uvzk__watermark_is_silent(mark) ||
+    if (mark->sequence == UVZK__MARK_NOT_KNOWN || !uvzk__watermark_is_silent(mark) ||
         !wants_no_listing(contender)) {
         return false;
     }
@@ -437,7 +435,7 @@ bool uvzk__watermark_expects_next(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && mark->sequence != NOBODY && !mark->gap_seen &&
+    return mark != NULL && mark->sequence != UVZK__MARK_NOT_KNOWN && !mark->gap_seen &&
            uvzk__watermark_is_silent(mark);
 }
 

@@ -59,6 +59,8 @@ enum uvzk__watermark_state {
 
 extern const struct uvzk__machine uvzk__watermark_machine;
 
+#define UVZK__MARK_NOT_KNOWN (-1)
+
 /* Allocated for the few directories that have a mark. */
 struct uvzk__mark {
     struct uvzk__watch watch;
@@ -69,7 +71,7 @@ struct uvzk__mark {
     uint64_t armed_stamp;    /* of the get that armed the watch */
     uint64_t armed_ms;       /* when that get was submitted */
     uint64_t used_ms;        /* when a local contender last got a number */
-    int32_t sequence;        /* the mark; -1: not known yet */
+    int32_t sequence;        /* the mark, or UVZK__MARK_NOT_KNOWN */
     uint32_t listings_saved; /* since the watch was armed */
     bool gap_seen;           /* the last number was not the next one */
     bool mirrors;            /* the watch is a persistent one */

@@ -100,5 +100,9 @@ LONG_SESSION_CASES(DECLARE)
 
 /* The state's probe, when it has got connected. */
 struct probe *connected(void **state);
+/* ... and with these znodes: paths ends with NULL. */
+struct probe *connected_with(void **state, const char *const *paths);
+#define CONNECTED_WITH(...) \
+    connected_with(state, (const char *const[]){__VA_ARGS__, NULL})
 
 #endif

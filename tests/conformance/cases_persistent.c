@@ -14,26 +14,13 @@ static struct ask *follow(struct probe *probe, const char *path)
     if (!world_has_persistent_watches()) {
         assert_int_equal(status, UVZK_EUNIMPLEMENTED);
         assert_null(ask->watch.armed);
-        skip();
+        skip(); /* the C client has no such request: that it says so is all there is */
     }
     assert_int_equal(status, 0);
     assert_non_null(ask->watch.armed);
     (void)probe_said(probe);
     return ask;
 }
-
-static struct probe *connected_with(void **state, const char *const *paths)
-{
-    struct probe *probe = connected(state);
-
-    for (; *paths != NULL; paths++) {
-        world_create(probe->world, *paths);
-    }
-    return probe;
-}
-
-#define CONNECTED_WITH(...) \
-    connected_with(state, (const char *const[]){__VA_ARGS__, NULL})
 
 /* Of the directory too, and of nothing deeper. */
 void persistent_watch_hears_of_children(void **state)

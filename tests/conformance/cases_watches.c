@@ -14,19 +14,6 @@ static struct ask *watch_missing(struct probe *probe, const char *path)
     return ask;
 }
 
-/* Connected, and these znodes. */
-static struct probe *connected_with(void **state, const char *const *paths)
-{
-    struct probe *probe = connected(state);
-    for (; *paths != NULL; paths++) {
-        world_create(probe->world, *paths);
-    }
-    return probe;
-}
-
-#define CONNECTED_WITH(...) \
-    connected_with(state, (const char *const[]){__VA_ARGS__, NULL})
-
 void watch_fires_once_after_its_reply(void **state)
 {
     struct probe *probe = CONNECTED_WITH("/a");

@@ -50,6 +50,16 @@ struct probe *connected(void **state)
     return probe;
 }
 
+struct probe *connected_with(void **state, const char *const *paths)
+{
+    struct probe *probe = connected(state);
+
+    for (; *paths != NULL; paths++) {
+        world_create(probe->world, *paths);
+    }
+    return probe;
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_probe, end_probe),
 #define DIRECT_CASE(name) \
     cmocka_unit_test_setup_teardown(name, make_direct_probe, end_probe),

@@ -53,6 +53,24 @@ static void goes(const struct world_path *path)
     hold_await(&waits, 300);
 }
 
+/* This one goes, and a, which waits, holds and releases. */
+static void have_the_turn(const struct world_path *path)
+{
+    goes(path);
+    hold_give_back(&waits);
+    settle();
+}
+
+/* a's next contender, `hold`, waits for the last one before it. */
+static void next_waits_for(const struct world_path *last)
+{
+    settle();
+    assert_int_equal(hold.answered, 0);
+    world_delete(&world, last);
+    hold_acquire_release(&hold, 300);
+    world_end(&world);
+}
+
 static void begin_in(struct sim_options *options)
 {
     world_begin_with(&world, WORLD_NO_QUEUED_CB, UVZK__TUNE_ALL, options);
@@ -61,9 +79,7 @@ static void begin_in(struct sim_options *options)
     world_make_directory(&world, &a);
     begin_to_wait();
     assert_false(is_mirrored()); /* it might wait here only once */
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
 }
 
 static void begin(void)
@@ -86,9 +102,7 @@ static void begin_mirrored(void)
 static void begin_followed(void)
 {
     begin_mirrored();
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
     begin_to_wait();
 }
 
@@ -112,16 +126,12 @@ static void each_acquire_costs_two_requests(void **state)
 {
     (void)state;
     begin_mirrored();
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
     for (unsigned i = 0; i < 3; i++) {
         uint64_t requests = sent();
         begin_to_wait();
         struct world_path behind = comes();
-        goes(&before);
-        hold_give_back(&waits);
-        settle();
+        have_the_turn(&before);
         assert_int_equal(sent() - requests, 2);
         world_delete(&world, &behind);
     }
@@ -135,9 +145,7 @@ static void uncontended_acquires_do_too(void **state)
 {
     (void)state;
     begin_mirrored();
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
     uint64_t requests = sent();
     hold_take(&hold, &a);
     hold_give_back(&hold);
@@ -162,12 +170,7 @@ static void all_before_are_waited_for(void **state)
     hold_give_back(&waits);
     settle();
     world_delete(&world, &third);
-    settle();
-    assert_int_equal(hold.answered, 0);
-    world_delete(&world, &second);
-    hold_await(&hold, 300);
-    hold_give_back(&hold);
-    world_end(&world);
+    next_waits_for(&second);
 }
 
 /* Those behind a's contender, when the mirror began, are before its next one. */
@@ -181,16 +184,12 @@ static void who_was_behind_is_known(void **state)
     struct world_path behind = comes();
     settle();
     assert_true(is_mirrored());
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
     uint64_t requests = sent();
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
     settle();
     assert_int_equal(waits.answered, 0);
-    goes(&behind);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&behind);
     assert_int_equal(sent() - requests, 2);
     world_end(&world);
 }
@@ -210,12 +209,7 @@ static void a_gap_is_listed(void **state)
     settle();
     assert_int_equal(process_metrics(&a).listings - listings, 1);
     hold_give_back(&waits);
-    settle();
-    assert_int_equal(hold.answered, 0);
-    world_delete(&world, &second);
-    hold_await(&hold, 300);
-    hold_give_back(&hold);
-    world_end(&world);
+    next_waits_for(&second);
 }
 
 /* The events of some creates are lost, as if READ were missing. */
@@ -230,12 +224,7 @@ static void who_was_not_heard_of_is_found(void **state)
     hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
     settle();
     hold_give_back(&waits);
-    settle();
-    assert_int_equal(hold.answered, 0);
-    world_delete(&world, &unheard);
-    hold_await(&hold, 300);
-    hold_give_back(&hold);
-    world_end(&world);
+    next_waits_for(&unheard);
 }
 
 /* The event of a's own create is lost: it does not know who is before it. */
@@ -355,9 +344,7 @@ static void another_directory_is_not_mirrored(void **state)
 {
     (void)state;
     begin_mirrored();
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
     assert_int_equal(sim_delete_by_hand(world.sim, WORLD_PATH), 0);
     world_make_directory(&world, &a);
     struct world_path first = comes();
@@ -379,9 +366,7 @@ static void nor_is_one_that_counts_to_the_mark(void **state)
     struct world_path last;
     (void)state;
     begin_mirrored();
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
     int32_t mark = uvzk__mark_of(directory())->sequence;
     assert_int_equal(sim_delete_by_hand(world.sim, WORLD_PATH), 0);
     (void)sim_create_by_hand(world.sim, WORLD_PATH, UVZK__PERSISTENT);
@@ -407,9 +392,7 @@ static void an_unused_mirror_ends(void **state)
 {
     (void)state;
     begin_mirrored();
-    goes(&before);
-    hold_give_back(&waits);
-    settle();
+    have_the_turn(&before);
     assert_true(is_mirrored());
     world_run_for(&world, 3 * WORLD_TIMEOUT_MS);
     assert_null(directory());
@@ -460,9 +443,7 @@ static void a_port_without_persistent_watches_is_asked_once(void **state)
     for (unsigned i = 0; i < 3; i++) {
         begin_to_wait();
         assert_false(is_mirrored());
-        goes(&before);
-        hold_give_back(&waits);
-        settle();
+        have_the_turn(&before);
     }
     const struct uvzk__session *session = a.client.impl;
     assert_int_equal(uvzk__requests(&session->submissions, UVZK__RPC_ADD_WATCH), 1);

@@ -47,25 +47,25 @@ static void bad_chroots_are_refused(void **state)
     assert_int_equal(uvzk__hosts_validate("a:1/x/../y"), UVZK_EPATH);
 }
 
+static void expect_next(const char **cursor, const char *name, uint16_t port)
+{
+    struct uvzk__host host;
+
+    assert_int_equal(uvzk__hosts_next(cursor, &host), 1);
+    assert_string_equal(host.name, name);
+    assert_int_equal(host.port, port);
+}
+
 static void entries_are_taken_one_by_one(void **state)
 {
     const char *cursor = " a.example.com:02181 ,[::1]:1, b ,[::2],127.0.0.1:65535/x,y";
     struct uvzk__host host;
     (void)state;
-    assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
-    assert_string_equal(host.name, "a.example.com");
-    assert_int_equal(host.port, 2181);
-    assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
-    assert_string_equal(host.name, "::1");
-    assert_int_equal(host.port, 1);
-    assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
-    assert_string_equal(host.name, "b");
-    assert_int_equal(host.port, 2181);
-    assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
-    assert_string_equal(host.name, "::2");
-    assert_int_equal(host.port, 2181);
-    assert_int_equal(uvzk__hosts_next(&cursor, &host), 1);
-    assert_string_equal(host.name, "127.0.0.1");
+    expect_next(&cursor, "a.example.com", 2181);
+    expect_next(&cursor, "::1", 1);
+    expect_next(&cursor, "b", 2181);
+    expect_next(&cursor, "::2", 2181);
+    expect_next(&cursor, "127.0.0.1", 65535);
     assert_int_equal(uvzk__hosts_next(&cursor, &host), 0);
     assert_string_equal(uvzk__hosts_chroot("a:1,b:2/x,y"), "/x,y");
     assert_string_equal(uvzk__hosts_chroot("a:1"), "");

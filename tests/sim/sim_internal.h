@@ -547,9 +547,9 @@ void sim__watch_drop_all(struct sim__link *link);
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t id,
                      enum uvzk__watch_event event, const char *child);
 /* The first function fires the member's watches on the znode itself, after a delete also
- * those on its children, and persistent ones on the znode and on its parent. The second one fires the watches on the children of its
- * parent. If the watched znode is unreadable, the watches are removed without an
- * event. */
+ * those on its children, and persistent ones on the znode and on its parent. The second
+ * one fires the watches on the children of its parent. If the watched znode is unreadable,
+ * the watches are removed without an event; persistent ones stay, and miss it. */
 void sim__watch_fire_node(struct sim *sim, struct sim__member *member,
                           const struct sim__node *node, enum uvzk__watch_event event);
 void sim__watch_fire_parent(struct sim *sim, struct sim__member *member,

@@ -220,8 +220,7 @@ static struct uvzk__lease_request *waits_for_room(const struct uvzk__queue *queu
         return directory->ticket.holder;
     }
     for (struct uvzk__link *link = head->next; link != head; link = link->next) {
-        struct uvzk__lease_request *request =
-            UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
+        struct uvzk__lease_request *request = uvzk__lease_request_at(link);
         if (lacks_leases(request) && uvzk__lease_request_begun(request)) {
             return request;
         }

@@ -225,11 +225,6 @@ void uvzk__lease_request_leave_direct(struct uvzk__lease_request *request)
 
 /* ------------------------------------------------------------- its way to the grant */
 
-static struct uvzk__lease_request *request_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
-}
-
 /* By token, and by arrival among those that one ticket serves, which have one token. */
 static bool comes_before(const struct uvzk__lease_request *request,
                          const struct uvzk__lease_request *other)
@@ -247,7 +242,7 @@ static void insert_by_token(struct uvzk__lease_request *request, int64_t token)
 
     request->fencing_token = token;
     uvzk__list_remove(&request->in_with_leases);
-    while (at->prev != head && comes_before(request, request_at(at->prev))) {
+    while (at->prev != head && comes_before(request, uvzk__lease_request_at(at->prev))) {
         at = at->prev;
     }
     uvzk__list_insert_before(at, &request->in_with_leases);

@@ -89,6 +89,12 @@ uvzk__lease_request_of(const struct uvzk__claim *claim)
     return claim->extra;
 }
 
+/* The lease request of a link of with_leases. */
+static inline struct uvzk__lease_request *uvzk__lease_request_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
+}
+
 void uvzk__lease_requests_init(struct uvzk__lease_requests *);
 
 /* Makes the claim's lease request, as claim->extra. It is NEW and has neither a ticket

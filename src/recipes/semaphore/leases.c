@@ -22,11 +22,6 @@
 #include "recipes/mutex.h"
 #include "recipes/semaphore/lease_offers.h"
 
-static struct uvzk__lease_request *request_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
-}
-
 struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
 {
     return uvzk__queue_find(uvzk__queue_session(queue), &uvzk__exclusive,
@@ -81,8 +76,8 @@ last_that(struct uvzk__queue *queue, bool (*is_it)(const struct uvzk__lease_requ
     const struct uvzk__link *head = &uvzk__leases(queue)->requests.with_leases;
 
     for (struct uvzk__link *link = head->prev; link != head; link = link->prev) {
-        if (is_it(request_at(link))) {
-            return request_at(link);
+        if (is_it(uvzk__lease_request_at(link))) {
+            return uvzk__lease_request_at(link);
         }
     }
     return NULL;
@@ -249,7 +244,7 @@ static void grant_complete(struct uvzk__queue *queue)
     bool first = true;
 
     while (link != head) {
-        struct uvzk__lease_request *request = request_at(link);
+        struct uvzk__lease_request *request = uvzk__lease_request_at(link);
         link = link->next;
         if (uvzk__lease_request_ended(request)) {
             continue;
