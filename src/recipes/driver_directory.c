@@ -18,7 +18,6 @@
 #include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
-#include "directory/listing.h"
 #include "directory/parents.h"
 #include "directory/queue.h"
 #include "directory/view.h"
@@ -33,6 +32,7 @@
 #include "recipes/mutex.h"
 #include "recipes/node_watch.h"
 #include "settle/in_order.h"
+#include "settle/listing.h"
 
 static bool stands(const struct uvzk__contender *contender)
 {

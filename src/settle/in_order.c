@@ -19,7 +19,6 @@
 #include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
-#include "directory/listing.h"
 #include "directory/mirror.h"
 #include "directory/own_watch.h"
 #include "directory/parents.h"
@@ -30,6 +29,7 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 #include "proof/validity.h"
+#include "settle/listing.h"
 
 /* ------------------------------------------------------------------ who is next */
 

@@ -119,7 +119,7 @@ begin
   return node;
 end;
 
--- src/directory/listing.c: list_replied
+-- src/settle/listing.c: list_replied
 procedure look();
 var least: zxid_t;
 begin
@@ -209,9 +209,9 @@ rule "lose by time" told = HOLDS & valid = 0 ==> begin unwanted(); end;
 
 -- src/directory/contender_request.c: uvzk__contender_create
 rule "send create" may_send() & contender = CREATING & unmade() != 0 ==> begin send(CREATE); end;
--- src/directory/listing.c: uvzk__listing_start
+-- src/settle/listing.c: uvzk__listing_start
 rule "send search" may_send() & contender = UNKNOWN ==> begin send(LIST); end;
--- src/directory/listing.c: uvzk__listing_start
+-- src/settle/listing.c: uvzk__listing_start
 rule "send listing" may_send() & contender = STANDING & before = NOT_KNOWN ==> begin send(LIST); end;
 -- src/directory/predecessor.c: uvzk__predecessor_watch
 rule "send get" may_send() & contender = STANDING & (before = ONE | before = SEVERAL) ==> begin send(GET); end;

@@ -100,7 +100,7 @@ begin
   endif;
 end;
 
--- src/directory/listing.c: list_replied
+-- src/settle/listing.c: list_replied
 procedure look();
 begin
   if server = LEADER then

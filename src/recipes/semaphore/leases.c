@@ -12,7 +12,6 @@
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
-#include "directory/listing.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
@@ -21,6 +20,7 @@
 #include "proof/validity.h"
 #include "recipes/mutex.h"
 #include "recipes/semaphore/lease_offers.h"
+#include "settle/listing.h"
 
 struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
 {

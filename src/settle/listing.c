@@ -1,4 +1,4 @@
-#include "directory/listing.h"
+#include "settle/listing.h"
 
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
