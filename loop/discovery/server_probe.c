@@ -3,12 +3,10 @@
  * read the answer. */
 #include "discovery/server_probe.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 #include <uv.h>
 
-#include "discovery/sockets.h"
+#include "discovery/socket.h"
 #include "platform/entropy.h"
 
 /* The request: its length, protocol version 0, last zxid 0, the timeout in ms, the
@@ -95,7 +93,7 @@ static enum uvzk__probe_result ask(struct uvzk__server_probe *probe)
     }
     write_request(request);
     probe->asked = true;
-    if (send(probe->fd, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request)) {
+    if (uvzk__socket_send(probe->fd, request, sizeof(request)) != sizeof(request)) {
         return UVZK__PROBE_CLOSED;
     }
     return UVZK__PROBE_PENDING;
@@ -117,7 +115,7 @@ static enum uvzk__probe_result end_granted_session(struct uvzk__server_probe *pr
 
     probe->ending = true;
     probe->received = 0;
-    return send(probe->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request)
+    return uvzk__socket_send(probe->fd, request, sizeof(request)) == sizeof(request)
                ? UVZK__PROBE_PENDING
                : UVZK__PROBE_CLOSED;
 }
@@ -148,15 +146,15 @@ static enum uvzk__probe_result read_answer(struct uvzk__server_probe *probe)
 
 static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
 {
-    ssize_t got = recv(probe->fd, probe->answer + probe->received,
-                       sizeof(probe->answer) - probe->received, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    ssize_t got = uvzk__socket_receive(probe->fd, probe->answer + probe->received,
+                                       sizeof(probe->answer) - probe->received);
+    if (got == 0) {
         return UVZK__PROBE_PENDING;
     }
     if (probe->ending) { /* whatever it says: a reply, or the end of the connection */
         return UVZK__PROBE_SERVER;
     }
-    if (got <= 0) {
+    if (got < 0) {
         /* A server without a quorum closes the connection without an answer. */
         return probe->received > 0 ? UVZK__PROBE_NOT_ZOOKEEPER : UVZK__PROBE_CLOSED;
     }
@@ -172,7 +170,7 @@ enum uvzk__probe_result uvzk__server_probe_step(struct uvzk__server_probe *probe
 void uvzk__server_probe_end(struct uvzk__server_probe *probe)
 {
     if (probe->fd >= 0) {
-        close(probe->fd);
+        uvzk__socket_close(probe->fd);
         probe->fd = -1;
     }
 }

@@ -16,26 +16,6 @@
  * least this often. */
 #define STEP_MS 1000U
 
-int uvzk__socket_connect(const struct uvzk__address *address, int *fd)
-{
-    *fd = socket(address->socket.any.sa_family,
-                 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (*fd < 0 || (connect(*fd, &address->socket.any, address->length) < 0 &&
-                    errno != EINPROGRESS)) {
-        return uv_translate_sys_error(errno);
-    }
-    return 0;
-}
-
-int uvzk__socket_error(int fd)
-{
-    int error = 0;
-    socklen_t size = sizeof(error);
-
-    (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    return error == 0 ? 0 : uv_translate_sys_error(error);
-}
-
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct uvzk__sockets *sockets = poll->data;

@@ -9,16 +9,6 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "discovery/addresses.h"
-
-/* Makes a TCP socket and begins to connect it. *fd is -1 or must be closed by the caller,
- * also after a failure. Returns 0 or a code of libuv. When the socket is writable,
- * uvzk__socket_error says whether it is connected. */
-int uvzk__socket_connect(const struct uvzk__address *address, int *fd);
-/* The error of a socket, a code of libuv, which is forgotten by the kernel then; 0:
- * none. */
-int uvzk__socket_error(int fd);
-
 struct uvzk__sockets {
     uv_poll_t poll;
     uv_timer_t timer, last_timer; /* last_timer is used only while closing */

@@ -1,11 +1,9 @@
 #include "native/stream.h"
 
-#include <errno.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
+#include "discovery/socket.h"
 
 /* The memory for what is received. It is doubled while what comes at once fills it, and
  * beyond IN_BUSY only for a frame that is longer. */
@@ -17,13 +15,10 @@
 
 static int connect_to(struct uvzk__stream *stream, const struct uvzk__address *address)
 {
-    const int on = 1;
-
     int status = uvzk__socket_connect(address, &stream->fd);
     if (status < 0) {
         return status;
     }
-    (void)setsockopt(stream->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     stream->connecting = true;
     stream->watches_out = true;
     return uvzk__sockets_watch(stream->sockets, stream->fd, false, true);
@@ -57,7 +52,7 @@ void uvzk__stream_close(struct uvzk__stream *stream)
 {
     if (stream->fd >= 0) {
         uvzk__sockets_forget(stream->sockets, stream->fd);
-        close(stream->fd);
+        uvzk__socket_close(stream->fd);
         stream->fd = -1;
     }
 }
@@ -103,15 +98,6 @@ static bool make_room(struct uvzk__stream *stream)
     return true;
 }
 
-/* The result of recv(2). */
-static int received(ssize_t got)
-{
-    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
-        return 0;
-    }
-    return got == 0 ? UV_EOF : uv_translate_sys_error(errno);
-}
-
 static void take_in(struct uvzk__stream *stream, size_t count)
 {
     stream->in_length += count;
@@ -126,12 +112,12 @@ static int receive(struct uvzk__stream *stream)
     }
     size_t begin = stream->in_at + stream->in_length;
     size_t room = stream->in_capacity - begin;
-    ssize_t got = recv(stream->fd, stream->in + begin, room, MSG_DONTWAIT);
+    ssize_t got = uvzk__socket_receive(stream->fd, stream->in + begin, room);
     if (got > 0) {
         stream->in_filled = (size_t)got == room;
         take_in(stream, (size_t)got);
     }
-    return received(got);
+    return got < 0 ? (int)got : 0;
 }
 
 /* The memory grows with what has come, not with what a length says. */
@@ -176,13 +162,12 @@ static size_t send_bytes(struct uvzk__stream *stream, const void *bytes, size_t 
     size_t sent = 0;
 
     while (sent < length) {
-        ssize_t taken = send(stream->fd, at + sent, length - sent, MSG_NOSIGNAL);
-        if (taken >= 0) {
-            sent += (size_t)taken;
-        } else if (errno != EINTR) {
-            watch(stream, errno == EAGAIN);
+        ssize_t taken = uvzk__socket_send(stream->fd, at + sent, length - sent);
+        if (taken <= 0) {
+            watch(stream, taken == 0);
             return sent;
         }
+        sent += (size_t)taken;
     }
     return sent;
 }
@@ -211,7 +196,7 @@ static bool encrypt(struct uvzk__stream *stream)
     length = length < UVZK__TLS_RECORD_MAX ? length : UVZK__TLS_RECORD_MAX;
     if (uvzk__tls_write(stream->tls, stream->out.bytes + stream->out_taken, length) < 0) {
         /* The owner hears of it as of every failure to send. */
-        (void)shutdown(stream->fd, SHUT_RDWR);
+        uvzk__socket_shut_down(stream->fd);
         return false;
     }
     stream->record = length;
@@ -316,13 +301,13 @@ static int go_on(struct uvzk__stream *stream)
 static int receive_tls(struct uvzk__stream *stream)
 {
     unsigned char bytes[UVZK__TLS_RECORD_MAX];
-    ssize_t got = recv(stream->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+    ssize_t got = uvzk__socket_receive(stream->fd, bytes, sizeof(bytes));
     int status = got > 0 ? uvzk__tls_receive(stream->tls, bytes, (size_t)got) : 0;
 
     if (status == 0 && got > 0) {
         status = go_on(stream);
     }
-    return status != 0 ? status : received(got);
+    return status != 0 ? status : got < 0 ? (int)got : 0;
 }
 
 int uvzk__stream_ready(struct uvzk__stream *stream, bool readable, bool writable)
