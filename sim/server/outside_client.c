@@ -942,9 +942,7 @@ void outside_client_free(struct outside_client *client)
     struct outside_watch *watch, *next;
     struct uvzk__link *link;
 
-    if (client->link != NULL) {
-        sim__link_close_client(client->client.sim, client->link, SIZE_MAX);
-    }
+    outside_client_end(client);
     HASH_ITER(hh_key, client->by_key, watch, next)
     {
         remove_watch(client, watch);
@@ -985,5 +983,44 @@ void outside_client_silence(struct outside_client *client, uint64_t ms)
 {
     if (client->link != NULL) {
         client->link->cut_until = client->client.sim->now + ms;
+    }
+}
+
+void outside_client_delay(struct outside_client *client, uint64_t ms)
+{
+    if (client->link != NULL) {
+        sim__link_slow_up(client->client.sim, client->link, ms);
+    }
+}
+
+void outside_client_cut_follower(struct outside_client *client, uint64_t ms)
+{
+    if (client->link != NULL && client->session_id != 0) {
+        sim__link_cut_follower(client->client.sim, client->link, ms);
+    }
+}
+
+static void end(struct outside_client *client, size_t keep)
+{
+    struct sim__link *link = client->link;
+
+    client->link = NULL;
+    if (link != NULL) {
+        sim__link_close_client(client->client.sim, link, keep);
+    }
+}
+
+void outside_client_end(struct outside_client *client)
+{
+    end(client, SIZE_MAX);
+}
+
+void outside_client_break(struct outside_client *client)
+{
+    struct sim *sim = client->client.sim;
+
+    if (client->link != NULL) {
+        size_t under_way = sim__queue_length(&client->link->up);
+        end(client, (size_t)sim_random(sim, under_way + 1));
     }
 }

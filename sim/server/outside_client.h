@@ -63,5 +63,13 @@ void outside_client_set_latency(struct outside_client *client, uint32_t min_ms,
                                 uint32_t max_ms);
 /* Nothing arrives for ms, in either direction. */
 void outside_client_silence(struct outside_client *client, uint64_t ms);
+/* The next request that is under way arrives so much later. */
+void outside_client_delay(struct outside_client *client, uint64_t ms);
+/* Its server loses the leader for ms, as in sim_follower_cut. */
+void outside_client_cut_follower(struct outside_client *client, uint64_t ms);
+/* The connection has ended. Requests that are under way arrive: all of them, or, after a
+ * reset, a random number. No callback comes any more, and frames are ignored. */
+void outside_client_end(struct outside_client *client);
+void outside_client_break(struct outside_client *client);
 
 #endif

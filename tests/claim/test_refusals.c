@@ -233,7 +233,8 @@ static void begin(const char *what)
     options.proof = trouble.proof;
     for (int i = 0; i < 2; i++) {
         process_make(&processes[i], &world, i == 0 ? "a" : "b", &options);
-        request_rate_begin(&request_rates[i], world.sim, processes[i].port);
+        request_rate_begin(&request_rates[i], world.sim, processes[i].port,
+                           sim_submitted);
     }
 }
 

@@ -130,7 +130,7 @@ static void begin(unsigned tuning, enum recipe recipe)
     submit_to_sim = process.port->submit;
     process.port->submit = submit;
     lock = make_lock(recipe);
-    request_rate_begin(&request_rate, world.sim, process.port);
+    request_rate_begin(&request_rate, world.sim, process.port, sim_submitted);
     process_start(&process);
     world_run_for(&world, 100);
 }

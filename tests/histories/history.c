@@ -68,6 +68,9 @@ static void some_faults(struct history *history, uint64_t seed)
         faults.forget = 0;
         faults.miss_delete = 0; /* likewise: its owner's server shows it to its owner */
     }
+    if (history_transport.by_bytes) {
+        faults.reply_enomem = 0; /* no server says that */
+    }
     history_sim_more_faults(&faults);
     faults.forget = history->leaders_lose_nothing ? 0 : faults.forget;
     sim_set_faults(history->sim, &faults);
@@ -84,6 +87,9 @@ static void create_sim(struct history *history, uint64_t seed)
     history->watches_stay = options.no_removal;
     history->creates_come_late = options.forgets_sessions;
     history->sim = sim_new(seed, &options);
+    if (history_transport.begin != NULL) {
+        history_transport.begin(history->sim);
+    }
 }
 
 static void begin(struct history *history, uint64_t seed)
@@ -186,7 +192,7 @@ static bool is_idle(void *context, int64_t owner, const char *path)
         for (int j = 0; slot->client != NULL && j < slot->sessions; j++) {
             for (int k = 0; k < history->worker_count; k++) {
                 if (!history->recipe->unnumbered && slot->ports[j] != NULL &&
-                    sim_session_id(slot->ports[j]) == owner &&
+                    history_transport.session_id(slot->ports[j]) == owner &&
                     asks_below(&slot->workers[k], path)) {
                     return false;
                 }
@@ -369,6 +375,9 @@ void history_run(uint64_t seed, const struct history_options *options,
             sim_trace_print(history->sim, stderr);
         }
         return; /* what is broken is left as it is: the process is about to end */
+    }
+    if (history_transport.end != NULL) {
+        history_transport.end();
     }
     sim_free(history->sim);
     foreign_clients_free(history);

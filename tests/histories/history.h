@@ -16,6 +16,7 @@
  *   history.c         from the seed to the verdict
  *   history_parts.h   what it consists of, and what a recipe is to it
  *   history_sim.h     the ensemble, as the seed has it
+ *   history_transport.h  how its clients reach it
  *   history_client_slot.c    processes: opened, closed, opened anew
  *   history_worker.c   what actors do, and what they are told
  *   history_future.c  the same by futures
@@ -33,6 +34,7 @@
 #include <stdint.h>
 
 #include "history_sim.h"
+#include "history_transport.h"
 
 struct recipe;
 extern const struct recipe recipe_mutex;

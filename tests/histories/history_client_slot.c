@@ -54,14 +54,13 @@ static void open_ports(struct client_slot *slot, const char *name)
 
     slot->sessions = several ? 2 + (int)chance(history, SESSIONS_MAX - 1) : 1;
     for (int i = 0; i < slot->sessions; i++) {
-        slot->ports[i] =
-            i == 0 ? sim_port_new(history->sim, name) : sim_port_beside(slot->ports[0]);
-        sim_set_timeout(slot->ports[i], history->timeout_ms);
+        slot->ports[i] = history_transport.port_new(
+            history->sim, name, i == 0 ? NULL : slot->ports[0], history->timeout_ms);
         if (history->near_servers) {
-            sim_set_latency(slot->ports[i], 1, 2);
+            history_transport.set_latency(slot->ports[i], 1, 2);
         } else if (history->slow_links) {
-            sim_set_latency(slot->ports[i], history->timeout_ms / 24,
-                            history->timeout_ms / 16);
+            history_transport.set_latency(slot->ports[i], history->timeout_ms / 24,
+                                          history->timeout_ms / 16);
         }
     }
     slot->port = slot->ports[0];
@@ -85,7 +84,7 @@ static void make_small(struct client_slot *slot)
 bool client_slot_auth_failed(const struct client_slot *slot)
 {
     for (int i = 0; i < slot->sessions; i++) {
-        if (sim_auth_failed(slot->ports[i])) {
+        if (history_transport.auth_failed(slot->ports[i])) {
             return true;
         }
     }
@@ -95,7 +94,8 @@ bool client_slot_auth_failed(const struct client_slot *slot)
 bool client_slot_is_alive(const struct client_slot *slot)
 {
     for (int i = 0; i < slot->sessions; i++) {
-        if (!sim_session_alive(slot->history->sim, sim_session_id(slot->ports[i]))) {
+        int64_t id = history_transport.session_id(slot->ports[i]);
+        if (!sim_session_alive(slot->history->sim, id)) {
             return false;
         }
     }

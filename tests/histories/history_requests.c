@@ -11,7 +11,8 @@
 void requests_begin(struct client_slot *slot)
 {
     for (int i = 0; i < slot->sessions; i++) {
-        request_rate_begin(&slot->request_rates[i], slot->history->sim, slot->ports[i]);
+        request_rate_begin(&slot->request_rates[i], slot->history->sim, slot->ports[i],
+                           history_transport.submitted);
     }
 }
 

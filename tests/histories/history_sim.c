@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "history_transport.h"
+
 /* Bits of the seed that its remainders, which choose everything else, know nothing
  * of. */
 static uint64_t scattered(uint64_t seed)
@@ -16,7 +18,8 @@ unsigned history_sim_allowed(void)
 {
     const char *only = getenv("UVZK_WORLD");
 
-    return only != NULL ? (unsigned)strtoul(only, NULL, 0) : ~0U;
+    return (only != NULL ? (unsigned)strtoul(only, NULL, 0) : ~0U) &
+           ~history_transport.without;
 }
 
 unsigned history_sim_kinds(uint64_t seed)

@@ -186,24 +186,30 @@ void sim_stall(struct uvzk__port *port, uint64_t ms)
     each_of_its_process(client, ms, stall);
 }
 
-void sim_follower_cut(struct uvzk__port *port, uint64_t ms)
+/* Nothing to do if the server is cut off already. */
+void sim__link_cut_follower(struct sim *sim, struct sim__link *link, uint64_t ms)
 {
-    struct sim__client *client = sim__client_of(port);
-    struct sim__link *link = client->link;
-    /* Nothing to do without a connection, or if the server is cut off already. */
-    if (client->io != SIM__IO_UP || !link->server_open || link->follower != NULL ||
-        link->member->deposed) {
+    if (!link->server_open || link->follower != NULL || link->member->deposed) {
         return;
     }
-    sim__trace(client->sim, client->name, "its follower loses the leader for %llu ms",
+    sim__trace(sim, link->who, "its follower loses the leader for %llu ms",
                (unsigned long long)ms);
     link->follower = sim__alloc(sizeof(*link->follower));
     sim__tree_copy(link->follower, link->member->tree);
     sim__watch_drop_all(link);
     if (link->session != NULL) {
-        sim__session_unreported(client->sim, link->session);
+        sim__session_unreported(sim, link->session);
     }
-    sim__event_set(client->sim, &link->follower_end, after(client->sim, ms));
+    sim__event_set(sim, &link->follower_end, after(sim, ms));
+}
+
+void sim_follower_cut(struct uvzk__port *port, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+
+    if (client->io == SIM__IO_UP) {
+        sim__link_cut_follower(client->sim, client->link, ms);
+    }
 }
 
 void sim_repeat_connected(struct uvzk__port *port)

@@ -275,6 +275,8 @@ void sim__link_send_down(struct sim *sim, struct sim__link *link,
  * arrive; SIZE_MAX: all of them. */
 void sim__link_close_client(struct sim *sim, struct sim__link *link, size_t keep);
 void sim__link_close_server(struct sim *sim, struct sim__link *link);
+/* The server loses its leader for `ms` (sim_follower_cut). */
+void sim__link_cut_follower(struct sim *sim, struct sim__link *link, uint64_t ms);
 /* Requests that are on their way to the server take `ms` longer. */
 void sim__link_slow_up(struct sim *sim, struct sim__link *link, uint64_t ms);
 size_t sim__queue_length(const struct sim__queue *queue);

@@ -184,7 +184,12 @@ static void cut_all_off(struct sim *sim, const struct sim__member *member)
         struct sim__link *link = UVZK__CONTAINER_OF(at, struct sim__link, all);
         if (link->member == member && link->client != NULL) {
             uint64_t most = 2 * (uint64_t)sim->options.session_timeout_ms;
-            sim_follower_cut(&link->client->port, sim_random(sim, most));
+            uint64_t ms = sim_random(sim, most);
+            if (sim__client_is_outside(link->client)) {
+                sim__link_cut_follower(sim, link, ms);
+            } else {
+                sim_follower_cut(&link->client->port, ms);
+            }
         }
     }
 }

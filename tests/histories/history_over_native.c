@@ -1,0 +1,43 @@
+/* The native transport, over streams of bytes in virtual time. */
+#include "history_sim.h"
+#include "history_transport.h"
+#include "uvzk.h"
+#include "virtual_port.h"
+
+static struct uvzk__port *port_new(struct sim *sim, const char *name,
+                                   const struct uvzk__port *beside, uint32_t timeout_ms)
+{
+    (void)sim;
+    return virtual_port_new(name, beside, timeout_ms);
+}
+
+static void set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms)
+{
+    virtual_port_set_latency(port, min_ms, max_ms);
+}
+
+static bool auth_failed(const struct uvzk__port *port)
+{
+    (void)port;
+    return false;
+}
+
+static uint64_t clock_of(const struct uvzk__port *port)
+{
+    (void)port;
+    return uvzk_now();
+}
+
+/* Its processes have the simulation's clock, and no credentials. */
+const struct history_transport history_transport = {
+    .without = HISTORY_CLOCKS | HISTORY_AUTH,
+    .by_bytes = true,
+    .begin = virtual_ports_begin,
+    .end = virtual_ports_end,
+    .port_new = port_new,
+    .set_latency = set_latency,
+    .auth_failed = auth_failed,
+    .session_id = virtual_port_session_id,
+    .clock = clock_of,
+    .submitted = virtual_port_submitted,
+    .removes_watches = virtual_port_removes_watches};
