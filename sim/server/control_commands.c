@@ -333,13 +333,16 @@ static const char *dialect(struct command *command)
          {.no_create2 = true,
           .no_containers = true,
           .no_removal = true,
+          .no_persistent = true,
           .answers = true}},
         {"keeper-2024",
          {.no_create2 = true,
           .no_containers = true,
           .no_removal = true,
+          .no_persistent = true,
           .forgets_sessions = true}},
-        {"keeper-2025", {.no_containers = true, .forgets_sessions = true}},
+        {"keeper-2025",
+         {.no_containers = true, .no_persistent = true, .forgets_sessions = true}},
     };
 
     for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {

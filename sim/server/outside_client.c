@@ -4,16 +4,14 @@
  * The one idea: the simulation answers in order, so a queue of what was asked (struct
  * asked) is enough to read each of its answers. What the simulation has no request for,
  * such as credentials, asks for an exists of "/", whose answer comes in its place.
- *
- * A server has at most one watch of a kind on a path for a connection. So each watch here
- * has its path and kind as key, and keeps its number in the simulation. A watch on data
- * that a client has armed again as one for a znode that does not exist (SET_WATCHES) has a
- * key of its own: the same request may have it in both lists, and one of them fires. */
+ * Watches are in outside_watches.c. */
 #include "outside_client.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "outside_watches.h"
 #include "sim_internal.h"
 #include "wire_codes.h"
 
@@ -27,16 +25,12 @@
 
 enum { CODE_UNIMPLEMENTED = -6, CODE_RUNTIME_INCONSISTENCY = -2, CODE_NO_WATCHER = -121 };
 
-/* A watch of the server for this connection. */
-struct outside_watch {
-    uint64_t id;
-    bool of_children;
-    bool told;     /* the event of the other kind has told of the znode's end already */
-    bool rearming; /* it is in a SET_WATCHES that has not been answered */
-    size_t key_length;
-    UT_hash_handle hh_key, hh_id;
-    char key[]; /* 'c' (children), 'd' (data) or 'e', then the path */
-};
+/* What ADD_WATCH asks for; the answer to other modes, as from ZooKeeper 3.8. */
+enum { PERSISTENT = 0, PERSISTENT_RECURSIVE = 1, CODE_MARSHALLING = -5 };
+
+/* The watches that a path may have at once. */
+static const char removable[] = {OUTSIDE_CHILD, OUTSIDE_DATA, OUTSIDE_PERSISTENT};
+#define REMOVABLE (sizeof(removable) / sizeof(removable[0]))
 
 /* A request that the simulation has not answered yet. */
 struct asked {
@@ -45,8 +39,10 @@ struct asked {
     bool carried; /* by an exists of "/" */
     size_t op_count;
     int32_t *op_kinds;   /* opcodes of a multi's ops; owned */
-    bool of_children;    /* the kind of its watch */
-    int32_t watch_kinds; /* that it removes or checks, see is_of_kind */
+    uint64_t watch_id;   /* of the watch that it arms; 0: none */
+    char watch_kind;     /* of that watch */
+    int32_t err;         /* carried: what the server says */
+    int32_t watch_kinds; /* that it removes or checks, see outside_watch_is_of */
     char *path;          /* of its watch; owned; NULL: none */
 };
 
@@ -60,7 +56,7 @@ struct outside_client {
     int64_t session_id; /* 0: none has been granted */
     int32_t close_xid;
     struct uvzk__link asked;
-    struct outside_watch *by_key, *by_id;
+    struct outside_watches watches;
     struct uvzk__jute_writer out;
     int32_t lose_opcode; /* of the reply to lose; 0: any */
     unsigned lose_skips; /* so many before it */
@@ -200,65 +196,19 @@ static void session_granted(struct outside_client *client,
 
 /* ------------------------------------------------------------------------ the watches */
 
-static struct outside_watch *find_key(struct outside_client *client, char kind,
-                                      const char *path)
-{
-    struct outside_watch *watch;
-    size_t length = strlen(path) + 1;
-    char *key = sim__alloc(length + 1);
-
-    key[0] = kind;
-    memcpy(key + 1, path, length);
-    HASH_FIND(hh_key, client->by_key, key, length, watch);
-    free(key);
-    return watch;
-}
-
-static struct outside_watch *find_watch(struct outside_client *client, bool of_children,
-                                        const char *path)
-{
-    struct outside_watch *watch = find_key(client, of_children ? 'c' : 'd', path);
-
-    return watch != NULL || of_children ? watch : find_key(client, 'e', path);
-}
-
-static struct outside_watch *add_watch(struct outside_client *client, uint64_t id,
-                                       char kind, const char *path)
-{
-    size_t length = strlen(path) + 1;
-    struct outside_watch *watch = sim__alloc(sizeof(*watch) + length + 1);
-
-    watch->id = id;
-    watch->of_children = kind == 'c';
-    watch->key[0] = kind;
-    memcpy(watch->key + 1, path, length);
-    watch->key_length = length;
-    HASH_ADD_KEYPTR(hh_key, client->by_key, watch->key, watch->key_length, watch);
-    HASH_ADD(hh_id, client->by_id, id, sizeof(watch->id), watch);
-    return watch;
-}
-
-static void remove_watch(struct outside_client *client, struct outside_watch *watch)
-{
-    HASH_DELETE(hh_key, client->by_key, watch);
-    HASH_DELETE(hh_id, client->by_id, watch);
-    free(watch);
-}
-
 /* The number of the watch of this kind on this path, a new one if there is none. */
-static uint64_t watch_id(struct outside_client *client, bool of_children,
-                         const char *path)
+static uint64_t watch_id(struct outside_client *client, char kind, const char *path)
 {
-    const struct outside_watch *watch = find_watch(client, of_children, path);
+    const struct outside_watch *watch = outside_watch_armed(&client->watches, kind, path);
 
     return watch != NULL ? watch->id : ++client->client.sim->watch_ids;
 }
 
-static void watch_armed(struct outside_client *client, uint64_t id, bool of_children,
+static void watch_armed(struct outside_client *client, uint64_t id, char kind,
                         const char *path)
 {
-    if (find_watch(client, of_children, path) == NULL) {
-        (void)add_watch(client, id, of_children ? 'c' : 'd', path);
+    if (outside_watch_armed(&client->watches, kind, path) == NULL) {
+        (void)outside_watch_add(&client->watches, id, kind, path);
     }
 }
 
@@ -272,31 +222,64 @@ static void send_event(struct outside_client *client, int32_t event, const char 
                                                   .path = uvzk__jute_text(path)});
 }
 
-/* A connection that watches a znode and its children hears of the znode's end once. If the
- * znode ended before the watches were armed again, it hears of it for each of them. */
+static void send_persistent(struct outside_client *client, int32_t event,
+                            const char *path, const char *child)
+{
+    char *whole;
+
+    if (child == NULL) {
+        send_event(client, event, path);
+        return;
+    }
+    size_t size = strlen(path) + strlen(child) + 2;
+    whole = sim__alloc(size);
+    snprintf(whole, size, "%s/%s", path, child);
+    send_event(client, event, whole);
+    free(whole);
+}
+
+/* A connection hears of a change once, however many of its watches are on the znode. But
+ * if the znode had changed before the watches were armed again, it hears of it for each of
+ * them. */
+static bool is_told(struct outside_client *client, struct outside_watch *watch,
+                    enum uvzk__watch_event event)
+{
+    bool of_children = outside_watch_kind(watch) == OUTSIDE_CHILD;
+    const char *path = outside_watch_path(watch);
+
+    if (watch->rearming || watch->told) {
+        return watch->told;
+    }
+    if (event == UVZK__WATCH_DELETED) {
+        struct outside_watch *other = outside_watch_armed(
+            &client->watches, of_children ? OUTSIDE_DATA : OUTSIDE_CHILD, path);
+        if (other != NULL) {
+            other->told = true;
+        }
+    }
+    return event != UVZK__WATCH_CHILDREN && outside_watches_cover(&client->watches, path);
+}
+
 static void watch_fired(struct outside_client *client, const struct sim__answer *answer)
 {
     static const int32_t events[] = {[UVZK__WATCH_CREATED] = 1,
                                      [UVZK__WATCH_DELETED] = 2,
                                      [UVZK__WATCH_CHANGED] = 3,
                                      [UVZK__WATCH_CHILDREN] = 4};
-    struct outside_watch *watch;
+    struct outside_watch *watch = outside_watch_of(&client->watches, answer->watch_id);
+    enum uvzk__watch_event event = (enum uvzk__watch_event)answer->watch_event;
 
-    HASH_FIND(hh_id, client->by_id, &answer->watch_id, sizeof(answer->watch_id), watch);
     if (watch == NULL) {
         return;
     }
-    const char *path = watch->key + 1;
-    if (answer->watch_event == UVZK__WATCH_DELETED && !watch->rearming) {
-        struct outside_watch *other = find_watch(client, !watch->of_children, path);
-        if (other != NULL) {
-            other->told = true;
-        }
+    if (outside_watch_kind(watch) == OUTSIDE_PERSISTENT) {
+        send_persistent(client, events[event], outside_watch_path(watch), answer->name);
+        return;
     }
-    if (!watch->told) {
-        send_event(client, events[answer->watch_event], path);
+    if (!is_told(client, watch, event)) {
+        send_event(client, events[event], outside_watch_path(watch));
     }
-    remove_watch(client, watch);
+    outside_watch_remove(&client->watches, watch);
 }
 
 /* ------------------------------------------------------------------------ the requests */
@@ -436,7 +419,7 @@ static void receive_write(struct outside_client *client,
         submit(client, &rpc);
     } else {
         /* As a server without TTLs, on which the connection lives on. */
-        ask_carried(client, wire)->opcode = UVZK__OPCODE_CREATE_TTL;
+        ask_carried(client, wire)->err = CODE_UNIMPLEMENTED;
     }
     free(write.path);
 }
@@ -511,11 +494,12 @@ static void receive_read(struct outside_client *client,
     struct uvzk__rpc rpc = {.kind = (uint8_t)read_kind(wire->opcode), .path = path};
     struct asked *asked = ask_later(client, wire);
 
-    asked->of_children = rpc.kind == UVZK__RPC_CHILDREN;
+    bool of_children = rpc.kind == UVZK__RPC_CHILDREN;
+    asked->watch_kind = of_children ? OUTSIDE_CHILD : OUTSIDE_DATA;
     asked->path = path;
     if (wire->watch) {
-        watch.id = watch_id(client, asked->of_children, path);
-        watch.kind = asked->of_children ? SIM__WATCH_CHILD : SIM__WATCH_DATA;
+        watch.id = asked->watch_id = watch_id(client, asked->watch_kind, path);
+        watch.kind = of_children ? SIM__WATCH_CHILD : SIM__WATCH_DATA;
         rpc.port.answer = &watch;
     }
     submit(client, &rpc);
@@ -526,14 +510,18 @@ static void receive_read(struct outside_client *client,
 static void rearm_one(struct outside_client *client, const char *path,
                       enum sim__watch_kind kind, int64_t seen_zxid)
 {
-    char key = kind == SIM__WATCH_CHILD ? 'c' : kind == SIM__WATCH_EXIST ? 'e' : 'd';
+    static const char kinds[] = {[SIM__WATCH_CHILD] = OUTSIDE_CHILD,
+                                 [SIM__WATCH_DATA] = OUTSIDE_DATA,
+                                 [SIM__WATCH_EXIST] = OUTSIDE_EXIST,
+                                 [SIM__WATCH_PERSISTENT] = OUTSIDE_PERSISTENT};
 
-    if (find_key(client, key, path) == NULL) {
+    if (outside_watch_find(&client->watches, kinds[kind], path) == NULL) {
         struct sim__request *request = sim__request_new(SIM__REWATCH, path);
         request->watch_id = ++client->client.sim->watch_ids;
         request->watch_kind = kind;
         request->seen_zxid = seen_zxid;
-        add_watch(client, request->watch_id, key, path)->rearming = true;
+        outside_watch_add(&client->watches, request->watch_id, kinds[kind], path)
+            ->rearming = true;
         sim__link_send_up(client->client.sim, client->link, request);
     }
 }
@@ -556,22 +544,57 @@ static void receive_rearm(struct outside_client *client,
     rearm(client, wire->watches[UVZK__WATCHES_DATA], SIM__WATCH_DATA, wire->zxid);
     rearm(client, wire->watches[UVZK__WATCHES_EXIST], SIM__WATCH_EXIST, wire->zxid);
     rearm(client, wire->watches[UVZK__WATCHES_CHILD], SIM__WATCH_CHILD, wire->zxid);
+    rearm(client, wire->watches[UVZK__WATCHES_PERSISTENT_RECURSIVE],
+          SIM__WATCH_PERSISTENT, wire->zxid);
     (void)ask_carried(client, wire);
 }
 
-/* Watches of the kinds 1 (children), 2 (data) or 3 (any). */
-static bool is_of_kind(const struct outside_watch *watch, int32_t kind)
+/* Of the persistent watches the simulation has the recursive ones. */
+static void receive_add_watch(struct outside_client *client,
+                              const struct uvzk__wire_request *wire)
 {
-    return watch != NULL && (kind == 3 || watch->of_children == (kind == 1));
+    if (wire->mode != PERSISTENT_RECURSIVE) {
+        ask_carried(client, wire)->err =
+            wire->mode == PERSISTENT ? CODE_UNIMPLEMENTED : CODE_MARSHALLING;
+        return;
+    }
+    char *path = text_of(wire->path);
+    struct sim__client_watch watch = {.id = watch_id(client, OUTSIDE_PERSISTENT, path),
+                                      .kind = SIM__WATCH_PERSISTENT};
+    const struct uvzk__rpc rpc = {
+        .kind = UVZK__RPC_ADD_WATCH, .path = path, .port.answer = &watch};
+    struct asked *asked = ask_later(client, wire);
+    asked->watch_kind = OUTSIDE_PERSISTENT;
+    asked->watch_id = watch.id;
+    asked->path = path;
+    submit(client, &rpc);
 }
 
-static void stop_watch(struct outside_client *client, const struct outside_watch *watch,
-                       int32_t kind)
+static void stop_watch(struct outside_client *client, uint64_t id)
 {
-    if (is_of_kind(watch, kind)) {
-        struct sim__request *request = sim__request_new(SIM__REMOVE_WATCH, NULL);
-        request->watch_id = watch->id;
-        sim__link_send_up(client->client.sim, client->link, request);
+    struct sim__request *request = sim__request_new(SIM__REMOVE_WATCH, NULL);
+
+    request->watch_id = id;
+    sim__link_send_up(client->client.sim, client->link, request);
+}
+
+/* Also those that are asked for and not yet answered. */
+static void stop_watches(struct outside_client *client, const char *path, int32_t number)
+{
+    for (size_t i = 0; i < REMOVABLE; i++) {
+        const struct outside_watch *watch =
+            outside_watch_armed(&client->watches, removable[i], path);
+        if (watch != NULL && outside_watch_is_of(removable[i], number)) {
+            stop_watch(client, watch->id);
+        }
+    }
+    for (struct uvzk__link *at = client->asked.next; at != &client->asked;
+         at = at->next) {
+        const struct asked *asked = UVZK__CONTAINER_OF(at, struct asked, link);
+        if (asked->watch_id != 0 && strcmp(asked->path, path) == 0 &&
+            outside_watch_is_of(asked->watch_kind, number)) {
+            stop_watch(client, asked->watch_id);
+        }
     }
 }
 
@@ -581,8 +604,7 @@ static void receive_removal(struct outside_client *client,
     char *path = text_of(wire->path);
 
     if (wire->opcode == UVZK__OPCODE_REMOVE_WATCHES) {
-        stop_watch(client, find_watch(client, true, path), wire->mode);
-        stop_watch(client, find_watch(client, false, path), wire->mode);
+        stop_watches(client, path, wire->mode);
     }
     struct asked *asked = ask_carried(client, wire);
     asked->path = path;
@@ -608,6 +630,7 @@ static bool is_unknown(const struct sim_dialect *dialect, int32_t opcode)
     case UVZK__OPCODE_REMOVE_WATCHES:
         return dialect->no_removal;
     case UVZK__OPCODE_ADD_WATCH:
+        return dialect->no_persistent;
     case UVZK__OPCODE_MULTI_READ:
         return true;
     default:
@@ -644,6 +667,9 @@ static void receive_request(struct outside_client *client,
     case UVZK__OPCODE_SET_WATCHES:
     case UVZK__OPCODE_SET_WATCHES2:
         receive_rearm(client, wire);
+        break;
+    case UVZK__OPCODE_ADD_WATCH:
+        receive_add_watch(client, wire);
         break;
     case UVZK__OPCODE_REMOVE_WATCHES:
     case UVZK__OPCODE_CHECK_WATCHES:
@@ -771,12 +797,23 @@ static void answer_children(struct outside_client *client,
     uvzk__jute_writer_end(&names);
 }
 
-static void end_rearming(struct outside_client *client)
+/* Removes these watches of the path, or only looks for them. Returns whether there is one. */
+static bool end_watches(struct outside_client *client, const char *path, int32_t number,
+                        bool removes)
 {
-    for (struct outside_watch *watch = client->by_key; watch != NULL;
-         watch = watch->hh_key.next) {
-        watch->rearming = false;
+    bool any = false;
+
+    for (size_t i = 0; i < REMOVABLE; i++) {
+        struct outside_watch *watch =
+            outside_watch_armed(&client->watches, removable[i], path);
+        if (watch != NULL && outside_watch_is_of(removable[i], number)) {
+            any = true;
+            if (removes) {
+                outside_watch_remove(&client->watches, watch);
+            }
+        }
     }
+    return any;
 }
 
 /* Answers for which the simulation has no request. */
@@ -784,26 +821,15 @@ static void answer_carried(struct outside_client *client, const struct asked *as
                            int64_t zxid)
 {
     struct uvzk__wire_reply reply = {
-        .xid = asked->xid, .zxid = zxid, .opcode = asked->opcode};
-    int32_t kinds = asked->watch_kinds;
+        .xid = asked->xid, .zxid = zxid, .err = asked->err, .opcode = asked->opcode};
+    bool removes = asked->opcode == UVZK__OPCODE_REMOVE_WATCHES;
 
     if (asked->opcode == UVZK__OPCODE_SET_WATCHES ||
         asked->opcode == UVZK__OPCODE_SET_WATCHES2) {
-        end_rearming(client);
-    } else if (asked->opcode == UVZK__OPCODE_CREATE_TTL) {
-        reply.err = CODE_UNIMPLEMENTED;
-    } else if (asked->path != NULL) { /* a removal, or a check, of watches */
-        struct outside_watch *child = find_watch(client, true, asked->path);
-        struct outside_watch *data = find_watch(client, false, asked->path);
-        bool removes = asked->opcode == UVZK__OPCODE_REMOVE_WATCHES;
-        bool any = is_of_kind(child, kinds) || is_of_kind(data, kinds);
-        reply.err = any ? 0 : CODE_NO_WATCHER;
-        if (removes && is_of_kind(child, kinds)) {
-            remove_watch(client, child);
-        }
-        if (removes && is_of_kind(data, kinds)) {
-            remove_watch(client, data);
-        }
+        outside_watches_rearmed(&client->watches);
+    } else if (asked->path != NULL &&
+               !end_watches(client, asked->path, asked->watch_kinds, removes)) {
+        reply.err = CODE_NO_WATCHER;
     }
     send_reply(client, &reply);
 }
@@ -865,7 +891,7 @@ static void answered(struct outside_client *client, const struct sim__answer *an
         answer_carried(client, asked, answer->zxid);
     } else {
         if (answer->watch_id != 0) {
-            watch_armed(client, answer->watch_id, asked->of_children, asked->path);
+            watch_armed(client, answer->watch_id, asked->watch_kind, asked->path);
         }
         answer_request(client, asked, answer);
     }
@@ -939,14 +965,10 @@ struct outside_client *outside_client_new(struct sim *sim, size_t server,
 
 void outside_client_free(struct outside_client *client)
 {
-    struct outside_watch *watch, *next;
     struct uvzk__link *link;
 
     outside_client_end(client);
-    HASH_ITER(hh_key, client->by_key, watch, next)
-    {
-        remove_watch(client, watch);
-    }
+    outside_watches_free(&client->watches);
     while ((link = uvzk__list_take(&client->asked)) != NULL) {
         asked_free(UVZK__CONTAINER_OF(link, struct asked, link));
     }

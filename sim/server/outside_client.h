@@ -19,7 +19,7 @@ struct sim;
 /* What the servers do not know. They close the connection at a request that they do not
  * know. */
 struct sim_dialect {
-    bool no_create2, no_containers, no_removal;
+    bool no_create2, no_containers, no_removal, no_persistent;
     bool answers;          /* UNIMPLEMENTED, before they close the connection */
     bool forgets_sessions; /* each connection begins a new session */
 };

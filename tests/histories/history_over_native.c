@@ -30,6 +30,7 @@ static uint64_t clock_of(const struct uvzk__port *port)
 
 /* Its processes have the simulation's clock, and no credentials. */
 const struct history_transport history_transport = {
+    .histories = 2000,
     .without = HISTORY_CLOCKS | HISTORY_AUTH,
     .by_bytes = true,
     .begin = virtual_ports_begin,

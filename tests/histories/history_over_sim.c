@@ -18,7 +18,8 @@ static bool removes_watches(const struct uvzk__port *port)
     return true;
 }
 
-const struct history_transport history_transport = {.port_new = port_new,
+const struct history_transport history_transport = {.histories = 10000,
+                                                    .port_new = port_new,
                                                     .set_latency = sim_set_latency,
                                                     .auth_failed = sim_auth_failed,
                                                     .session_id = sim_session_id,

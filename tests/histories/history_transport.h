@@ -11,8 +11,10 @@
 #include "sim.h"
 
 struct history_transport {
-    unsigned without;               /* enum history_kind: no seed has these with it */
-    bool by_bytes;                  /* in ZooKeeper's protocol */
+    unsigned
+        histories;    /* so many of each recipe, unless the environment says otherwise */
+    unsigned without; /* enum history_kind: no seed has these with it */
+    bool by_bytes;    /* in ZooKeeper's protocol */
     void (*begin)(struct sim *sim); /* may be NULL, as end() */
     void (*end)(void);
     /* In a new process, or in that of the port `beside`. */

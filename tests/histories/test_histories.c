@@ -3,7 +3,7 @@
  *   test_histories mutex|rwlock|semaphore|semaphore_mutex|multilock|exclusive_driver
  *                  |leases_driver
  *
- *   UVZK_HISTORIES  how many; 10000
+ *   UVZK_HISTORIES  how many; 10000, over the native transport 2000
  *   UVZK_SEED       the first seed; 1
  *   UVZK_TUNING     always these UVZK__TUNE_* bits
  *   UVZK_UNTUNED    never these
@@ -196,7 +196,7 @@ static int run_all(uint64_t first, uint64_t count)
 int main(int argc, char **argv)
 {
     uint64_t first = setting("UVZK_SEED", 1);
-    uint64_t count = setting("UVZK_HISTORIES", 10000);
+    uint64_t count = setting("UVZK_HISTORIES", history_transport.histories);
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (find_recipe(argc, argv) != 0) {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 COPIED = ("CMakeLists.txt", "tools", "packaging", "include", "src", "loop", "sim", "examples", "tests")
 LIVE_OF_LOOP = ("conformance_native", "conformance_real", "live_addresses",
-                "live_diverged_server", "live_left_servers", "live_secret_credentials",
+                "live_dialects", "live_diverged_server", "live_left_servers", "live_secret_credentials",
                 "live_tls_native", "test_zk_port")  # these test loop/
 # The libraries that test programs share: with assertions, and as a release build has it.
 SHARED = ("uvzk_inside", "uvzk_inside_closing")
@@ -157,7 +157,8 @@ class Workshop:
         quick = [t.name for t in tests if {"unit", "sim"} & set(t.labels)]
         units = [t.name for t in tests if "unit" in t.labels]
         live = [t.name for t in tests if t.name in LIVE_OF_LOOP]
-        return {"src": quick, "loop": units + live}
+        wire = [t.name for t in tests if t.name.startswith("test_native_histories_")]
+        return {"src": [name for name in quick if name not in wire], "loop": units + wire + live}
 
     def build_all(self):
         """Builds everything once without a mutant, and finds the tests of each directory."""
@@ -176,7 +177,7 @@ class Workshop:
     def order(self, test, mutant):
         """The sort key of a test: first the test that noticed this mutant before, then quick tests
         and tests that have noticed many mutants of this file."""
-        histories = test.name.startswith("test_histories_")
+        histories = "_histories_" in test.name
         guess = 4 if histories else 1 if "sim" in test.labels else 0.1
         seconds = 0.02 + self.took.get(test.name, guess)
         count = self.noticed.get((mutant.file, test.name), 0)

@@ -192,6 +192,10 @@ static void receive_rewatch(struct sim *sim, struct sim__link *link,
     if (link->follower != NULL) { /* it sees no change any more */
         return;
     }
+    if (request->watch_kind == SIM__WATCH_PERSISTENT) {
+        sim__watch_add(link, request->watch_id, request->path, request->watch_kind);
+        return;
+    }
     if (request->watch_kind == SIM__WATCH_EXIST) {
         if (node != NULL) {
             sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_CREATED, NULL);

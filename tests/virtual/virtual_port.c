@@ -208,7 +208,9 @@ void virtual_port_set_latency(const struct uvzk__port *port, uint32_t min_ms,
 
 int64_t virtual_port_session_id(const struct uvzk__port *port)
 {
-    return port_of(port)->native->session.id;
+    const struct virtual_port *self = port_of(port);
+
+    return self != NULL ? self->native->session.id : 0;
 }
 
 uint64_t virtual_port_submitted(const struct uvzk__port *port)
@@ -237,6 +239,7 @@ void virtual_ports_begin(struct sim *sim)
         .dialect = {.no_create2 = options->no_create2,
                     .no_containers = options->no_containers,
                     .no_removal = options->no_removal,
+                    .no_persistent = options->no_persistent_watches,
                     .forgets_sessions = options->forgets_sessions},
         .min_session_ms = 1,
         .max_session_ms = UINT32_MAX};

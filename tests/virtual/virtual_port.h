@@ -24,10 +24,11 @@ void virtual_ports_end(void);
  * not NULL. NULL: no memory. When it has been closed it frees itself. */
 struct uvzk__port *virtual_port_new(const char *name, const struct uvzk__port *beside,
                                     uint32_t timeout_ms);
-/* These may be called until the port's user is told that it is closed. */
+/* These may be called until the port's user is told that it is closed, and the session's id
+ * even then. */
 void virtual_port_set_latency(const struct uvzk__port *port, uint32_t min_ms,
                               uint32_t max_ms);
-/* The session that the port knows; 0: none. */
+/* The session that the port knows; 0: none, or the port is closed. */
 int64_t virtual_port_session_id(const struct uvzk__port *port);
 /* How many requests have been submitted. */
 uint64_t virtual_port_submitted(const struct uvzk__port *port);

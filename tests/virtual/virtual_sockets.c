@@ -91,14 +91,18 @@ static void append(struct bytes *bytes, const void *more, size_t length)
         bytes->at = at;
         bytes->room = room;
     }
-    memcpy(bytes->at + bytes->length, more, length);
+    if (length > 0) {
+        memcpy(bytes->at + bytes->length, more, length);
+    }
     bytes->length += length;
 }
 
 static void take_front(struct bytes *bytes, size_t count)
 {
     bytes->length -= count;
-    memmove(bytes->at, bytes->at + count, bytes->length);
+    if (bytes->length > 0) {
+        memmove(bytes->at, bytes->at + count, bytes->length);
+    }
 }
 
 /* --------------------------------------------------------------------------- readiness */
