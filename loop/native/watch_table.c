@@ -44,6 +44,7 @@ int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc
     }
     native->watch = rpc->watch;
     native->watch->armed = native;
+    native->arming = rpc;
     rpc->port.answer = native;
     return 0;
 }
@@ -53,13 +54,18 @@ void uvzk__native_watch_free(struct uvzk__native_watch *native)
     uvzk__free(native);
 }
 
-/* The watch belongs to the user again. */
+/* The watch belongs to the user again. A reply that is still to come finds nothing of
+ * it. */
 static struct uvzk__watch *give_back(struct uvzk__watch_table *table,
                                      struct uvzk__native_watch *native)
 {
     struct uvzk__watch *watch = native->watch;
 
     HASH_DELETE(hh, table->by_path, native);
+    if (native->arming != NULL) {
+        native->arming->port.answer = NULL;
+        native->arming = NULL;
+    }
     native->watch = NULL;
     watch->armed = NULL;
     return watch;
@@ -79,10 +85,11 @@ void uvzk__watch_table_answered(struct uvzk__watch_table *table, struct uvzk__rp
     struct uvzk__native_watch *native = rpc->port.answer;
     bool absent = status == UVZK_ENONODE && rpc->kind == UVZK__RPC_EXISTS;
 
-    rpc->port.answer = NULL;
-    if (native == NULL || native->state == UVZK__WATCH_REMOVING) {
+    if (native == NULL) {
         return;
     }
+    native->arming = NULL;
+    rpc->port.answer = NULL;
     if (status != 0 && !absent) {
         drop(table, native);
         return;

@@ -34,6 +34,7 @@ enum uvzk__native_watch_state {
 struct uvzk__native_watch {
     UT_hash_handle hh;
     struct uvzk__watch *watch; /* NULL while REMOVING */
+    struct uvzk__rpc *arming;  /* its port.answer is this; NULL: it has been answered */
     uint8_t state;             /* enum uvzk__native_watch_state */
     uint8_t list;              /* enum uvzk__watch_list: of which list it is re-armed */
     /* The request that removes it at the server; it needs no further memory. */

@@ -111,6 +111,24 @@ static void a_watch_that_stays_at_the_server_is_silent(void **state)
     native_end(test);
 }
 
+/* The port has nothing left of it when its reply comes. */
+static void a_watch_is_given_up_before_its_reply(void **state)
+{
+    (void)state;
+    struct native_test *test = begin(1U << UVZK__FEATURE_REMOVAL, false);
+    struct ask *first = ask_read(test->probe, UVZK__RPC_GET, "/w", true);
+    ask_unwatch(first);
+    struct ask *next = ask_read(test->probe, UVZK__RPC_GET, "/w", true);
+    assert_int_equal(ask_wait(first), 0);
+    assert_int_equal(ask_wait(next), 0);
+    assert_null(first->watch.armed);
+    assert_non_null(next->watch.armed);
+    scripted_server_event(&test->server, 3, "/w");
+    ask_await_event(next, UVZK__WATCH_CHANGED);
+    assert_int_equal(first->fired, 0);
+    native_end(test);
+}
+
 /* A server that is too slow is not one that does not know. */
 static void a_silent_server_is_not_blamed(void **state)
 {
@@ -154,6 +172,7 @@ int native_dialect_tests_run(void)
         CASE(a_server_that_says_so_is_asked_once),
         CASE(each_feature_is_done_without),
         CASE(a_watch_that_stays_at_the_server_is_silent),
+        CASE(a_watch_is_given_up_before_its_reply),
         CASE(a_silent_server_is_not_blamed),
         CASE(a_port_is_closed_while_it_asks),
     };
