@@ -962,6 +962,31 @@ static void bad_drivers_are_refused(void **state)
     world_end(&world);
 }
 
+/* The server's reply to a create does not say which czxid the znode has (before 3.5.0). */
+static void the_token_is_read_where_a_create_tells_none(void **state)
+{
+    struct sim_options options;
+    uvzk_lock_driver_t driver;
+    struct uvzk__stat stat;
+    struct hold hold;
+    (void)state;
+
+    for (enum kind kind = SEQUENTIAL; kind < KINDS; kind++) {
+        world_exact_options(&options, 1);
+        options.no_create2 = options.no_containers = true;
+        world_begin_with(&world, 1, UVZK__TUNE_ALL, &options);
+        driver_of_kind(&driver, kind);
+        process_make(&processes[0], &world, "a", NULL);
+        assert_int_equal(process_drive(&processes[0], &driver), 0);
+        process_start(&processes[0]);
+        hold_take(&hold, &processes[0]);
+        assert_true(sim_stat(world.sim, hold.path, &stat));
+        assert_int_equal(uvzk_hold_token(&hold.request), stat.czxid);
+        hold_give_back(&hold);
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -981,6 +1006,7 @@ int main(void)
         cmocka_unit_test(sorts_as_it_says),
         cmocka_unit_test(foreign_children_take_no_part),
         cmocka_unit_test(bad_drivers_are_refused),
+        cmocka_unit_test(the_token_is_read_where_a_create_tells_none),
     };
     assert_int_equal(failing_allocator_install(), 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
