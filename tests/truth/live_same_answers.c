@@ -102,6 +102,25 @@ static const char *any_path(char path[PATH_ROOM])
     return path;
 }
 
+/* The directory of the persistent watches, which are recursive. The other requests do not
+ * name it: on servers before 3.9.0 a one-shot watch on the same path ends a persistent one
+ * (ZOOKEEPER-4466). */
+static const char *persistent_directory(char path[PATH_ROOM])
+{
+    snprintf(path, PATH_ROOM, "%s/watched", root);
+    return path;
+}
+
+/* It, or a child. The simulated persistent watches hear of nothing below. */
+static const char *any_path_there(char path[PATH_ROOM])
+{
+    static const char *const names[] = {"", "/a", "/b", "/c-", "/d"};
+    size_t at = strlen(persistent_directory(path));
+
+    snprintf(path + at, PATH_ROOM - at, "%s", names[below(5)]);
+    return path;
+}
+
 static int32_t any_version(void)
 {
     return below(3) != 0 ? -1 : (int32_t)below(4);
@@ -121,8 +140,10 @@ static struct uvzk__wire_request any_write(char path[PATH_ROOM], bool in_multi)
         UVZK__OPCODE_CREATE, UVZK__OPCODE_CREATE2,  UVZK__OPCODE_CREATE2,
         UVZK__OPCODE_DELETE, UVZK__OPCODE_SET_DATA, UVZK__OPCODE_CHECK,
     };
-    struct uvzk__wire_request request = {.opcode = opcodes[below(in_multi ? 6 : 5)],
-                                         .path = uvzk__jute_text(any_path(path))};
+    bool there = below(3) == 0;
+    struct uvzk__wire_request request = {
+        .opcode = opcodes[below(in_multi ? 6 : 5)],
+        .path = uvzk__jute_text(there ? any_path_there(path) : any_path(path))};
 
     request.version = any_version();
     if (request.opcode == UVZK__OPCODE_CREATE || request.opcode == UVZK__OPCODE_CREATE2) {
@@ -188,6 +209,32 @@ static void stop_watching(size_t peer)
     call(peer, &request);
 }
 
+/* Removed as servers before 3.9.0 know it (ZOOKEEPER-4472). */
+static void watch_persistently(size_t peer)
+{
+    bool ends = below(3) == 0;
+    char path[PATH_ROOM];
+    const struct uvzk__wire_request request = {
+        .opcode = ends ? UVZK__OPCODE_REMOVE_WATCHES : UVZK__OPCODE_ADD_WATCH,
+        .path = uvzk__jute_text(persistent_directory(path)),
+        .mode = ends ? 3 : 1};
+
+    call(peer, &request);
+}
+
+/* A one-shot watch on a child of the directory of the persistent ones. */
+static void watch_child_there(size_t peer)
+{
+    char path[PATH_ROOM];
+    size_t length = strlen(persistent_directory(path));
+    const struct uvzk__wire_request request = {
+        .opcode = below(2) == 0 ? UVZK__OPCODE_EXISTS : UVZK__OPCODE_GET_DATA,
+        .path = uvzk__jute_text(any_path_there(path)),
+        .watch = path[length] != '\0'};
+
+    call(peer, &request);
+}
+
 static void sync_path(size_t peer)
 {
     char path[PATH_ROOM];
@@ -245,15 +292,25 @@ static void lose_connection(size_t peer)
     for (size_t side = 0; side < 2; side++) {
         assert_true(peers[side][peer].fd >= 0);
     }
-    size_t counts[3];
-    for (size_t i = 0; i < 3; i++) {
+    char path[PATH_ROOM];
+    bool knows_persistent = below(2) == 0;
+    size_t counts[UVZK__WATCH_LISTS] = {0};
+    for (size_t i = 0; i < UVZK__WATCHES_PERSISTENT; i++) {
         counts[i] = fill_list(&lists[i]);
+    }
+    if (knows_persistent) {
+        uvzk__jute_writer_clear(&lists[UVZK__WATCHES_PERSISTENT_RECURSIVE]);
+        uvzk__jute_put_bytes(&lists[UVZK__WATCHES_PERSISTENT_RECURSIVE],
+                             uvzk__jute_text(persistent_directory(path)));
+        counts[UVZK__WATCHES_PERSISTENT_RECURSIVE] = 1;
     }
     for (size_t side = 0; side < 2; side++) {
         struct uvzk__wire_request rearm = {.xid = UVZK__XID_SET_WATCHES,
-                                           .opcode = UVZK__OPCODE_SET_WATCHES,
+                                           .opcode = knows_persistent
+                                                         ? UVZK__OPCODE_SET_WATCHES2
+                                                         : UVZK__OPCODE_SET_WATCHES,
                                            .zxid = peers[side][peer].last_zxid};
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < UVZK__WATCH_LISTS; i++) {
             assert_int_equal(uvzk__jute_list_of(&lists[i], counts[i], &rearm.watches[i]),
                              0);
         }
@@ -272,8 +329,12 @@ static void step(void)
         write_something(peer);
     } else if (kind < 50) {
         write_together(peer);
-    } else if (kind < 85) {
+    } else if (kind < 77) {
         read_something(peer);
+    } else if (kind < 81) {
+        watch_persistently(peer);
+    } else if (kind < 85) {
+        watch_child_there(peer);
     } else if (kind < 91) {
         stop_watching(peer);
     } else if (kind < 94) {
