@@ -90,7 +90,9 @@
     XX(close_after_expiry)                           \
     XX(a_storm_keeps_the_promises)
 #define DIRECT_CASES(XX) XX(expiry_replies_to_what_its_replies_ask)
-#define LONG_SESSION_CASES(XX) XX(end_session_ends_it_at_the_server)
+#define LONG_SESSION_CASES(XX)            \
+    XX(end_session_ends_it_at_the_server) \
+    XX(a_hundred_thousand_watches_survive_a_disconnection)
 
 #define DECLARE(name) void name(void **state);
 CASES(DECLARE)

@@ -1,6 +1,11 @@
 /* Watches: once, after the reply that arms them, and never after unwatch. */
 #include "cases.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+
 /* On something that is there, of which the watch is armed. */
 static struct ask *watch(struct probe *probe, enum uvzk__rpc_kind kind, const char *path)
 {
@@ -361,4 +366,108 @@ void watches_of_two_kinds_survive_a_disconnection(void **state)
     world_delete(probe->world, "/a/c");
     ask_await_event(other, UVZK__WATCH_DELETED);
     ask_await_event(list, UVZK__WATCH_CHILDREN);
+}
+
+/* ------------------------------------------------------------------- very many of them */
+
+#define MANY 100000
+#define AT_ONCE 5000 /* requests */
+
+struct many {
+    struct probe *probe;
+    struct many_watch *watches;
+    size_t submitted, replies, fired, awaited;
+};
+
+struct many_watch {
+    struct uvzk__rpc rpc;
+    struct uvzk__watch watch;
+    struct many *many;
+    char path[16];
+};
+
+static void many_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct many_watch *watch = UVZK__CONTAINER_OF(rpc, struct many_watch, rpc);
+
+    assert_int_equal(reply->status, UVZK_ENONODE);
+    watch->many->replies++;
+}
+
+static void many_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    assert_int_equal(event, UVZK__WATCH_CREATED);
+    UVZK__CONTAINER_OF(watch, struct many_watch, watch)->many->fired++;
+}
+
+static void watch_one_of_many(struct many *many, size_t i)
+{
+    struct many_watch *one = &many->watches[i];
+
+    snprintf(one->path, sizeof(one->path), "/w%06zu", i);
+    one->many = many;
+    one->watch.watch_cb = many_fired;
+    one->rpc = (struct uvzk__rpc){.kind = UVZK__RPC_EXISTS,
+                                  .path = one->path,
+                                  .watch = &one->watch,
+                                  .reply_cb = many_replied};
+    many->probe->port->submit(many->probe->port, &one->rpc);
+}
+
+static bool many_are_answered(void *context)
+{
+    const struct many *many = context;
+
+    return many->replies == many->submitted;
+}
+
+static void watch_many(struct many *many)
+{
+    while (many->submitted < MANY) {
+        for (size_t i = 0; i < AT_ONCE; i++) {
+            watch_one_of_many(many, many->submitted);
+            many->submitted++;
+        }
+        assert_true(world_run_until(many->probe->world, many_are_answered, many));
+    }
+}
+
+static bool awaited_have_fired(void *context)
+{
+    const struct many *many = context;
+
+    return many->fired == many->awaited;
+}
+
+static void await_fired(struct many *many, size_t count)
+{
+    many->awaited = count;
+    assert_true(world_run_until(many->probe->world, awaited_have_fired, many));
+}
+
+/* They do not fit into one request that arms them again. */
+void a_hundred_thousand_watches_survive_a_disconnection(void **state)
+{
+    struct many many = {.probe = connected(state)};
+    struct world *world = many.probe->world;
+
+    if (!world_rearms_any_number()) {
+        skip();
+    }
+    many.watches = calloc(MANY, sizeof(*many.watches));
+    assert_non_null(many.watches);
+    watch_many(&many);
+    probe_lose(many.probe);
+    world_create(world, "/w000000");
+    world_create(world, "/w050000");
+    world_create(world, "/w099999");
+    probe_regain(many.probe);
+    await_fired(&many, 3);
+    probe_await_watches(many.probe, MANY - 3);
+    world_create(world, "/w000001");
+    world_create(world, "/w099998");
+    await_fired(&many, 5);
+    probe_close(many.probe);
+    probe_await(many.probe, &many.probe->closed, 1);
+    free(many.watches);
 }

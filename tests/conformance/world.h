@@ -28,6 +28,9 @@ void world_run_for(struct world *world, unsigned ms);
 
 /* Whether the port has persistent watches. */
 bool world_has_persistent_watches(void);
+/* Whether the port arms any number of watches again. The C client does that in one request, which
+ * a server does not read if it is longer than 1 MiB (ZOOKEEPER-706). */
+bool world_rearms_any_number(void);
 
 /* Until world_restore, or for some seconds, there is no connection. What the
  * client has sent and the world has not run since is lost. */

@@ -22,6 +22,11 @@ bool world_has_persistent_watches(void)
     return false;
 }
 
+bool world_rearms_any_number(void)
+{
+    return false;
+}
+
 bool world_moves_by_a_new_handle(void)
 {
     return true;

@@ -80,6 +80,11 @@ bool world_has_persistent_watches(void)
     return true;
 }
 
+bool world_rearms_any_number(void)
+{
+    return true;
+}
+
 bool world_moves_by_a_new_handle(void)
 {
     return true;
