@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LOCK "/crowd/lock"
 #define CONTENDERS 10000
@@ -76,10 +77,61 @@ static void test_ten_thousand_contenders(void **state)
     free(contenders);
 }
 
+/* Each was granted by the znode that it had. names: of another client's, then of theirs. */
+static void assert_places_were_kept(const struct raw_names *names)
+{
+    assert_int_equal(names->count, CONTENDERS + 1);
+    for (int i = 0; i < CONTENDERS; i++) {
+        assert_string_equal(strrchr(contenders[i].path, '/') + 1, names->names[i + 1]);
+    }
+}
+
+static void lose_connection(void)
+{
+    int before = a.reconnected;
+
+    proxy_cut(&world.proxy);
+    assert_true(world_await_count(&world, &a.reconnected, before + 1, PATIENCE_MS));
+    assert_true(world.proxy.resumptions > 0);
+}
+
+/* The connection is lost while all of them wait behind another client, and the session
+ * goes on: each has kept its znode, and none has another one. */
+static void test_all_places_survive_a_resumed_session(void **state)
+{
+    struct raw_names names;
+    struct world_path front;
+    (void)state;
+
+    contenders = calloc(CONTENDERS, sizeof(*contenders));
+    assert_non_null(contenders);
+    world_begin(&world, LOCK);
+    world_make_path(&world, LOCK);
+    front = world_foreign_node(&world, LOCK, "lock-");
+    world_use_proxy(&world);
+    process_begin(&a, &world, "a", NULL);
+    uv_timer_init(world.loop, &linger);
+    queue_all();
+    assert_true(world_await_children(&world, LOCK, CONTENDERS + 1));
+    assert_int_equal(raw_children(world.raw, LOCK, &names), ZOK);
+    lose_connection();
+    assert_int_equal(world.grants, 0);
+    world_delete(&world, &front);
+    assert_true(world_await_count(&world, &world.ends, CONTENDERS, PATIENCE_MS));
+    assert_int_equal(world.grants, CONTENDERS);
+    assert_places_were_kept(&names);
+    raw_names_free(&names);
+    assert_int_equal(world_children(&world, LOCK), 0);
+    uv_close((uv_handle_t *)&linger, NULL);
+    world_end(&world);
+    free(contenders);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ten_thousand_contenders),
+        cmocka_unit_test(test_all_places_survive_a_resumed_session),
     };
     return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
 }
