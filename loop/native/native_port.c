@@ -274,7 +274,8 @@ static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes f
 }
 
 /* Rpcs before this one have been settled without an answer, and are replied first. Their
- * callbacks may close the port. */
+ * callbacks may close the port. Rpcs behind it may have been settled, too, and nothing else
+ * may come that would deliver them. */
 static int answered(struct uvzk__native_session *session, struct uvzk__jute_bytes frame,
                     int32_t xid)
 {
@@ -299,6 +300,7 @@ static int answered(struct uvzk__native_session *session, struct uvzk__jute_byte
     uvzk__request_queue_take(&port->queue);
     uvzk__watch_table_answered(&port->watches, rpc, reply.status);
     rpc->reply_cb(rpc, &reply);
+    uvzk__request_queue_deliver(&port->queue);
     return 0;
 }
 

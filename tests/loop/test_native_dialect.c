@@ -111,6 +111,20 @@ static void a_watch_that_stays_at_the_server_is_silent(void **state)
     native_end(test);
 }
 
+/* What the port refuses itself is replied when all before it is, even if nothing comes
+ * after that. */
+static void a_refusal_comes_behind_an_answer(void **state)
+{
+    (void)state;
+    struct native_test *test = begin(1U << UVZK__FEATURE_CONTAINERS, false);
+    struct ask *answered = ask_read(test->probe, UVZK__RPC_GET, "/a", false);
+    struct ask *refused = ask_create(test->probe, "/c", UVZK__CONTAINER);
+    assert_int_equal(ask_wait(refused), UVZK_EUNIMPLEMENTED);
+    assert_int_equal(answered->status, 0);
+    assert_true(answered->replied_nth < refused->replied_nth);
+    native_end(test);
+}
+
 /* The port has nothing left of it when its reply comes. */
 static void a_watch_is_given_up_before_its_reply(void **state)
 {
@@ -173,6 +187,7 @@ int native_dialect_tests_run(void)
         CASE(each_feature_is_done_without),
         CASE(a_watch_that_stays_at_the_server_is_silent),
         CASE(a_watch_is_given_up_before_its_reply),
+        CASE(a_refusal_comes_behind_an_answer),
         CASE(a_silent_server_is_not_blamed),
         CASE(a_port_is_closed_while_it_asks),
     };
