@@ -1,0 +1,214 @@
+/* sessions: what a session costs at rest, and how long a turn of the loop takes at most.
+ *
+ *   0 all were connected to the end   1 not, or no server   2 bad arguments */
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <uv.h>
+
+#include "transport.h"
+#include "uvzk.h"
+#include "workload.h"
+
+#define CONNECT_MS 30000U
+
+struct run {
+    uv_loop_t loop;
+    struct workload workload; /* its hosts, sessions and window_ms */
+    uint32_t transport;
+    const char *tls;
+    uvzk_client_t *clients;
+    uv_timer_t timer;
+    uv_prepare_t prepare;
+    uint64_t connected, lost;
+    int64_t turn_began_us, longest_turn_us; /* of this thread's processor */
+    int64_t init_us;                        /* of all uvzk_client_init */
+    size_t bytes_before, bytes;             /* of the whole heap */
+    int threads;
+};
+
+static void bad_usage(void)
+{
+    fputs("usage: sessions --hosts HOSTS [options]\n"
+          "\n"
+          "N clients of one session each, at rest. One JSON object on stdout: bytes of "
+          "heap\n"
+          "a session (of the first arena; all of it where there are no threads), the\n"
+          "processor time of the longest turn and of all that begins a client, in us.\n"
+          "\n"
+          "  --sessions N    (1)\n"
+          "  --transport T   c-client or native (c-client)\n"
+          "  --tls LIST      options.tls; implies native\n"
+          "  --window MS     at rest (5000)\n",
+          stderr);
+    exit(2);
+}
+
+static int64_t processor_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static size_t heap_bytes(void)
+{
+    struct mallinfo2 heap = mallinfo2();
+
+    return heap.uordblks + heap.hblkhd;
+}
+
+static int count_threads(void)
+{
+    char line[128];
+    int threads = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+
+    while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
+        (void)sscanf(line, "Threads: %d", &threads);
+    }
+    if (status != NULL) {
+        fclose(status);
+    }
+    return threads;
+}
+
+/* A loop that waits takes no processor time, so a turn lasts from one of these to the
+ * next. */
+static void turn_begins(uv_prepare_t *prepare)
+{
+    struct run *run = prepare->data;
+    int64_t now = processor_us();
+
+    if (now - run->turn_began_us > run->longest_turn_us) {
+        run->longest_turn_us = now - run->turn_began_us;
+    }
+    run->turn_began_us = now;
+}
+
+static void end(struct run *run)
+{
+    for (uint64_t i = 0; i < run->workload.sessions; i++) {
+        uvzk_client_close(&run->clients[i], NULL);
+    }
+    uv_close((uv_handle_t *)&run->timer, NULL);
+    uv_close((uv_handle_t *)&run->prepare, NULL);
+}
+
+static void rest_ends(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+
+    run->bytes = heap_bytes();
+    run->threads = count_threads();
+    end(run);
+}
+
+static void connect_is_late(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+
+    run->lost++;
+    end(run);
+}
+
+static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
+{
+    struct run *run = client->data;
+
+    if (state == UVZK_STATE_CONNECTED && ++run->connected == run->workload.sessions) {
+        uv_timer_start(&run->timer, rest_ends, run->workload.window_ms, 0);
+    } else if (state != UVZK_STATE_CONNECTED && state != UVZK_STATE_CLOSED) {
+        run->lost++;
+    }
+}
+
+static int start(struct run *run)
+{
+    uvzk_client_options_t options;
+    int status = 0;
+
+    uvzk_client_options_init(&options);
+    options.hosts = run->workload.hosts;
+    options.transport = run->transport;
+    options.tls = run->tls;
+    options.state_cb = on_state;
+    for (uint64_t i = 0; i < run->workload.sessions && status == 0; i++) {
+        int64_t before = processor_us();
+        run->clients[i].data = run;
+        status = uvzk_client_init(&run->loop, &run->clients[i], &options);
+        run->init_us += processor_us() - before;
+        if (status == 0) {
+            status = uvzk_client_start(&run->clients[i]);
+        }
+    }
+    return status;
+}
+
+static void read_options(struct run *run, int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        WORKLOAD_LONG_OPTIONS,
+        {"transport", required_argument, NULL, 'T'},
+        {"tls", required_argument, NULL, 'S'},
+        {NULL, 0, NULL, 0},
+    };
+    int letter;
+
+    while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (letter == 'S') {
+            run->tls = optarg;
+            run->transport = UVZK_TRANSPORT_NATIVE;
+        } else if (letter == 'T' ? !transport_named(optarg, &run->transport)
+                                 : !workload_option(&run->workload, letter, optarg)) {
+            bad_usage();
+        }
+    }
+    if (optind < argc || run->workload.hosts == NULL) {
+        bad_usage();
+    }
+}
+
+static void print(const struct run *run)
+{
+    printf("{\"program\":\"sessions\",\"transport\":\"%s\",\"tls\":%s,"
+           "\"sessions\":%" PRIu64 ",\"bytes_a_session\":%zu,\"threads\":%d,"
+           "\"longest_turn_us\":%" PRId64 ",\"init_us\":%" PRId64 "}\n",
+           transport_name(run->transport), run->tls != NULL ? "true" : "false",
+           run->workload.sessions,
+           (run->bytes - run->bytes_before) / run->workload.sessions, run->threads,
+           run->longest_turn_us, run->init_us);
+}
+
+int main(int argc, char **argv)
+{
+    struct run run = {
+        .workload = {.tasks = 1, .paths = 1, .sessions = 1, .window_ms = 5000}};
+
+    read_options(&run, argc, argv);
+    run.clients = calloc(run.workload.sessions, sizeof(*run.clients));
+    if (run.clients == NULL || uv_loop_init(&run.loop) != 0) {
+        return 1;
+    }
+    uv_timer_init(&run.loop, &run.timer);
+    uv_prepare_init(&run.loop, &run.prepare);
+    run.timer.data = run.prepare.data = &run;
+    run.bytes_before = heap_bytes();
+    int status = start(&run);
+    if (status < 0) {
+        fprintf(stderr, "sessions: %s\n", uvzk_strerror(status));
+        return 1;
+    }
+    uv_timer_start(&run.timer, connect_is_late, CONNECT_MS, 0);
+    uv_prepare_start(&run.prepare, turn_begins);
+    run.turn_began_us = processor_us();
+    uv_run(&run.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&run.loop);
+    free(run.clients);
+    print(&run);
+    return run.lost == 0 ? 0 : 1;
+}
