@@ -20,6 +20,8 @@ struct run {
     struct workload workload; /* its hosts, sessions and window_ms */
     uint32_t transport;
     const char *tls;
+    bool together;  /* all sessions in one client */
+    uint64_t count; /* of clients */
     uvzk_client_t *clients;
     uv_timer_t timer;
     uv_prepare_t prepare;
@@ -34,12 +36,14 @@ static void bad_usage(void)
 {
     fputs("usage: sessions --hosts HOSTS [options]\n"
           "\n"
-          "N clients of one session each, at rest. One JSON object on stdout: bytes of "
+          "N sessions at rest, each of a client of its own. One JSON object on stdout: "
+          "bytes of "
           "heap\n"
           "a session (of the first arena; all of it where there are no threads), the\n"
           "processor time of the longest turn and of all that begins a client, in us.\n"
           "\n"
           "  --sessions N    (1)\n"
+          "  --together      in one client\n"
           "  --transport T   c-client or native (c-client)\n"
           "  --tls LIST      options.tls; implies native\n"
           "  --window MS     at rest (5000)\n",
@@ -92,7 +96,7 @@ static void turn_begins(uv_prepare_t *prepare)
 
 static void end(struct run *run)
 {
-    for (uint64_t i = 0; i < run->workload.sessions; i++) {
+    for (uint64_t i = 0; i < run->count; i++) {
         uvzk_client_close(&run->clients[i], NULL);
     }
     uv_close((uv_handle_t *)&run->timer, NULL);
@@ -120,7 +124,7 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct run *run = client->data;
 
-    if (state == UVZK_STATE_CONNECTED && ++run->connected == run->workload.sessions) {
+    if (state == UVZK_STATE_CONNECTED && ++run->connected == run->count) {
         uv_timer_start(&run->timer, rest_ends, run->workload.window_ms, 0);
     } else if (state != UVZK_STATE_CONNECTED && state != UVZK_STATE_CLOSED) {
         run->lost++;
@@ -137,7 +141,8 @@ static int start(struct run *run)
     options.transport = run->transport;
     options.tls = run->tls;
     options.state_cb = on_state;
-    for (uint64_t i = 0; i < run->workload.sessions && status == 0; i++) {
+    options.sessions = run->together ? (uint32_t)run->workload.sessions : 1;
+    for (uint64_t i = 0; i < run->count && status == 0; i++) {
         int64_t before = processor_us();
         run->clients[i].data = run;
         status = uvzk_client_init(&run->loop, &run->clients[i], &options);
@@ -155,12 +160,15 @@ static void read_options(struct run *run, int argc, char **argv)
         WORKLOAD_LONG_OPTIONS,
         {"transport", required_argument, NULL, 'T'},
         {"tls", required_argument, NULL, 'S'},
+        {"together", no_argument, NULL, '1'},
         {NULL, 0, NULL, 0},
     };
     int letter;
 
     while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (letter == 'S') {
+        if (letter == '1') {
+            run->together = true;
+        } else if (letter == 'S') {
             run->tls = optarg;
             run->transport = UVZK_TRANSPORT_NATIVE;
         } else if (letter == 'T' ? !transport_named(optarg, &run->transport)
@@ -171,15 +179,17 @@ static void read_options(struct run *run, int argc, char **argv)
     if (optind < argc || run->workload.hosts == NULL) {
         bad_usage();
     }
+    run->count = run->together ? 1 : run->workload.sessions;
 }
 
 static void print(const struct run *run)
 {
     printf("{\"program\":\"sessions\",\"transport\":\"%s\",\"tls\":%s,"
-           "\"sessions\":%" PRIu64 ",\"bytes_a_session\":%zu,\"threads\":%d,"
+           "\"sessions\":%" PRIu64 ",\"clients\":%" PRIu64
+           ",\"bytes_a_session\":%zu,\"threads\":%d,"
            "\"longest_turn_us\":%" PRId64 ",\"init_us\":%" PRId64 "}\n",
            transport_name(run->transport), run->tls != NULL ? "true" : "false",
-           run->workload.sessions,
+           run->workload.sessions, run->count,
            (run->bytes - run->bytes_before) / run->workload.sessions, run->threads,
            run->longest_turn_us, run->init_us);
 }
@@ -190,7 +200,7 @@ int main(int argc, char **argv)
         .workload = {.tasks = 1, .paths = 1, .sessions = 1, .window_ms = 5000}};
 
     read_options(&run, argc, argv);
-    run.clients = calloc(run.workload.sessions, sizeof(*run.clients));
+    run.clients = calloc(run.count, sizeof(*run.clients));
     if (run.clients == NULL || uv_loop_init(&run.loop) != 0) {
         return 1;
     }

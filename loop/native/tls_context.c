@@ -179,6 +179,8 @@ static int load(struct uvzk__tls_context *context, SSL_CTX **loaded)
     SSL_CTX_set_app_data(ctx, context);
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    /* A connection at rest keeps no buffers for records. */
+    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ctx,
                                    SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(ctx, keep_session);
