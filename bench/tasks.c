@@ -22,6 +22,7 @@ static void bad_usage(void)
         "  --tasks N       (16)\n"
         "  --paths P       locks; task i is at number i modulo P (1)\n"
         "  --sessions S    ZooKeeper sessions; those of a path take turns (1)\n"
+        "  --together      they are one client\n"
         "  --transport T   c-client or native (c-client)\n"
         "  --tls LIST      options.tls; implies native\n"
         "  --leases L      of a semaphore (3)\n"
@@ -61,6 +62,9 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
         options->tls = text;
         options->transport = UVZK_TRANSPORT_NATIVE;
         return true;
+    case '1':
+        options->together = true;
+        return true;
     case 'R':
         return workload_number(text, 0, 100, &options->readers);
     case 'h':
@@ -80,6 +84,7 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
         {"hold", required_argument, NULL, 'h'},
         {"transport", required_argument, NULL, 'T'},
         {"tls", required_argument, NULL, 'S'},
+        {"together", no_argument, NULL, '1'},
         {NULL, 0, NULL, 0},
     };
     int letter;

@@ -13,8 +13,10 @@
 enum recipe { MUTEX, SEMAPHORE, READ_WRITE };
 
 struct tasks_options {
-    /* Its sessions are clients on the one loop. The tasks of a path use them in turn. */
+    /* Its sessions are clients on the one loop. The tasks of a path use them in turn.
+     * together: they are one client, which chooses the session. */
     struct workload workload;
+    bool together;
     enum recipe recipe;
     uint64_t leases; /* of a semaphore */
     /* How many of a hundred acquires of a read-write lock are for reading. */
@@ -46,6 +48,11 @@ struct tasks_result {
 };
 
 /* Runs the benchmark. The result is complete in any case. */
+static inline uint64_t tasks_clients(const struct tasks_options *options)
+{
+    return options->together ? 1 : options->workload.sessions;
+}
+
 void tasks_run(const struct tasks_options *options, struct tasks_result *result);
 
 /* Returns whether all was right, and prints on stderr what was not. */

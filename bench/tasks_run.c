@@ -51,7 +51,7 @@ static uvzk_client_metrics_t stats_of(const struct tasks_run *run)
 {
     uvzk_client_metrics_t sum = {0};
 
-    for (size_t c = 0; c < run->options->workload.sessions; c++) {
+    for (size_t c = 0; c < tasks_clients(run->options); c++) {
         uvzk_client_metrics_t one;
         uvzk_client_metrics_init(&one);
         uvzk_client_metrics(&run->clients[c], &one);
@@ -145,9 +145,8 @@ static void start_tasks(struct tasks_run *run)
     for (size_t i = 0; i < options->workload.tasks; i++) {
         struct task *task = &run->tasks[i];
         size_t path = i % options->workload.paths;
-        size_t session =
-            (path + i / options->workload.paths) % options->workload.sessions;
-        task->place = &run->places[path * options->workload.sessions + session];
+        size_t session = (path + i / options->workload.paths) % tasks_clients(options);
+        task->place = &run->places[path * tasks_clients(options) + session];
         task->path = &run->paths[path];
         task->random = i + 1;
         int rc = task->place->open ? 0 : open_place(run, path, session, task->place);
@@ -176,7 +175,7 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     struct tasks_run *run = client->data;
 
     if (state == UVZK_STATE_CONNECTED && run->phase == CONNECTING &&
-        ++run->clients_connected == run->options->workload.sessions) {
+        ++run->clients_connected == tasks_clients(run->options)) {
         start_tasks(run);
     }
 }
@@ -188,10 +187,12 @@ static void start_clients(struct tasks_run *run)
     uvzk_client_options_init(&options);
     options.hosts = run->options->workload.hosts;
     options.state_cb = on_state;
+    options.sessions =
+        run->options->together ? (uint32_t)run->options->workload.sessions : 1;
     options.transport = run->options->transport;
     options.tls = run->options->tls;
     begin_phase(run, CONNECTING, CONNECT_MS);
-    for (size_t c = 0; c < run->options->workload.sessions; c++) {
+    for (size_t c = 0; c < tasks_clients(run->options); c++) {
         run->clients[c].data = run;
         int rc = uvzk_client_init(&run->loop, &run->clients[c], &options);
         if (rc == 0) {
@@ -209,9 +210,9 @@ static bool allocate(struct tasks_run *run)
 {
     const struct tasks_options *options = run->options;
 
-    run->clients = calloc(options->workload.sessions, sizeof(*run->clients));
-    run->places = calloc(options->workload.paths * options->workload.sessions,
-                         sizeof(*run->places));
+    run->clients = calloc(tasks_clients(options), sizeof(*run->clients));
+    run->places =
+        calloc(options->workload.paths * tasks_clients(options), sizeof(*run->places));
     run->paths = calloc(options->workload.paths, sizeof(*run->paths));
     run->tasks = calloc(options->workload.tasks, sizeof(*run->tasks));
     if (run->clients == NULL || run->places == NULL || run->paths == NULL ||
