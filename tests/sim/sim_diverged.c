@@ -42,6 +42,9 @@ bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
     }
     sim__trace(sim, "server", "%zu misses the delete of %s", member->number, node->path);
     node->missed_delete = true;
+    /* READ may be missing in the transaction of the delete alone, and whoever gives it back
+     * later does so at the leader, which does not have the znode any more. */
+    node->unreadable = false;
     return true;
 }
 
