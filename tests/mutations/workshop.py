@@ -169,6 +169,9 @@ class Workshop:
         for name in SHARED:
             for library in self.build.rglob(f"lib{name}.so"):
                 shutil.copy2(library, self.whole)
+        headers = {f"test_{path.stem}" for room in ("src", "loop")
+                   for path in (self.tree / room).rglob("*.h")}  # fmt: skip
+        self.of_headers = sorted(headers.intersection(names["src"] + names["loop"]))
         by_name = {test.name: test for test in self.all_tests()}
         self.tests = {}
         for directory, its in names.items():
@@ -251,9 +254,14 @@ class Workshop:
 
     def first_failure(self, mutant):
         """Returns (name, how) of the first test that notices the mutant, or None."""
-        if not self.ninja(*SHARED):
-            return "the linker", "fails"
         tests = self.tests[mutant.file.split("/")[0]]
+        # The test of a header has the header's functions in itself, so it is built anew, and
+        # whether it is fit can be found out only before that.
+        for test in tests:
+            if test.name == f"test_{pathlib.Path(mutant.file).stem}" and mutant.file.endswith(".h"):
+                self.is_fit(test)
+        if not self.ninja(*SHARED, *self.of_headers):
+            return "the linker", "fails"
         for test in sorted(tests, key=lambda test: self.order(test, mutant)):
             if self.took.get(test.name, 0) > self.longest:
                 continue
