@@ -41,4 +41,5 @@ const struct history_transport history_transport = {
     .session_id = virtual_port_session_id,
     .clock = clock_of,
     .submitted = virtual_port_submitted,
+    .watches = virtual_port_watches,
     .removes_watches = virtual_port_removes_watches};

@@ -25,4 +25,5 @@ const struct history_transport history_transport = {.histories = 10000,
                                                     .session_id = sim_session_id,
                                                     .clock = sim_clock,
                                                     .submitted = sim_submitted,
+                                                    .watches = sim_armed,
                                                     .removes_watches = removes_watches};

@@ -5,6 +5,7 @@
 #define UVZK_HISTORY_TRANSPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/port.h"
@@ -25,6 +26,7 @@ struct history_transport {
     int64_t (*session_id)(const struct uvzk__port *port); /* 0: none */
     uint64_t (*clock)(const struct uvzk__port *port);
     uint64_t (*submitted)(const struct uvzk__port *port);
+    size_t (*watches)(const struct uvzk__port *port); /* that it has */
     /* Whether the port makes servers forget watches that nobody wants any more. */
     bool (*removes_watches)(const struct uvzk__port *port);
 };

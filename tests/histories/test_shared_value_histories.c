@@ -1,6 +1,6 @@
 /* Seeded histories of a shared value.
  *
- *   UVZK_HISTORIES  how many; 10000
+ *   UVZK_HISTORIES  how many; 10000, over the native transport 2000
  *   UVZK_SEED       the first seed; 1
  *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_FAULTS     so many times as many faults; 1
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "failing_allocator.h"
+#include "history_transport.h"
 #include "value_history.h"
 
 static uint64_t setting(const char *name, uint64_t otherwise)
@@ -58,7 +59,7 @@ static int replays_exactly(uint64_t seed)
 int main(void)
 {
     uint64_t first = setting("UVZK_SEED", 1);
-    uint64_t count = setting("UVZK_HISTORIES", 10000);
+    uint64_t count = setting("UVZK_HISTORIES", history_transport.histories);
     struct value_history_result sum = {0};
 
     if (failing_allocator_install() != 0) {

@@ -8,6 +8,7 @@
 
 #include "client/create.h"
 #include "failing_allocator.h"
+#include "history_transport.h"
 #include "sim.h"
 #include "ticker.h"
 
@@ -154,7 +155,7 @@ static uint64_t soon(struct history *history, uint64_t most_ms)
 static bool auth_failed(const struct client_slot *slot)
 {
     for (uint32_t i = 0; i < slot->sessions; i++) {
-        if (sim_auth_failed(slot->ports[i])) {
+        if (history_transport.auth_failed(slot->ports[i])) {
             return true;
         }
     }
@@ -309,9 +310,8 @@ static void open_ports(struct client_slot *slot)
     (void)snprintf(name, sizeof(name), "c%d", slot->number);
     slot->sessions = several ? 2 + (uint32_t)chance(history, SESSIONS_MAX - 1) : 1;
     for (uint32_t i = 0; i < slot->sessions; i++) {
-        slot->ports[i] =
-            i == 0 ? sim_port_new(history->sim, name) : sim_port_beside(slot->ports[0]);
-        sim_set_timeout(slot->ports[i], history->timeout_ms);
+        slot->ports[i] = history_transport.port_new(
+            history->sim, name, i == 0 ? NULL : slot->ports[0], history->timeout_ms);
     }
 }
 
@@ -629,7 +629,8 @@ static void some_faults(struct history *history, uint64_t seed)
     memset(&faults, 0, sizeof(faults));
     faults.lose_request = 4000 * weight;
     faults.lose_reply = 8000 * weight;
-    faults.reply_enomem = chance(history, 4) == 0 ? 4000 : 0;
+    faults.reply_enomem =
+        chance(history, 4) == 0 && !history_transport.by_bytes ? 4000 : 0;
     faults.delay = 4000 * weight;
     faults.reset = 60000 * weight;
     faults.silence = 30000 * weight;
@@ -660,6 +661,9 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
      * the new session. */
     options.forgets_sessions = false;
     history->sim = sim_new(seed, &options);
+    if (history_transport.begin != NULL) {
+        history_transport.begin(history->sim);
+    }
     history->kinds = history_sim_kinds(seed);
     history->operator_kills = seed % 4 == 3;
     history->pauses = seed % 5 != 0;
@@ -763,7 +767,7 @@ static void close_clients(struct history *history)
         uvzk_client_metrics_init(&stats);
         uvzk_client_metrics(slot->client, &stats);
         for (uint32_t j = 0; j < slot->sessions; j++) {
-            if (stats.watches != 0 || sim_armed(slot->ports[j]) != 0) {
+            if (stats.watches != 0 || history_transport.watches(slot->ports[j]) != 0) {
                 fail(history, "client %d has watches left", slot->number);
             }
         }
@@ -817,6 +821,9 @@ void value_history_run(uint64_t seed, bool verbose, struct value_history_result 
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */
+    }
+    if (history_transport.end != NULL) {
+        history_transport.end();
     }
     sim_free(history->sim);
     free(history);

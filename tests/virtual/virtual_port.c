@@ -218,6 +218,11 @@ uint64_t virtual_port_submitted(const struct uvzk__port *port)
     return port_of(port)->submitted;
 }
 
+size_t virtual_port_watches(const struct uvzk__port *port)
+{
+    return HASH_COUNT(port_of(port)->native->watches.by_path);
+}
+
 bool virtual_port_removes_watches(const struct uvzk__port *port)
 {
     const struct uvzk__dialect *dialect = &port_of(port)->native->base.dialect;

@@ -9,6 +9,7 @@
 #define UVZK_VIRTUAL_PORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/port.h"
@@ -32,6 +33,8 @@ void virtual_port_set_latency(const struct uvzk__port *port, uint32_t min_ms,
 int64_t virtual_port_session_id(const struct uvzk__port *port);
 /* How many requests have been submitted. */
 uint64_t virtual_port_submitted(const struct uvzk__port *port);
+/* How many watches it has. */
+size_t virtual_port_watches(const struct uvzk__port *port);
 /* Whether the servers know the removal of watches, as the port believes: one that is lost
  * when it has asked takes it that they do not (port/dialect.h). */
 bool virtual_port_removes_watches(const struct uvzk__port *port);
