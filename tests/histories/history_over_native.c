@@ -7,8 +7,11 @@
 static struct uvzk__port *port_new(struct sim *sim, const char *name,
                                    const struct uvzk__port *beside, uint32_t timeout_ms)
 {
+    struct uvzk__port *port = virtual_port_new(name, beside, timeout_ms);
+
     (void)sim;
-    return virtual_port_new(name, beside, timeout_ms);
+    virtual_port_start(port);
+    return port;
 }
 
 static void set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms)

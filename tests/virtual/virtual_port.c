@@ -183,6 +183,12 @@ struct uvzk__port *virtual_port_new(const char *name, const struct uvzk__port *b
     options.session_timeout_ms = timeout_ms;
     struct uvzk__loop_port *base =
         uvzk__native_port_new(virtual_process_loop(process->virtual), &options, NULL);
+    process->ports++;
+    if (base == NULL) {
+        process_left(process);
+        free(self);
+        return NULL;
+    }
     self->native = (struct uvzk__native_port *)(void *)base;
     self->process = process;
     self->submit = base->port.submit;
@@ -193,11 +199,19 @@ struct uvzk__port *virtual_port_new(const char *name, const struct uvzk__port *b
     free_native = transport.free;
     transport.free = free_port;
     base->transport = &transport;
-    process->ports++;
     uvzk__list_init(&self->link);
     uvzk__list_append(&ports, &self->link);
-    uvzk__port_loop_start(&base->port_loop);
     return &base->port;
+}
+
+void virtual_port_start(struct uvzk__port *port)
+{
+    uvzk__port_loop_start(&port_of(port)->native->base.port_loop);
+}
+
+void virtual_port_free(struct uvzk__port *port)
+{
+    free_port(&port_of(port)->native->base);
 }
 
 void virtual_port_set_latency(const struct uvzk__port *port, uint32_t min_ms,
@@ -229,6 +243,21 @@ bool virtual_port_removes_watches(const struct uvzk__port *port)
 
     return uvzk__dialect_is_settled(dialect) &&
            uvzk__dialect_has(dialect, UVZK__FEATURE_REMOVAL);
+}
+
+void virtual_port_reset(const struct uvzk__port *port, uint64_t ms)
+{
+    virtual_sockets_reset(port_of(port)->process->virtual, ms);
+}
+
+void virtual_port_expire(const struct uvzk__port *port)
+{
+    struct sim *sim = virtual_time_sim();
+    struct sim__session *session = sim__session_find(sim, virtual_port_session_id(port));
+
+    if (session != NULL) {
+        sim__session_end(sim, session);
+    }
 }
 
 /* --------------------------------------------------------------------------- begin and end */

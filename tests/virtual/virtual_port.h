@@ -22,9 +22,13 @@ void virtual_ports_begin(struct sim *sim);
 void virtual_ports_end(void);
 
 /* A port in a new process called `name`; in the process of the port `beside`, if that is
- * not NULL. NULL: no memory. When it has been closed it frees itself. */
+ * not NULL. NULL: no memory. */
 struct uvzk__port *virtual_port_new(const char *name, const struct uvzk__port *beside,
                                     uint32_t timeout_ms);
+/* The port has a user now. When it has been closed it frees itself. */
+void virtual_port_start(struct uvzk__port *port);
+/* Frees a port that has not been started. */
+void virtual_port_free(struct uvzk__port *port);
 /* These may be called until the port's user is told that it is closed, and the session's id
  * even then. */
 void virtual_port_set_latency(const struct uvzk__port *port, uint32_t min_ms,
@@ -38,5 +42,10 @@ size_t virtual_port_watches(const struct uvzk__port *port);
 /* Whether the servers know the removal of watches, as the port believes: one that is lost
  * when it has asked takes it that they do not (port/dialect.h). */
 bool virtual_port_removes_watches(const struct uvzk__port *port);
+
+/* The connections of the port's process are reset, and new ones are refused for ms. */
+void virtual_port_reset(const struct uvzk__port *port, uint64_t ms);
+/* The servers end its session. */
+void virtual_port_expire(const struct uvzk__port *port);
 
 #endif
