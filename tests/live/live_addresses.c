@@ -141,6 +141,7 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
         assert_told_of(&fake_servers[FAKE_SERVER_HTTP], garbage);
         assert_told_of(&fake_servers[FAKE_SERVER_GARBAGE], garbage);
         assert_told_of(&fake_servers[FAKE_SERVER_ECHO], garbage);
+        assert_told_of(&fake_servers[FAKE_SERVER_GRANTS_NOTHING], garbage);
         if (run == RUNS - 1) { /* it takes its time */
             assert_told_of(&fake_servers[FAKE_SERVER_SESSION], "no answer");
             assert_told_of(&fake_servers[FAKE_SERVER_SILENT], "no answer");

@@ -111,32 +111,49 @@ static void a_refused_session_is_an_expiry(void **state)
     native_end(test);
 }
 
-static void assert_other_is_used(struct native_test *test)
+/* The only server is certainly tried. */
+static void assert_only_server_is_refused(struct native_test *test, int code)
 {
     probe_open(test->probe);
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
-    assert_true(test->probe->session_id == 0x777);
-    native_end(test);
+    native_await(test, &test->probe->troubles, 1);
+    assert_int_equal(test->probe->trouble_code, code);
+    assert_int_equal(test->probe->sessions[UVZK__SESSION_CONNECTED], 0);
 }
 
 static void a_server_without_a_quorum_is_not_used(void **state)
 {
     (void)state;
-    native_test_settings.two_servers = true;
     struct native_test *test = native_begin();
     test->server.read_only = true;
-    test->other.session_id = 0x777;
-    assert_other_is_used(test);
+    assert_only_server_is_refused(test, UV_EROFS);
+    test->server.read_only = false;
+    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    native_end(test);
 }
 
 static void a_server_that_grants_no_session_is_not_used(void **state)
+{
+    (void)state;
+    struct native_test *test = native_begin();
+    int64_t id = test->server.session_id;
+    test->server.session_id = 0;
+    assert_only_server_is_refused(test, UV_EPROTO);
+    test->server.session_id = id;
+    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    native_end(test);
+}
+
+static void another_server_is_used_then(void **state)
 {
     (void)state;
     native_test_settings.two_servers = true;
     struct native_test *test = native_begin();
     test->server.session_id = 0;
     test->other.session_id = 0x777;
-    assert_other_is_used(test);
+    probe_open(test->probe);
+    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    assert_true(test->probe->session_id == 0x777);
+    native_end(test);
 }
 
 static void a_silent_server_is_given_up(void **state)
@@ -309,6 +326,7 @@ int main(void)
         CASE(a_refused_session_is_an_expiry),
         CASE(a_server_without_a_quorum_is_not_used),
         CASE(a_server_that_grants_no_session_is_not_used),
+        CASE(another_server_is_used_then),
         CASE(a_silent_server_is_given_up),
         CASE(a_session_at_rest_stays_connected),
         CASE(leaves_for_the_other_server),

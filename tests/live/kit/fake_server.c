@@ -105,6 +105,8 @@ static void grant_or_refuse(struct fake_server_connection *link, const char *req
     bool anew = memcmp(request + SESSION_AT, none, sizeof(none)) == 0;
     if (link->fake_server->kind == FAKE_SERVER_SESSION) {
         answer = session;
+    } else if (link->fake_server->kind == FAKE_SERVER_GRANTS_NOTHING) {
+        answer = session_without_timeout;
     } else if (link->fake_server->kind == FAKE_SERVER_NO_ID && anew) {
         answer = session_without_id;
     } else if (link->fake_server->kind == FAKE_SERVER_NO_TIMEOUT && anew) {

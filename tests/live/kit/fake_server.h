@@ -6,13 +6,14 @@
 #include <uv.h>
 
 enum fake_server_kind {
-    FAKE_SERVER_SILENT,   /* accepts, and sends nothing */
-    FAKE_SERVER_HANGS_UP, /* accepts, and closes the connection */
-    FAKE_SERVER_SSH,      /* sends an SSH banner */
-    FAKE_SERVER_HTTP,     /* answers every request with 400 */
-    FAKE_SERVER_GARBAGE,  /* sends 1024 random bytes */
-    FAKE_SERVER_ECHO,     /* sends back what it receives */
-    FAKE_SERVER_SESSION,  /* grants 400 ms to everyone, then sends nothing */
+    FAKE_SERVER_SILENT,         /* accepts, and sends nothing */
+    FAKE_SERVER_HANGS_UP,       /* accepts, and closes the connection */
+    FAKE_SERVER_SSH,            /* sends an SSH banner */
+    FAKE_SERVER_HTTP,           /* answers every request with 400 */
+    FAKE_SERVER_GARBAGE,        /* sends 1024 random bytes */
+    FAKE_SERVER_ECHO,           /* sends back what it receives */
+    FAKE_SERVER_SESSION,        /* grants 400 ms to everyone, then sends nothing */
+    FAKE_SERVER_GRANTS_NOTHING, /* the same with 0 ms */
     /* Refuses every session, as a server refuses an unknown one. */
     FAKE_SERVER_REFUSES_SESSIONS,
     /* Refuses old sessions. Grants new ones: 400 ms, session id 0. */
