@@ -1,5 +1,5 @@
-/* A TCP socket of the kernel, by its file descriptor. Nothing here blocks. Everything that
- * the library does with its own sockets is here and in sockets.h. */
+/* A TCP socket of the kernel, by its file descriptor. Nothing here blocks. All that the
+ * library does with its own sockets is here and in sockets.h. */
 #ifndef UVZK_SOCKET_H
 #define UVZK_SOCKET_H
 

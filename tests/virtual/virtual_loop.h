@@ -12,8 +12,8 @@
 
 #include "sim_internal.h"
 
-/* From now on uvzk_now() and the library's random bytes are this simulation's; NULL: none. There is one at
- * a time. */
+/* From now on uvzk_now() and the library's random bytes are this simulation's; NULL: none.
+ * There is one at a time. */
 void virtual_time_begin(struct sim *sim);
 struct sim *virtual_time_sim(void);
 
