@@ -297,6 +297,13 @@ struct call {
             waiting->forgotten();
         }
     }
+    /* A part that a combination has cancelled is done before it is told so. */
+    int state() const noexcept
+    {
+        int now = status == UV_EAGAIN ? uvzk_future_status(&c) : status;
+
+        return now == UVZK_ESTATE ? status : now; /* of a close: no future of C */
+    }
     void done(int how) noexcept
     {
         status = how;
@@ -466,7 +473,7 @@ template <class T> class future {
     /* The status of the call; UV_EAGAIN while it is pending. */
     uvzk::status state() const noexcept
     {
-        return call_ ? call_->status : refused_;
+        return call_ ? call_->state() : refused_;
     }
     /* Takes the result, once. If there is none, returns the status of the call: UV_EAGAIN
      * while it is pending, UVZK_ESTATE if the result was taken before. If a hold was lost
