@@ -4,6 +4,7 @@
  * belong to CMD. */
 #include "lock.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,20 +191,32 @@ static void read_options(struct lock_request *request, int argc, char **argv)
     }
 }
 
+/* The user's name: cron and systemd units may set no USER. */
+static const char *user_name(void)
+{
+    static char uid[32];
+    const char *user = getenv("USER");
+    const struct passwd *known = user == NULL ? getpwuid(getuid()) : NULL;
+
+    if (user != NULL || known != NULL) {
+        return user != NULL ? user : known->pw_name;
+    }
+    snprintf(uid, sizeof(uid), "uid-%ld", (long)getuid());
+    return uid;
+}
+
 /* Returns the default data of the lock's znode, which status and holders show: user,
  * host, pid and the name of CMD. CMD's arguments are left out because they may be
  * secret. The text is static. */
 static const char *own_data(char **command)
 {
     static char data[512];
-    char host[128] = "?", uid[32];
-    const char *user = getenv("USER");
+    char host[128] = "?";
     const char *name = strrchr(command[0], '/');
 
-    snprintf(uid, sizeof(uid), "uid-%ld", (long)getuid()); /* cron sets no USER */
     gethostname(host, sizeof(host) - 1);
-    snprintf(data, sizeof(data), "%.100s@%s pid %ld: %.200s", user != NULL ? user : uid,
-             host, (long)getpid(), name != NULL ? name + 1 : command[0]);
+    snprintf(data, sizeof(data), "%.100s@%s pid %ld: %.200s", user_name(), host,
+             (long)getpid(), name != NULL ? name + 1 : command[0]);
     return data;
 }
 
