@@ -5,7 +5,7 @@ _uvzk_options() { # <subcommand>
         --transport --tls --tls-ca --tls-cert --tls-key --tls-name --verbose --help"
     case $1 in
     lock)
-        echo "--exclusive --shared --mutex --leases --nonblock --wait --conflict-exit-code --on-lost
+        echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost
             --grace --all --revocable --data --command $connection"
         ;;
     status) echo "--watch --interval --each-server --json $connection" ;;
@@ -25,7 +25,7 @@ _uvzk_command_at() {
             echo $((i + 1))
             return
             ;;
-        --leases | --wait | --conflict-exit-code | --on-lost | --grace | --data | --command | \
+        --leases | --wait | --timeout | --conflict-exit-code | --on-lost | --grace | --data | --command | \
             --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
             --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | -w | -E | -c | -H)
             i=$((i + 1))

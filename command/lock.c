@@ -32,6 +32,7 @@ static const struct option options[] = {
     {"leases", required_argument, NULL, OPTION_LEASES},
     {"nonblock", no_argument, NULL, 'n'},
     {"wait", required_argument, NULL, 'w'},
+    {"timeout", required_argument, NULL, 'w'}, /* as in flock */
     {"conflict-exit-code", required_argument, NULL, 'E'},
     {"on-lost", required_argument, NULL, OPTION_ON_LOST},
     {"grace", required_argument, NULL, OPTION_GRACE},
@@ -50,12 +51,12 @@ static const char help[] =
     "Runs CMD while it holds a lock in ZooKeeper. The exit status is CMD's, 128 + N if\n"
     "signal N ended it, or 75 if CMD was ended because the lock was lost.\n"
     "\n"
-    "  -x, --exclusive           the write half of a read-write lock (the default)\n"
+    "  -x, -e, --exclusive       the write half of a read-write lock (the default)\n"
     "  -s, --shared              its read half\n"
     "  -m, --mutex               a mutex, as uvzk_mutex_t (InterProcessMutex)\n"
     "      --leases N/OF         N of a semaphore's OF leases\n"
     "  -n, --nonblock            do not wait\n"
-    "  -w, --wait SECONDS        wait this long at most\n"
+    "  -w, --wait SECONDS        wait this long at most (or --timeout)\n"
     "  -E, --conflict-exit-code CODE\n"
     "                            if others held the lock all that time (1)\n"
     "      --on-lost ACTION      what to do with CMD: term (the default), kill, ignore\n"

@@ -114,11 +114,22 @@ static void leave(struct lock_job *job, int exit_code)
 }
 
 /* Prints the reason, and ends the job. */
+static void fail_because(struct lock_job *job, const char *what, int status,
+                         const char *why)
+{
+    fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what, why);
+    leave(job, exit_code_of(status));
+}
+
 static void fail(struct lock_job *job, const char *what, int status)
 {
-    fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what,
-            uvzk_strerror(status));
-    leave(job, exit_code_of(status));
+    fail_because(job, what, status, uvzk_strerror(status));
+}
+
+/* The call has just been refused: the library says which argument is wrong. */
+static void refused(struct lock_job *job, const char *what, int status)
+{
+    fail_because(job, what, status, uvzk_refusal(status));
 }
 
 /* -------------------------------------------------------------------- the supervisor */
@@ -336,7 +347,7 @@ static void look_for_others(struct lock_job *job)
             participant_list_read(&job->participant_list, false, on_participant_list);
     }
     if (status < 0) {
-        fail(job, "cannot be listed", status);
+        refused(job, "cannot be listed", status);
     }
 }
 
@@ -349,7 +360,7 @@ static void queue_again(struct lock_job *job)
     say_verbose(job, "the session has expired, waiting in a new one");
     int status = acquire(job);
     if (status < 0) {
-        fail(job, "cannot be acquired", status);
+        refused(job, "cannot be acquired", status);
     }
 }
 
@@ -486,7 +497,7 @@ static void on_connected(struct connection *connection, int status)
         status = acquire(job);
     }
     if (status < 0) {
-        fail(job, "cannot be acquired", status);
+        refused(job, "cannot be acquired", status);
     }
 }
 

@@ -49,13 +49,24 @@ void query_end(struct query *query, int exit_code)
     connection_close(&query->connection, NULL);
 }
 
-void query_fail(struct query *query, const char *what, int status)
+static void fail_because(struct query *query, const char *what, int status,
+                         const char *why)
 {
     if (!query->ending) {
-        fprintf(stderr, "uvzk: %s: %s: %s\n", query->options->path, what,
-                uvzk_strerror(status));
+        fprintf(stderr, "uvzk: %s: %s: %s\n", query->options->path, what, why);
         query_end(query, exit_code_of(status));
     }
+}
+
+void query_fail(struct query *query, const char *what, int status)
+{
+    fail_because(query, what, status, uvzk_strerror(status));
+}
+
+/* The call has just been refused: the library says which argument is wrong. */
+static void refused(struct query *query, const char *what, int status)
+{
+    fail_because(query, what, status, uvzk_refusal(status));
 }
 
 static void look(struct query *query);
@@ -106,7 +117,7 @@ static void look(struct query *query)
         participant_list_read(&query->participant_list, true, on_participant_list);
 
     if (status < 0) {
-        query_fail(query, "cannot be listed", status);
+        refused(query, "cannot be listed", status);
     }
 }
 
@@ -122,7 +133,7 @@ static void on_connected(struct connection *connection, int status)
     status = participant_list_init(&query->participant_list, &connection->client,
                                    query->options->path);
     if (status < 0) {
-        query_fail(query, "not a lock path", status);
+        refused(query, "not a lock path", status);
     } else {
         look(query);
     }
