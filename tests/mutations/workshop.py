@@ -51,6 +51,7 @@ class Workshop:
         self.longest = longest  # tests that take more seconds are left out
         self.end = float("inf")  # time.monotonic() after which no test is begun
         self.noticed = {}  # (file, test): how many mutants of the file it has noticed
+        self.of_headers = []  # tests that are named after a header, whose functions they contain
         self.took = {}  # seconds of processor time of tests that passed
         if self.took_file.exists():
             self.took = json.loads(self.took_file.read_text())
