@@ -34,20 +34,19 @@ struct run {
 
 static void bad_usage(void)
 {
-    fputs("usage: sessions --hosts HOSTS [options]\n"
-          "\n"
-          "N sessions at rest, each of a client of its own. One JSON object on stdout: "
-          "bytes of "
-          "heap\n"
-          "a session (of the first arena; all of it where there are no threads), the\n"
-          "processor time of the longest turn and of all that begins a client, in us.\n"
-          "\n"
-          "  --sessions N    (1)\n"
-          "  --together      in one client\n"
-          "  --transport T   c-client or native (c-client)\n"
-          "  --tls LIST      options.tls; implies native\n"
-          "  --window MS     at rest (5000)\n",
-          stderr);
+    fputs(
+        "usage: sessions --hosts HOSTS [options]\n"
+        "\n"
+        "N sessions at rest, each of a client of its own. One JSON object on stdout:\n"
+        "bytes of heap a session (of the first arena; all of it where there are no\n"
+        "threads), the processor time of the longest turn and of all uvzk_client_init.\n"
+        "\n"
+        "  --sessions N    (1)\n"
+        "  --together      in one client\n"
+        "  --transport T   c-client or native (c-client)\n"
+        "  --tls LIST      options.tls; implies native\n"
+        "  --window MS     at rest (5000)\n",
+        stderr);
     exit(2);
 }
 
@@ -158,8 +157,7 @@ static void read_options(struct run *run, int argc, char **argv)
 {
     static const struct option long_options[] = {
         WORKLOAD_LONG_OPTIONS,
-        {"transport", required_argument, NULL, 'T'},
-        {"tls", required_argument, NULL, 'S'},
+        TRANSPORT_LONG_OPTIONS,
         {"together", no_argument, NULL, '1'},
         {NULL, 0, NULL, 0},
     };
@@ -168,11 +166,8 @@ static void read_options(struct run *run, int argc, char **argv)
     while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (letter == '1') {
             run->together = true;
-        } else if (letter == 'S') {
-            run->tls = optarg;
-            run->transport = UVZK_TRANSPORT_NATIVE;
-        } else if (letter == 'T' ? !transport_named(optarg, &run->transport)
-                                 : !workload_option(&run->workload, letter, optarg)) {
+        } else if (!transport_option(&run->transport, &run->tls, letter, optarg) &&
+                   !workload_option(&run->workload, letter, optarg)) {
             bad_usage();
         }
     }

@@ -56,12 +56,6 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
         return true;
     case 'l':
         return workload_number(text, 1, UINT32_MAX, &options->leases);
-    case 'T':
-        return transport_named(text, &options->transport);
-    case 'S':
-        options->tls = text;
-        options->transport = UVZK_TRANSPORT_NATIVE;
-        return true;
     case '1':
         options->together = true;
         return true;
@@ -70,7 +64,8 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
     case 'h':
         return workload_number(text, 0, 60000, &options->hold_ms);
     default:
-        return workload_option(&options->workload, letter, text);
+        return transport_option(&options->transport, &options->tls, letter, text) ||
+               workload_option(&options->workload, letter, text);
     }
 }
 
@@ -82,8 +77,7 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
         {"leases", required_argument, NULL, 'l'},
         {"readers", required_argument, NULL, 'R'},
         {"hold", required_argument, NULL, 'h'},
-        {"transport", required_argument, NULL, 'T'},
-        {"tls", required_argument, NULL, 'S'},
+        TRANSPORT_LONG_OPTIONS,
         {"together", no_argument, NULL, '1'},
         {NULL, 0, NULL, 0},
     };

@@ -47,12 +47,13 @@ struct tasks_result {
     int first_error;         /* the code of the first of these */
 };
 
-/* Runs the benchmark. The result is complete in any case. */
+/* How many clients there are. */
 static inline uint64_t tasks_clients(const struct tasks_options *options)
 {
     return options->together ? 1 : options->workload.sessions;
 }
 
+/* Runs the benchmark. The result is complete in any case. */
 void tasks_run(const struct tasks_options *options, struct tasks_result *result);
 
 /* Returns whether all was right, and prints on stderr what was not. */

@@ -22,3 +22,13 @@ const char *transport_name(uint32_t transport)
 {
     return names[transport];
 }
+
+bool transport_option(uint32_t *transport, const char **tls, int letter, const char *text)
+{
+    if (letter == 'S') {
+        *tls = text;
+        *transport = UVZK_TRANSPORT_NATIVE;
+        return true;
+    }
+    return letter == 'T' && transport_named(text, transport);
+}
