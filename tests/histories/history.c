@@ -68,9 +68,6 @@ static void some_faults(struct history *history, uint64_t seed)
         faults.forget = 0;
         faults.miss_delete = 0; /* likewise: its owner's server shows it to its owner */
     }
-    if (history_transport.by_bytes) {
-        faults.reply_enomem = 0; /* no server says that */
-    }
     history_sim_more_faults(&faults);
     faults.forget = history->leaders_lose_nothing ? 0 : faults.forget;
     sim_set_faults(history->sim, &faults);
@@ -86,10 +83,7 @@ static void create_sim(struct history *history, uint64_t seed)
         (history_sim_kinds(seed) & HISTORY_SPARSE) != 0 ? 1000 : 4000;
     history->watches_stay = options.no_removal;
     history->creates_come_late = options.forgets_sessions;
-    history->sim = sim_new(seed, &options);
-    if (history_transport.begin != NULL) {
-        history_transport.begin(history->sim);
-    }
+    history->sim = history_sim_new(seed, &options);
 }
 
 static void begin(struct history *history, uint64_t seed)
@@ -376,10 +370,7 @@ void history_run(uint64_t seed, const struct history_options *options,
         }
         return; /* what is broken is left as it is: the process is about to end */
     }
-    if (history_transport.end != NULL) {
-        history_transport.end();
-    }
-    sim_free(history->sim);
+    history_sim_free(history->sim);
     foreign_clients_free(history);
     free(history);
 }

@@ -14,11 +14,6 @@ static struct uvzk__port *port_new(struct sim *sim, const char *name,
     return port;
 }
 
-static void set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms)
-{
-    virtual_port_set_latency(port, min_ms, max_ms);
-}
-
 static bool auth_failed(const struct uvzk__port *port)
 {
     (void)port;
@@ -39,7 +34,7 @@ const struct history_transport history_transport = {
     .begin = virtual_ports_begin,
     .end = virtual_ports_end,
     .port_new = port_new,
-    .set_latency = set_latency,
+    .set_latency = virtual_port_set_latency,
     .auth_failed = auth_failed,
     .session_id = virtual_port_session_id,
     .clock = clock_of,

@@ -123,6 +123,24 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;
 }
 
+struct sim *history_sim_new(uint64_t seed, const struct sim_options *options)
+{
+    struct sim *sim = sim_new(seed, options);
+
+    if (history_transport.begin != NULL) {
+        history_transport.begin(sim);
+    }
+    return sim;
+}
+
+void history_sim_free(struct sim *sim)
+{
+    if (history_transport.end != NULL) {
+        history_transport.end();
+    }
+    sim_free(sim);
+}
+
 void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeout_ms)
 {
     unsigned kinds = history_sim_kinds(seed);
@@ -175,6 +193,9 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
         faults->depose = 50000;
         faults->lose_reply_deposed = 100000;
         faults->depose_max_ms = 2 * timeout_ms;
+    }
+    if (history_transport.by_bytes) {
+        faults->reply_enomem = 0; /* no server says that */
     }
 }
 

@@ -68,7 +68,11 @@ uint32_t history_sim_tick(uint64_t seed);
 /* verbose: every line of the trace to stderr, as it happens. */
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose);
 
-/* Adds those of the seed's kinds. */
+/* A simulation that the clients' ports can reach (history_transport.h), and its end. */
+struct sim *history_sim_new(uint64_t seed, const struct sim_options *options);
+void history_sim_free(struct sim *sim);
+
+/* Adds those of the seed's kinds, and takes away what the transport cannot have. */
 void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeout_ms);
 
 /* As many times as the environment's UVZK_FAULTS says, 1. */

@@ -629,8 +629,7 @@ static void some_faults(struct history *history, uint64_t seed)
     memset(&faults, 0, sizeof(faults));
     faults.lose_request = 4000 * weight;
     faults.lose_reply = 8000 * weight;
-    faults.reply_enomem =
-        chance(history, 4) == 0 && !history_transport.by_bytes ? 4000 : 0;
+    faults.reply_enomem = chance(history, 4) == 0 ? 4000 : 0;
     faults.delay = 4000 * weight;
     faults.reset = 60000 * weight;
     faults.silence = 30000 * weight;
@@ -660,10 +659,7 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     /* Servers that resume no session may carry out a set of the old session after one of
      * the new session. */
     options.forgets_sessions = false;
-    history->sim = sim_new(seed, &options);
-    if (history_transport.begin != NULL) {
-        history_transport.begin(history->sim);
-    }
+    history->sim = history_sim_new(seed, &options);
     history->kinds = history_sim_kinds(seed);
     history->operator_kills = seed % 4 == 3;
     history->pauses = seed % 5 != 0;
@@ -822,9 +818,6 @@ void value_history_run(uint64_t seed, bool verbose, struct value_history_result 
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */
     }
-    if (history_transport.end != NULL) {
-        history_transport.end();
-    }
-    sim_free(history->sim);
+    history_sim_free(history->sim);
     free(history);
 }

@@ -57,24 +57,44 @@ static void queue_all(void)
     }
 }
 
-static void test_ten_thousand_contenders(void **state)
+static void allocate(void)
 {
-    (void)state;
     contenders = calloc(CONTENDERS, sizeof(*contenders));
     assert_non_null(contenders);
-    world_begin_one(&world, LOCK, &a);
+}
+
+static void begin_queue(void)
+{
     uv_timer_init(world.loop, &linger);
     queue_all();
+}
+
+static void await_all(void)
+{
     assert_true(world_await_count(&world, &world.ends, CONTENDERS, PATIENCE_MS));
     assert_int_equal(world.grants, CONTENDERS);
     for (int i = 0; i < CONTENDERS; i++) {
         assert_int_equal(contenders[i].released, 1);
         assert_true(i == 0 || contenders[i].token > contenders[i - 1].token);
     }
+}
+
+static void end(void)
+{
     assert_int_equal(world_children(&world, LOCK), 0);
     uv_close((uv_handle_t *)&linger, NULL);
     world_end(&world);
     free(contenders);
+}
+
+static void test_ten_thousand_contenders(void **state)
+{
+    (void)state;
+    allocate();
+    world_begin_one(&world, LOCK, &a);
+    begin_queue();
+    await_all();
+    end();
 }
 
 /* Each was granted by the znode that it had. names: of another client's, then of theirs. */
@@ -103,28 +123,22 @@ static void test_all_places_survive_a_resumed_session(void **state)
     struct world_path front;
     (void)state;
 
-    contenders = calloc(CONTENDERS, sizeof(*contenders));
-    assert_non_null(contenders);
+    allocate();
     world_begin(&world, LOCK);
     world_make_path(&world, LOCK);
     front = world_foreign_node(&world, LOCK, "lock-");
     world_use_proxy(&world);
     process_begin(&a, &world, "a", NULL);
-    uv_timer_init(world.loop, &linger);
-    queue_all();
+    begin_queue();
     assert_true(world_await_children(&world, LOCK, CONTENDERS + 1));
     assert_int_equal(raw_children(world.raw, LOCK, &names), ZOK);
     lose_connection();
     assert_int_equal(world.grants, 0);
     world_delete(&world, &front);
-    assert_true(world_await_count(&world, &world.ends, CONTENDERS, PATIENCE_MS));
-    assert_int_equal(world.grants, CONTENDERS);
+    await_all();
     assert_places_were_kept(&names);
     raw_names_free(&names);
-    assert_int_equal(world_children(&world, LOCK), 0);
-    uv_close((uv_handle_t *)&linger, NULL);
-    world_end(&world);
-    free(contenders);
+    end();
 }
 
 int main(void)

@@ -158,8 +158,9 @@ class Workshop:
         quick = [t.name for t in tests if {"unit", "sim"} & set(t.labels)]
         units = [t.name for t in tests if "unit" in t.labels]
         live = [t.name for t in tests if t.name in LIVE_OF_LOOP]
-        wire = [t.name for t in tests if t.name.startswith("test_native_histories_")]
-        return {"src": [name for name in quick if name not in wire], "loop": units + wire + live}
+        native = [t.name for t in tests if "sim" in t.labels and t.name.startswith("test_native_")]
+        return {"src": [name for name in quick if name not in native],
+                "loop": units + native + live}
 
     def build_all(self):
         """Builds everything once without a mutant, and finds the tests of each directory."""
@@ -258,8 +259,9 @@ class Workshop:
         tests = self.tests[mutant.file.split("/")[0]]
         # The test of a header has the header's functions in itself, so it is built anew, and
         # whether it is fit can be found out only before that.
+        file = pathlib.Path(mutant.file)
         for test in tests:
-            if test.name == f"test_{pathlib.Path(mutant.file).stem}" and mutant.file.endswith(".h"):
+            if file.suffix == ".h" and test.name == f"test_{file.stem}":
                 self.is_fit(test)
         if not self.ninja(*SHARED, *self.of_headers):
             return "the linker", "fails"

@@ -81,10 +81,15 @@ static void process_faults(struct sim *sim, struct virtual_process *process)
     }
 }
 
+/* NULL: the servers have none. */
+static struct sim__session *session_of(const struct virtual_port *port)
+{
+    return sim__session_find(virtual_time_sim(), port->native->session.id);
+}
+
 static void port_faults(struct sim *sim, const struct virtual_port *port)
 {
-    struct sim__session *session =
-        sim__session_find(sim, virtual_port_session_id(&port->native->base.port));
+    struct sim__session *session = session_of(port);
 
     if (session != NULL && happens(sim, sim->faults.expire)) {
         sim__session_end(sim, session);
@@ -214,8 +219,7 @@ void virtual_port_free(struct uvzk__port *port)
     free_port(&port_of(port)->native->base);
 }
 
-void virtual_port_set_latency(const struct uvzk__port *port, uint32_t min_ms,
-                              uint32_t max_ms)
+void virtual_port_set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms)
 {
     virtual_sockets_set_latency(port_of(port)->process->virtual, min_ms, max_ms);
 }
@@ -252,11 +256,10 @@ void virtual_port_reset(const struct uvzk__port *port, uint64_t ms)
 
 void virtual_port_expire(const struct uvzk__port *port)
 {
-    struct sim *sim = virtual_time_sim();
-    struct sim__session *session = sim__session_find(sim, virtual_port_session_id(port));
+    struct sim__session *session = session_of(port_of(port));
 
     if (session != NULL) {
-        sim__session_end(sim, session);
+        sim__session_end(virtual_time_sim(), session);
     }
 }
 

@@ -31,8 +31,7 @@ void virtual_port_start(struct uvzk__port *port);
 void virtual_port_free(struct uvzk__port *port);
 /* These may be called until the port's user is told that it is closed, and the session's id
  * even then. */
-void virtual_port_set_latency(const struct uvzk__port *port, uint32_t min_ms,
-                              uint32_t max_ms);
+void virtual_port_set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms);
 /* The session that the port knows; 0: none, or the port is closed. */
 int64_t virtual_port_session_id(const struct uvzk__port *port);
 /* How many requests have been submitted. */

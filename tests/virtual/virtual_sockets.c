@@ -54,11 +54,6 @@ void virtual_sockets_begin(const struct outside_settings *of_connections)
     next_fd = FIRST_FD;
 }
 
-size_t virtual_sockets_count(void)
-{
-    return HASH_CNT(hh, by_fd);
-}
-
 static struct virtual_socket *socket_of(int fd)
 {
     struct virtual_socket *socket = NULL;
@@ -67,14 +62,9 @@ static struct virtual_socket *socket_of(int fd)
     return socket;
 }
 
-static struct sim *sim_of_all(void)
-{
-    return virtual_time_sim();
-}
-
 static bool is_one_in(uint64_t n)
 {
-    return sim_random(sim_of_all(), n) == 0;
+    return sim_random(virtual_time_sim(), n) == 0;
 }
 
 /* ------------------------------------------------------------------------------- bytes */
@@ -129,7 +119,7 @@ static void report_later(struct virtual_socket *socket, uint64_t at)
 
 static void report(struct virtual_socket *socket)
 {
-    report_later(socket, sim_of_all()->now);
+    report_later(socket, virtual_time_sim()->now);
 }
 
 /* A socket that its owner leaves as it is would be ready for ever, and time must go on. */
@@ -150,7 +140,7 @@ static void is_ready(struct virtual_event *event)
     sockets->ready(sockets, fd, readable, writable);
     socket = socket_of(fd);
     if (socket != NULL) {
-        report_later(socket, sim_of_all()->now + (socket->goes_on ? 0 : 1));
+        report_later(socket, virtual_time_sim()->now + (socket->goes_on ? 0 : 1));
     }
 }
 
@@ -182,7 +172,7 @@ static void break_socket(struct virtual_socket *socket, int error)
 {
     socket->state = BROKEN;
     socket->error = error;
-    sim__event_clear(sim_of_all(), &socket->established);
+    sim__event_clear(virtual_time_sim(), &socket->established);
     report(socket);
 }
 
@@ -192,7 +182,7 @@ static void reset(struct virtual_socket *socket)
 {
     if (socket->state == OPEN) {
         outside_client_break(socket->client);
-        socket->down.length = sim_random(sim_of_all(), socket->down.length + 1);
+        socket->down.length = sim_random(virtual_time_sim(), socket->down.length + 1);
         break_socket(socket, ECONNRESET);
     }
 }
@@ -235,7 +225,7 @@ static void is_emptied(struct sim *sim, struct sim__event *event)
 int uvzk__socket_connect(const struct uvzk__address *address, int *fd)
 {
     struct virtual_socket *socket = sim__alloc(sizeof(*socket));
-    struct sim *sim = sim_of_all();
+    struct sim *sim = virtual_time_sim();
 
     *fd = socket->fd = next_fd++;
     socket->process = virtual_process_current();
@@ -264,7 +254,7 @@ int uvzk__socket_error(int fd)
 /* The kernel is full for a time, behind these bytes. */
 static void fill(struct virtual_socket *socket)
 {
-    struct sim *sim = sim_of_all();
+    struct sim *sim = virtual_time_sim();
 
     socket->is_full = true;
     sim__event_set(sim, &socket->emptied, sim->now + 1 + sim_random(sim, FULL_MAX_MS));
@@ -275,7 +265,7 @@ static size_t room_for(struct virtual_socket *socket, size_t length)
 {
     if (is_one_in(8)) {
         fill(socket);
-        return sim_random(sim_of_all(), length + 1);
+        return sim_random(virtual_time_sim(), length + 1);
     }
     return length;
 }
@@ -295,7 +285,7 @@ static void deliver(struct virtual_socket *socket)
 ssize_t uvzk__socket_send(int fd, const void *bytes, size_t length)
 {
     struct virtual_socket *socket = socket_of(fd);
-    struct sim *sim = sim_of_all();
+    struct sim *sim = virtual_time_sim();
 
     socket->goes_on = true;
     if (socket->state != OPEN) {
@@ -322,7 +312,7 @@ ssize_t uvzk__socket_send(int fd, const void *bytes, size_t length)
 ssize_t uvzk__socket_receive(int fd, void *bytes, size_t room)
 {
     struct virtual_socket *socket = socket_of(fd);
-    struct sim *sim = sim_of_all();
+    struct sim *sim = virtual_time_sim();
     size_t length = socket->down.length;
 
     socket->goes_on = true;
@@ -355,7 +345,7 @@ void uvzk__socket_shut_down(int fd)
 void uvzk__socket_close(int fd)
 {
     struct virtual_socket *socket = socket_of(fd);
-    struct sim *sim = sim_of_all();
+    struct sim *sim = virtual_time_sim();
 
     if (socket->state == OPEN && socket->down.length > 0) {
         reset(socket);
@@ -411,7 +401,7 @@ void uvzk__sockets_close(struct uvzk__sockets *sockets)
 {
     sockets->closing = true;
     virtual_event_clear(&set_of(sockets)->alarm);
-    virtual_event_set(&set_of(sockets)->closing, sim_of_all()->now);
+    virtual_event_set(&set_of(sockets)->closing, virtual_time_sim()->now);
 }
 
 int uvzk__sockets_watch(struct uvzk__sockets *sockets, int fd, bool readable,
@@ -437,7 +427,7 @@ void uvzk__sockets_forget(struct uvzk__sockets *sockets, int fd)
 
 void uvzk__sockets_alarm(struct uvzk__sockets *sockets, uint64_t at_ms)
 {
-    uint64_t latest = sim_of_all()->now + STEP_MS;
+    uint64_t latest = virtual_time_sim()->now + STEP_MS;
 
     if (sockets->closing) {
         return;
@@ -471,7 +461,7 @@ static void reset_one(struct virtual_socket *socket, uint64_t unused)
 
 void virtual_sockets_reset(struct virtual_process *process, uint64_t ms)
 {
-    struct sim *sim = sim_of_all();
+    struct sim *sim = virtual_time_sim();
 
     sim__trace(sim, virtual_process_name(process), "is cut off for %llu ms, reset",
                (unsigned long long)ms);
@@ -488,7 +478,7 @@ static void leave_one(struct virtual_socket *socket, uint64_t late_ms)
 
 void virtual_sockets_leave(struct virtual_process *process, uint64_t late_ms)
 {
-    sim__trace(sim_of_all(), virtual_process_name(process),
+    sim__trace(virtual_time_sim(), virtual_process_name(process),
                "loses its connections, and what it has sent comes late");
     each_open(process, leave_one, late_ms);
 }
@@ -500,7 +490,7 @@ static void silence_one(struct virtual_socket *socket, uint64_t ms)
 
 void virtual_sockets_silence(struct virtual_process *process, uint64_t ms)
 {
-    struct sim *sim = sim_of_all();
+    struct sim *sim = virtual_time_sim();
 
     sim__trace(sim, virtual_process_name(process), "is cut off for %llu ms, silently",
                (unsigned long long)ms);

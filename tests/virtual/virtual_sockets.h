@@ -32,7 +32,5 @@ void virtual_sockets_leave(struct virtual_process *process, uint64_t late_ms);
 void virtual_sockets_silence(struct virtual_process *process, uint64_t ms);
 /* The servers lose their leader for ms, as sim_follower_cut. */
 void virtual_sockets_cut_followers(struct virtual_process *process, uint64_t ms);
-/* How many sockets have not been closed. */
-size_t virtual_sockets_count(void);
 
 #endif
