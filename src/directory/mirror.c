@@ -56,6 +56,12 @@ bool uvzk__mirror_needs_listing(const struct uvzk__queue *queue)
            uvzk__view_stamp(queue) <= mark->armed_stamp;
 }
 
+bool uvzk__needs_children_watch(const struct uvzk__queue *queue)
+{
+    return uvzk__wants_children_watch(queue) && uvzk__watched_path(queue) == NULL &&
+           !is_mirror(uvzk__mark_of(queue));
+}
+
 /* ------------------------------------------------------------------------- its events */
 
 /* A node with this number was created. Returns whether the view has all nodes up to it, or
@@ -194,15 +200,14 @@ static bool was_contended(const struct uvzk__queue *queue)
     return uvzk__expected_sequences_has(remembered(queue), queue->entry.hash, CONTENDED);
 }
 
-/* A ticket that is kept watches the children, which is a watch on the directory's path, so
- * tickets have no mirror. Where there are readers, a downgraded one has no number of its
- * own, and writers list in any case. */
+/* Where there are readers, a downgraded one has no number of its own, and writers list in
+ * any case. */
 static bool may_be_mirrored(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
     return uvzk__tuned(queue->session, UVZK__TUNE_MIRROR) && queue->kind->in_order &&
-           !queue->kind->has_readers && !contender->kind->admits &&
+           !queue->kind->has_readers &&
            !uvzk__directories(queue->session)->no_persistent_watches;
 }
 
@@ -242,6 +247,7 @@ void uvzk__mirror_consider(const struct uvzk__contender *front)
     queue->waits_for_others = true;
     if (is_due(queue)) {
         uvzk__divergence_ask(queue, uvzk__blocker(queue, front)->name);
+        uvzk__predecessor_check_leases(queue);
     }
     if (may_be_mirrored(front) && predecessor->state == UVZK__PREDECESSOR_ARMED &&
         !is_mirror(uvzk__mark_of(queue)) && was_contended(queue) &&

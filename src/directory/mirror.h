@@ -21,6 +21,12 @@
 struct uvzk__contender;
 struct uvzk__queue;
 
+/* Whether the next listing is to arm a watch on the children: it is wanted, it does not
+ * exist, and no mirror hears of new contenders. */
+bool uvzk__needs_children_watch(const struct uvzk__queue *);
+
+/* ------------------------------------------------------------ for this room alone */
+
 /* Whether the mirror hears of everything, and the view is from a listing that was sent
  * behind its watch. Then the view has every foreign node that exists, and the znodes of
  * this session's contenders exist unless they have been reported to be deleted. */

@@ -187,11 +187,7 @@ static void check_blockers(struct uvzk__queue *queue)
     }
 }
 
-/* A contender that waits for its ticket waits for leases too. A lease that is an orphan
- * of this client may block the ticket holder, which is another client and cannot know
- * that it is an orphan. So the lease directory is listed, and its oldest leases are asked
- * about. */
-static void check_leases(struct uvzk__queue *queue)
+void uvzk__predecessor_check_leases(struct uvzk__queue *queue)
 {
     const struct uvzk__contender *next = uvzk__first_in(&queue->waiters);
     struct uvzk__queue *leases = next == NULL ? NULL : uvzk__contender_admits_to(next);
@@ -215,7 +211,7 @@ static void renew_watch(struct uvzk__timer *timer)
         uvzk__freshness_set_stale(queue);
     } else if (!queue->optional->predecessor.on_children) {
         check_blockers(queue);
-        check_leases(queue);
+        uvzk__predecessor_check_leases(queue);
     }
     uvzk__predecessor_unwatch(queue);
     uvzk__queue_settle_later(queue);

@@ -66,4 +66,10 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *, const char *path);
  * nothing in NONE. */
 void uvzk__predecessor_watch_gone(struct uvzk__queue *);
 
+/* The first in line has been blocked for long. If it is a ticket, it waits for leases too.
+ * A lease that is an orphan of this client may block the ticket holder, which is another
+ * client and cannot know that it is an orphan. So the lease directory is listed, and its
+ * oldest leases are asked about. */
+void uvzk__predecessor_check_leases(struct uvzk__queue *);
+
 #endif

@@ -257,6 +257,7 @@ static int keep_foreign_nodes(const struct uvzk__queue *queue, struct scan *scan
     scan->others_behind = end < scan->sighting_count;
     if (uvzk__mirror_keeps_all(queue)) {
         end = scan->sighting_count;
+        scan->others_behind = false;
         scan->last = end > 0 ? scan->sightings[end - 1].parsed.sequence : -1;
     }
     scan->foreign_nodes = room_for(end, sizeof(struct uvzk__foreign_node));

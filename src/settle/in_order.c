@@ -300,17 +300,14 @@ static const struct uvzk__foreign_node *node_to_watch(const struct uvzk__queue *
 /* Behind a single foreign node, nothing but the own watch shows that the front's node
  * still exists when that foreign node goes. It will be a single one also when the front
  * prepares. Behind several of them, or if the view is stale, a listing follows anyway and
- * shows the front's node too. A mirror hears of the node's end as an own watch does. A
- * ticket's own watch is always armed: leases that are found after an outage count only if
- * the ticket has kept its place. */
+ * shows the front's node too. A mirror hears of the node's end as an own watch does. */
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {
     bool alone =
         uvzk__foreign_nodes_single_blocker(queue, front) && !uvzk__is_stale(queue);
 
-    return front->kind->admits ||
-           (!uvzk__is_mirrored(queue) && (alone || is_preparing(queue, front)));
+    return !uvzk__is_mirrored(queue) && (alone || is_preparing(queue, front));
 }
 
 /* Grants the next in line if it may be granted, and returns true. Otherwise returns false,
@@ -356,7 +353,7 @@ static bool wants_listing(struct uvzk__queue *queue)
     bool news = uvzk__has_newer_create(queue);
 
     if ((next != NULL && !next->predecessors_known) ||
-        (queue->wants_children_watch && uvzk__watched_path(queue) == NULL)) {
+        uvzk__needs_children_watch(queue)) {
         return true;
     }
     if (next != NULL && uvzk__blocker(queue, next) != NULL &&

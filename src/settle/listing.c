@@ -3,6 +3,7 @@
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
+#include "directory/mirror.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/view.h"
@@ -86,7 +87,7 @@ void uvzk__listing_start(struct uvzk__queue *queue)
     if (rpc == NULL) {
         return;
     }
-    if (queue->wants_children_watch && uvzk__watched_path(queue) == NULL) {
+    if (uvzk__needs_children_watch(queue)) {
         watch_children(queue, rpc);
     }
     uvzk__queue_listing_sent(queue);

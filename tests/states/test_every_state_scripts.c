@@ -593,6 +593,8 @@ const struct recipe recipes[] = {
      TUNED},
     {"semaphore", OF_SEMAPHORE(open_semaphore), SCRIPT(semaphore_script),
      .probe_leases = 2, TUNED},
+    {"semaphore without a mirror", OF_SEMAPHORE(open_semaphore), SCRIPT(semaphore_script),
+     .probe_leases = 2, .tuning = UVZK__TUNE_ALL & ~(uint32_t)UVZK__TUNE_MIRROR},
     {"three leases at a time", OF_SEMAPHORE(open_large_semaphore), SCRIPT(leases_script),
      .probe_leases = 4, TUNED},
     {"semaphore with a shared count", OF_SEMAPHORE(open_counted_semaphore),
