@@ -109,6 +109,14 @@ bool uvzk__is_just_seen(const struct uvzk__contender *contender)
            uvzk__directories(contender->queue->session)->settle_count;
 }
 
+bool uvzk__is_seen_on_connection(const struct uvzk__contender *contender)
+{
+    const struct uvzk__session *session = contender->queue->session;
+
+    return uvzk__is_of_this_connection(session, contender->last_seen.stamp) ||
+           uvzk__is_of_this_connection(session, contender->create_stamp);
+}
+
 /* A reader does not wait for readers, so its sighting is compared with the deletes of
  * writers' nodes only. */
 bool uvzk__is_known_to_exist(const struct uvzk__contender *front)

@@ -88,6 +88,9 @@ struct uvzk__last_seen {
 void uvzk__last_seen_set(struct uvzk__contender *, uint64_t stamp);
 /* Whether there is a sighting that counts for this settling. */
 bool uvzk__is_just_seen(const struct uvzk__contender *);
+/* Whether a request of the present connection has created the contender's node or has
+ * shown it. */
+bool uvzk__is_seen_on_connection(const struct uvzk__contender *);
 
 /* ------------------------------------------------------------ for this room alone */
 

@@ -109,13 +109,8 @@ static void who_is_held_back_is_seen_again(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
-/* While A is cut off its ticket is deleted by hand, and B is served: A's lease, which has
- * been made, has the lesser token, and would be granted later. */
-static void who_lost_its_place_is_served_anew(uint64_t seed, void *const *state)
+static void serve_b_instead(void)
 {
-    begin(seed, state);
-    ask(&first, 1);
-    come_and_lose_the_reply(1);
     process_await_line(&a, world.line_count, "SUSPENDED", 1000);
     sim_disconnect(a.port, SIM_RESET, 2000);
     assert_int_equal(world_children(&world, TICKETS), 1);
@@ -128,6 +123,43 @@ static void who_lost_its_place_is_served_anew(uint64_t seed, void *const *state)
     hold_give_back(&first);
     hold_give_back(&second);
     world_end(&world);
+}
+
+/* While A is cut off its ticket is deleted by hand, and B is served: A's lease, which has
+ * been made, has the lesser token, and would be granted later. */
+static void who_lost_its_place_is_served_anew(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    ask(&first, 1);
+    come_and_lose_the_reply(1);
+    serve_b_instead();
+}
+
+/* The same for a ticket that nobody was ahead of, so that it never waited. */
+static void who_did_not_wait_is_served_anew(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    world_delete(&world, &ticket);
+    size_t from = world.line_count;
+    ask(&first, 1);
+    process_await_line(&a, from, "multi", 1000);
+    sim_lose_reply(a.port);
+    serve_b_instead();
+}
+
+/* And where those ahead went at once. */
+static void who_waited_for_two_is_served_anew(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    struct world_path other = world_foreign_node(&world, TICKETS, "lock-");
+    ask(&first, 1);
+    world_run_for(&world, 500);
+    world_delete(&world, &other);
+    world_delete(&world, &ticket);
+    size_t from = world.line_count;
+    process_await_line(&a, from, "multi", 1000);
+    sim_lose_reply(a.port);
+    serve_b_instead();
 }
 
 static void stop(struct hold *hold)
@@ -189,6 +221,8 @@ int main(void)
         WORLD_TEST(who_is_known_first_does_not_go_for_those_behind),
         WORLD_SCENARIO(who_is_held_back_is_seen_again, 1, SEEDS),
         WORLD_SCENARIO(who_lost_its_place_is_served_anew, 1, SEEDS),
+        WORLD_SCENARIO(who_did_not_wait_is_served_anew, 1, SEEDS),
+        WORLD_SCENARIO(who_waited_for_two_is_served_anew, 1, SEEDS),
         WORLD_CASE(who_is_ungranted_has_its_place_in_line, tuned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

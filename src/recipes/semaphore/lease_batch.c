@@ -12,6 +12,7 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"
+#include "directory/mirror.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
@@ -27,7 +28,8 @@ struct uvzk__lease_batch {
     struct uvzk__rpc rpc;
     struct uvzk__queue *queue;
     struct uvzk__contender *ticket; /* referenced: its path is needed until the reply */
-    size_t bytes;                   /* of paths and data, so far */
+    uint64_t stamp;
+    size_t bytes;                                   /* of paths and data, so far */
     struct uvzk__op ops[1 + LEASES_MAX];            /* the check, then the creates */
     struct uvzk__acl acls[1 + LEASES_MAX];          /* of the ops */
     struct uvzk__contender *leases[1 + LEASES_MAX]; /* of the ops; [0] is not used */
@@ -60,7 +62,9 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__leases(queue)->batches.in_flight = NULL;
     uvzk__answered(uvzk__queue_session(queue), rpc, reply->status, true);
     uvzk__queue_settle_later(queue);
-    if (reply->status != 0 && reply->failed_op == 0) {
+    if (reply->status == 0) {
+        uvzk__last_seen_set(batch->ticket, batch->stamp);
+    } else if (reply->failed_op == 0) {
         ticket_refused(batch->ticket, reply->status);
     }
     for (size_t i = 1; i < count; i++) {
@@ -91,17 +95,20 @@ static bool has_room(const struct uvzk__lease_batch *batch,
                 BYTES_MAX);
 }
 
-static struct uvzk__lease_batch *new_batch(struct uvzk__lease_request *ticket_holder)
+/* Returns a batch that has only the check of the ticket. NULL: out of memory, and the
+ * directory pauses. */
+static struct uvzk__lease_batch *new_batch(struct uvzk__queue *queue,
+                                           struct uvzk__contender *ticket)
 {
     struct uvzk__lease_batch *batch = uvzk__calloc(1, sizeof(*batch));
 
     if (batch == NULL) {
-        uvzk__queue_back_off(ticket_holder->leases);
+        uvzk__queue_back_off(queue);
         return NULL;
     }
     uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
-    batch->queue = ticket_holder->leases;
-    batch->ticket = ticket_holder->ticket;
+    batch->queue = queue;
+    batch->ticket = ticket;
     uvzk__contender_check_op(batch->ticket, &batch->ops[0]);
     batch->rpc.ops = batch->ops;
     batch->rpc.op_count = 1;
@@ -116,7 +123,8 @@ static struct uvzk__lease_batch *new_batch(struct uvzk__lease_request *ticket_ho
 static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *request)
 {
     if (*batch == NULL) {
-        *batch = new_batch(uvzk__leases(request->leases)->ticket.holder);
+        *batch = new_batch(request->leases,
+                           uvzk__leases(request->leases)->ticket.holder->ticket);
     }
     if (*batch == NULL || !has_room(*batch, request)) {
         return false;
@@ -139,21 +147,39 @@ static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *r
     return true;
 }
 
-static void send_batch(struct uvzk__lease_batch *batch)
+static void submit(struct uvzk__lease_batch *batch)
 {
     struct uvzk__session *session = uvzk__queue_session(batch->queue);
-    struct uvzk__lease_batches *batches = &uvzk__leases(batch->queue)->batches;
 
+    uvzk__submit(session, &batch->rpc);
+    uvzk__leases(batch->queue)->batches.in_flight = batch;
+    batch->stamp = uvzk__stamp(session);
+}
+
+static void send_batch(struct uvzk__lease_batch *batch)
+{
     if (batch->rpc.op_count == 1) { /* only the check: nothing could be added */
         uvzk__contender_unref(batch->ticket);
         uvzk__free(batch);
         return;
     }
-    uvzk__submit(session, &batch->rpc);
-    batches->in_flight = batch;
-    batches->stamp = uvzk__stamp(session);
+    submit(batch);
+    uvzk__leases(batch->queue)->batches.stamp = batch->stamp;
     for (size_t i = 1; i < batch->rpc.op_count; i++) {
         uvzk__contender_create_sent(batch->leases[i]);
+    }
+}
+
+void uvzk__lease_batch_check_ticket(struct uvzk__queue *queue,
+                                    struct uvzk__contender *ticket)
+{
+    struct uvzk__lease_batch *batch;
+
+    if (uvzk__leases(queue)->batches.in_flight == NULL &&
+        uvzk__may_send(uvzk__queue_session(queue)) &&
+        !uvzk__queue_is_backing_off(queue) &&
+        (batch = new_batch(queue, ticket)) != NULL) {
+        submit(batch);
     }
 }
 
@@ -231,8 +257,7 @@ static struct uvzk__lease_request *waits_for_room(const struct uvzk__queue *queu
 bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
 {
     return waits_for_room(queue) != NULL &&
-           (!counted(queue) ||
-            (uvzk__wants_children_watch(queue) && uvzk__watched_path(queue) == NULL));
+           (!counted(queue) || uvzk__needs_children_watch(queue));
 }
 
 /* There is no room for the leases of this request. If other clients have leases, a watch

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct uvzk__contender;
 struct uvzk__queue;
 
 /* The multis of one lease directory. */
@@ -24,5 +25,9 @@ void uvzk__lease_batch_settle(struct uvzk__queue *leases);
 /* Whether the ticket holder waits for the leases that it lacks, and a listing is needed
  * to find room for them. */
 bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *leases);
+
+/* Sends a batch that has only the check of the ticket, unless a batch is in flight or
+ * nothing may be sent. If the ticket has gone, it ends. */
+void uvzk__lease_batch_check_ticket(struct uvzk__queue *, struct uvzk__contender *ticket);
 
 #endif

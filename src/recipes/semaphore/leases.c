@@ -156,13 +156,29 @@ static void grant(struct uvzk__lease_request *request, bool early)
     uvzk__ticket_granted(request);
 }
 
-/* All leases exist, but no request has just shown them, or the session is not proved. If
- * no proof is possible, uvzk__contender_request_proof ends the claim and returns false;
- * the lease request may have been freed then. */
+/* Fencing tokens grow from grant to grant, so a ticket that another client has deleted
+ * must not be used: that client lets others in, which get greater tokens. While a
+ * connection lasts, the multi that creates the leases checks the ticket. If its reply is
+ * lost, the leases may be found on the next connection, long after the ticket was
+ * deleted. So a ticket counts only if the present connection has shown it. */
+static bool ticket_is_seen(const struct uvzk__lease_request *request)
+{
+    const struct uvzk__contender *ticket = uvzk__ticket_of(request);
+
+    return ticket == NULL || uvzk__is_seen_on_connection(ticket);
+}
+
+/* Requests what is missing for the grant: the session is not proved, or no request has just
+ * shown the leases, or the present connection has not shown the ticket. If no proof is
+ * possible, uvzk__contender_request_proof ends the claim and returns false; the lease
+ * request may have been freed then. */
 static void request_proof(struct uvzk__lease_request *request)
 {
     struct uvzk__contender *lease = uvzk__first_lease(request->claim);
 
+    if (!ticket_is_seen(request)) {
+        uvzk__lease_batch_check_ticket(request->leases, uvzk__ticket_of(request));
+    }
     while (lease != NULL && uvzk__contender_request_proof(lease)) {
         lease = uvzk__next_lease(lease);
     }
@@ -196,23 +212,25 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
            locks != NULL && !uvzk__ring_empty(uvzk__deleting(locks));
 }
 
-/* Grants the lease request if it is the first one (first), the session is proved, and its
- * leases are known to exist or may be granted early. Leases that were handed over are
- * granted early even if they have just been seen: another client may delete them before
- * the ticket is deleted, and the ticket's delete lets the next client in. So that delete
- * checks them. Returns whether it was granted. Otherwise requests a proof, unless only
- * the limit of early grants or an earlier lease request is in the way. */
+/* Grants the lease request if it is the first one (first), the session is proved, the
+ * ticket is seen, and the leases are known to exist or may be granted early. Leases that
+ * were handed over are granted early even if they have just been seen: another client may
+ * delete them before the ticket is deleted, and the ticket's delete lets the next client
+ * in. So that delete checks them. Returns whether it was granted. Otherwise requests a
+ * proof, unless only the limit of early grants or an earlier lease request is in the
+ * way. */
 static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
 {
     struct uvzk__session *session = request->claim->session;
     bool proved = uvzk__may_be_granted(session);
     bool seen = just_seen(request), early = may_grant_early(request);
+    bool ticket_seen = ticket_is_seen(request);
 
-    if (proved && first && (seen || early)) {
+    if (proved && first && ticket_seen && (seen || early)) {
         grant(request, early);
         return true;
     }
-    if (!proved || (!seen && !early_check_pending(request))) {
+    if (!proved || !ticket_seen || (!seen && !early_check_pending(request))) {
         request_proof(request);
     }
     return false;

@@ -35,7 +35,7 @@ static struct uvzk__lease_request *owner_of(const struct uvzk__lease_request *re
                                                   : NULL;
 }
 
-const struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *request)
+struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *request)
 {
     const struct uvzk__lease_request *owner = owner_of(request);
 

@@ -61,7 +61,7 @@ bool uvzk__ticket_others_counted(const struct uvzk__queue *leases);
 
 /* The ticket under which the lease request gets leases: for a ticket sharer the ticket
  * holder's, otherwise its own. NULL: there is none. */
-const struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *);
+struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *);
 
 /* The lease request gets leases under that ticket, and this is recorded. Returns its
  * token. There must be such a ticket. */
