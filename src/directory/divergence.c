@@ -194,7 +194,7 @@ static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (reply->status == 0 && reply->stat.czxid == query->czxid &&
         !uvzk__diverged(query->session, query->path, true)) {
         struct uvzk__queue *queue = directory_of(query);
-        if (queue != NULL && queue->kind->in_order) {
+        if (queue != NULL && (queue->kind->in_order || queue->kind->counted)) {
             uvzk__predecessor_is_gone(queue, query->path);
         }
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/node_name.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/log.h"
@@ -234,6 +235,88 @@ void uvzk__foreign_nodes_clear(struct uvzk__queue *queue)
         foreign_nodes->list = NULL;
         foreign_nodes->count = foreign_nodes->capacity = 0;
     }
+}
+
+/* The oldest of more are forgotten, and found again. */
+#define DENIED_MAX 8U
+
+struct uvzk__denied_nodes {
+    uint64_t stamp; /* of the connection */
+    size_t count;
+    char *names[DENIED_MAX]; /* the oldest first; owned */
+};
+
+static void forget_denied(struct uvzk__denied_nodes *denied, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uvzk__free(denied->names[i]);
+    }
+    denied->count -= count;
+    memmove(denied->names, denied->names + count, denied->count * sizeof(char *));
+}
+
+void uvzk__foreign_nodes_end_denials(struct uvzk__queue *queue)
+{
+    struct uvzk__denied_nodes *denied = uvzk__queue_optional(queue)->foreign_nodes.denied;
+
+    if (denied != NULL) {
+        forget_denied(denied, denied->count);
+        uvzk__free(denied);
+        queue->optional->foreign_nodes.denied = NULL;
+    }
+}
+
+static bool is_of_this_connection(const struct uvzk__queue *queue)
+{
+    const struct uvzk__denied_nodes *denied =
+        uvzk__queue_optional(queue)->foreign_nodes.denied;
+
+    return denied != NULL && uvzk__is_of_this_connection(queue->session, denied->stamp);
+}
+
+static bool has_uuid(const struct uvzk__queue *queue, const char *name)
+{
+    struct uvzk__node_name parsed;
+    bool shared;
+
+    uvzk__node_name_parse_any(&parsed, name, queue->kind->name_prefixes, &shared);
+    return parsed.has_uuid;
+}
+
+void uvzk__foreign_nodes_deny(struct uvzk__queue *queue, const char *name)
+{
+    if (!has_uuid(queue, name)) {
+        return;
+    }
+    if (!is_of_this_connection(queue)) {
+        uvzk__foreign_nodes_end_denials(queue);
+        struct uvzk__denied_nodes *made = uvzk__calloc(1, sizeof(*made));
+        if (made == NULL || !uvzk__queue_need_optional(queue)) {
+            uvzk__free(made);
+            return;
+        }
+        made->stamp = uvzk__stamp(queue->session);
+        queue->optional->foreign_nodes.denied = made;
+    }
+    struct uvzk__denied_nodes *denied = queue->optional->foreign_nodes.denied;
+    char *copy = uvzk__strdup(name);
+    if (copy != NULL) {
+        forget_denied(denied, denied->count == DENIED_MAX);
+        denied->names[denied->count++] = copy;
+    }
+}
+
+bool uvzk__foreign_nodes_is_denied(const struct uvzk__queue *queue, const char *name)
+{
+    const struct uvzk__denied_nodes *denied =
+        uvzk__queue_optional(queue)->foreign_nodes.denied;
+
+    for (size_t i = 0; is_of_this_connection(queue) && i < denied->count; i++) {
+        if (strcmp(denied->names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Without memory for the optional part, the children are logged and not counted. */

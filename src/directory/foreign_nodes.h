@@ -29,6 +29,7 @@ struct uvzk__foreign_nodes {
     uint32_t children;  /* how many children are not contenders */
     uint32_t leases;    /* leases of other sessions, in a lease directory */
     bool others_behind; /* foreign nodes are, or may be, behind the last contender */
+    struct uvzk__denied_nodes *denied; /* owned; NULL: none */
 };
 
 #define UVZK__FEW_SESSIONS 8U
@@ -66,7 +67,8 @@ static inline bool
 uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
 {
     return foreign_nodes->list != NULL || foreign_nodes->children > 0 ||
-           foreign_nodes->leases > 0 || foreign_nodes->others_behind;
+           foreign_nodes->leases > 0 || foreign_nodes->others_behind ||
+           foreign_nodes->denied != NULL;
 }
 
 /* The nearest foreign node before the one that uvzk__blocker returns. NULL: there is
@@ -98,6 +100,14 @@ void uvzk__foreign_nodes_released(struct uvzk__queue *);
 /* A lease that was counted among the foreign ones is an orphan of this client
  * (divergence.h). */
 void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *);
+
+/* According to the quorum this node does not exist, but the server of this connection shows
+ * it. The listings of this connection leave it out from now on. Only for names with a
+ * UUID, which no later node can have. Without memory it is found again. */
+void uvzk__foreign_nodes_deny(struct uvzk__queue *, const char *name);
+bool uvzk__foreign_nodes_is_denied(const struct uvzk__queue *, const char *name);
+/* Forgets those nodes. */
+void uvzk__foreign_nodes_end_denials(struct uvzk__queue *);
 
 /* Empties the list. children, leases and others_behind stay as they are. */
 void uvzk__foreign_nodes_clear(struct uvzk__queue *);

@@ -137,6 +137,11 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
     const struct uvzk__predecessor *predecessor =
         &uvzk__queue_optional(queue)->predecessor;
 
+    if (queue->kind->has_readers || queue->kind->counted) {
+        /* Writers list again, and leases are counted again. Listings would show the node. */
+        uvzk__foreign_nodes_deny(queue, uvzk__path_name(path));
+        uvzk__freshness_set_stale(queue);
+    }
     if (predecessor->state == ARMED && !predecessor->on_children &&
         strcmp(predecessor->path, path) == 0) {
         predecessor_gone(queue);

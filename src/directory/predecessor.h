@@ -59,7 +59,8 @@ uvzk__predecessor_is_on_children(const struct uvzk__predecessor *predecessor)
 }
 
 /* According to the quorum the foreign node of this path does not exist, whatever this
- * server shows (divergence.h). Removes it from the view. */
+ * server shows (divergence.h). Removes it from the view; where a later listing would show
+ * it again, listings leave it out while the connection lasts. */
 void uvzk__predecessor_is_gone(struct uvzk__queue *, const char *path);
 
 /* The port has dropped the watch already, or has not armed it: frees its memory. Does

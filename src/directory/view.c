@@ -226,6 +226,9 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
                                   &sighting->shared);
         sighting->name = names[i];
         sighting->contender = local_of(scan, sighting);
+        if (uvzk__foreign_nodes_is_denied(queue, names[i])) {
+            continue;
+        }
         if (sighting->contender != NULL || contends(queue, &sighting->parsed)) {
             scan->sighting_count++;
         } else {

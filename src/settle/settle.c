@@ -21,6 +21,7 @@ static void free_directory(struct uvzk__queue *queue)
     uvzk__predecessor_watch_gone(queue);
     uvzk__watermark_end(queue);
     uvzk__foreign_nodes_clear(queue);
+    uvzk__foreign_nodes_end_denials(queue);
     uvzk__queue_end_backoff(queue);
     uvzk__unsearchable_no_more(queue);
     uvzk__list_remove(&queue->in_to_settle);
@@ -52,6 +53,7 @@ static void session_ended(struct uvzk__queue *queue)
     }
     watches_lost(queue);
     uvzk__foreign_nodes_clear(queue);
+    uvzk__foreign_nodes_end_denials(queue);
     uvzk__freshness_want_no_listing(queue);
     uvzk__queue_set_just_created(queue, false);
 }

@@ -176,6 +176,53 @@ static void nor_where_readers_may_stand(uint64_t seed, void *const *state)
     world_release_and_end(&world);
 }
 
+/* Of another client's writer. On the next connection the quorum is asked again. */
+static void nor_behind_a_writer_of_another(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    process_make_rwlock(&a, OTHER_PATH);
+    process_make_rwlock(&b, OTHER_PATH);
+    sim_connect_to(a.port, follower);
+    hold_take_on(&first, &b, &b.rwlock.write, 1);
+    world_run_for(&world, 500);
+    sim_miss_deletes(world.sim, follower, 1);
+    hold_give_back(&first);
+    world_run_for(&world, 500);
+    hold_begin_on(&second, &a, &a.rwlock.write, 1, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
+    sim_disconnect(a.port, SIM_RESET, 20);
+    world_run_for(&world, 500);
+    assert_true(process_connected(&a));
+    hold_begin_on(&third, &a, &a.rwlock.write, 1, UVZK_WAIT_FOREVER);
+    hold_give_back(&second);
+    world_run_for(&world, 500);
+    assert_int_equal(third.answered, 0);
+    assert_true(world_await(&world, &third.answered, 4 * WORLD_TIMEOUT_MS));
+    assert_int_equal(sim_server_of(a.port), follower);
+    world_release_and_end(&world);
+}
+
+/* Of another client's lease, which fills the semaphore. */
+static void nor_where_leases_are_counted(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    process_make_semaphore(&a, OTHER_PATH, 1);
+    process_make_semaphore(&b, OTHER_PATH, 1);
+    sim_connect_to(a.port, follower);
+    hold_take_on(&first, &b, &b.semaphore, 1);
+    world_run_for(&world, 500);
+    sim_miss_deletes(world.sim, follower, 1);
+    hold_give_back(&first);
+    world_run_for(&world, 500);
+    hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
+    assert_int_equal(second.status, 0);
+    assert_int_equal(sim_server_of(a.port), follower);
+    world_release_and_end(&world);
+}
+
 /* It leads, and the znode is back for all: only its owner's client can know, and deletes it
  * again. */
 static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *state)
@@ -476,6 +523,8 @@ int main(void)
         WORLD_SCENARIO(holds_stay, 1, SEEDS),
         WORLD_SCENARIO(where_there_is_no_other_nobody_is_stuck, 1, SEEDS),
         WORLD_SCENARIO(nor_where_readers_may_stand, 1, SEEDS),
+        WORLD_SCENARIO(nor_behind_a_writer_of_another, 1, SEEDS),
+        WORLD_SCENARIO(nor_where_leases_are_counted, 1, SEEDS),
         WORLD_SCENARIO(what_is_back_for_all_is_deleted_again, 1, SEEDS),
         WORLD_SCENARIO(what_is_back_behind_others_is_deleted, 1, SEEDS),
         WORLD_SCENARIO(who_only_lags_is_not_left, 1, SEEDS),
