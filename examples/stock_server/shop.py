@@ -71,6 +71,10 @@ class Instance:
             raise Failed(f"{self.name}: no metric {name} {labels}")
         return sum(int(value) for value in values)
 
+    def go_on(self):
+        """After stop()."""
+        self.process.send_signal(signal.SIGCONT)
+
     def end(self):
         """Its exit code."""
         self.process.send_signal(signal.SIGTERM)
@@ -81,6 +85,37 @@ class Instance:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+
+
+def store_is_free(database):
+    """Whether nobody keeps the store's lock: whoever sells has it for a moment only."""
+    store = sqlite3.connect(database, timeout=1, isolation_level=None)
+    try:
+        store.execute("BEGIN IMMEDIATE")
+        store.execute("ROLLBACK")
+        return True
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        store.close()
+
+
+def stop(process, database):
+    """Stops a running process (SIGSTOP) when it does not have the store's lock. SQLite's lock
+    is the process's: a stopped one would keep it, and the other instances could not sell."""
+
+    def stopped():
+        process.send_signal(signal.SIGSTOP)
+        _, status = os.waitpid(process.pid, os.WUNTRACED)  # until all its threads are stopped
+        if not os.WIFSTOPPED(status):
+            process.returncode = os.waitstatus_to_exitcode(status)
+            raise Failed(f"it has ended with {process.returncode}")
+        if store_is_free(database):
+            return True
+        process.send_signal(signal.SIGCONT)
+        return False
+
+    wait_until("it is stopped, and the store is free", stopped)
 
 
 class Orders:

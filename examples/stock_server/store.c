@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { BUSY_MS = 10000 }; /* the longest wait for another instance's write */
+/* The longest wait for another instance's write, and the pause between two attempts where
+ * SQLite itself does not wait. */
+enum { BUSY_MS = 10000, PAUSE_MS = 20 };
 
 /* WAL: readers do not wait for a writer, and a commit is one append. */
 #define SCHEMA                                                    \
@@ -123,15 +125,29 @@ static bool fill(struct store *store)
     return sqlite3_finalize(statement) == SQLITE_OK && done;
 }
 
+/* Two connections that switch a new database to WAL at the same time would wait for each
+ * other. SQLite instead refuses one of them at once, whatever its busy timeout is. So the
+ * attempt is repeated here; the thread that sleeps is one of the thread pool. */
+static bool make_schema(struct store *store)
+{
+    const uint64_t deadline = uv_hrtime() + BUSY_MS * UINT64_C(1000000);
+    int status;
+
+    while ((status = sqlite3_exec(store->db, SCHEMA, NULL, NULL, NULL)) == SQLITE_BUSY &&
+           uv_hrtime() < deadline) {
+        sqlite3_sleep(PAUSE_MS);
+    }
+    return status == SQLITE_OK;
+}
+
 static enum store_status run_open(struct store *store, struct store_job *job)
 {
     (void)job;
-    bool done = sqlite3_open(store->options.path, &store->db) == SQLITE_OK &&
-                sqlite3_busy_timeout(store->db, BUSY_MS) == SQLITE_OK &&
-                sqlite3_exec(store->db, SCHEMA, NULL, NULL, NULL) == SQLITE_OK &&
-                fill(store) && prepare(store, STATEMENT_LOOK, LOOK) &&
-                prepare(store, STATEMENT_SELL, SELL) &&
-                prepare(store, STATEMENT_TALLY, TALLY);
+    bool done =
+        sqlite3_open(store->options.path, &store->db) == SQLITE_OK &&
+        sqlite3_busy_timeout(store->db, BUSY_MS) == SQLITE_OK && make_schema(store) &&
+        fill(store) && prepare(store, STATEMENT_LOOK, LOOK) &&
+        prepare(store, STATEMENT_SELL, SELL) && prepare(store, STATEMENT_TALLY, TALLY);
 
     return done ? STORE_DONE : failed(store);
 }
