@@ -260,27 +260,37 @@ static void on_pushed(uv_write_t *write, int status)
     free(write);
 }
 
-void connection_push(struct connection *connection, const char *bytes, size_t length)
+bool connection_push(struct connection *connection, const char *bytes, size_t length)
 {
     uv_stream_t *stream = (uv_stream_t *)&connection->tcp;
     struct push *push;
 
     if (uv_stream_get_write_queue_size(stream) > BEHIND_MAX ||
         (push = malloc(sizeof(*push) + length)) == NULL) {
-        return; /* the next event has all figures again */
+        return false;
     }
     uv_buf_t copy = uv_buf_init(memcpy(push->bytes, bytes, length), (unsigned)length);
     push->write.data = connection;
     if (uv_write(&push->write, stream, &copy, 1, on_pushed) < 0) {
         free(push);
+        return false;
     }
+    return true;
 }
 
-void connection_stream(struct connection *connection)
+void connection_stream(struct connection *connection, const char *page_origin)
 {
-    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-                               "Cache-Control: no-store\r\nConnection: close\r\n\r\n";
+    struct text head = {0};
 
     move(connection, STREAMING);
-    connection_push(connection, head, sizeof(head) - 1);
+    text_add(&head, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                    "Cache-Control: no-store\r\nConnection: close\r\n");
+    if (page_origin != NULL) {
+        text_add(&head, "Access-Control-Allow-Origin: %s\r\n", page_origin);
+    }
+    text_add(&head, "\r\n");
+    if (head.failed || !connection_push(connection, head.bytes, head.length)) {
+        end(connection);
+    }
+    text_free(&head);
 }

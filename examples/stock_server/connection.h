@@ -68,11 +68,12 @@ bool connection_accept(struct http *http);
  * is. */
 void connection_answer(struct connection *connection, const struct answer *answer);
 
-/* Begins an event stream instead of an answer. */
-void connection_stream(struct connection *connection);
-/* Sends an event on a stream. The event is dropped if the client has not read those
- * before it. */
-void connection_push(struct connection *connection, const char *bytes, size_t length);
+/* Begins an event stream instead of an answer. A page of the origin `page_origin`, such
+ * as "http://127.0.0.1:9000", may read it too; NULL: only pages of this server. */
+void connection_stream(struct connection *connection, const char *page_origin);
+/* Sends an event on a stream. Returns false if the event is dropped: the client has not
+ * read those before it, or there is no memory. */
+bool connection_push(struct connection *connection, const char *bytes, size_t length);
 
 /* Ends the connection if for idle_ms it has waited for a request, or for the client to
  * read an answer. */

@@ -3,59 +3,101 @@
 #include <stdio.h>
 #include <string.h>
 
-void crowd_init(struct crowd *crowd)
+static void forget(struct queue *queue)
 {
-    crowd->standing = CROWD_UNKNOWN;
+    queue->standing = CROWD_UNKNOWN;
+    queue->holding = queue->shown = 0;
 }
 
-static void not_known(struct crowd *crowd, int standing)
+void crowd_init(struct crowd *crowd)
 {
-    crowd->standing = standing;
-    crowd->holder[0] = '\0';
+    forget(&crowd->queue);
+}
+
+static void known(struct crowd *crowd)
+{
+    crowd->queue = crowd->next;
     crowd->asked = false;
+    crowd->known_cb(crowd);
 }
 
 static void on_read(uvzk_read_t *read, int status, const uvzk_stat_t *stat,
                     const void *data, size_t length)
 {
-    (void)stat;
     struct crowd *crowd = read->data;
+    struct contender *contender = &crowd->next.contenders[read - crowd->reads];
 
-    if (status < 0) { /* mostly UVZK_ENONODE: it has released meanwhile */
-        not_known(crowd, crowd->standing);
-        return;
+    (void)stat;
+    if (status == 0 && length > 0) { /* otherwise mostly UVZK_ENONODE: it has released */
+        snprintf(contender->name, sizeof(contender->name), "%.*s", (int)length,
+                 (const char *)data);
     }
-    snprintf(crowd->holder, sizeof(crowd->holder), "%.*s", (int)length,
-             length > 0 ? (const char *)data : "");
-    crowd->asked = false;
+    if (--crowd->reading == 0) {
+        known(crowd);
+    }
+}
+
+/* Returns the name of the contender that has this znode in the last queue; "" if it was
+ * not there. */
+static const char *name_in(const struct queue *queue, const char *path)
+{
+    for (int i = 0; i < queue->shown; i++) {
+        if (strcmp(queue->contenders[i].path, path) == 0) {
+            return queue->contenders[i].name;
+        }
+    }
+    return "";
+}
+
+/* Takes contender number i of the next queue. Its name is known from the last queue, or
+ * is read. */
+static void take(struct crowd *crowd, int i, const char *path)
+{
+    struct contender *contender = &crowd->next.contenders[i];
+
+    snprintf(contender->path, sizeof(contender->path), "%s", path);
+    snprintf(contender->name, sizeof(contender->name), "%s",
+             name_in(&crowd->queue, path));
+    crowd->reads[i].data = crowd;
+    if (contender->name[0] == '\0' &&
+        uvzk_client_read(crowd->client, &crowd->reads[i], path, on_read) == 0) {
+        crowd->reading++;
+    }
 }
 
 static void on_participants(uvzk_participants_t *request, int status,
                             const char *const *paths, size_t count)
 {
     struct crowd *crowd = request->data;
+    struct queue *next = &crowd->next;
 
-    if (status < 0) {
-        not_known(crowd, CROWD_UNKNOWN);
-        return;
+    forget(next);
+    if (status == 0) {
+        next->standing = (int)count;
+        next->holding = (int)uvzk_participants_holding(request);
+        next->shown = count < CROWD_SHOWN ? (int)count : CROWD_SHOWN;
     }
-    crowd->standing = (int)count;
-    if (count == 0 ||
-        uvzk_client_read(crowd->client, &crowd->read, paths[0], on_read) < 0) {
-        not_known(crowd, crowd->standing);
+    for (int i = 0; i < next->shown; i++) {
+        take(crowd, i, paths[i]);
+    }
+    if (crowd->reading == 0) {
+        known(crowd);
     }
 }
 
-void crowd_look(struct crowd *crowd, uvzk_client_t *client, uvzk_lock_t *lock)
+bool crowd_look(struct crowd *crowd, uvzk_client_t *client, uvzk_lock_t *lock,
+                crowd_known_cb known_cb)
 {
     if (crowd->asked) {
-        return;
+        return false;
     }
     crowd->client = client;
-    crowd->participants.data = crowd->read.data = crowd;
-    if (uvzk_lock_participants(lock, &crowd->participants, on_participants) < 0) {
-        not_known(crowd, CROWD_UNKNOWN);
-    } else {
-        crowd->asked = true;
+    crowd->known_cb = known_cb;
+    crowd->participants.data = crowd;
+    crowd->asked =
+        uvzk_lock_participants(lock, &crowd->participants, on_participants) == 0;
+    if (!crowd->asked) {
+        forget(&crowd->queue);
     }
+    return crowd->asked;
 }

@@ -6,7 +6,7 @@
 #include "connection.h"
 #include "snapshot.h"
 
-enum { TICK_MS = 500, WATCHERS_MAX = 100 };
+enum { WATCHERS_MAX = 100 };
 
 struct watcher {
     struct live *live;
@@ -14,9 +14,10 @@ struct watcher {
     struct watcher *prev, *next;
 };
 
-int live_init(struct live *live, struct stock *stock)
+int live_init(struct live *live, struct stock *stock, const char *page_origin)
 {
     live->stock = stock;
+    live->page_origin = page_origin;
     live->tally.data = live->tick.data = live;
     live->figures = calloc((size_t)stock->options.products, sizeof(*live->figures));
     uv_timer_init(stock->loop, &live->tick);
@@ -25,40 +26,81 @@ int live_init(struct live *live, struct stock *stock)
 
 /* ------------------------------------------------------------------------ a tick */
 
-static void on_tallied(struct store_job *job, enum store_status status)
+static void push(struct live *live)
 {
-    struct live *live = job->data;
     struct watcher *watcher;
     struct text event = {0};
 
-    live->tallying = false;
-    if (live->closed || status != STORE_DONE) {
-        return;
-    }
     text_add(&event, "retry: 1000\ndata: ");
-    snapshot_write(&event, live->stock, live->figures);
+    snapshot_write(&event, live->stock, live->figures, live->store_answers);
     text_add(&event, "\n\n");
     if (!event.failed) {
         DL_FOREACH(live->watchers, watcher)
         {
-            connection_push(watcher->connection, event.bytes, event.length);
+            /* A dropped event is no loss: the next one has all figures again. */
+            (void)connection_push(watcher->connection, event.bytes, event.length);
         }
     }
     text_free(&event);
 }
 
-static void on_tick(uv_timer_t *tick)
+/* The snapshot is sent with the last answer, so that its figures and queues are of one
+ * moment. */
+static void answered(struct live *live)
 {
-    struct live *live = tick->data;
+    if (--live->awaited == 0 && !live->closed) {
+        push(live);
+    }
+}
+
+static void on_tallied(struct store_job *job, enum store_status status)
+{
+    struct live *live = job->data;
+
+    live->tallying = false;
+    live->store_answers = status == STORE_DONE;
+    answered(live);
+}
+
+static void on_queue_known(struct crowd *crowd)
+{
+    answered(crowd->data);
+}
+
+static void ask_zookeeper(struct live *live)
+{
     struct stock *stock = live->stock;
 
     for (int i = 0; i < stock->options.products && !stock->options.no_lock; i++) {
         struct product *product = &stock->products[i];
-        crowd_look(&product->crowd, &stock->client, &product->mutex);
+        product->crowd.data = live;
+        if (crowd_look(&product->crowd, &stock->client, &product->mutex,
+                       on_queue_known)) {
+            live->awaited++;
+        }
     }
-    if (!live->tallying) {
-        live->tallying = true;
-        store_tally(stock->store, &live->tally, live->figures, on_tallied);
+}
+
+static void ask_store(struct live *live)
+{
+    if (live->tallying) {
+        live->store_answers = false; /* it has had a whole period */
+        return;
+    }
+    live->tallying = true;
+    live->awaited++;
+    store_tally(live->stock->store, &live->tally, live->figures, on_tallied);
+}
+
+static void on_tick(uv_timer_t *tick)
+{
+    struct live *live = tick->data;
+    bool late = live->awaited > 0;
+
+    ask_zookeeper(live);
+    ask_store(live);
+    if (late) { /* the heartbeat does not wait for what is not answered */
+        push(live);
     }
 }
 
@@ -92,10 +134,11 @@ void live_watch(struct live *live, struct connection *connection)
     connection->data = watcher;
     connection->gone_cb = on_gone;
     DL_APPEND(live->watchers, watcher);
-    connection_stream(connection);
     if (live->watching++ == 0) {
-        uv_timer_start(&live->tick, on_tick, 0, TICK_MS);
+        live->store_answers = false; /* the figures are old */
+        uv_timer_start(&live->tick, on_tick, 0, LIVE_PERIOD_MS);
     }
+    connection_stream(connection, live->page_origin);
 }
 
 void live_close(struct live *live)

@@ -110,7 +110,7 @@ static int serve(struct server *server)
     struct options *options = &server->options;
     int status = stock_init(&server->stock, server->loop, server->store, &options->stock);
 
-    int live_status = live_init(&server->live, &server->stock);
+    int live_status = live_init(&server->live, &server->stock, options->page_origin);
     server->routes = (struct routes){&server->stock, &server->live, &server->page};
     if (status == 0) {
         status = live_status;

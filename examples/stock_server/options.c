@@ -29,6 +29,7 @@ static const struct option names[] = {
     {"wait-ms", required_argument, NULL, 'w'},
     {"session-ms", required_argument, NULL, 'S'},
     {"page", required_argument, NULL, 'f'},
+    {"page-origin", required_argument, NULL, 'o'},
     {"no-lock", no_argument, NULL, 'x'},
     {"log", no_argument, NULL, 'L'},
     {NULL, 0, NULL, 0},
@@ -42,6 +43,7 @@ static bool usage(void)
           "    [--step-ms 20]              the asynchronous step\n"
           "    [--wait-ms 2000]            for the lock, at most\n"
           "    [--session-ms 6000]         ZooKeeper's session timeout\n"
+          "    [--page-origin http://127.0.0.1:9000]  its pages may read /events too\n"
           "    [--page FILE] [--log] [--no-lock]\n",
           stderr);
     return false;
@@ -68,6 +70,7 @@ static bool take_text(struct options *options, int name, const char *text)
                          : name == 'n' ? &options->stock.name
                          : name == 'd' ? &options->store.path
                          : name == 'f' ? &options->page
+                         : name == 'o' ? &options->page_origin
                                        : NULL;
 
     if (place != NULL) {

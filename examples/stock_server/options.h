@@ -10,7 +10,8 @@
 struct options {
     const char *address; /* on which it listens */
     int port;
-    const char *page; /* the path of the live page's file */
+    const char *page;        /* the path of the live page's file */
+    const char *page_origin; /* of another page that may read /events; NULL: none */
     struct store_options store;
     struct stock_options stock;
 };

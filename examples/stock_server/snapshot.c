@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <utlist.h>
 
+#include "live.h"
 #include "order.h"
 
 /* How many orders of this instance work on the product. With locks it is never more than
@@ -26,32 +27,51 @@ static uint64_t oldest_wait(const struct product *product, uint64_t now)
     return 0;
 }
 
-static void write_holder(struct text *text, const struct product *product, uint64_t now)
+/* Writes the queue of the lock in all processes, as the names of instances; "" is an
+ * instance that is not known. */
+static void write_queue(struct text *text, const struct product *product)
 {
-    const struct order *holder = order_holder(product);
-    const char *name = product->stock->options.name;
+    static const struct queue unknown = {.standing = CROWD_UNKNOWN};
+    const struct queue *queue = &product->crowd.queue;
 
-    text_add(text, ", \"holder\": ");
-    text_add_quoted(text, holder != NULL ? name : product->crowd.holder);
-    if (holder != NULL) { /* not known of other instances */
+    if (!stock_is_connected(product->stock)) {
+        queue = &unknown;
+    }
+    text_add(text, ", \"standing\": %d, \"holding\": %d, \"queue\": [", queue->standing,
+             queue->holding);
+    for (int i = 0; i < queue->shown; i++) {
+        text_add(text, i == 0 ? "" : ", ");
+        text_add_quoted(text, queue->contenders[i].name);
+    }
+    text_add(text, "]");
+}
+
+/* Writes what this instance has at the lock, or at work without it. */
+static void write_own(struct text *text, const struct product *product)
+{
+    uint64_t now = uv_now(product->stock->loop);
+    const struct order *holder = order_holder(product);
+
+    if (holder != NULL) {
         text_add(text, ", \"held_ms\": %" PRIu64, now - holder->granted);
     }
-    text_add(text, ", \"at_work\": %u", at_work(product));
+    text_add(text, ", \"at_work\": %u, \"waiting\": %u, \"oldest_ms\": %" PRIu64,
+             at_work(product), product->waiting, oldest_wait(product, now));
 }
 
 static void write_product(struct text *text, const struct product *product,
                           const struct store_figures *figures)
 {
-    uint64_t now = uv_now(product->stock->loop);
-    int64_t oversold = figures->sold - figures->stock;
+    /* What was sold and what is left are together what there was, unless two orders have
+     * sold the same piece. */
+    int64_t oversold = figures->sold + figures->left - figures->stock;
 
     text_add(text, "{\"id\": %d, \"stock\": %" PRId64 ", \"left\": %" PRId64, product->id,
              figures->stock, figures->left);
     text_add(text, ", \"sold\": %" PRId64 ", \"oversold\": %" PRId64, figures->sold,
              oversold > 0 ? oversold : 0);
-    write_holder(text, product, now);
-    text_add(text, ", \"waiting\": %u, \"oldest_ms\": %" PRIu64 ", \"standing\": %d",
-             product->waiting, oldest_wait(product, now), product->crowd.standing);
+    write_queue(text, product);
+    write_own(text, product);
     text_add(text, ", \"losses\": %" PRIu64, product->lost + product->fenced);
     if (product->last_loss != NULL) {
         text_add(text, ", \"last_loss\": ");
@@ -74,10 +94,12 @@ static void write_trouble(struct text *text, const struct stock *stock)
 }
 
 void snapshot_write(struct text *text, const struct stock *stock,
-                    const struct store_figures *figures)
+                    const struct store_figures *figures, bool store_answers)
 {
     text_add(text, "{\"name\": ");
     text_add_quoted(text, stock->options.name);
+    text_add(text, ", \"period_ms\": %d, \"store_answers\": %s", LIVE_PERIOD_MS,
+             store_answers ? "true" : "false");
     text_add(text, ", \"locks\": %s, \"zookeeper\": ",
              stock->options.no_lock ? "false" : "true");
     text_add_quoted(text, stock_connection(stock));

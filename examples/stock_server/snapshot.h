@@ -5,8 +5,9 @@
 #include "stock.h"
 #include "text.h"
 
-/* `figures` are the store's, one for each product. */
+/* `figures` are the store's, one for each product. `store_answers` tells whether they are
+ * new. */
 void snapshot_write(struct text *text, const struct stock *stock,
-                    const struct store_figures *figures);
+                    const struct store_figures *figures, bool store_answers);
 
 #endif
