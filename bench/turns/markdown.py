@@ -153,12 +153,21 @@ def in_a_line(medians, facts):
         "; ".join(told) or "see the table") + "."
 
 
-def conditions(facts):
+def more_rounds(medians, facts):
+    titles = [shape.title for shape in shapes.SHAPES if shape.name in shapes.CLOSE and any(
+        (factory, shape.name, "uvzk") in medians.rounds for factory in medians.factories())]  # fmt: skip
+    if facts["most_rounds"] <= facts["rounds"] or not titles:
+        return ""
+    return f" ({facts['most_rounds']} of {'; '.join(titles)})"
+
+
+def conditions(medians, facts):
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     return [
         f"{facts['date']}, {facts['machine']}; uvzk {facts['uvzk']}, {versions}. One server on "
         "loopback, its data in memory, forceSync=no, all processes on the same machine. "
-        f"{facts['mode']}: {facts['rounds']} round{'s' if facts['rounds'] > 1 else ''}, in each of "
+        f"{facts['mode']}: {facts['rounds']} round{'s' if facts['rounds'] > 1 else ''}"
+        f"{more_rounds(medians, facts)}, in each of "
         f"which the programs take turns, shape by shape, {facts['window_ms']} ms each behind a "
         f"warming up of {facts['warm_ms']} ms, and not less than {shapes.LEAST_MS_A_TASK} ms a "
         "task (Curator in one JVM, which was at work for "
@@ -169,7 +178,7 @@ def conditions(facts):
 
 def sections(medians, facts):
     lines = [in_a_line(medians, facts), "", checks(medians), "", *others_took(medians),
-             *conditions(facts)]
+             *conditions(medians, facts)]
     for factory in medians.factories():
         lines += [f"### {NAME[factory]}", "", *throughput(medians, factory),
                   *waiting(medians, factory), *costs(medians, factory)]

@@ -84,9 +84,11 @@ SHAPES = (
     one_path(100, ALL, quick=ALL, goal=("raw", 0.9)),
     one_path(1000, FOUR, goal=("raw", 0.9)),
     one_path(10000, ("uvzk", "native", "raw"), goal=("raw", 0.9)),
+    one_path(20, NO_KAZOO, sessions=2),
     one_path(100, NO_KAZOO, sessions=2),
     one_path(10, FOUR, sessions=10, goal=("raw", 0.85)),
     one_path(100, FOUR, quick=FOUR, sessions=10, goal=("raw", 0.85)),
+    one_path(100, FOUR, sessions=100, goal=("raw", 0.3)),
     one_path(1000, FOUR, sessions=10, goal=("raw", 0.85)),
     semaphore(10, NO_RAW, quick=NO_KAZOO, goal=("curator", 15)),
     semaphore(100, NO_RAW, goal=("curator", 30)),
@@ -102,6 +104,10 @@ SHAPES = (
     Shape("bytes-10000", "10,000 paths, a hold on each", 10000, kind=BYTES, peers=("uvzk", "native"),
           quick=("uvzk", "native")),
 )  # fmt: skip
+
+# Their goals are close, or their rounds differ much: --full measures them in more rounds.
+CLOSE = ("distinct-1", "distinct-16", "distinct-256", "distinct-1000", "distinct-10000",
+         "one-path-20-s2", "one-path-10-s10", "one-path-100-s100", "semaphore-10-s10")  # fmt: skip
 
 # By which a server, or a JVM, gets warm.
 WARMING = ("distinct-16", "one-path-100", "semaphore-10", "readers-100")
