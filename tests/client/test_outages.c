@@ -1,0 +1,181 @@
+/* What an outage or a pause costs a client that holds a lock or waits for one, by its
+ * length: the table of docs/operations.md, which begins with "| T |". Its rows are read
+ * from the page, whose path is the first argument. */
+#include "world.h"
+
+#include <stdio.h>
+
+#define SEEDS 10U
+#define ROWS_MAX 8U
+
+/* In seconds. `unreachable`: the client reaches no server, or does not run. */
+struct row {
+    unsigned timeout;
+    unsigned lock_kept, lock_lost;   /* shorter than, longer than */
+    unsigned place_kept, place_lost; /* the client is unreachable */
+    unsigned away_kept, away_lost;   /* the place; all servers were away */
+};
+
+static const char *page;
+static struct world world;
+static struct process a, b;
+static struct hold held, waits;
+
+/* --------------------------------------------------------------------- what happens */
+
+static void network_fails(struct process *process, uint64_t ms)
+{
+    sim_disconnect(process->port, world.seed % 2 == 0 ? SIM_SILENT : SIM_RESET, ms);
+}
+
+static void servers_are_away(struct process *process, uint64_t ms)
+{
+    (void)process;
+    sim_restart(world.sim, ms);
+}
+
+static void process_is_stopped(struct process *process, uint64_t ms)
+{
+    sim_pause(process->port, ms);
+}
+
+static void loop_is_late(struct process *process, uint64_t ms)
+{
+    sim_stall(process->port, ms);
+}
+
+typedef void event(struct process *process, uint64_t ms);
+
+/* ------------------------------------------------------------------------ the costs */
+
+static void begin(struct process *process, const char *name, unsigned timeout)
+{
+    uvzk_client_options_t options;
+
+    process_options(&options);
+    options.session_timeout_ms = timeout * 1000;
+    process_begin(process, &world, name, &options);
+}
+
+/* Lets the proofs of ownership, and so the moment of the event, fall anywhere. */
+static void run_a_while(unsigned timeout)
+{
+    world_run_for(&world, (1 + sim_random(world.sim, 1000)) * timeout);
+    world_run_for(&world, 1000 * timeout);
+}
+
+static void end(unsigned timeout)
+{
+    world_run_for(&world, 2000 * timeout); /* sessions that were given up have ended */
+    world_release_all(&world);
+    world_end(&world);
+}
+
+/* Whether a holder loses its lock. */
+static void expect_lock(uint64_t seed, void *const *state, const struct row *row,
+                        event *happens, uint64_t ms, bool lost)
+{
+    world_begin(&world, seed, state);
+    begin(&a, "a", row->timeout);
+    hold_take(&held, &a);
+    run_a_while(row->timeout);
+    happens(&a, ms);
+    world_run_for(&world, ms + 500 * row->timeout);
+    if (held.lost != lost) {
+        fail_msg("T = %u s, %u ms: the lock is %s", row->timeout, (unsigned)ms,
+                 lost ? "kept" : "lost");
+    }
+    end(row->timeout);
+}
+
+/* Whether a waiter loses its place. Its znode is created once in either case. */
+static void expect_place(uint64_t seed, void *const *state, const struct row *row,
+                         event *happens, uint64_t ms, bool lost)
+{
+    world_begin(&world, seed, state);
+    begin(&a, "a", row->timeout);
+    begin(&b, "b", row->timeout);
+    hold_take(&held, &a);
+    hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
+    run_a_while(row->timeout);
+    happens(&b, ms);
+    world_run_for(&world, ms + 500 * row->timeout);
+    bool expired = waits.answered > 0 && waits.status == UVZK_EEXPIRED;
+    if (expired != lost) {
+        fail_msg("T = %u s, %u ms: the place is %s", row->timeout, (unsigned)ms,
+                 lost ? "kept" : "lost");
+    }
+    assert_true(expired || waits.answered == 0 || waits.status == 0);
+    assert_int_equal(world_znodes_made(&world, 0, "b"), 1);
+    end(row->timeout);
+}
+
+/* ------------------------------------------------------------------------ the table */
+
+static size_t read_rows(struct row *rows)
+{
+    size_t count = 0;
+    char line[1024];
+    FILE *file = fopen(page, "r");
+
+    assert_non_null(file);
+    while (count < ROWS_MAX && fgets(line, sizeof(line), file) != NULL) {
+        struct row *row = &rows[count];
+        count += sscanf(line, "| %u s | %u s | %u s | %u s | %u s | %u s | %u s |",
+                        &row->timeout, &row->lock_kept, &row->lock_lost, &row->place_kept,
+                        &row->place_lost, &row->away_kept, &row->away_lost) == 7;
+    }
+    fclose(file);
+    return count;
+}
+
+static void test_lock(const struct row *row, uint64_t seed, void *const *state)
+{
+    event *const events[] = {network_fails, servers_are_away, process_is_stopped,
+                             loop_is_late};
+
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        expect_lock(seed, state, row, events[i], row->lock_kept * UINT64_C(1000), false);
+        expect_lock(seed, state, row, events[i], row->lock_lost * UINT64_C(1000), true);
+    }
+}
+
+static void test_place(const struct row *row, uint64_t seed, void *const *state)
+{
+    event *const events[] = {network_fails, process_is_stopped};
+
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        expect_place(seed, state, row, events[i], row->place_kept * UINT64_C(1000),
+                     false);
+        expect_place(seed, state, row, events[i], row->place_lost * UINT64_C(1000), true);
+    }
+    expect_place(seed, state, row, servers_are_away, row->away_kept * UINT64_C(1000),
+                 false);
+    expect_place(seed, state, row, servers_are_away, row->away_lost * UINT64_C(1000),
+                 true);
+    /* The C client's thread keeps the session alive. */
+    expect_place(seed, state, row, loop_is_late, row->away_lost * UINT64_C(1000), false);
+}
+
+static void test_table(void **state)
+{
+    struct row rows[ROWS_MAX];
+    size_t count = read_rows(rows);
+
+    assert_in_range(count, 3, ROWS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            test_lock(&rows[i], seed, state);
+            test_place(&rows[i], seed, state);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {WORLD_TEST(test_table)};
+
+    assert_int_equal(argc, 2);
+    page = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
