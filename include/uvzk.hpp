@@ -274,6 +274,15 @@ struct waiter {
     ~waiter() = default;
 };
 
+/* What belongs to a call besides its future of C. It is told when the call is
+ * destroyed. */
+struct attachment {
+    virtual void dropped() noexcept = 0;
+
+  protected:
+    ~attachment() = default;
+};
+
 /* The state of a future, and later of its hold. It is reference-counted: the future or
  * the hold object, and a callback while it runs, are its owners. */
 struct call {
@@ -283,6 +292,7 @@ struct call {
     int lost = 0; /* of a hold: the reason of its loss; 0: not lost */
     bool taken = false;
     waiter *waiting = nullptr;
+    attachment *attached = nullptr;
     function<void(uvzk::status)> on_lost;
     function<void(std::uint64_t)> on_queued;
     function<void()> on_revoke;
@@ -295,6 +305,9 @@ struct call {
         uvzk_future_drop(&c);
         if (waiting != nullptr) {
             waiting->forgotten();
+        }
+        if (attached != nullptr) {
+            attached->dropped();
         }
     }
     /* A part that a combination has cancelled is done before it is told so. */
@@ -411,6 +424,47 @@ class call_ref {
     call *get() const noexcept
     {
         return call_;
+    }
+
+  private:
+    call *call_ = nullptr;
+};
+
+/* Ends a call that has no future of C. It does not own the call, so that the call is
+ * destroyed with its future object, and forgets the call then. */
+class ending : public attachment {
+  public:
+    ending() noexcept = default;
+    ending(const ending &) = delete;
+    ending &operator=(const ending &) = delete;
+    ~ending()
+    {
+        if (call_ != nullptr) {
+            call_->attached = nullptr;
+        }
+    }
+    void expect(const call_ref &of) noexcept
+    {
+        call_ = of.get();
+        call_->attached = this;
+    }
+    bool is_expected() const noexcept
+    {
+        return call_ != nullptr;
+    }
+    /* Hands over the call, which the caller ends; empty: nobody waits for it. */
+    call_ref take() noexcept
+    {
+        if (call_ == nullptr) {
+            return call_ref();
+        }
+        call_->attached = nullptr;
+        call_->owners++;
+        return call_ref(std::exchange(call_, nullptr));
+    }
+    void dropped() noexcept override
+    {
+        call_ = nullptr;
     }
 
   private:
@@ -922,7 +976,7 @@ namespace detail {
 struct lock_state {
     uvzk_rwlock_t both{};
     unsigned open = 1; /* open locks, and multi locks that have them as members */
-    call_ref closing[2];
+    ending closing[2];
     std::unique_ptr<lock_state *[]> members;
     std::size_t member_count = 0;
 
@@ -947,7 +1001,7 @@ struct lock_state {
     static void closed(uvzk_lock_t *half) noexcept
     {
         lock_state *self = static_cast<lock_state *>(half->data);
-        call_ref told = std::move(self->closing[half == &self->both.write]);
+        call_ref told = self->closing[half == &self->both.write].take();
         self->forget();
         if (told) {
             told->done(0);
@@ -1044,8 +1098,7 @@ class lock {
         if (!told) {
             return detail::access::refused<void>(UV_ENOMEM);
         }
-        detail::call_ref &place = state_->closing[c_ == &state_->both.write];
-        place = told.share();
+        state_->closing[c_ == &state_->both.write].expect(told);
         if (!end()) {
             told->done(0); /* the lock was closed with its client before */
         }
@@ -1106,7 +1159,7 @@ struct client_state {
     uvzk_client_t c{};
     function<void(uvzk_client_state_t)> state;
     function<void(int, std::string_view, std::string_view)> log;
-    call_ref closing;
+    ending closing;
     bool silent = false; /* the client object was destroyed: no more callbacks */
 
     static client_state &of(uvzk_client_t *client) noexcept
@@ -1129,7 +1182,7 @@ struct client_state {
     static void closed(uvzk_client_t *client) noexcept
     {
         std::unique_ptr<client_state> self(&of(client));
-        call_ref told = std::move(self->closing);
+        call_ref told = self->closing.take();
         self.reset();
         if (told) {
             told->done(0);
@@ -1318,7 +1371,7 @@ class client {
         if (!told) {
             return detail::access::refused<void>(UV_ENOMEM);
         }
-        state_->closing = told.share();
+        state_->closing.expect(told);
         (void)end();
         return detail::access::pending<void>(std::move(told));
     }

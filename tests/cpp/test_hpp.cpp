@@ -429,6 +429,25 @@ void test_ends_a_lock()
     lock.close(); /* nobody waits */
 }
 
+/* As any other callback of a future that was kept. */
+void test_ends_the_future_of_a_close()
+{
+    world world;
+    told told;
+    uvzk::client client = open_client();
+    uvzk::rwlock both = std::move(*client.rwlock("/rw"));
+    {
+        uvzk::future<void> read = both.read.close(), write = both.write.close();
+        CHECK(bool(read.then(told.here())) && bool(write.then(told.here())));
+    }
+    {
+        uvzk::future<void> closed = client.close();
+        CHECK(bool(closed.then(told.here())));
+    }
+    run(5000);
+    CHECK(told.count == 0);
+}
+
 void test_closes_a_client()
 {
     world world;
@@ -674,6 +693,7 @@ int main()
     test_loses_what_nobody_has_taken();
     test_releases_once();
     test_ends_a_lock();
+    test_ends_the_future_of_a_close();
     test_closes_a_client();
     test_ends_a_client_in_its_own_callback();
     test_tells_nothing_after_its_end();
