@@ -49,10 +49,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -614,9 +616,7 @@ template <class T> class future {
     }
     auto operator co_await() &noexcept
     {
-        future shared(call_.share());
-        shared.refused_ = refused_;
-        return awaiter(std::move(shared));
+        return awaiter(share());
     }
 #endif
 
@@ -647,6 +647,12 @@ template <class T> class future {
     }
     explicit future(detail::call_ref call) noexcept : call_(std::move(call))
     {
+    }
+    future share() const noexcept
+    {
+        future shared(call_.share());
+        shared.refused_ = refused_;
+        return shared;
     }
     template <class F> int wait(F &&callable, future *given_away) noexcept
     {
@@ -727,6 +733,15 @@ struct access {
     {
         return from.call_.get();
     }
+    /* The future itself, or another one of the same call. */
+    template <class T> static future<T> part_of(future<T> &&given) noexcept
+    {
+        return std::move(given);
+    }
+    template <class T> static future<T> part_of(future<T> &kept) noexcept
+    {
+        return kept.share();
+    }
 };
 
 template <class T, class Begin> future<T> future_of(Begin begin) noexcept
@@ -737,23 +752,144 @@ template <class T, class Begin> future<T> future_of(Begin begin) noexcept
                         : access::pending<T>(std::move(call));
 }
 
+/* What a part of a combination has after it has succeeded: a T; for void a status. */
+template <class T> struct part {
+    using type = T;
+    static T of(result<T> &&from) noexcept
+    {
+        return std::move(*from);
+    }
+};
+template <> struct part<void> {
+    using type = status;
+    static status of(status from) noexcept
+    {
+        return from;
+    }
+};
+
+/* The parts that a combination owns, or shares with the caller. The two classes differ in
+ * that the first does not know which parts have no result. */
+template <class Results> struct parts_with : attachment {
+    virtual result<Results> take() noexcept = 0;
+
+  protected:
+    ~parts_with() = default;
+};
+template <class... T>
+struct parts final : parts_with<std::tuple<typename part<T>::type...>> {
+    using results = std::tuple<typename part<T>::type...>;
+
+    explicit parts(future<T>... given) noexcept : of(std::move(given)...)
+    {
+    }
+    void dropped() noexcept override
+    {
+        delete this;
+    }
+    /* The results of all, or the first failure: a hold may have been lost, or a result
+     * taken, after the combination was done. */
+    result<results> take() noexcept override
+    {
+        std::tuple<uvzk::outcome<T>...> taken = std::apply(
+            [](auto &...each) { return std::tuple<uvzk::outcome<T>...>(each.take()...); },
+            of);
+        return std::apply(
+            [](auto &...each) -> result<results> {
+                int failure = 0;
+                ((failure = failure != 0 ? failure : each.code()), ...);
+                if (failure != 0) {
+                    return failure;
+                }
+                return results(part<T>::of(std::move(each))...);
+            },
+            taken);
+    }
+
+    std::tuple<future<T>...> of;
+};
+template <class... Parts> struct outcome<std::tuple<Parts...>> {
+    using type = result<std::tuple<Parts...>>;
+    static type of(const call_ref &from) noexcept
+    {
+        using all = parts_with<std::tuple<Parts...>>;
+        return static_cast<all *>(from->attached)->take();
+    }
+};
+
+/* The T of a future<T>, for functions that take futures only. */
+template <class F> struct future_value {
+};
+template <class T> struct future_value<future<T>> {
+    using type = T;
+};
+template <class F>
+using value_of = typename future_value<std::remove_reference_t<F>>::type;
+
+/* The futures of a vector, a span, an array: a future<T> *, if its elements are futures
+ * that may be changed and outlive the call. So it is none for an rvalue that owns them. */
+template <class Range> using elements = decltype(std::data(std::declval<Range>()));
+template <class Range>
+using value_of_range = value_of<decltype(*std::declval<elements<Range>>())>;
+
+/* Names the future of C of a part. Returns 0, or the status with which its call was
+ * refused. */
+template <class T> int name_part(uvzk_future_t *&named, const future<T> &from) noexcept
+{
+    call *part = access::call_of(from);
+
+    named = part == nullptr ? nullptr : &part->c;
+    return part == nullptr ? from.state().code() : 0;
+}
+
 template <class T, class Combine>
 future<void> combined(future<T> *parts, std::size_t count, Combine combine) noexcept
 {
     std::unique_ptr<uvzk_future_t *[]> named(new (std::nothrow)
                                                  uvzk_future_t *[count + 1]);
-    if (named == nullptr) {
-        return access::refused<void>(UV_ENOMEM);
+    int refused = named == nullptr ? UV_ENOMEM : 0;
+    for (std::size_t i = 0; i < count && refused == 0; i++) {
+        refused = name_part(named[i], parts[i]);
     }
-    for (std::size_t i = 0; i < count; i++) {
-        call *part = access::call_of(parts[i]);
-        if (part == nullptr) {
-            return access::refused<void>(parts[i].state().code());
-        }
-        named[i] = &part->c;
+    if (refused != 0) {
+        return access::refused<void>(refused);
     }
     return future_of<void>(
         [&](uvzk_future_t *whole) { return combine(whole, named.get(), count); });
+}
+
+/* The same of parts of several types. */
+template <class Combine, class... T>
+int begin_combined(call_ref &whole, Combine combine, const future<T> &...parts) noexcept
+{
+    static_assert(sizeof...(T) > 0, "a combination has parts");
+    uvzk_future_t *named[sizeof...(T)] = {};
+    std::size_t count = 0;
+    int refused = 0;
+    ((refused = refused != 0 ? refused : name_part(named[count++], parts)), ...);
+    if (refused != 0) {
+        return refused;
+    }
+    return begin_call(whole, [&](uvzk_future_t *c) { return combine(c, named, count); });
+}
+
+template <class... T>
+future<typename parts<T...>::results> all_parts(future<T>... given) noexcept
+{
+    using results = typename parts<T...>::results;
+    std::unique_ptr<parts<T...>> all(new (std::nothrow) parts<T...>(std::move(given)...));
+    if (all == nullptr) {
+        return access::refused<results>(UV_ENOMEM);
+    }
+    call_ref whole;
+    int refused = std::apply(
+        [&](auto &...each) { return begin_combined(whole, uvzk_future_all_of, each...); },
+        all->of);
+    if (refused != 0) {
+        return access::refused<results>(refused);
+    }
+    whole->attached = all.release();
+    return access::pending<results>(std::move(whole));
 }
 
 } // namespace detail
@@ -777,6 +913,55 @@ future<void> n_of(future<T> *parts, std::size_t count, std::size_t n) noexcept
         [n](uvzk_future_t *whole, uvzk_future_t *const *of, std::size_t all) {
             return uvzk_future_n_of(whole, of, all, n);
         });
+}
+
+/* The same of the futures in a std::vector, std::array, std::span (C++20) or array, which
+ * the caller keeps too. A vector that nobody keeps does not compile. */
+template <class Range, class T = detail::value_of_range<Range>>
+future<void> all_of(Range &&parts) noexcept
+{
+    return all_of<T>(std::data(parts), std::size(parts));
+}
+template <class Range, class T = detail::value_of_range<Range>>
+future<void> any_of(Range &&parts) noexcept
+{
+    return any_of<T>(std::data(parts), std::size(parts));
+}
+template <class Range, class T = detail::value_of_range<Range>>
+future<void> n_of(Range &&parts, std::size_t n) noexcept
+{
+    return n_of<T>(std::data(parts), std::size(parts), n);
+}
+
+/* Combines futures of any types and takes their results together, as a std::tuple; a part
+ * without a result has a status there, which is 0:
+ *
+ *     auto both = co_await uvzk::all_of(from.acquire(10s), to.acquire(10s));
+ *     if (both) { auto &[debit, credit] = *both; ... } // two holds
+ *
+ * If a part fails, the combination is done with its status; the other parts are cancelled,
+ * and what they have acquired is released. A part that is an rvalue belongs to the
+ * combination: it ends with it, also if the combination is refused. A part that is an
+ * lvalue is shared with the caller: whoever takes its result first has it; if that is not
+ * the combination, its result is UVZK_ESTATE. If a hold is lost before the results are
+ * taken, the result is the reason of the loss, and the other holds are released.
+ *
+ * Refused as the others; UVZK_ESTATE also for the future of a close. */
+template <class... F>
+[[nodiscard]] auto all_of(F &&...parts) noexcept
+    -> future<typename detail::parts<detail::value_of<F>...>::results>
+{
+    return detail::all_parts<detail::value_of<F>...>(
+        detail::access::part_of(std::forward<F>(parts))...);
+}
+
+/* Combines futures of any types. The caller keeps the parts, as above. */
+template <class... T> [[nodiscard]] future<void> any_of(future<T> &...parts) noexcept
+{
+    detail::call_ref whole;
+    int refused = detail::begin_combined(whole, uvzk_future_any_of, parts...);
+    return refused != 0 ? detail::access::refused<void>(refused)
+                        : detail::access::pending<void>(std::move(whole));
 }
 
 /* ------------------------------------------------------------------------ holds */

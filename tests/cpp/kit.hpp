@@ -95,4 +95,32 @@ inline bool is_free(std::string_view path = "/locks/a")
     return bool(await(std::move(future)));
 }
 
+#ifdef UVZK_COROUTINES
+/* A coroutine that its owner may destroy while it waits. */
+struct owned {
+    struct promise_type {
+        owned get_return_object()
+        {
+            return owned{std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
+        std::suspend_never initial_suspend() noexcept
+        {
+            return {};
+        }
+        std::suspend_always final_suspend() noexcept
+        {
+            return {};
+        }
+        void return_void()
+        {
+        }
+        void unhandled_exception()
+        {
+            std::abort();
+        }
+    };
+    std::coroutine_handle<promise_type> handle;
+};
+#endif
+
 #endif

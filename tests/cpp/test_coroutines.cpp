@@ -6,32 +6,6 @@ using uvzk::status;
 
 namespace {
 
-/* A coroutine that its owner may destroy while it waits. */
-struct owned {
-    struct promise_type {
-        owned get_return_object()
-        {
-            return owned{std::coroutine_handle<promise_type>::from_promise(*this)};
-        }
-        std::suspend_never initial_suspend() noexcept
-        {
-            return {};
-        }
-        std::suspend_always final_suspend() noexcept
-        {
-            return {};
-        }
-        void return_void()
-        {
-        }
-        void unhandled_exception()
-        {
-            std::abort();
-        }
-    };
-    std::coroutine_handle<promise_type> handle;
-};
-
 uvzk::task take_and_release(uvzk::lock &lock, int &steps)
 {
     uvzk::result<uvzk::hold> got = co_await lock.acquire(10s);

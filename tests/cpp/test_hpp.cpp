@@ -1,6 +1,7 @@
 /* uvzk.hpp: what its objects do, and above all what their ends do, in any order. Run with
  * AddressSanitizer, whatever a state is used after its end, and whatever is left, fails. */
 #include "kit.hpp"
+#include "memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -584,16 +585,6 @@ void test_ends_members_of_a_multilock()
 
 /* ------------------------------------------------------------------------ memory */
 
-int allocations_left = -1; /* -1: enough */
-
-bool fails()
-{
-    if (allocations_left > 0) {
-        allocations_left--;
-    }
-    return allocations_left == 0;
-}
-
 /* What a story says that fails somewhere for want of memory. */
 bool tell_story()
 {
@@ -625,54 +616,10 @@ bool tell_story()
 
 void test_survives_want_of_memory()
 {
-    for (int n = 1;; n++) {
-        world world;
-        allocations_left = n;
-        bool as_said = tell_story();
-        bool failed = allocations_left == 0;
-        allocations_left = -1;
-        CHECK(as_said);
-        if (!failed) {
-            CHECK(n > 10);
-            return;
-        }
-    }
+    CHECK(fail_each_allocation(tell_story) > 10);
 }
 
 } // namespace
-
-/* The header's own allocations, which are these; the library's are its tests' business. Out
- * of line, where gcc does not take them for a mismatch. */
-#define OUT_OF_LINE __attribute__((noinline))
-
-OUT_OF_LINE void *operator new(std::size_t size, const std::nothrow_t &) noexcept
-{
-    return fails() ? nullptr : std::malloc(size);
-}
-OUT_OF_LINE void *operator new[](std::size_t size, const std::nothrow_t &) noexcept
-{
-    return fails() ? nullptr : std::malloc(size);
-}
-OUT_OF_LINE void *operator new(std::size_t size)
-{
-    return std::malloc(size);
-}
-OUT_OF_LINE void operator delete(void *memory) noexcept
-{
-    std::free(memory);
-}
-OUT_OF_LINE void operator delete(void *memory, std::size_t) noexcept
-{
-    std::free(memory);
-}
-OUT_OF_LINE void operator delete[](void *memory) noexcept
-{
-    std::free(memory);
-}
-OUT_OF_LINE void operator delete[](void *memory, std::size_t) noexcept
-{
-    std::free(memory);
-}
 
 int main()
 {
