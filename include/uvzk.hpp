@@ -31,13 +31,15 @@
  *                         more.
  *                lock     closes the lock: its pending acquires end with UVZK_ECLOSED,
  *                         its holds are lost with UVZK_ECLOSED.
+ *                shared   closes the value: its pending sets and its next_change() end
+ *                value    with UVZK_ECLOSED; its callback is not called any more.
  *                client   closes the client and all of the above; its own callbacks are
  *                         not called any more.
  *
- *              Closing takes time and memory: the states of clients and locks live until
- *              the library has called back, and then free themselves. So run the loop
- *              until it ends by itself. Client, locks, holds and futures may be destroyed
- *              in any order, in any callback, including their own.
+ *              Closing takes time and memory: the states of clients, locks and values
+ *              live until the library has called back, and then free themselves. So run
+ *              the loop until it ends by itself. Client, locks, values, holds and futures
+ *              may be destroyed in any order, in any callback, including their own.
  *
  * native() returns the C object, for functions that are missing here. &lock.native() may
  * be passed to any function of uvzk.h except a close. */
@@ -1319,6 +1321,296 @@ struct rwlock {
     lock read, write;
 };
 
+/* ---------------------------------------------------------------- shared values */
+
+using value_version = uvzk_value_version_t;
+
+/* A value, and the version that try_set takes. */
+template <class T> struct versioned_value {
+    T value;
+    value_version version;
+};
+
+namespace detail {
+
+/* A shared value in the list of its client, which tells it of its own end, because the
+ * library does not. */
+class value_in_client {
+  public:
+    value_in_client() noexcept = default;
+    value_in_client(const value_in_client &) = delete;
+    value_in_client &operator=(const value_in_client &) = delete;
+    void join(value_in_client *&list) noexcept
+    {
+        next_ = std::exchange(list, this);
+        place_ = &list;
+        if (next_ != nullptr) {
+            next_->place_ = &next_;
+        }
+    }
+    void leave() noexcept
+    {
+        if (place_ != nullptr) {
+            *place_ = next_;
+            if (next_ != nullptr) {
+                next_->place_ = place_;
+            }
+            place_ = nullptr;
+        }
+    }
+
+    ending change; /* the future of next_change() */
+
+  protected:
+    ~value_in_client()
+    {
+        leave();
+    }
+
+  private:
+    value_in_client *next_ = nullptr;
+    value_in_client **place_ = nullptr; /* what points to it; NULL: in no list */
+};
+
+/* The functions of C for a shared value, and for a shared count. */
+struct value_calls {
+    using native = uvzk_shared_value_t;
+    using value = std::string_view;
+    using on_change = function<void(status)>;
+    static constexpr auto close = uvzk_shared_value_close;
+
+    static int init(uvzk_client_t *client, native *c, const char *path, value seed,
+                    uvzk_shared_value_change_cb cb) noexcept
+    {
+        return uvzk_shared_value_init(client, c, path, seed.data(), seed.size(), cb);
+    }
+    static int get(const native *c, versioned_value<value> &into) noexcept
+    {
+        const void *data = nullptr;
+        std::size_t length = 0;
+        int status = uvzk_shared_value_get(c, &data, &length, &into.version);
+        if (status == 0 && length > 0) {
+            into.value = value(static_cast<const char *>(data), length);
+        }
+        return status;
+    }
+    static int set(native *c, uvzk_future_t *future, value to) noexcept
+    {
+        return uvzk_shared_value_set_future(c, future, to.data(), to.size());
+    }
+    static int try_set(native *c, uvzk_future_t *future, const value_version &version,
+                       value to) noexcept
+    {
+        return uvzk_shared_value_try_set_future(c, future, &version, to.data(),
+                                                to.size());
+    }
+};
+struct count_calls {
+    using native = uvzk_shared_count_t;
+    using value = std::int32_t;
+    using on_change = function<void(status, std::int32_t)>;
+    static constexpr auto init = uvzk_shared_count_init;
+    static constexpr auto set = uvzk_shared_count_set_future;
+    static constexpr auto close = uvzk_shared_count_close;
+
+    static int get(const native *c, versioned_value<value> &into) noexcept
+    {
+        return uvzk_shared_count_get(c, &into.value, &into.version);
+    }
+    static int try_set(native *c, uvzk_future_t *future, const value_version &version,
+                       value to) noexcept
+    {
+        return uvzk_shared_count_try_set_future(c, future, &version, to);
+    }
+};
+
+/* The state of a shared value or count. It frees itself when the library has called back
+ * after the close, or when its client was closed before. */
+template <class Calls> struct value_state final : value_in_client {
+    typename Calls::native c{};
+    typename Calls::on_change on_change;
+    ending closing;
+
+    bool is_closed() const noexcept
+    {
+        versioned_value<typename Calls::value> known{};
+        return Calls::get(&c, known) == UVZK_ECLOSED;
+    }
+    static value_state &of(typename Calls::native *c) noexcept
+    {
+        return *static_cast<value_state *>(c->data);
+    }
+    /* One of the two is the callback of C. on_change may close the value, but it is freed
+     * later. */
+    static void changed(typename Calls::native *c, int how) noexcept
+    {
+        of(c).tell(how);
+    }
+    static void changed(typename Calls::native *c, int how, std::int32_t count) noexcept
+    {
+        of(c).tell(how, count);
+    }
+    static void closed(typename Calls::native *c) noexcept
+    {
+        end(&of(c));
+    }
+    static void end(value_state *self) noexcept
+    {
+        call_ref waits = self->change.take(), told = self->closing.take();
+        delete self;
+        if (waits) {
+            waits->done(UVZK_ECLOSED);
+        }
+        if (told) {
+            told->done(0);
+        }
+    }
+
+  private:
+    template <class... Count> void tell(int how, Count... count) noexcept
+    {
+        /* First: a next_change() that on_change asks for is that of the change after. */
+        call_ref waits = change.take();
+        if (on_change) {
+            on_change(status(how), count...);
+        }
+        if (waits) { /* on_change may have closed the value */
+            waits->done(is_closed() ? UVZK_ECLOSED : how);
+        }
+    }
+};
+
+} // namespace detail
+
+/* A value that several clients share, as uvzk_shared_value_t (shared_value below), or a
+ * number, as uvzk_shared_count_t (shared_count). Its destructor closes it: pending sets
+ * end with UVZK_ECLOSED, its callback is not called any more. It may outlive its client;
+ * then its functions return UVZK_ECLOSED, as those of an empty one do. */
+template <class Calls> class basic_shared_value {
+  public:
+    using value_type = typename Calls::value; /* std::string_view; std::int32_t */
+
+    basic_shared_value() noexcept = default; /* empty */
+    basic_shared_value(basic_shared_value &&other) noexcept
+        : state_(std::exchange(other.state_, nullptr))
+    {
+    }
+    basic_shared_value &operator=(basic_shared_value &&other) noexcept
+    {
+        basic_shared_value old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        return *this;
+    }
+    ~basic_shared_value()
+    {
+        if (state_ != nullptr) {
+            end();
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+
+    /* The last known value. It sends nothing. The data of a shared_value are valid until
+     * the caller returns to the loop: in a coroutine, until the next co_await that waits.
+     * UVZK_ENONODE: no value is known yet. UVZK_EDATA: of a count, if none of the values
+     * was a number. UVZK_ECLOSED. */
+    result<versioned_value<value_type>> get() const noexcept
+    {
+        if (state_ == nullptr) {
+            return UVZK_ECLOSED;
+        }
+        versioned_value<value_type> known{};
+        int status = Calls::get(&state_->c, known);
+        if (status != 0) {
+            return status;
+        }
+        return known;
+    }
+    /* Sets the value, whatever it is now; the outcome as in uvzk_set_cb. The data are
+     * copied. The value is set even if the future is ignored. */
+    future<void> set(value_type to) noexcept
+    {
+        return asked([&](auto *c, uvzk_future_t *f) { return Calls::set(c, f, to); });
+    }
+    /* Sets the value only if it is still the one that get() returned with this version.
+     * UVZK_EBADVERSION: it is not. Otherwise as set(). */
+    future<void> try_set(const value_version &version, value_type to) noexcept
+    {
+        return asked(
+            [&](auto *c, uvzk_future_t *f) { return Calls::try_set(c, f, version, to); });
+    }
+    /* Done at the next change, with the status that the callback receives: 0: get()
+     * returns a new value, or can read the value again; otherwise a code of
+     * uvzk_shared_value_change_cb, and the change after it may be waited for. The first
+     * value is a change, unless it is known already. Changes between two calls of
+     * next_change() are not kept: call get() first, then wait. UVZK_ECLOSED: the value or
+     * its client is closed. Refused with UV_EBUSY: another future of a change is pending;
+     * UV_ENOMEM. */
+    [[nodiscard]] future<void> next_change() noexcept
+    {
+        if (state_ == nullptr || state_->is_closed()) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        if (state_->change.is_expected()) {
+            return detail::access::refused<void>(UV_EBUSY);
+        }
+        detail::call_ref told(new (std::nothrow) detail::call);
+        if (!told) {
+            return detail::access::refused<void>(UV_ENOMEM);
+        }
+        state_->change.expect(told);
+        return detail::access::pending<void>(std::move(told));
+    }
+    /* Closes the value, as its destructor does. The future is done when it has been
+     * closed. The object is empty at once. */
+    future<void> close() noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        detail::call_ref told(new (std::nothrow) detail::call);
+        if (!told) {
+            return detail::access::refused<void>(UV_ENOMEM);
+        }
+        state_->closing.expect(told);
+        end();
+        return detail::access::pending<void>(std::move(told));
+    }
+    typename Calls::native &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  private:
+    friend class client;
+    using state = detail::value_state<Calls>;
+
+    explicit basic_shared_value(state *made) noexcept : state_(made)
+    {
+    }
+    template <class Ask> future<void> asked(Ask ask) noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        return detail::future_of<void>(
+            [&](uvzk_future_t *future) { return ask(&state_->c, future); });
+    }
+    void end() noexcept
+    {
+        state *of = std::exchange(state_, nullptr);
+        if (Calls::close(&of->c, state::closed) != 0) {
+            state::end(of); /* it was closed with its client before */
+        }
+    }
+    state *state_ = nullptr;
+};
+
+using shared_value = basic_shared_value<detail::value_calls>;
+using shared_count = basic_shared_value<detail::count_calls>;
+
 /* ----------------------------------------------------------------------- client */
 
 struct client_options {
@@ -1345,6 +1637,7 @@ struct client_state {
     function<void(uvzk_client_state_t)> state;
     function<void(int, std::string_view, std::string_view)> log;
     ending closing;
+    value_in_client *values = nullptr; /* that are not closed */
     bool silent = false; /* the client object was destroyed: no more callbacks */
 
     static client_state &of(uvzk_client_t *client) noexcept
@@ -1368,6 +1661,13 @@ struct client_state {
     {
         std::unique_ptr<client_state> self(&of(client));
         call_ref told = self->closing.take();
+        while (self->values != nullptr) {
+            value_in_client *value = self->values;
+            value->leave();
+            if (call_ref waits = value->change.take()) {
+                waits->done(UVZK_ECLOSED); /* may free the value, and others */
+            }
+        }
         self.reset();
         if (told) {
             told->done(0);
@@ -1473,6 +1773,13 @@ class client {
             return uvzk_semaphore_init(native_if(), c, text, max_leases, count);
         });
     }
+    /* As many leases as the count says. When the count is closed, later acquires fail
+     * with UVZK_ECLOSED. */
+    result<lock> semaphore(std::string_view path,
+                           const uvzk::shared_count &count) noexcept
+    {
+        return semaphore(path, 0, count ? &count.native() : nullptr);
+    }
     result<lock> semaphore_mutex(std::string_view path) noexcept
     {
         return made(path, [this](uvzk_lock_t *c, const char *text) {
@@ -1525,6 +1832,24 @@ class client {
         state->open = 2;
         detail::lock_state *made = state.release();
         return uvzk::rwlock{lock(made, &made->both.read), lock(made, &made->both.write)};
+    }
+
+    /* A shared value or count; errors as from uvzk_shared_value_init. If the znode is
+     * missing, it is created with the seed. `changed` is called at each change, as
+     * uvzk_shared_value_change_cb and uvzk_shared_count_change_cb; it may destroy the
+     * value. */
+    result<uvzk::shared_value> shared_value(std::string_view path, std::string_view seed,
+                                            function<void(status)> changed = {}) noexcept
+    {
+        return made_value<uvzk::shared_value, detail::value_calls>(path, seed,
+                                                                   std::move(changed));
+    }
+    result<uvzk::shared_count>
+    shared_count(std::string_view path, std::int32_t seed,
+                 function<void(status, std::int32_t)> changed = {}) noexcept
+    {
+        return made_value<uvzk::shared_count, detail::count_calls>(path, seed,
+                                                                   std::move(changed));
     }
 
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
@@ -1602,6 +1927,29 @@ class client {
         }
         detail::lock_state *made = state.release();
         return lock(made, &made->both.read);
+    }
+    template <class Value, class Calls>
+    result<Value> made_value(std::string_view path, typename Calls::value seed,
+                             typename Calls::on_change changed) noexcept
+    {
+        using value_state = detail::value_state<Calls>;
+        std::unique_ptr<value_state> state(new (std::nothrow) value_state);
+        detail::text text(path);
+        if (state == nullptr || changed.no_memory() || text.status() == UV_ENOMEM) {
+            return UV_ENOMEM;
+        }
+        if (text.status() != 0) {
+            return path_error(text);
+        }
+        state->c.data = state.get();
+        state->on_change = std::move(changed);
+        int status =
+            Calls::init(native_if(), &state->c, text.c_str(), seed, value_state::changed);
+        if (status < 0) {
+            return status;
+        }
+        state->join(state_->values);
+        return Value(state.release());
     }
     template <class T, class Ask>
     future<T> asked(std::string_view node_path, Ask ask) noexcept
