@@ -19,7 +19,7 @@ bool failed(const char *step, uvzk::status status)
 }
 
 /* Whatever goes wrong, what it has is given back where it ends. */
-uvzk::task work(uvzk::client client)
+uvzk::task work(uv_loop_t *loop, uvzk::client client)
 {
     uvzk::result<uvzk::lock> lock = client.mutex("/examples/coroutine");
     if (failed("mutex", lock)) {
@@ -31,6 +31,9 @@ uvzk::task work(uvzk::client client)
     }
     hold->on_lost([](uvzk::status why) { std::printf("lost: %s\n", why.message()); });
 
+    if (failed("worked", co_await uvzk::sleep_for(loop, 20ms))) {
+        co_return;
+    }
     const uvzk_write_op_t create = {UVZK_WRITE_CREATE, -1, "/examples/sum", "42", 2};
     if (failed("written", co_await hold->write(&create, 1))) {
         co_return;
@@ -57,7 +60,7 @@ int main(int argc, char **argv)
     uvzk::result<uvzk::client> client =
         uvzk::client::open(loop, argc > 1 ? argv[1] : "127.0.0.1:2181");
 
-    if (!client || !work(std::move(*client))) {
+    if (!client || !work(loop, std::move(*client))) {
         std::fprintf(stderr, "to begin: %s\n", client.message());
     }
     uv_run(loop, UV_RUN_DEFAULT);

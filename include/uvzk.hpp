@@ -319,7 +319,7 @@ struct call {
     {
         int now = status == UV_EAGAIN ? uvzk_future_status(&c) : status;
 
-        return now == UVZK_ESTATE ? status : now; /* of a close: no future of C */
+        return now == UVZK_ESTATE ? status : now; /* as of a close: no future of C */
     }
     void done(int how) noexcept
     {
@@ -552,7 +552,8 @@ template <class T> class future {
     }
 
     /* Cancel the future: with UV_ECANCELED now, or with UV_ETIMEDOUT if it is still
-     * pending after the timeout. UVZK_ESTATE: it is done, or is that of a close.
+     * pending after the timeout. UVZK_ESTATE: it is done, or is that of a close, of
+     * next_change() or of sleep_for(), which cannot be cancelled but by destroying it.
      * deadline() also: UV_EINVAL: the timeout is negative; UVZK_ECLOSED: the client is
      * closed. */
     uvzk::status cancel() noexcept
@@ -948,7 +949,8 @@ future<void> n_of(Range &&parts, std::size_t n) noexcept
  * the combination, its result is UVZK_ESTATE. If a hold is lost before the results are
  * taken, the result is the reason of the loss, and the other holds are released.
  *
- * Refused as the others; UVZK_ESTATE also for the future of a close. */
+ * Refused as the others. UVZK_ESTATE: a part is that of a close, of next_change() or of
+ * sleep_for(). */
 template <class... F>
 [[nodiscard]] auto all_of(F &&...parts) noexcept
     -> future<typename detail::parts<detail::value_of<F>...>::results>
@@ -964,6 +966,71 @@ template <class... T> [[nodiscard]] future<void> any_of(future<T> &...parts) noe
     int refused = detail::begin_combined(whole, uvzk_future_any_of, parts...);
     return refused != 0 ? detail::access::refused<void>(refused)
                         : detail::access::pending<void>(std::move(whole));
+}
+
+/* ----------------------------------------------------------------------- timers */
+
+namespace detail {
+
+/* A timer of libuv, until it is closed; then it frees itself. */
+struct timer final : ending {
+    uv_timer_t c{};
+
+    static void due(uv_timer_t *c) noexcept
+    {
+        timer &self = *static_cast<timer *>(c->data);
+        call_ref told = self.take();
+        self.close();
+        if (told) {
+            told->done(0);
+        }
+    }
+    void dropped() noexcept override /* its future was destroyed while it was pending */
+    {
+        ending::dropped();
+        close();
+    }
+
+  private:
+    void close() noexcept
+    {
+        uv_close(reinterpret_cast<uv_handle_t *>(&c), closed);
+    }
+    static void closed(uv_handle_t *c) noexcept
+    {
+        delete static_cast<timer *>(c->data);
+    }
+};
+
+} // namespace detail
+
+/* Waits: co_await uvzk::sleep_for(loop, 10ms). The future is done with 0 when so much time
+ * of the loop's clock (uv_now) has passed since the call, and not before. If the future or
+ * the coroutine that awaits it is destroyed, the timer is stopped. It belongs to no
+ * client, cannot be a part of a combination, and keeps the loop running. Call it on the
+ * loop's thread. In a program that is linked with libuvzk-sim.a it takes real time.
+ * Refused with UV_EINVAL: loop is NULL, or the duration is negative; UV_ENOMEM. */
+[[nodiscard]] inline future<void> sleep_for(uv_loop_t *loop,
+                                            milliseconds duration) noexcept
+{
+    if (loop == nullptr || duration.count() < 0) {
+        return detail::access::refused<void>(UV_EINVAL);
+    }
+    std::unique_ptr<detail::timer> timer(new (std::nothrow) detail::timer);
+    detail::call_ref told(new (std::nothrow) detail::call);
+    if (timer == nullptr || !told) {
+        return detail::access::refused<void>(UV_ENOMEM);
+    }
+    int status = uv_timer_init(loop, &timer->c);
+    if (status < 0) {
+        return detail::access::refused<void>(status);
+    }
+    timer->c.data = timer.get();
+    uv_update_time(loop); /* a callback may have run for long since the last time */
+    (void)uv_timer_start(&timer->c, detail::timer::due,
+                         static_cast<std::uint64_t>(duration.count()), 0);
+    timer.release()->expect(told);
+    return detail::access::pending<void>(std::move(told));
 }
 
 /* ------------------------------------------------------------------------ holds */
