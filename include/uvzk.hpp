@@ -830,7 +830,7 @@ template <class F>
 using value_of = typename future_value<std::remove_reference_t<F>>::type;
 
 /* The futures of a vector, a span, an array: a future<T> *, if its elements are futures
- * that may be changed and outlive the call. So it is none for an rvalue that owns them. */
+ * that may be changed and outlive the call. An rvalue that owns them has none. */
 template <class Range> using elements = decltype(std::data(std::declval<Range>()));
 template <class Range>
 using value_of_range = value_of<decltype(*std::declval<elements<Range>>())>;
@@ -942,8 +942,8 @@ future<void> n_of(Range &&parts, std::size_t n) noexcept
  *     auto both = co_await uvzk::all_of(from.acquire(10s), to.acquire(10s));
  *     if (both) { auto &[debit, credit] = *both; ... } // two holds
  *
- * If a part fails, the combination is done with its status; the other parts are cancelled,
- * and what they have acquired is released. A part that is an rvalue belongs to the
+ * If a part fails, the combination is done with its status; the others are cancelled, and
+ * what they have acquired is released. A part that is an rvalue belongs to the
  * combination: it ends with it, also if the combination is refused. A part that is an
  * lvalue is shared with the caller: whoever takes its result first has it; if that is not
  * the combination, its result is UVZK_ESTATE. If a hold is lost before the results are
@@ -1004,11 +1004,11 @@ struct timer final : ending {
 
 } // namespace detail
 
-/* Waits: co_await uvzk::sleep_for(loop, 10ms). The future is done with 0 when so much time
- * of the loop's clock (uv_now) has passed since the call, and not before. If the future or
- * the coroutine that awaits it is destroyed, the timer is stopped. It belongs to no
- * client, cannot be a part of a combination, and keeps the loop running. Call it on the
- * loop's thread. In a program that is linked with libuvzk-sim.a it takes real time.
+/* Waits: co_await uvzk::sleep_for(loop, 10ms). The future is done with 0 when so much
+ * time of the loop's clock (uv_now) has passed since the call, and not before. If the
+ * future or the coroutine that awaits it is destroyed, the timer is stopped. It belongs
+ * to no client, cannot be a part of a combination, and keeps the loop running. Call it on
+ * the loop's thread. In a program that is linked with libuvzk-sim.a it takes real time.
  * Refused with UV_EINVAL: loop is NULL, or the duration is negative; UV_ENOMEM. */
 [[nodiscard]] inline future<void> sleep_for(uv_loop_t *loop,
                                             milliseconds duration) noexcept
@@ -1611,10 +1611,9 @@ template <class Calls> class basic_shared_value {
     /* Done at the next change, with the status that the callback receives: 0: get()
      * returns a new value, or can read the value again; otherwise a code of
      * uvzk_shared_value_change_cb, and the change after it may be waited for. The first
-     * value is a change, unless it is known already. Changes between two calls of
-     * next_change() are not kept: call get() first, then wait. UVZK_ECLOSED: the value or
-     * its client is closed. Refused with UV_EBUSY: another future of a change is pending;
-     * UV_ENOMEM. */
+     * value is a change, too. Changes between two calls of next_change() are not kept:
+     * call get() first, then wait. UVZK_ECLOSED: the value or its client is closed.
+     * Refused with UV_EBUSY: another future of a change is pending; UV_ENOMEM. */
     [[nodiscard]] future<void> next_change() noexcept
     {
         if (state_ == nullptr || state_->is_closed()) {

@@ -87,6 +87,19 @@ void test_takes_ranges()
     CHECK(await(uvzk::all_of(parts)).code() == 0);
 }
 
+template <class Range, class = void> struct is_taken : std::false_type {
+};
+template <class Range>
+struct is_taken<Range, std::void_t<decltype(uvzk::all_of(std::declval<Range>()))>>
+    : std::true_type {
+};
+using parts_of_a_lock = std::vector<uvzk::future<uvzk::hold>>;
+static_assert(is_taken<parts_of_a_lock &>::value);
+static_assert(!is_taken<parts_of_a_lock>::value, "its parts would end with the call");
+static_assert(!is_taken<const parts_of_a_lock &>::value);
+static_assert(!is_taken<std::vector<int> &>::value);
+static_assert(!is_taken<const uvzk::future<void> &>::value);
+
 void test_refuses_ranges()
 {
     three world;
