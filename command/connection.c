@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "exit_code.h"
+#include "refusal.h"
 
 #define AUTH_MAX 4096U /* bytes of a scheme, a colon and a credential */
 
@@ -33,8 +34,10 @@ const char connection_help[] =
 
 void connection_options_init(struct connection_options *options)
 {
-    *options = (struct connection_options){
-        .session_ms = 15000, .tick_ms = 2000, .connect_timeout_ms = 10000};
+    *options = (struct connection_options){.hosts_from = "--hosts",
+                                           .session_ms = 15000,
+                                           .tick_ms = 2000,
+                                           .connect_timeout_ms = 10000};
 }
 
 static uint32_t transport(const char *text)
@@ -235,7 +238,7 @@ static int open_client(struct connection *connection, uv_loop_t *loop,
     }
     if (status < 0) {
         fprintf(stderr, "uvzk: cannot open a session with %s: %s\n", options->hosts,
-                uvzk_refusal(status));
+                refusal_text(connection->options, status));
     }
     return exit_code_of(status);
 }

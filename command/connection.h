@@ -13,10 +13,11 @@
 struct connection_options {
     /* NULL: not given. subcommand_needs_hosts then sets it from ZOOKEEPER_HOSTS. */
     const char *hosts;
-    const char *ns;        /* the namespace, without "/"; NULL: none */
-    const char *auth_file; /* NULL: no credentials */
-    uint32_t transport;    /* uvzk_transport_t */
-    bool tls;              /* one of the options --tls... was given */
+    const char *hosts_from; /* what has set hosts: "--hosts" or "ZOOKEEPER_HOSTS" */
+    const char *ns;         /* the namespace, without "/"; NULL: none */
+    const char *auth_file;  /* NULL: no credentials */
+    uint32_t transport;     /* uvzk_transport_t */
+    bool tls;               /* one of the options --tls... was given */
     const char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not given */
     uint64_t session_ms;         /* the session timeout to request */
     uint64_t tick_ms;            /* upper bound of the servers' tickTime */

@@ -18,6 +18,7 @@
 
 #include "channel.h"
 #include "exit_code.h"
+#include "refusal.h"
 
 #define CONNECTING LOCK_JOB_CONNECTING
 #define WAITING LOCK_JOB_WAITING
@@ -129,7 +130,7 @@ static void fail(struct lock_job *job, const char *what, int status)
 /* The call has just been refused: the library says which argument is wrong. */
 static void refused(struct lock_job *job, const char *what, int status)
 {
-    fail_because(job, what, status, uvzk_refusal(status));
+    fail_because(job, what, status, refusal_text(&job->request->connection, status));
 }
 
 /* -------------------------------------------------------------------- the supervisor */
@@ -378,7 +379,8 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     } else if (status == UVZK_EEXPIRED && !job->request->try_once) {
         queue_again(job);
     } else if (status < 0) {
-        fail(job, "not acquired", status);
+        fail_because(job, "not acquired", status,
+                     refusal_of_acquire(&job->request->connection, status));
     } else {
         look_for_others(job);
     }

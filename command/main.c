@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name, *does;
-    int (*run)(int argc, char **argv); /* returns the exit status; argv[0]: the name */
+    int (*run)(int argc, char **argv); /* returns the exit status */
 } subcommands[] = {
     {"lock", "run a command while holding a lock", subcommand_lock},
     {"status", "show who holds a lock and who waits for it", subcommand_status},
@@ -52,6 +52,8 @@ static void fill_standard_streams(void)
 
 int main(int argc, char **argv)
 {
+    static char own_name[] = "uvzk";
+
     fill_standard_streams();
     if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         printf("uvzk %s\n", uvzk_version());
@@ -63,6 +65,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; argc > 1 && i < SUBCOMMANDS; i++) {
         if (strcmp(argv[1], subcommands[i].name) == 0) {
+            argv[1] = own_name; /* getopt's messages begin with it */
             return subcommands[i].run(argc - 1, argv + 1);
         }
     }

@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "exit_code.h"
+#include "refusal.h"
 #include "subcommands.h"
 
 void query_options_init(struct query_options *options)
@@ -66,7 +67,7 @@ void query_fail(struct query *query, const char *what, int status)
 /* The call has just been refused: the library says which argument is wrong. */
 static void refused(struct query *query, const char *what, int status)
 {
-    fail_because(query, what, status, uvzk_refusal(status));
+    fail_because(query, what, status, refusal_text(&query->options->connection, status));
 }
 
 static void look(struct query *query);

@@ -21,6 +21,7 @@ void subcommand_needs_hosts(struct connection_options *options)
 {
     if (options->hosts == NULL) {
         options->hosts = getenv("ZOOKEEPER_HOSTS");
+        options->hosts_from = "ZOOKEEPER_HOSTS";
     }
     if (options->hosts == NULL || options->hosts[0] == '\0') {
         fputs("uvzk: no servers: give --hosts or set ZOOKEEPER_HOSTS\n", stderr);

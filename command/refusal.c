@@ -1,0 +1,56 @@
+#include "refusal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <uvzk.h>
+
+static char text[1024];
+
+/* Returns the option that sets the field which the sentence begins with, and the length of
+ * the field's name; NULL: none does. */
+static const char *option_of(const struct connection_options *options,
+                             const char *sentence, size_t *length)
+{
+    const struct {
+        const char *field, *option;
+    } names[] = {{"options.hosts", options->hosts_from},
+                 {"options.ns", "--namespace"},
+                 {"options.tls", "--tls"},
+                 {"options.session_timeout_ms", "--session-timeout, in ms,"},
+                 {"options.tick_ms", "--tick, in ms,"}};
+
+    *length = strcspn(sentence, " :");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i].field) == *length &&
+            strncmp(names[i].field, sentence, *length) == 0) {
+            return names[i].option;
+        }
+    }
+    return NULL;
+}
+
+const char *refusal_text(const struct connection_options *options, int status)
+{
+    const char *sentence = uvzk_refusal(status);
+    size_t length = 0;
+    const char *option = option_of(options, sentence, &length);
+
+    if (option == NULL) {
+        return sentence;
+    }
+    snprintf(text, sizeof(text), "%s%s", option, sentence + length);
+    return text;
+}
+
+const char *refusal_of_acquire(const struct connection_options *options, int status)
+{
+    const char *chroot = strchr(options->hosts, '/');
+
+    if (status != UVZK_ENONODE || chroot == NULL) {
+        return uvzk_strerror(status);
+    }
+    snprintf(text, sizeof(text), "%s: the chroot %s does not exist", options->hosts_from,
+             chroot);
+    return text;
+}

@@ -1,0 +1,17 @@
+/* Says why the library has refused a call or an acquire has failed, in the words of the
+ * command line. The library's own sentences name the fields of its structs. */
+#ifndef REFUSAL_H
+#define REFUSAL_H
+
+#include "connection.h"
+
+/* Returns uvzk_refusal's sentence, with the option that the user has given instead of the
+ * field. Call it right after the refused call. The text is static. */
+const char *refusal_text(const struct connection_options *, int status);
+
+/* Returns uvzk_strerror's text. For an acquire that has ended with UVZK_ENONODE it returns
+ * that the chroot does not exist, with its name, because an acquire creates every other
+ * znode that is missing. The text is static. */
+const char *refusal_of_acquire(const struct connection_options *, int status);
+
+#endif
