@@ -380,7 +380,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
         queue_again(job);
     } else if (status < 0) {
         fail_because(job, "not acquired", status,
-                     refusal_of_acquire(&job->request->connection, status));
+                     refusal_of_chroot(&job->request->connection, status));
     } else {
         look_for_others(job);
     }

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "arguments.h"
 #include "exit_code.h"
@@ -90,6 +91,59 @@ static bool passes(int status)
            status == UVZK_EEXPIRED || status == UVZK_ETHROTTLED;
 }
 
+static void show(struct query *query)
+{
+    enum query_next next = query->seen_cb(query);
+
+    if (next == QUERY_AGAIN) {
+        look_again_later(query);
+    } else if (next == QUERY_END) {
+        query_end(query, query->exit_code);
+    }
+}
+
+static void failed(struct query *query, int status, const char *why)
+{
+    if (query->options->watch && passes(status)) {
+        look_again_later(query);
+    } else {
+        fail_because(query, "cannot be listed", status, why);
+    }
+}
+
+static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                           const void *data, size_t length)
+{
+    struct query *query = request->data;
+
+    (void)stat;
+    (void)data;
+    (void)length;
+    if (query->ending) {
+        return;
+    }
+    /* Without READ at the chroot it is known to exist. */
+    if (status < 0 && status != UVZK_ENOAUTH) {
+        failed(query, status, refusal_of_chroot(&query->options->connection, status));
+    } else {
+        show(query);
+    }
+}
+
+/* No znode is at the path. The path may be below a chroot that does not exist: the user has
+ * named another place than the lock's, and must not be told that the lock is free. */
+static void read_chroot(struct query *query)
+{
+    int status;
+
+    query->chroot_read.data = query;
+    status = uvzk_client_read(&query->connection.client, &query->chroot_read, "/",
+                              on_chroot_read);
+    if (status < 0) {
+        refused(query, "cannot be listed", status);
+    }
+}
+
 static void on_participant_list(struct participant_list *participant_list, int status)
 {
     struct query *query = participant_list->data;
@@ -98,17 +152,13 @@ static void on_participant_list(struct participant_list *participant_list, int s
     if (query->ending) {
         return;
     }
-    if (status < 0 && query->options->watch && passes(status)) {
-        look_again_later(query);
-    } else if (status < 0) {
-        query_fail(query, "cannot be listed", status);
+    if (status < 0) {
+        failed(query, status, uvzk_strerror(status));
+    } else if (participant_list->count == 0 &&
+               strchr(query->options->connection.hosts, '/') != NULL) {
+        read_chroot(query);
     } else {
-        enum query_next next = query->seen_cb(query);
-        if (next == QUERY_AGAIN) {
-            look_again_later(query);
-        } else if (next == QUERY_END) {
-            query_end(query, query->exit_code);
-        }
+        show(query);
     }
 }
 

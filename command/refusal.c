@@ -43,7 +43,7 @@ const char *refusal_text(const struct connection_options *options, int status)
     return text;
 }
 
-const char *refusal_of_acquire(const struct connection_options *options, int status)
+const char *refusal_of_chroot(const struct connection_options *options, int status)
 {
     const char *chroot = strchr(options->hosts, '/');
 

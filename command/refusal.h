@@ -9,9 +9,9 @@
  * field. Call it right after the refused call. The text is static. */
 const char *refusal_text(const struct connection_options *, int status);
 
-/* Returns uvzk_strerror's text. For an acquire that has ended with UVZK_ENONODE it returns
- * that the chroot does not exist, with its name, because an acquire creates every other
- * znode that is missing. The text is static. */
-const char *refusal_of_acquire(const struct connection_options *, int status);
+/* Returns uvzk_strerror's text; for UVZK_ENONODE it returns that the chroot does not exist,
+ * with its name. Call it for a failed acquire, which creates every other znode that is
+ * missing, or for a failed read of "/". The text is static. */
+const char *refusal_of_chroot(const struct connection_options *, int status);
 
 #endif
