@@ -1,5 +1,6 @@
 #include "exit_code.h"
 
+#include <errno.h>
 #include <sys/wait.h>
 
 #include <uvzk.h>
@@ -39,6 +40,21 @@ int exit_code_of(int status)
         return EX_NOPERM;
     default:
         return EX_SOFTWARE;
+    }
+}
+
+int exit_code_of_start(int error)
+{
+    switch (error) {
+    case ENOENT:
+        return EXIT_NOT_FOUND;
+    case ENOMEM:
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE:
+        return EX_OSERR;
+    default:
+        return EXIT_CANNOT_RUN;
     }
 }
 

@@ -1,5 +1,5 @@
-/* The exit status of the command: the status of CMD, or, if uvzk itself fails, a code of
- * sysexits.h. */
+/* The exit status of the command: the status of CMD; 126 or 127 if CMD cannot be run; or,
+ * if uvzk itself fails, a code of sysexits.h. */
 #ifndef EXIT_CODE_H
 #define EXIT_CODE_H
 
@@ -11,6 +11,14 @@
 /* Returns the exit status for an error code of uvzk or libuv; EX_OK for 0. Any other
  * code gives EX_SOFTWARE. */
 int exit_code_of(int status);
+
+/* As env(1), timeout(1) and the shell: CMD was found but cannot be run, or was not found. */
+#define EXIT_CANNOT_RUN 126
+#define EXIT_NOT_FOUND 127
+
+/* Returns the exit status if CMD could not be run, for its errno. EX_OSERR: the system was
+ * short of memory, processes or file descriptors. */
+int exit_code_of_start(int error);
 
 /* Returns the exit status for a status of waitpid(): the exit status of the process, or
  * 128 + N if signal N killed it. */

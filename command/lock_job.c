@@ -180,9 +180,7 @@ static void handle_message(struct lock_job *job, const struct message *message)
     case MESSAGE_NOT_STARTED:
         fprintf(stderr, "uvzk: %s: %s\n", job->request->command[0],
                 strerror((int)message->number));
-        leave(job, message->number == ENOMEM || message->number == EAGAIN
-                       ? EX_OSERR
-                       : EX_UNAVAILABLE);
+        leave(job, exit_code_of_start((int)message->number));
         break;
     case MESSAGE_STOPPED:
         kill(0, SIGTSTP); /* to the shell's job; on_signal() then stops the holder */
