@@ -2,7 +2,7 @@
 
 _uvzk_options() { # <subcommand>
     local connection="--hosts --session-timeout --connect-timeout --tick --namespace --auth-file
-        --transport --tls --tls-ca --tls-cert --tls-key --tls-name --verbose --help"
+        --transport --tls --tls-ca --tls-cert --tls-key --tls-name --verbose --quiet --help"
     case $1 in
     lock)
         echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost

@@ -30,7 +30,8 @@ const char connection_help[] =
     "      --tls-cert FILE       PEM file of the client's certificate\n"
     "      --tls-key FILE        PEM file of its key; else that of the certificate\n"
     "      --tls-name NAME       in the servers' certificates, instead of their hosts\n"
-    "  -v, --verbose             report what happens on standard error\n";
+    "  -v, --verbose             report what happens on standard error\n"
+    "  -q, --quiet               do not report there that there is no connection\n";
 
 void connection_options_init(struct connection_options *options)
 {
@@ -75,6 +76,9 @@ bool connection_option(struct connection_options *options, int option,
         return true;
     case 'v':
         options->verbose = true;
+        return true;
+    case 'q':
+        options->quiet = true;
         return true;
     case CONNECTION_FIRST_OPTION:
         options->session_ms = argument_milliseconds("--session-timeout", argument);
@@ -189,10 +193,23 @@ static void tell(struct connection *connection, int status)
     }
 }
 
+/* With --verbose the client's log reports it. */
+static void report_no_connection(struct connection *connection)
+{
+    if (!connection->options->quiet && !connection->options->verbose) {
+        no_connection_begin(&connection->no_connection);
+    }
+}
+
 static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct connection *connection = client->data;
 
+    if (state == UVZK_STATE_SUSPENDED || state == UVZK_STATE_LOST) {
+        report_no_connection(connection);
+    } else if (state != UVZK_STATE_LATENT) {
+        no_connection_end(&connection->no_connection);
+    }
     if (state == UVZK_STATE_CONNECTED) {
         tell(connection, 0);
     } else if (connection->options->verbose && state == UVZK_STATE_SUSPENDED) {
@@ -213,18 +230,11 @@ static void on_log(uvzk_client_t *client, int level, const char *module, const c
 static void on_connect_timeout(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
-    uvzk_client_error_t why;
 
-    uvzk_client_error_init(&why);
-    (void)uvzk_client_last_error(&connection->client, &why);
     fprintf(stderr, "uvzk: no connection to %s within %g s", connection->options->hosts,
             (double)connection->options->connect_timeout_ms / 1000);
-    if (why.code == 0) {
-        fputs("\n", stderr);
-    } else {
-        fprintf(stderr, "; %s%s%s\n", why.address, why.address[0] == '\0' ? "" : ": ",
-                why.text);
-    }
+    no_connection_print_reason(&connection->client);
+    fputs("\n", stderr);
     tell(connection, UVZK_ENOTSENT);
 }
 
@@ -255,6 +265,9 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     connection->client.data = connection;
     connection->connect_timer.data = connection;
     uv_timer_init(loop, &connection->connect_timer);
+    no_connection_init(&connection->no_connection, loop, &connection->client,
+                       options->hosts);
+    connection->no_connection.data = connection;
     client.hosts = options->hosts;
     client.ns = options->ns;
     client.session_timeout_ms = (uint32_t)options->session_ms;
@@ -269,11 +282,22 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     if (failed == EX_OK) {
         failed = open_client(connection, loop, &client);
     }
+    if (failed == EX_OK) {
+        report_no_connection(connection);
+    }
     if (failed == EX_OK && options->connect_timeout_ms > 0) {
         uv_timer_start(&connection->connect_timer, on_connect_timeout,
                        options->connect_timeout_ms, 0);
     }
     return failed;
+}
+
+static void reports_closed(uv_handle_t *timer)
+{
+    struct no_connection *no_connection = timer->data;
+    struct connection *connection = no_connection->data;
+
+    uv_close((uv_handle_t *)&connection->connect_timer, connection->closed_cb);
 }
 
 static void client_closed(uvzk_client_t *client)
@@ -282,12 +306,13 @@ static void client_closed(uvzk_client_t *client)
 
     free(connection->auth);
     connection->auth = NULL;
-    uv_close((uv_handle_t *)&connection->connect_timer, connection->closed_cb);
+    uv_close((uv_handle_t *)&connection->no_connection.timer, reports_closed);
 }
 
 void connection_close(struct connection *connection, uv_close_cb cb)
 {
     connection->closed_cb = cb;
+    no_connection_end(&connection->no_connection);
     if (uvzk_client_close(&connection->client, client_closed) < 0) {
         client_closed(&connection->client); /* the client was never initialised */
     }

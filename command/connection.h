@@ -10,6 +10,8 @@
 #include <uv.h>
 #include <uvzk.h>
 
+#include "no_connection.h"
+
 struct connection_options {
     /* NULL: not given. subcommand_needs_hosts then sets it from ZOOKEEPER_HOSTS. */
     const char *hosts;
@@ -23,13 +25,14 @@ struct connection_options {
     uint64_t tick_ms;            /* upper bound of the servers' tickTime */
     uint64_t connect_timeout_ms; /* for the first connection; 0: no limit */
     bool verbose;
+    bool quiet; /* do not report that there is no connection */
 };
 
 /* The options for getopt_long. Each subcommand puts them into its table, and prints
  * connection_help after its own help. The numbers between FIRST and LAST are reserved
  * for these options. */
 enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
-#define CONNECTION_SHORT_OPTIONS "H:v"
+#define CONNECTION_SHORT_OPTIONS "H:vq"
 #define CONNECTION_LONG_OPTIONS                                                    \
     {"hosts", required_argument, NULL, 'H'},                                       \
         {"session-timeout", required_argument, NULL, CONNECTION_FIRST_OPTION},     \
@@ -43,6 +46,7 @@ enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
         {"tls-cert", required_argument, NULL, CONNECTION_FIRST_OPTION + 8},        \
         {"tls-key", required_argument, NULL, CONNECTION_FIRST_OPTION + 9},         \
         {"tls-name", required_argument, NULL, CONNECTION_FIRST_OPTION + 10},       \
+        {"quiet", no_argument, NULL, 'q'},                                         \
     {                                                                              \
         "verbose", no_argument, NULL, 'v'                                          \
     }
@@ -64,6 +68,7 @@ typedef void (*connection_cb)(struct connection *, int status);
 struct connection {
     uvzk_client_t client;
     uv_timer_t connect_timer; /* until the first connection */
+    struct no_connection no_connection;
     const struct connection_options *options;
     char *auth;     /* owned: the line of the auth file; NULL: none */
     char tls[4096]; /* as in uvzk_client_options_t */

@@ -196,7 +196,9 @@ static void on_over(uv_timer_t *timer)
     struct query *query = timer->loop->data;
 
     if (!query->connection.told) {
-        fprintf(stderr, "uvzk: no connection to %s\n", query->options->connection.hosts);
+        fprintf(stderr, "uvzk: no connection to %s", query->options->connection.hosts);
+        no_connection_print_reason(&query->connection.client);
+        fputs("\n", stderr);
         query_end(query, EX_UNAVAILABLE);
     } else {
         query_end(query, query->options->timeout_code);

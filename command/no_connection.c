@@ -1,0 +1,57 @@
+#include "no_connection.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define FIRST_PAUSE_MS 5000U
+#define LAST_PAUSE_MS 120000U
+#define PAUSE_GROWTH 3U
+
+void no_connection_print_reason(const uvzk_client_t *client)
+{
+    uvzk_client_error_t why;
+
+    uvzk_client_error_init(&why);
+    if (uvzk_client_last_error(client, &why) == 0 && why.code != 0) {
+        fprintf(stderr, " (%s%s%s)", why.address, why.address[0] == '\0' ? "" : ": ",
+                why.text);
+    }
+}
+
+static void report(uv_timer_t *timer)
+{
+    struct no_connection *no_connection = timer->data;
+    uint64_t next = no_connection->pause_ms * PAUSE_GROWTH;
+
+    fprintf(stderr, "uvzk: no connection to %s for %" PRIu64 " s", no_connection->hosts,
+            (uvzk_now() - no_connection->since) / 1000);
+    no_connection_print_reason(no_connection->client);
+    fputs(", still trying\n", stderr);
+    no_connection->pause_ms = next < LAST_PAUSE_MS ? next : LAST_PAUSE_MS;
+    uv_timer_start(timer, report, no_connection->pause_ms, 0);
+}
+
+void no_connection_init(struct no_connection *no_connection, uv_loop_t *loop,
+                        const uvzk_client_t *client, const char *hosts)
+{
+    no_connection->client = client;
+    no_connection->hosts = hosts;
+    no_connection->pause_ms = 0;
+    uv_timer_init(loop, &no_connection->timer);
+    no_connection->timer.data = no_connection;
+}
+
+void no_connection_begin(struct no_connection *no_connection)
+{
+    if (no_connection->pause_ms == 0) {
+        no_connection->since = uvzk_now();
+        no_connection->pause_ms = FIRST_PAUSE_MS;
+        uv_timer_start(&no_connection->timer, report, no_connection->pause_ms, 0);
+    }
+}
+
+void no_connection_end(struct no_connection *no_connection)
+{
+    no_connection->pause_ms = 0;
+    uv_timer_stop(&no_connection->timer);
+}
