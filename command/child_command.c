@@ -16,7 +16,8 @@ static int set_environment(const struct child_command_options *options)
     snprintf(token, sizeof(token), "%" PRId64, options->token);
     if (setenv("UVZK_PATH", options->path, 1) != 0 ||
         setenv("UVZK_NODE", options->node, 1) != 0 ||
-        setenv("UVZK_TOKEN", token, 1) != 0) {
+        setenv("UVZK_TOKEN", token, 1) != 0 ||
+        setenv("UVZK_HELD", options->held, 1) != 0) {
         return -errno;
     }
     return 0;

@@ -14,6 +14,7 @@ struct child_command_options {
     const char *path; /* of the lock, for UVZK_PATH */
     const char *node; /* path of the hold's znode, for UVZK_NODE */
     int64_t token;    /* fencing token, for UVZK_TOKEN */
+    const char *held; /* enclosing_hold_add's text, for UVZK_HELD */
     /* The signal mask for CMD. The supervisor itself has all signals blocked. */
     const sigset_t *mask;
     const struct terminal *terminal;

@@ -63,6 +63,18 @@ unsigned long long descendants_start_time(pid_t pid)
     return read_process(pid, &process) ? process.birth : 0;
 }
 
+bool descendants_has(pid_t ancestor, unsigned long long start_time)
+{
+    struct process process = {.parent = getppid()};
+
+    while (process.parent > 0 && read_process(process.parent, &process)) {
+        if (process.pid == ancestor) {
+            return process.birth == start_time;
+        }
+    }
+    return false;
+}
+
 static void add(struct processes *processes, const struct process *process)
 {
     if (processes->count == processes->room) {

@@ -16,6 +16,10 @@ bool descendants_adopt(void);
  * such process. */
 unsigned long long descendants_start_time(pid_t);
 
+/* Whether this process is a descendant of the process that has this id and was started at
+ * start_time. */
+bool descendants_has(pid_t ancestor, unsigned long long start_time);
+
 /* Sends the signal to the process group `group` (0: none), and to each living descendant
  * outside that group that was started at `since` or later. Returns how many living
  * descendants were started at `since` or later, in the group or not. A descendant that

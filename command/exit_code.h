@@ -8,6 +8,9 @@
 /* The lock was lost: CMD was ended, or was not run. */
 #define EXIT_LOST EX_TEMPFAIL
 
+/* An enclosing `uvzk lock` holds the lock, so the command would wait for itself. */
+#define EXIT_OWN_LOCK EX_CONFIG
+
 /* Returns the exit status for an error code of uvzk or libuv; EX_OK for 0. Any other
  * code gives EX_SOFTWARE. */
 int exit_code_of(int status);

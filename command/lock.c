@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "arguments.h"
+#include "enclosing_hold.h"
 #include "exit_code.h"
 #include "lock_job.h"
 #include "subcommands.h"
@@ -259,5 +260,20 @@ int subcommand_lock(int argc, char **argv)
     if (request.wait_ms > 0 && (patience == 0 || request.wait_ms < patience)) {
         request.connection.connect_timeout_ms = request.wait_ms;
     }
-    return lock_job_run(&request);
+    if (!request.try_once && enclosing_hold_blocks(&request)) {
+        fprintf(
+            stderr,
+            "uvzk: %s: this command would wait for itself: it runs inside a uvzk lock "
+            "that holds this lock\n",
+            request.path);
+        return EXIT_OWN_LOCK;
+    }
+    request.hold = enclosing_hold_describe(&request);
+    if (request.hold == NULL) {
+        fprintf(stderr, "uvzk: %s\n", uv_strerror(UV_ENOMEM));
+        return EX_OSERR;
+    }
+    int exit_code = lock_job_run(&request);
+    free(request.hold);
+    return exit_code;
 }

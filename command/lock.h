@@ -22,6 +22,7 @@ struct lock_request {
     struct connection_options connection;
     const char *node_data; /* the data of the lock's znode */
     const char *path;
+    char *hold;     /* enclosing_hold_describe's text, owned */
     char **command; /* for execvp(), with a NULL at the end */
 };
 

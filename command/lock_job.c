@@ -569,6 +569,7 @@ static int start_supervisor(struct lock_job *job)
 {
     const struct supervisor_options orders = {.rules = job->request->rules,
                                               .path = job->request->path,
+                                              .hold = job->request->hold,
                                               .command = job->request->command};
     int status = supervisor_start(&job->supervisor, &orders);
 

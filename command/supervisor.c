@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -26,6 +27,7 @@
 #include "channel.h"
 #include "child_command.h"
 #include "descendants.h"
+#include "enclosing_hold.h"
 #include "terminal.h"
 
 /* The supervisor's side. */
@@ -101,10 +103,12 @@ static void carry_out(struct supervisor_process *process, enum termination_actio
 /* MESSAGE_START: runs CMD. */
 static void start(struct supervisor_process *process, const struct message *message)
 {
+    char *held = enclosing_hold_add(process->options->hold);
     const struct child_command_options birth = {.command = process->options->command,
                                                 .path = process->options->path,
                                                 .node = message->text,
                                                 .token = message->number,
+                                                .held = held,
                                                 .mask = &process->mask,
                                                 .terminal = &process->terminal};
 
@@ -113,9 +117,11 @@ static void start(struct supervisor_process *process, const struct message *mess
                              validity(process))) {
         termination_not_started(&process->termination);
         tell_end(process, ENDED_NEVER_BEGUN);
+        free(held);
         return;
     }
-    pid_t command = child_command_run(&birth);
+    pid_t command = held == NULL ? -ENOMEM : child_command_run(&birth);
+    free(held);
     if (command < 0) {
         termination_not_started(&process->termination);
         channel_send_number(process->channel, MESSAGE_NOT_STARTED, -command);

@@ -28,6 +28,7 @@
 struct supervisor_options {
     struct termination_rules rules;
     const char *path; /* of the lock, for UVZK_PATH */
+    const char *hold; /* enclosing_hold_describe's text */
     char **command;
 };
 

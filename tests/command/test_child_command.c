@@ -30,6 +30,7 @@ static pid_t run(char **command)
                                                   .path = "/a",
                                                   .node = "/a/1",
                                                   .token = 7,
+                                                  .held = "held",
                                                   .mask = &mask,
                                                   .terminal = &no_terminal};
 
@@ -45,7 +46,8 @@ static void assert_no_child(void)
 
 static void it_is_run_with_its_environment(void **state)
 {
-    char script[] = "test \"$UVZK_PATH $UVZK_NODE $UVZK_TOKEN\" = '/a /a/1 7' && exit 5";
+    char script[] = "test \"$UVZK_PATH $UVZK_NODE $UVZK_TOKEN $UVZK_HELD\" = "
+                    "'/a /a/1 7 held' && exit 5";
     char *command[] = {"sh", "-c", script, NULL};
     int status;
 

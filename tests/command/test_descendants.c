@@ -38,6 +38,33 @@ static void a_child_counts_while_it_lives(void **state)
     assert_int_equal(descendants_signal(0, 0, 0), 0);
 }
 
+static void a_descendant_knows_its_ancestors(void **state)
+{
+    pid_t self = getpid();
+    unsigned long long start_time = descendants_start_time(self);
+    int status;
+
+    (void)state;
+    assert_false(descendants_has(self, start_time));
+    assert_true(descendants_has(getppid(), descendants_start_time(getppid())));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            _exit(descendants_has(self, start_time) &&
+                          !descendants_has(self, start_time + 1)
+                      ? 3
+                      : 4);
+        }
+        waitpid(grandchild, &status, 0);
+        _exit(WEXITSTATUS(status));
+    }
+    assert_false(descendants_has(child, descendants_start_time(child)));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 3);
+}
+
 /* No file can be opened: whether there is a child is not known. */
 static void not_known_is_not_none(void **state)
 {
@@ -57,6 +84,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_counts_while_it_lives),
+        cmocka_unit_test(a_descendant_knows_its_ancestors),
         cmocka_unit_test(not_known_is_not_none),
     };
 
