@@ -11,7 +11,7 @@ _uvzk_options() { # <subcommand>
     status) echo "--watch --interval --each-server --json $connection" ;;
     holders) echo "--watch --interval --json $connection" ;;
     wait) echo "--nonblock --wait --conflict-exit-code --interval --json $connection" ;;
-    revoke) echo "--all --json $connection" ;;
+    revoke) echo "--all --wait --json $connection" ;;
     verify) echo "--json $connection" ;;
     esac
 }

@@ -78,7 +78,7 @@ static void on_again(uv_timer_t *timer)
     look(timer->loop->data);
 }
 
-static void look_again_later(struct query *query)
+void query_look_again(struct query *query)
 {
     uv_timer_start(&query->again, on_again, query->options->interval_ms, 0);
 }
@@ -96,7 +96,7 @@ static void show(struct query *query)
     enum query_next next = query->seen_cb(query);
 
     if (next == QUERY_AGAIN) {
-        look_again_later(query);
+        query_look_again(query);
     } else if (next == QUERY_END) {
         query_end(query, query->exit_code);
     }
@@ -105,7 +105,7 @@ static void show(struct query *query)
 static void failed(struct query *query, int status, const char *why)
 {
     if (query->options->watch && passes(status)) {
-        look_again_later(query);
+        query_look_again(query);
     } else {
         fail_because(query, "cannot be listed", status, why);
     }

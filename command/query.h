@@ -17,7 +17,7 @@ struct query;
 enum query_next {
     QUERY_AGAIN,  /* makes another participant list after interval_ms */
     QUERY_END,    /* ends with query->exit_code, which the callback has set */
-    QUERY_GOES_ON /* nothing: the subcommand calls query_end() or query_fail() itself */
+    QUERY_GOES_ON /* nothing: the subcommand calls one of the functions below itself */
 };
 /* Called with each participant list that was made without a failure. */
 typedef enum query_next (*query_seen_cb)(struct query *);
@@ -71,6 +71,8 @@ char **query_arguments(struct query_options *, int argc, char **argv, int others
 int query_run(struct query *, const struct query_options *, query_seen_cb);
 /* Ends the query with this exit code. Does nothing if it is ending already. */
 void query_end(struct query *, int exit_code);
+/* Makes another participant list after interval_ms, as QUERY_AGAIN does. */
+void query_look_again(struct query *);
 
 /* Prints what has failed, and ends the query. status: the error code. */
 void query_fail(struct query *, const char *what, int status);
