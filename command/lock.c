@@ -195,18 +195,23 @@ static void read_options(struct lock_request *request, int argc, char **argv)
     }
 }
 
-/* The user's name: cron and systemd units may set no USER. */
+/* Returns $USER or, because cron and systemd units may not set it, the system's name of the
+ * effective user, or its number. The text is static. */
 static const char *user_name(void)
 {
-    static char uid[32];
+    static char memory[4096], number[32]; /* memory: for the entry of the user */
     const char *user = getenv("USER");
-    const struct passwd *known = user == NULL ? getpwuid(getuid()) : NULL;
+    struct passwd entry, *known = NULL;
 
-    if (user != NULL || known != NULL) {
-        return user != NULL ? user : known->pw_name;
+    if (user != NULL && user[0] != '\0') {
+        return user;
     }
-    snprintf(uid, sizeof(uid), "uid-%ld", (long)getuid());
-    return uid;
+    if (getpwuid_r(geteuid(), &entry, memory, sizeof(memory), &known) == 0 &&
+        known != NULL) {
+        return entry.pw_name;
+    }
+    snprintf(number, sizeof(number), "uid-%ld", (long)geteuid());
+    return number;
 }
 
 /* Returns the default data of the lock's znode, which status and holders show: user,
