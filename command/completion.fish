@@ -1,0 +1,91 @@
+# fish completion for uvzk
+
+# Prints how many words stand behind `uvzk lock` that are neither an option nor its argument: 0
+# before PATH, 1 before CMD, 2 behind CMD's name.
+function __uvzk_lock_words
+    set -l with_argument -H -w -E -c --hosts --session-timeout --connect-timeout --tick --namespace \
+        --auth-file --transport --tls-ca --tls-cert --tls-key --tls-name --leases --wait --timeout \
+        --conflict-exit-code --on-lost --grace --data --command
+    set -l skip 2
+    set -l count 0
+    for word in (commandline -opc)
+        if test $skip -gt 0
+            set skip (math $skip - 1)
+        else if contains -- $word $with_argument
+            set skip 1
+        else if not string match -q -- '-*' $word
+            set count (math $count + 1)
+        end
+        if test $count -eq 2
+            break
+        end
+    end
+    echo $count
+end
+
+function __uvzk_lock_has
+    set -l words (commandline -opc)
+    contains -- lock $words[2]; and test (__uvzk_lock_words) -eq $argv[1]
+end
+
+# Whether this is the subcommand, and options of uvzk may follow.
+function __uvzk_is
+    set -l words (commandline -opc)
+    test (count $words) -gt 1; or return 1
+    contains -- $words[2] $argv; or return 1
+    test $words[2] != lock; or test (__uvzk_lock_words) -lt 2
+end
+
+complete -c uvzk -f
+complete -c uvzk -n __fish_use_subcommand -s h -l help -d 'Print the subcommands'
+complete -c uvzk -n __fish_use_subcommand -s V -l version -d 'Print the version'
+complete -c uvzk -n __fish_use_subcommand -a lock -d 'Run a command while holding a lock'
+complete -c uvzk -n __fish_use_subcommand -a status -d 'Show who holds a lock and who waits for it'
+complete -c uvzk -n __fish_use_subcommand -a holders -d 'Show who holds it'
+complete -c uvzk -n __fish_use_subcommand -a wait -d 'Wait until nobody holds it'
+complete -c uvzk -n __fish_use_subcommand -a revoke -d 'Ask its holders to release it'
+complete -c uvzk -n __fish_use_subcommand -a verify -d 'Check whether a fencing token is of a holder'
+
+complete -c uvzk -n '__uvzk_lock_has 1' -a '(__fish_complete_command)'
+complete -c uvzk -n '__uvzk_lock_has 2' -F
+
+complete -c uvzk -n '__uvzk_is lock' -s x -s e -l exclusive -d 'Write half of a read-write lock'
+complete -c uvzk -n '__uvzk_is lock' -s s -l shared -d 'Read half of a read-write lock'
+complete -c uvzk -n '__uvzk_is lock' -s m -l mutex -d 'Mutex'
+complete -c uvzk -n '__uvzk_is lock' -x -l leases -d 'Leases of a semaphore, N/OF'
+complete -c uvzk -n '__uvzk_is lock' -s n -l nonblock -d 'Do not wait'
+complete -c uvzk -n '__uvzk_is lock' -x -s w -l wait -l timeout -d 'Wait this many seconds at most'
+complete -c uvzk -n '__uvzk_is lock' -x -s E -l conflict-exit-code -d 'Exit status if others hold the lock'
+complete -c uvzk -n '__uvzk_is lock' -x -l on-lost -a 'term kill ignore' -d 'If the lock is lost'
+complete -c uvzk -n '__uvzk_is lock' -x -l grace -d 'Seconds between SIGTERM and SIGKILL'
+complete -c uvzk -n '__uvzk_is lock' -s a -l all -d 'Hold it until all processes of the command have ended'
+complete -c uvzk -n '__uvzk_is lock' -l revocable -d 'Send SIGTERM when another client asks for the lock'
+complete -c uvzk -n '__uvzk_is lock' -x -l data -d 'What status shows'
+complete -c uvzk -n '__uvzk_is lock' -x -s c -l command -d 'Command line for /bin/sh'
+
+complete -c uvzk -n '__uvzk_is status holders' -s W -l watch -d 'Show it again when something has changed'
+complete -c uvzk -n '__uvzk_is status' -l each-server -d 'Compare what the servers show'
+complete -c uvzk -n '__uvzk_is status holders wait' -x -l interval -d 'How often to look, in seconds'
+complete -c uvzk -n '__uvzk_is wait' -s n -l nonblock -d 'Look once'
+complete -c uvzk -n '__uvzk_is wait' -x -s w -l wait -d 'Wait this many seconds at most'
+complete -c uvzk -n '__uvzk_is wait' -x -s E -l conflict-exit-code -d 'Exit status if it was held all that time'
+complete -c uvzk -n '__uvzk_is revoke' -s a -l all -d 'Ask the waiters too'
+complete -c uvzk -n '__uvzk_is revoke' -x -s w -l wait -d 'Wait this many seconds at most until they have gone'
+complete -c uvzk -n '__uvzk_is status holders wait revoke verify' -s j -l json -d 'Print JSON'
+
+set -l all 'lock status holders wait revoke verify'
+complete -c uvzk -n "__uvzk_is $all" -x -s H -l hosts -d 'Servers: host:port,host:port/chroot'
+complete -c uvzk -n "__uvzk_is $all" -x -l session-timeout -d 'Seconds, requested from the servers'
+complete -c uvzk -n "__uvzk_is $all" -x -l connect-timeout -d 'Seconds to wait for the first connection'
+complete -c uvzk -n "__uvzk_is $all" -x -l tick -d 'tickTime of the servers in seconds, or more'
+complete -c uvzk -n "__uvzk_is $all" -x -l namespace -d 'All paths are below it'
+complete -c uvzk -n "__uvzk_is $all" -r -F -l auth-file -d 'Its first line is SCHEME:CREDENTIAL'
+complete -c uvzk -n "__uvzk_is $all" -x -l transport -a 'c-client native' -d 'How to speak to the servers'
+complete -c uvzk -n "__uvzk_is $all" -l tls -d 'TLS by the native transport'
+complete -c uvzk -n "__uvzk_is $all" -r -F -l tls-ca -d 'PEM file of the CAs of the servers'
+complete -c uvzk -n "__uvzk_is $all" -r -F -l tls-cert -d 'PEM file of the certificate of the client'
+complete -c uvzk -n "__uvzk_is $all" -r -F -l tls-key -d 'PEM file of its key'
+complete -c uvzk -n "__uvzk_is $all" -x -l tls-name -d 'Name in the certificates of the servers'
+complete -c uvzk -n "__uvzk_is $all" -s v -l verbose -d 'Report what happens'
+complete -c uvzk -n "__uvzk_is $all" -s q -l quiet -d 'Do not report that there is no connection'
+complete -c uvzk -n "__uvzk_is $all" -s h -l help -d 'Print the options'

@@ -1,0 +1,107 @@
+#compdef uvzk
+# zsh completion for uvzk
+
+typeset -ga _uvzk_connection _uvzk_json
+_uvzk_connection=(
+    '(-H --hosts)'{-H+,--hosts=}'[servers]:host\:port,host\:port/chroot: '
+    '--session-timeout=[requested from the servers]:seconds: '
+    '--connect-timeout=[how long to wait for the first connection]:seconds: '
+    '--tick=[tickTime of the servers, or more]:seconds: '
+    '--namespace=[all paths are below it]:name: '
+    '--auth-file=[its first line is SCHEME\:CREDENTIAL]:file:_files'
+    '--transport=[how to speak to the servers]:kind:(c-client native)'
+    '--tls[TLS by the native transport]'
+    '--tls-ca=[CAs of the servers]:PEM file:_files'
+    '--tls-cert=[certificate of the client]:PEM file:_files'
+    '--tls-key=[key of the certificate]:PEM file:_files'
+    '--tls-name=[name in the certificates of the servers]:name: '
+    '(-v --verbose)'{-v,--verbose}'[report what happens]'
+    '(-q --quiet)'{-q,--quiet}'[do not report that there is no connection]'
+    '(- *)'{-h,--help}'[print the options]'
+)
+_uvzk_json=('(-j --json)'{-j,--json}'[print JSON]')
+
+_uvzk_lock() {
+    _arguments -s -S "${_uvzk_connection[@]}" \
+        '(-x -e --exclusive -s --shared -m --mutex --leases)'{-x,-e,--exclusive}'[write half of a read-write lock]' \
+        '(-x -e --exclusive -s --shared -m --mutex --leases)'{-s,--shared}'[read half of a read-write lock]' \
+        '(-x -e --exclusive -s --shared -m --mutex --leases)'{-m,--mutex}'[mutex]' \
+        '(-x -e --exclusive -s --shared -m --mutex --revocable)--leases=[leases of a semaphore]:N/OF: ' \
+        '(-n --nonblock -w --wait --timeout)'{-n,--nonblock}'[do not wait]' \
+        '(-n --nonblock -w --wait --timeout)'{-w+,--wait=,--timeout=}'[wait this long at most]:seconds: ' \
+        '(-E --conflict-exit-code)'{-E+,--conflict-exit-code=}'[exit status if others hold the lock]:code: ' \
+        '--on-lost=[what to do with the command if the lock is lost]:action:(term kill ignore)' \
+        '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
+        '(-a --all)'{-a,--all}'[hold it until all processes of the command have ended]' \
+        '(--leases)--revocable[send the command SIGTERM when another client asks for the lock]' \
+        '--data=[what status shows]:text: ' \
+        '(-c --command)'{-c+,--command=}'[command line for /bin/sh]:command line: ' \
+        '1:path: ' \
+        '(-)*:::command: _normal'
+}
+
+_uvzk_status() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
+        '(-W --watch)'{-W,--watch}'[show it again when something has changed]' \
+        '--interval=[how often to look]:seconds: ' \
+        '--each-server[compare what the servers show]' \
+        '1:path: '
+}
+
+_uvzk_holders() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
+        '(-W --watch)'{-W,--watch}'[show it again when something has changed]' \
+        '--interval=[how often to look]:seconds: ' \
+        '1:path: '
+}
+
+_uvzk_wait() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
+        '(-n --nonblock -w --wait)'{-n,--nonblock}'[look once]' \
+        '(-n --nonblock -w --wait)'{-w+,--wait=}'[wait this long at most]:seconds: ' \
+        '(-E --conflict-exit-code)'{-E+,--conflict-exit-code=}'[exit status if it was held all that time]:code: ' \
+        '--interval=[how often to look]:seconds: ' \
+        '1:path: '
+}
+
+_uvzk_revoke() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
+        '(-a --all)'{-a,--all}'[ask the waiters too]' \
+        '(-w --wait)'{-w+,--wait=}'[wait this long at most until they have gone]:seconds: ' \
+        '1:path: '
+}
+
+_uvzk_verify() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
+        '1:path: ' \
+        '2:token: '
+}
+
+_uvzk() {
+    local curcontext=$curcontext state line
+    local -A opt_args
+    local -a subcommands=(
+        'lock:run a command while holding a lock'
+        'status:show who holds a lock and who waits for it'
+        'holders:show who holds it'
+        'wait:wait until nobody holds it'
+        'revoke:ask its holders to release it'
+        'verify:check whether a fencing token is of a holder'
+    )
+
+    _arguments -C \
+        '(- *)'{-h,--help}'[print the subcommands]' \
+        '(- *)'{-V,--version}'[print the version]' \
+        '1:subcommand:->subcommand' \
+        '*::argument:->argument' && return
+    case $state in
+    subcommand)
+        _describe subcommand subcommands
+        ;;
+    argument)
+        (( $+functions[_uvzk_$line[1]] )) && _uvzk_$line[1]
+        ;;
+    esac
+}
+
+_uvzk "$@"
