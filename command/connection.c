@@ -25,7 +25,7 @@ const char connection_help[] =
     "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, such as "
     "digest:ann:secret\n"
     "      --transport KIND      c-client (default), or native: without threads\n"
-    "      --tls                 TLS by the native transport, as the next four imply\n"
+    "      --tls                 TLS, with the native transport; the next four imply it\n"
     "      --tls-ca FILE         PEM file of the servers' CAs; else the system's CAs\n"
     "      --tls-cert FILE       PEM file of the client's certificate\n"
     "      --tls-key FILE        PEM file of its key; else that of the certificate\n"

@@ -50,9 +50,9 @@ static const char help[] =
     "       uvzk lock [OPTION...] PATH -c 'SHELL COMMAND'\n"
     "\n"
     "Runs CMD while it holds a lock in ZooKeeper. The exit status is CMD's, or 128 + N\n"
-    "if signal N ended CMD; 75 if the lock was lost, so that CMD was ended; 69 without "
-    "a\n"
-    "connection to the servers; 126 if CMD cannot be run; 127 if CMD was not found.\n"
+    "if signal N ended CMD; 69 without a connection to the servers; 75 if the lock was\n"
+    "lost, so that CMD was ended; 78 inside a uvzk lock that holds this lock; 126 if\n"
+    "CMD cannot be run; 127 if CMD was not found.\n"
     "\n"
     "  -x, -e, --exclusive       the write half of a read-write lock (the default)\n"
     "  -s, --shared              its read half\n"
@@ -61,12 +61,13 @@ static const char help[] =
     "  -n, --nonblock            do not wait\n"
     "  -w, --wait SECONDS        wait this long at most (or --timeout)\n"
     "  -E, --conflict-exit-code CODE\n"
-    "                            if others held the lock all that time (1)\n"
+    "                            exit status if others held the lock all that time (1)\n"
     "      --on-lost ACTION      what to do with CMD: term (the default), kill, ignore\n"
     "      --grace SECONDS       between SIGTERM and SIGKILL (5)\n"
     "  -a, --all                 hold it until all processes of CMD have ended\n"
     "      --revocable           send CMD SIGTERM when another client asks for it\n"
-    "      --data TEXT           what status shows of us (user, host, pid, CMD)\n"
+    "      --data TEXT           what status shows of this contender (user, host, pid, "
+    "CMD)\n"
     "  -c, --command STRING      run STRING with /bin/sh, instead of CMD\n";
 
 static void read_leases(struct lock_request *request, const char *text)
@@ -258,7 +259,7 @@ int subcommand_lock(int argc, char **argv)
     connection_options_init(&request.connection);
     read_arguments(&request, argc, argv);
     if (request.revocable && request.recipe == RECIPE_LEASES) {
-        argument_wrong("--revocable", "", "a lock without leases");
+        argument_wrong("--revocable", "--leases", "one of the two");
     }
     /* --wait includes the time to connect. */
     uint64_t patience = request.connection.connect_timeout_ms;

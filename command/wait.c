@@ -16,7 +16,7 @@ static const char help[] =
     "  -n, --nonblock            look once\n"
     "  -w, --wait SECONDS        this long at most\n"
     "  -E, --conflict-exit-code CODE\n"
-    "                            if it was held all that time (1)\n"
+    "                            exit status if it was held all that time (1)\n"
     "      --interval S          how often to look (1)\n"
     "  -j, --json                print one line of JSON\n";
 
