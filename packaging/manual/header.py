@@ -1,8 +1,9 @@
-"""A public header, read: groups of blocks, each a comment and what it is about."""
+"""A public header, read: groups of blocks, each a comment and what it is about.
+
+The build runs this with what Debian's python3-minimal has: no dataclasses."""
 
 import re
 import textwrap
-from dataclasses import dataclass, field
 
 TITLE = re.compile(r"/\* -{5,} (\S.*?)(?: \*/)?$")
 GROUP_COLUMNS = 75  # a title that ends farther left is that of a part of a group
@@ -14,16 +15,16 @@ CALLBACK = re.compile(r"typedef\s+(.*?)\(\*(\w+)\)\((.*)\)\s*;", re.S)
 MACRO = re.compile(r"#define\s+(\w+)(\([^)]*\))?")
 
 
-@dataclass
 class Item:
     """What is declared in one piece."""
 
-    kind: str  # function, callback, call (a macro like one), macro, type
-    name: str
-    text: str
-    comment: str = ""  # behind it, on its line
-    result: str = ""  # of a function or a callback
-    parameters: list = field(default_factory=list)
+    def __init__(self, kind, name, text, result="", parameters=()):
+        self.kind = kind  # function, callback, call (a macro like one), macro, type
+        self.name = name
+        self.text = text
+        self.comment = ""  # behind it, on its line
+        self.result = result  # of a function or a callback
+        self.parameters = parameters  # (type, name) of each
 
     def is_shell(self):
         return self.text.startswith("struct")
@@ -32,31 +33,29 @@ class Item:
         return self.kind == "type" and "{" not in self.text
 
 
-@dataclass
 class Block:
     """A comment, and the items that stand below it without an empty line between."""
 
-    comment: str = ""
-    items: list = field(default_factory=list)
+    def __init__(self, comment=""):
+        self.comment = comment
+        self.items = []
 
 
-@dataclass
 class Group:
-    title: str
-    text: str = ""
-    example: str = ""
-    parts: list = field(default_factory=list)  # Group, of those with a title of their own
-    blocks: list = field(default_factory=list)
+    def __init__(self, title, text="", example=""):
+        self.title, self.text, self.example = title, text, example
+        self.parts = []  # Group, of those with a title of their own
+        self.blocks = []
 
     def all_blocks(self):
         return self.blocks + [block for part in self.parts for block in part.blocks]
 
 
-@dataclass
 class Header:
-    name: str
-    text: str  # its first comment
-    groups: list
+    def __init__(self, name, text, groups):
+        self.name = name
+        self.text = text  # its first comment
+        self.groups = groups
 
     def blocks(self):
         return [block for group in self.groups for block in group.all_blocks()]
