@@ -51,12 +51,16 @@ extern "C" {
 #define UVZK_EXTERN
 #endif
 
-/* The version of this header. */
+/* The version of this header. UVZK_VERSION_IS_RELEASE is 0 while the version is in
+ * development, and UVZK_VERSION_SUFFIX is "dev" then. For a release, they are 1 and "". */
 #define UVZK_VERSION_MAJOR 0
 #define UVZK_VERSION_MINOR 3
 #define UVZK_VERSION_PATCH 0
+#define UVZK_VERSION_IS_RELEASE 0
+#define UVZK_VERSION_SUFFIX "dev"
 
-/* Returns the version of the loaded library, "major.minor.patch". The text is static. */
+/* Returns the version of the loaded library: "major.minor.patch", or
+ * "major.minor.patch-suffix" if it is not a release. The text is static. */
 UVZK_EXTERN const char *uvzk_version(void);
 
 /* -------------------------------------------------------------------- errors

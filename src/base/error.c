@@ -9,7 +9,12 @@
 
 const char *uvzk_version(void)
 {
+#if UVZK_VERSION_IS_RELEASE
     return VERSION_TEXT(UVZK_VERSION_MAJOR, UVZK_VERSION_MINOR, UVZK_VERSION_PATCH);
+#else
+    return VERSION_TEXT(UVZK_VERSION_MAJOR, UVZK_VERSION_MINOR,
+                        UVZK_VERSION_PATCH) "-" UVZK_VERSION_SUFFIX;
+#endif
 }
 
 const char *uvzk_strerror(int code)

@@ -221,8 +221,10 @@ static void version_matches_the_header(void **state)
 {
     (void)state;
     char expected[32];
-    snprintf(expected, sizeof(expected), "%d.%d.%d", UVZK_VERSION_MAJOR,
-             UVZK_VERSION_MINOR, UVZK_VERSION_PATCH);
+    snprintf(expected, sizeof(expected), "%d.%d.%d%s%s", UVZK_VERSION_MAJOR,
+             UVZK_VERSION_MINOR, UVZK_VERSION_PATCH, UVZK_VERSION_IS_RELEASE ? "" : "-",
+             UVZK_VERSION_SUFFIX);
+    assert_int_equal(UVZK_VERSION_IS_RELEASE, UVZK_VERSION_SUFFIX[0] == '\0');
     assert_string_equal(uvzk_version(), expected);
 }
 
