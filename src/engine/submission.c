@@ -128,10 +128,12 @@ static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
         /* The session is over. The event that reports it comes after these replies
          * (port.h, 6), so nothing more is submitted until then. */
         uvzk__connection_silent(&session->connection);
-    } else if (uvzk__is_connected(session) ||
-               (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
+    } else if (status != UVZK_EUNIMPLEMENTED &&
+               (uvzk__is_connected(session) ||
+                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT))) {
         /* After a connection loss no backoff is needed: nothing is sent before the next
-         * CONNECTED. All other failures would repeat at once. */
+         * CONNECTED. What the port or the servers do not know is done without, and is not
+         * sent again. All other failures would repeat at once. */
         uvzk__back_off(session);
     }
 }

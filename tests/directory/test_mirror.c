@@ -450,6 +450,29 @@ static void a_port_without_persistent_watches_is_asked_once(void **state)
     world_end(&world);
 }
 
+/* ... and the refusal delays neither the grant nor the release. */
+static void a_refused_mirror_holds_up_nobody(void **state)
+{
+    struct sim_options options;
+    (void)state;
+    world_exact_options(&options, LATENCY);
+    options.no_persistent_watches = true;
+    begin_in(&options);
+    before = comes();
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    const struct uvzk__session *session = a.client.impl;
+    while (uvzk__requests(&session->submissions, UVZK__RPC_ADD_WATCH) == 0) {
+        world_run_for(&world, 1);
+    }
+    world_run_for(&world, 2 * LATENCY); /* it is refused */
+    world_delete(&world, &before);
+    hold_await(&waits, 3 * LATENCY);
+    hold_release(&waits);
+    world_run_for(&world, 3 * LATENCY);
+    assert_int_equal(world_queue_length(&world), 0);
+    world_end(&world);
+}
+
 /* A server that throttles is asked as seldom as with other requests, and afterwards the
  * directory is mirrored. */
 static void a_throttled_watch_is_asked_for_seldom(void **state)
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test(an_unused_mirror_ends),
         cmocka_unit_test(many_sessions_have_no_mirror),
         cmocka_unit_test(a_port_without_persistent_watches_is_asked_once),
+        cmocka_unit_test(a_refused_mirror_holds_up_nobody),
         cmocka_unit_test(a_throttled_watch_is_asked_for_seldom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -748,6 +748,30 @@ static void an_end_is_told_before_the_handle_is_closed(void **state)
     assert_false(closing_by_then);
 }
 
+static bool is_asking(void *context)
+{
+    const struct uvzk__handle *handle = ((struct uvzk__zk_port *)context)->handle;
+    return handle != NULL && handle->state == UVZK__HANDLE_ASKING;
+}
+
+/* Answers that come after the C client has closed its socket reset the connection, and the
+ * server may not read that the session ends. */
+static void a_close_waits_for_what_the_port_asks(void **state)
+{
+    (void)state;
+    struct probe *probe = probe_in_world();
+    struct uvzk__zk_port *port = (struct uvzk__zk_port *)(void *)probe->port;
+    probe_open(probe);
+    assert_true(world_run_until(probe->world, is_asking, port));
+    proxy_hold_replies(world_proxy(probe->world));
+    const struct uvzk__handle *handle = port->handle;
+    probe_close(probe);
+    assert_int_equal(handle->state, UVZK__HANDLE_DRAINING);
+    proxy_pass(world_proxy(probe->world));
+    probe_await(probe, &probe->closed, 1);
+    probe_leave(probe);
+}
+
 /* --------------------------------------------------------- faults of the port itself */
 
 static char fault[UVZK__MACHINE_TEXT];
@@ -810,6 +834,7 @@ int main(void)
         CASE(an_end_is_told_before_the_handle_is_closed, connect_as_usual),
         CASE(the_loop_runs_while_a_session_is_closed, connect_as_usual),
         CASE(faults_are_told_to_the_user, connect_as_usual),
+        cmocka_unit_test_setup(a_close_waits_for_what_the_port_asks, reset),
         cmocka_unit_test_setup(many_ports_live_side_by_side, reset),
         cmocka_unit_test_setup(each_of_many_ports_has_its_own_log, reset),
     };
