@@ -23,6 +23,8 @@
 /* Among the numbers that are expected in a directory: contenders have waited there. It is
  * the number of no contender. */
 #define CONTENDED (-2)
+/* Likewise: more sessions than a mirror is for have been seen there. */
+#define CROWDED (-3)
 
 /* The foreign nodes are counted by sessions again whenever their number has doubled, from
  * this number on. */
@@ -195,9 +197,20 @@ static struct uvzk__expected_sequences *remembered(const struct uvzk__queue *que
     return &uvzk__directories(queue->session)->expected_sequences;
 }
 
-static bool was_contended(const struct uvzk__queue *queue)
+static bool was(const struct uvzk__queue *queue, int32_t what)
 {
-    return uvzk__expected_sequences_has(remembered(queue), queue->entry.hash, CONTENDED);
+    return uvzk__expected_sequences_has(remembered(queue), queue->entry.hash, what);
+}
+
+/* The view before the mirror has only the nodes before the first in line, of which most
+ * have gone. So only the listing behind the mirror's watch shows how many sessions are
+ * there. */
+void uvzk__mirror_listed(struct uvzk__queue *queue)
+{
+    if (uvzk__mirror_keeps_all(queue) && !uvzk__foreign_nodes_are_of_few(queue)) {
+        uvzk__expected_sequences_add(remembered(queue), queue->entry.hash, CROWDED);
+        uvzk__watermark_end(queue);
+    }
 }
 
 /* Where there are readers, a downgraded one has no number of its own, and writers list in
@@ -250,8 +263,8 @@ void uvzk__mirror_consider(const struct uvzk__contender *front)
         uvzk__predecessor_check_leases(queue);
     }
     if (may_be_mirrored(front) && predecessor->state == UVZK__PREDECESSOR_ARMED &&
-        !is_mirror(uvzk__mark_of(queue)) && was_contended(queue) &&
-        uvzk__foreign_nodes_are_of_few(queue)) {
+        !is_mirror(uvzk__mark_of(queue)) && was(queue, CONTENDED) &&
+        !was(queue, CROWDED) && uvzk__foreign_nodes_are_of_few(queue)) {
         begin(queue);
     }
 }
@@ -260,7 +273,7 @@ void uvzk__mirror_granted(const struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    if (queue->waits_for_others && may_be_mirrored(contender) && !was_contended(queue)) {
+    if (queue->waits_for_others && may_be_mirrored(contender) && !was(queue, CONTENDED)) {
         uvzk__expected_sequences_add(remembered(queue), queue->entry.hash, CONTENDED);
     }
     queue->waits_for_others = false;

@@ -38,6 +38,9 @@ bool uvzk__mirror_needs_listing(const struct uvzk__queue *);
  * last contender of this session. */
 bool uvzk__mirror_keeps_all(const struct uvzk__queue *);
 
+/* A listing has been taken over: ends the mirror if too many sessions are there. */
+void uvzk__mirror_listed(struct uvzk__queue *);
+
 /* The first in line waits for a foreign node: begins a mirror if that will save requests.
  * And: a contender of this session is granted. */
 void uvzk__mirror_consider(const struct uvzk__contender *front);

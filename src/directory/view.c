@@ -337,6 +337,7 @@ static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
             }
         }
     }
+    uvzk__mirror_listed(queue);
 }
 
 /* After a contender has been blocked for a session timeout, asks whether the nodes in its

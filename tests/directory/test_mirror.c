@@ -432,6 +432,33 @@ static void many_sessions_have_no_mirror(void **state)
     end();
 }
 
+/* The sessions behind a's contender show only when the directory is mirrored: then they are
+ * too many, and it is not tried again. */
+static void many_sessions_behind_end_the_mirror(void **state)
+{
+    struct world_path others[UVZK__FEW_SESSIONS + 1];
+    (void)state;
+    begin();
+    before = comes();
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 3 * LATENCY); /* its place is known, and nobody is behind it */
+    for (unsigned i = 0; i <= UVZK__FEW_SESSIONS; i++) {
+        others[i] = of_session(i);
+    }
+    settle();
+    const struct uvzk__session *session = a.client.impl;
+    assert_int_equal(uvzk__requests(&session->submissions, UVZK__RPC_ADD_WATCH), 1);
+    assert_false(is_mirrored());
+    have_the_turn(&before);
+    for (unsigned i = 0; i <= UVZK__FEW_SESSIONS; i++) {
+        world_delete(&world, &others[i]);
+    }
+    begin_to_wait();
+    assert_int_equal(uvzk__requests(&session->submissions, UVZK__RPC_ADD_WATCH), 1);
+    goes(&before);
+    end();
+}
+
 /* The C client says so, or an old server does: it is asked once. */
 static void a_port_without_persistent_watches_is_asked_once(void **state)
 {
@@ -510,6 +537,7 @@ int main(void)
         cmocka_unit_test(nor_is_one_that_counts_to_the_mark),
         cmocka_unit_test(an_unused_mirror_ends),
         cmocka_unit_test(many_sessions_have_no_mirror),
+        cmocka_unit_test(many_sessions_behind_end_the_mirror),
         cmocka_unit_test(a_port_without_persistent_watches_is_asked_once),
         cmocka_unit_test(a_refused_mirror_holds_up_nobody),
         cmocka_unit_test(a_throttled_watch_is_asked_for_seldom),
