@@ -197,7 +197,7 @@ static struct uvzk__expected_sequences *remembered(const struct uvzk__queue *que
     return &uvzk__directories(queue->session)->expected_sequences;
 }
 
-static bool was(const struct uvzk__queue *queue, int32_t what)
+static bool remembers(const struct uvzk__queue *queue, int32_t what)
 {
     return uvzk__expected_sequences_has(remembered(queue), queue->entry.hash, what);
 }
@@ -263,8 +263,8 @@ void uvzk__mirror_consider(const struct uvzk__contender *front)
         uvzk__predecessor_check_leases(queue);
     }
     if (may_be_mirrored(front) && predecessor->state == UVZK__PREDECESSOR_ARMED &&
-        !is_mirror(uvzk__mark_of(queue)) && was(queue, CONTENDED) &&
-        !was(queue, CROWDED) && uvzk__foreign_nodes_are_of_few(queue)) {
+        !is_mirror(uvzk__mark_of(queue)) && remembers(queue, CONTENDED) &&
+        !remembers(queue, CROWDED) && uvzk__foreign_nodes_are_of_few(queue)) {
         begin(queue);
     }
 }
@@ -273,7 +273,8 @@ void uvzk__mirror_granted(const struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    if (queue->waits_for_others && may_be_mirrored(contender) && !was(queue, CONTENDED)) {
+    if (queue->waits_for_others && may_be_mirrored(contender) &&
+        !remembers(queue, CONTENDED)) {
         uvzk__expected_sequences_add(remembered(queue), queue->entry.hash, CONTENDED);
     }
     queue->waits_for_others = false;

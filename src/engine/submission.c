@@ -114,6 +114,15 @@ static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
     return status == UVZK_ENOAUTH && rpc->kind != UVZK__RPC_MULTI;
 }
 
+/* Whether the port refuses such a request by itself (port.h, 15 and 16). It is done without,
+ * and is not sent again. */
+static bool is_done_without(const struct uvzk__rpc *rpc, int status)
+{
+    return status == UVZK_EUNIMPLEMENTED &&
+           (rpc->kind == UVZK__RPC_ADD_WATCH ||
+            (rpc->kind == UVZK__RPC_CREATE && rpc->mode == UVZK__CONTAINER));
+}
+
 static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                      int status, bool write)
 {
@@ -128,12 +137,11 @@ static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
         /* The session is over. The event that reports it comes after these replies
          * (port.h, 6), so nothing more is submitted until then. */
         uvzk__connection_silent(&session->connection);
-    } else if (status != UVZK_EUNIMPLEMENTED &&
+    } else if (!is_done_without(rpc, status) &&
                (uvzk__is_connected(session) ||
                 (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT))) {
         /* After a connection loss no backoff is needed: nothing is sent before the next
-         * CONNECTED. What the port or the servers do not know is done without, and is not
-         * sent again. All other failures would repeat at once. */
+         * CONNECTED. All other failures would repeat at once. */
         uvzk__back_off(session);
     }
 }

@@ -28,8 +28,8 @@ struct uvzk__lease_batch {
     struct uvzk__rpc rpc;
     struct uvzk__queue *queue;
     struct uvzk__contender *ticket; /* referenced: its path is needed until the reply */
-    uint64_t stamp;
-    size_t bytes;                                   /* of paths and data, so far */
+    uint64_t stamp;                 /* of the multi */
+    size_t bytes;                   /* of paths and data, so far */
     struct uvzk__op ops[1 + LEASES_MAX];            /* the check, then the creates */
     struct uvzk__acl acls[1 + LEASES_MAX];          /* of the ops */
     struct uvzk__contender *leases[1 + LEASES_MAX]; /* of the ops; [0] is not used */
@@ -62,9 +62,9 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__leases(queue)->batches.in_flight = NULL;
     uvzk__answered(uvzk__queue_session(queue), rpc, reply->status, true);
     uvzk__queue_settle_later(queue);
-    if (reply->status == 0) {
+    if (reply->status == 0 && !uvzk__contender_has_ended(batch->ticket)) {
         uvzk__last_seen_set(batch->ticket, batch->stamp);
-    } else if (reply->failed_op == 0) {
+    } else if (reply->status != 0 && reply->failed_op == 0) {
         ticket_refused(batch->ticket, reply->status);
     }
     for (size_t i = 1; i < count; i++) {

@@ -103,7 +103,6 @@ static void grant_or_refuse(struct fake_server_connection *link, const char *req
     static const char none[8];
     const char *answer = refusal_of_session;
     bool anew = memcmp(request + SESSION_AT, none, sizeof(none)) == 0;
-    link->fake_server->new_sessions += anew;
     if (link->fake_server->kind == FAKE_SERVER_SESSION) {
         answer = session;
     } else if (link->fake_server->kind == FAKE_SERVER_GRANTS_NOTHING) {

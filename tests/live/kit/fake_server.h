@@ -26,7 +26,6 @@ struct fake_server {
     enum fake_server_kind kind;
     uv_tcp_t listener;
     char hosts[32];                       /* "127.0.0.1:port" */
-    unsigned new_sessions;                /* how many have been asked for */
     struct fake_server_connection *links; /* the open connections */
 };
 
