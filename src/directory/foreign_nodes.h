@@ -24,12 +24,12 @@ struct uvzk__foreign_nodes {
     /* The nodes up to the number of the last local contender, by number. Owned; NULL:
      * none. */
     struct uvzk__foreign_node *list;
-    uint32_t count;     /* of list */
-    uint32_t capacity;  /* of list */
-    uint32_t children;  /* how many children are not contenders */
+    struct uvzk__denied_nodes *denied; /* owned; NULL: none */
+    uint32_t count;                    /* of list */
+    uint32_t capacity;                 /* of list */
+    uint32_t children;                 /* how many children are not contenders */
     uint32_t leases;    /* leases of other sessions, in a lease directory */
     bool others_behind; /* foreign nodes are, or may be, behind the last contender */
-    struct uvzk__denied_nodes *denied; /* owned; NULL: none */
 };
 
 #define UVZK__FEW_SESSIONS 8U
