@@ -171,6 +171,7 @@ static void assert_makes_no_session(enum fake_server_kind kind)
         char line[100];
         snprintf(line, sizeof(line), "%s: created a session without", fake_server.hosts);
         met = is_logged(line);
+        assert_int_equal(fake_server.questions, 0); /* no session, so no requests */
         process_end(&a);
         fake_server_close(&fake_server);
         world_end(&world);

@@ -15,6 +15,7 @@ struct fake_server_connection {
     uv_tcp_t socket;
     struct fake_server *fake_server;
     struct fake_server_connection *next, *prev;
+    bool answered; /* its connect request */
 };
 
 struct outgoing {
@@ -113,6 +114,16 @@ static void grant_or_refuse(struct fake_server_connection *link, const char *req
         answer = session_without_timeout;
     }
     say(link, answer, sizeof(session));
+    link->answered = true;
+}
+
+/* The C client itself sends pings and the end of the session. */
+static bool is_a_question(const char *request, ssize_t length)
+{
+    static const char ping[4] = {0, 0, 0, 11}, end[4] = {-1, -1, -1, -11};
+    const char *type = request + 8;
+    return length > 12 || (length == 12 && memcmp(type, ping, sizeof(ping)) != 0 &&
+                           memcmp(type, end, sizeof(end)) != 0);
 }
 
 static void asked(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
@@ -125,6 +136,8 @@ static void asked(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
         say(link, buffer->base, (size_t)length);
     } else if (link->fake_server->kind == FAKE_SERVER_HTTP) {
         say(link, refusal, sizeof(refusal) - 1);
+    } else if (link->answered) {
+        link->fake_server->questions += is_a_question(buffer->base, length);
     } else if (link->fake_server->kind >= FAKE_SERVER_SESSION && length > 40) {
         grant_or_refuse(link, buffer->base);
     }

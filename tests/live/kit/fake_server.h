@@ -26,6 +26,7 @@ struct fake_server {
     enum fake_server_kind kind;
     uv_tcp_t listener;
     char hosts[32];                       /* "127.0.0.1:port" */
+    unsigned questions;                   /* requests behind the answer to a connect */
     struct fake_server_connection *links; /* the open connections */
 };
 
