@@ -1,7 +1,7 @@
 #compdef uvzk
 # zsh completion for uvzk
 
-typeset -ga _uvzk_connection _uvzk_json
+typeset -ga _uvzk_connection _uvzk_json _uvzk_watch
 _uvzk_connection=(
     '(-H --hosts)'{-H+,--hosts=}'[servers]:host\:port,host\:port/chroot: '
     '--session-timeout=[requested from the servers]:seconds: '
@@ -20,6 +20,10 @@ _uvzk_connection=(
     '(- *)'{-h,--help}'[print the options]'
 )
 _uvzk_json=('(-j --json)'{-j,--json}'[print JSON]')
+_uvzk_watch=(
+    '(-W --watch)'{-W,--watch}'[show it again when something has changed]'
+    '--interval=[how often to look]:seconds: '
+)
 
 _uvzk_lock() {
     _arguments -s -S "${_uvzk_connection[@]}" \
@@ -41,17 +45,13 @@ _uvzk_lock() {
 }
 
 _uvzk_status() {
-    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
-        '(-W --watch)'{-W,--watch}'[show it again when something has changed]' \
-        '--interval=[how often to look]:seconds: ' \
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" "${_uvzk_watch[@]}" \
         '--each-server[compare what the servers show]' \
         '1:path: '
 }
 
 _uvzk_holders() {
-    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
-        '(-W --watch)'{-W,--watch}'[show it again when something has changed]' \
-        '--interval=[how often to look]:seconds: ' \
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" "${_uvzk_watch[@]}" \
         '1:path: '
 }
 

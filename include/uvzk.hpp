@@ -755,6 +755,20 @@ template <class T, class Begin> future<T> future_of(Begin begin) noexcept
                         : access::pending<T>(std::move(call));
 }
 
+/* A future without a future of C, which `by` ends. begin(call) starts what `by` waits
+ * for; it may end the call itself. */
+template <class Begin> future<void> ended_by(ending &by, Begin begin) noexcept
+{
+    call_ref told(new (std::nothrow) call);
+
+    if (!told) {
+        return access::refused<void>(UV_ENOMEM);
+    }
+    by.expect(told);
+    begin(*told.get());
+    return access::pending<void>(std::move(told));
+}
+
 /* What a part of a combination has after it has succeeded: a T; for void a status. */
 template <class T> struct part {
     using type = T;
@@ -1348,15 +1362,12 @@ class lock {
         if (c_ == nullptr) {
             return detail::access::refused<void>(UVZK_ECLOSED);
         }
-        detail::call_ref told(new (std::nothrow) detail::call);
-        if (!told) {
-            return detail::access::refused<void>(UV_ENOMEM);
-        }
-        state_->closing[c_ == &state_->both.write].expect(told);
-        if (!end()) {
-            told->done(0); /* the lock was closed with its client before */
-        }
-        return detail::access::pending<void>(std::move(told));
+        return detail::ended_by(
+            state_->closing[c_ == &state_->both.write], [this](detail::call &told) {
+                if (!end()) {
+                    told.done(0); /* the lock was closed with its client before */
+                }
+            });
     }
     uvzk_lock_t &native() const noexcept
     {
@@ -1622,12 +1633,7 @@ template <class Calls> class basic_shared_value {
         if (state_->change.is_expected()) {
             return detail::access::refused<void>(UV_EBUSY);
         }
-        detail::call_ref told(new (std::nothrow) detail::call);
-        if (!told) {
-            return detail::access::refused<void>(UV_ENOMEM);
-        }
-        state_->change.expect(told);
-        return detail::access::pending<void>(std::move(told));
+        return detail::ended_by(state_->change, [](detail::call &) {});
     }
     /* Closes the value, as its destructor does. The future is done when it has been
      * closed. The object is empty at once. */
@@ -1636,13 +1642,7 @@ template <class Calls> class basic_shared_value {
         if (state_ == nullptr) {
             return detail::access::refused<void>(UVZK_ECLOSED);
         }
-        detail::call_ref told(new (std::nothrow) detail::call);
-        if (!told) {
-            return detail::access::refused<void>(UV_ENOMEM);
-        }
-        state_->closing.expect(told);
-        end();
-        return detail::access::pending<void>(std::move(told));
+        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
     }
     typename Calls::native &native() const noexcept
     {
@@ -1943,13 +1943,7 @@ class client {
         if (state_ == nullptr) {
             return detail::access::refused<void>(UVZK_ECLOSED);
         }
-        detail::call_ref told(new (std::nothrow) detail::call);
-        if (!told) {
-            return detail::access::refused<void>(UV_ENOMEM);
-        }
-        state_->closing.expect(told);
-        (void)end();
-        return detail::access::pending<void>(std::move(told));
+        return detail::ended_by(state_->closing, [this](detail::call &) { (void)end(); });
     }
     uvzk_client_t &native() const noexcept
     {

@@ -192,7 +192,7 @@ END = "<!-- to here -->"
 FRAME = f"""# Performance
 
     bench/run --quick       # about three minutes
-    bench/run --full        # about two hours
+    bench/run --full        # about three hours
 
 runs uvzk, the bare C client, Curator and kazoo in turn, on servers of their own. `raw` is what
 the C client does without any lock logic: one by one below 64 tasks, multis of 64 creates above;

@@ -40,6 +40,15 @@ static int begin(uint64_t seed, void *const *state)
     return begin_with(seed, state, NULL);
 }
 
+/* The first hold is given back, and the follower misses this number of deletes. */
+static void give_back_unseen(int follower, uint32_t deletes)
+{
+    world_run_for(&world, 500);
+    sim_miss_deletes(world.sim, follower, deletes);
+    hold_give_back(&first);
+    world_run_for(&world, 500);
+}
+
 /* The process takes the lock and gives it back; of that the follower misses the delete. */
 static struct world_path missed_by(int follower, struct process *process)
 {
@@ -47,10 +56,7 @@ static struct world_path missed_by(int follower, struct process *process)
 
     hold_take(&first, process);
     (void)snprintf(path.text, sizeof(path.text), "%s", first.path);
-    world_run_for(&world, 500);
-    sim_miss_deletes(world.sim, follower, 1);
-    hold_give_back(&first);
-    world_run_for(&world, 500);
+    give_back_unseen(follower, 1);
     assert_false(sim_exists(world.sim, path.text));
     assert_true(sim_shows(world.sim, follower, path.text));
     return path;
@@ -185,10 +191,7 @@ static void nor_behind_a_writer_of_another(uint64_t seed, void *const *state)
     process_make_rwlock(&b, OTHER_PATH);
     sim_connect_to(a.port, follower);
     hold_take_on(&first, &b, &b.rwlock.write, 1);
-    world_run_for(&world, 500);
-    sim_miss_deletes(world.sim, follower, 1);
-    hold_give_back(&first);
-    world_run_for(&world, 500);
+    give_back_unseen(follower, 1);
     hold_begin_on(&second, &a, &a.rwlock.write, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
     sim_disconnect(a.port, SIM_RESET, 20);
@@ -212,10 +215,7 @@ static void nor_where_leases_are_counted(uint64_t seed, void *const *state)
     process_make_semaphore(&b, OTHER_PATH, 1);
     sim_connect_to(a.port, follower);
     hold_take_on(&first, &b, &b.semaphore, 1);
-    world_run_for(&world, 500);
-    sim_miss_deletes(world.sim, follower, 1);
-    hold_give_back(&first);
-    world_run_for(&world, 500);
+    give_back_unseen(follower, 1);
     hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);
@@ -306,10 +306,7 @@ static void a_lease_that_was_deleted(uint64_t seed, void *const *state)
     process_make_semaphore(&b, OTHER_PATH, 1);
     hold_begin_on(&first, &b, &b.semaphore, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 3000));
-    world_run_for(&world, 500);
-    sim_miss_deletes(world.sim, follower, 2);
-    hold_give_back(&first);
-    world_run_for(&world, 500);
+    give_back_unseen(follower, 2);
     hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);

@@ -91,6 +91,26 @@ static void begin(void)
     assert_true(uvzk__is_mirrored(tickets()));
 }
 
+/* All of them wait for a lease, by one ticket. */
+static void begin_with_sharers(void)
+{
+    begin();
+    for (size_t i = 0; i < SHARERS; i++) {
+        hold_begin_on(&sharers[i], &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
+    }
+    settle();
+}
+
+/* The first ones have released; the others hold and release, one after the other. */
+static void end_after(size_t released)
+{
+    for (size_t i = released; i < SHARERS; i++) {
+        hold_await(&sharers[i], 1000);
+        hold_give_back(&sharers[i]);
+    }
+    world_end(&world);
+}
+
 /* The ticket's create and delete, the lease's multi and delete, and one listing. */
 static void each_acquire_costs_five_requests(void **state)
 {
@@ -110,11 +130,7 @@ static void each_acquire_costs_five_requests(void **state)
 static void who_comes_behind_a_kept_ticket_is_heard_of(void **state)
 {
     (void)state;
-    begin();
-    for (size_t i = 0; i < SHARERS; i++) {
-        hold_begin_on(&sharers[i], &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
-    }
-    settle();
+    begin_with_sharers();
     assert_true(hold_holds(&sharers[LEASES_MAX - 1]));
     assert_int_equal(world_children(&world, TICKETS), 1);
     assert_null(uvzk__watched_path(tickets()));
@@ -130,22 +146,14 @@ static void who_comes_behind_a_kept_ticket_is_heard_of(void **state)
                         behind.text); /* the first */
     world_delete(&world, &behind);
     assert_int_equal(process_metrics(&a).listings, listings);
-    for (size_t i = 2; i < SHARERS; i++) {
-        hold_await(&sharers[i], 1000);
-        hold_give_back(&sharers[i]);
-    }
-    world_end(&world);
+    end_after(2);
 }
 
 /* Without the mirror the kept ticket needs the watch on the children again. */
 static void a_kept_ticket_outlives_the_mirror(void **state)
 {
     (void)state;
-    begin();
-    for (size_t i = 0; i < SHARERS; i++) {
-        hold_begin_on(&sharers[i], &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
-    }
-    settle();
+    begin_with_sharers();
     hold_give_back(&sharers[0]); /* the ticket is passed on, and kept */
     settle();
     assert_null(uvzk__watched_path(tickets()));
@@ -154,11 +162,7 @@ static void a_kept_ticket_outlives_the_mirror(void **state)
     world_run_for(&world, 1000);
     assert_false(uvzk__is_mirrored(tickets()));
     assert_string_equal(uvzk__watched_path(tickets()), TICKETS);
-    for (size_t i = 1; i < SHARERS; i++) {
-        hold_await(&sharers[i], 1000);
-        hold_give_back(&sharers[i]);
-    }
-    world_end(&world);
+    end_after(1);
 }
 
 /* Deleted by hand while a waits: a gets another one, behind who has come since. */
