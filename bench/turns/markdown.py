@@ -1,5 +1,6 @@
 """The report as Markdown."""
 
+import goals
 import shapes
 from peers import PEERS
 
@@ -58,14 +59,18 @@ def others_took(medians):
     return [told, ""]
 
 
-def goal(medians, factory, shape):
-    if not shape.goal:
-        return ""
-    other, times = shape.goal
-    ratio = medians.ratio(factory, shape.name, "uvzk", other, "cycles_per_s")
-    unsure = ratio is None or not was_quiet(medians)
-    verdict = "–" if unsure else "reached" if ratio.median >= times else "not yet"
-    return f"≥ {times:g} × {'raw' if other == 'raw' else PEERS[other]}: {verdict}"
+def verdicts(medians, factory):
+    """Goal by goal, of what was measured."""
+    names = PEERS | {"raw": "raw", "native": "native"}
+    rows = []
+    for shape in of_kind(medians, factory, shapes.CYCLES):
+        for goal in goals.of_shape(shape.name, factory):
+            measured = goal.measured(medians, factory)
+            if measured is not None:
+                verdict = "reached" if goal.reached(measured.median) else "not yet"
+                rows.append([shape.title, goal.title(names), with_spread(measured),
+                             verdict if was_quiet(medians) else "–"])  # fmt: skip
+    return table(["goals", "goal", "measured", "verdict"], rows) if rows else []
 
 
 def throughput(medians, factory):
@@ -78,10 +83,10 @@ def throughput(medians, factory):
 
         return [shape.title, rate("uvzk"), rate("curator"), against("curator"), rate("raw"),
                 against("raw"), rate("native"), against("curator", "native"),
-                against("raw", "native"), rate("kazoo"), goal(medians, factory, shape)]
+                against("raw", "native"), rate("kazoo")]
 
     head = ["acquires and releases a second", "uvzk", "Curator", "× Curator", "raw", "× raw",
-            "native", "× Curator", "× raw", "kazoo", "goal"]
+            "native", "native × Curator", "native × raw", "kazoo"]
     return table(head, map(row, of_kind(medians, factory, shapes.CYCLES)))
 
 
@@ -181,6 +186,7 @@ def sections(medians, facts):
              *conditions(medians, facts)]
     for factory in medians.factories():
         lines += [f"### {NAME[factory]}", "", *throughput(medians, factory),
+                  *verdicts(medians, factory),
                   *waiting(medians, factory), *costs(medians, factory)]
         if of_kind(medians, factory, shapes.PENDING, shapes.BYTES):
             lines += pending(medians, factory)

@@ -26,7 +26,6 @@ class Shape:
     peers: tuple = ("uvzk", "raw", "curator")
     kind: str = CYCLES
     quick: tuple = field(default=())  # of the peers, who take part in --quick
-    goal: tuple = ()  # whom uvzk is to be compared with, and how many times as fast it shall be
 
     def flags(self):
         flags = {"recipe": self.recipe, "tasks": self.tasks, "paths": self.paths,
@@ -43,17 +42,17 @@ NO_RAW = ("uvzk", "native", "curator", "kazoo")
 NO_KAZOO = ("uvzk", "native", "curator")
 
 
-def distinct(tasks, peers, quick=(), sessions=1, goal=()):
+def distinct(tasks, peers, quick=(), sessions=1):
     """Each task has a mutex of its own."""
     work = ("singles",) if tasks < 64 else ("multis", "--batch", "64")
     many = f", {sessions} sessions" if sessions > 1 else ""
     return Shape(f"distinct-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
                  f"distinct mutexes, {tasks:,} task" + ("s" if tasks > 1 else "") + many,
-                 tasks, paths=tasks, sessions=sessions, peers=peers, quick=quick, goal=goal,
+                 tasks, paths=tasks, sessions=sessions, peers=peers, quick=quick,
                  raw=(*work, "--tasks", str(tasks), "--paths", str(tasks)))  # fmt: skip
 
 
-def one_path(tasks, peers, quick=(), sessions=1, goal=()):
+def one_path(tasks, peers, quick=(), sessions=1):
     """All tasks at one mutex. The yardstick of one session is the creates and deletes of so
     many in one directory; of several, that an event of one is acted on by the next."""
     if sessions == 1:
@@ -63,41 +62,41 @@ def one_path(tasks, peers, quick=(), sessions=1, goal=()):
     many = f", {sessions} sessions" if sessions > 1 else ""
     return Shape(f"one-path-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
                  f"one mutex, {tasks:,} tasks" + many, tasks, sessions=sessions, peers=peers,
-                 quick=quick, goal=goal, raw=raw)  # fmt: skip
+                 quick=quick, raw=raw)  # fmt: skip
 
 
-def semaphore(tasks, peers, quick=(), sessions=1, goal=()):
+def semaphore(tasks, peers, quick=(), sessions=1):
     many = f", {sessions} sessions" if sessions > 1 else ""
     return Shape(f"semaphore-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
                  f"semaphore of 3, {tasks} tasks" + many, tasks, sessions=sessions,
-                 recipe="semaphore", peers=peers, quick=quick, goal=goal)  # fmt: skip
+                 recipe="semaphore", peers=peers, quick=quick)  # fmt: skip
 
 
 SHAPES = (
-    distinct(1, ALL, quick=FOUR, goal=("curator", 1.3)),
-    distinct(16, ALL, quick=ALL, goal=("curator", 3)),
-    distinct(256, ALL, quick=FOUR, goal=("curator", 8)),
-    distinct(1000, FOUR, quick=FOUR, goal=("curator", 10)),
-    distinct(10000, ("uvzk", "native", "raw"), goal=("raw", 0.7)),
+    distinct(1, ALL, quick=FOUR),
+    distinct(16, ALL, quick=ALL),
+    distinct(256, ALL, quick=FOUR),
+    distinct(1000, FOUR, quick=FOUR),
+    distinct(10000, ("uvzk", "native", "raw")),
     distinct(10000, ("uvzk", "native"), sessions=4),
     one_path(10, ALL),
-    one_path(100, ALL, quick=ALL, goal=("raw", 0.9)),
-    one_path(1000, FOUR, goal=("raw", 0.9)),
-    one_path(10000, ("uvzk", "native", "raw"), goal=("raw", 0.9)),
+    one_path(100, ALL, quick=ALL),
+    one_path(1000, FOUR),
+    one_path(10000, ("uvzk", "native", "raw")),
     one_path(20, NO_KAZOO, sessions=2),
     one_path(100, NO_KAZOO, sessions=2),
-    one_path(10, FOUR, sessions=10, goal=("raw", 0.85)),
-    one_path(100, FOUR, quick=FOUR, sessions=10, goal=("raw", 0.85)),
-    one_path(100, FOUR, sessions=100, goal=("raw", 0.3)),
-    one_path(1000, FOUR, sessions=10, goal=("raw", 0.85)),
-    semaphore(10, NO_RAW, quick=NO_KAZOO, goal=("curator", 15)),
-    semaphore(100, NO_RAW, goal=("curator", 30)),
-    semaphore(10, NO_KAZOO, sessions=10, goal=("curator", 2)),
-    semaphore(100, NO_KAZOO, sessions=10, goal=("curator", 3)),
+    one_path(10, FOUR, sessions=10),
+    one_path(100, FOUR, quick=FOUR, sessions=10),
+    one_path(100, FOUR, sessions=100),
+    one_path(1000, FOUR, sessions=10),
+    semaphore(10, NO_RAW, quick=NO_KAZOO),
+    semaphore(100, NO_RAW),
+    semaphore(10, NO_KAZOO, sessions=10),
+    semaphore(100, NO_KAZOO, sessions=10),
     Shape("own-semaphore-256", "uncontended semaphores, 256 tasks", 256, paths=256,
-          recipe="semaphore", peers=NO_KAZOO, goal=("curator", 6)),
+          recipe="semaphore", peers=NO_KAZOO),
     Shape("readers-100", "90 % readers, 100 tasks", 100, recipe="rwlock", peers=NO_KAZOO,
-          quick=NO_KAZOO, goal=("curator", 10)),
+          quick=NO_KAZOO),
     Shape("pending-1000", "1,000 pending on one path", 1000, kind=PENDING, peers=NO_RAW,
           quick=NO_KAZOO),
     Shape("pending-10000", "10,000 pending on one path", 10000, kind=PENDING, peers=NO_KAZOO),
