@@ -20,11 +20,13 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct uvzk__sockets *sockets = poll->data;
     struct epoll_event event;
+    int most = sockets->watched > 1 ? READY_AT_ONCE : 1;
     (void)status;
     (void)events;
     /* Reads one event at a time, because handling one socket may close another, whose
-     * event must not be delivered then. */
-    for (int i = 0; i < READY_AT_ONCE && !sockets->closing; i++) {
+     * event must not be delivered then. An only socket is not asked for again: what is
+     * left there, the loop reports in its next iteration. */
+    for (int i = 0; i < most && !sockets->closing; i++) {
         if (epoll_wait(sockets->epoll, &event, 1, 0) <= 0) {
             return;
         }
@@ -52,6 +54,7 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
     sockets->poll.data = sockets;
     sockets->timer.data = sockets;
     sockets->closing = false;
+    sockets->watched = 0;
     uv_poll_start(&sockets->poll, UV_READABLE, on_poll);
     return 0;
 }
@@ -99,16 +102,21 @@ int uvzk__sockets_watch(struct uvzk__sockets *sockets, int fd, bool readable,
 {
     struct epoll_event event = {.data = {.fd = fd}};
     event.events = (readable ? EPOLLIN : 0U) | (writable ? EPOLLOUT : 0U);
-    if (epoll_ctl(sockets->epoll, EPOLL_CTL_MOD, fd, &event) == 0 ||
-        (errno == ENOENT && epoll_ctl(sockets->epoll, EPOLL_CTL_ADD, fd, &event) == 0)) {
+    if (epoll_ctl(sockets->epoll, EPOLL_CTL_MOD, fd, &event) == 0) {
         return 0;
     }
-    return UV_ENOMEM;
+    if (errno != ENOENT || epoll_ctl(sockets->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+        return UV_ENOMEM;
+    }
+    sockets->watched++;
+    return 0;
 }
 
 void uvzk__sockets_forget(struct uvzk__sockets *sockets, int fd)
 {
-    (void)epoll_ctl(sockets->epoll, EPOLL_CTL_DEL, fd, NULL);
+    if (epoll_ctl(sockets->epoll, EPOLL_CTL_DEL, fd, NULL) == 0) {
+        sockets->watched--;
+    }
 }
 
 static void on_timer(uv_timer_t *timer)

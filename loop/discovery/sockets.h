@@ -13,6 +13,7 @@ struct uvzk__sockets {
     uv_poll_t poll;
     uv_timer_t timer, last_timer; /* last_timer is used only while closing */
     int epoll;                    /* the descriptor of the epoll set */
+    unsigned watched;             /* how many sockets are in it */
     bool closing;
     /* Set by the owner. They run on the loop's thread and never inside a call of this
      * interface. */

@@ -110,6 +110,15 @@ static void finish(struct uvzk__native_port *port)
 static void enter_port(struct uvzk__native_port *port)
 {
     port->inside = true;
+    uvzk__port_loop_enter(&port->base.port_loop);
+}
+
+/* Takes the turn that has become due. */
+static void take_turn(struct uvzk__native_port *port)
+{
+    if (uvzk__port_loop_take_turn(&port->base.port_loop)) {
+        port->base.port.user->turn(port->base.port.user);
+    }
 }
 
 static void leave_port(struct uvzk__native_port *port)
@@ -121,6 +130,7 @@ static void leave_port(struct uvzk__native_port *port)
         uvzk__native_connection_pump(&port->session);
     }
     uvzk__ending_streams_free(&port->session.endings);
+    uvzk__port_loop_leave(&port->base.port_loop);
     if (is_closing(port)) {
         drain(port);
         finish(port);
@@ -132,8 +142,10 @@ static void enter(struct uvzk__native_session *session)
     enter_port(owner_of(session));
 }
 
+/* The turn sees all that has come by now. */
 static void leave(struct uvzk__native_session *session)
 {
+    take_turn(owner_of(session));
     leave_port(owner_of(session));
 }
 
@@ -175,9 +187,7 @@ static void woken(struct uvzk__port_loop *port_loop)
     if (port->open_failure != 0) {
         tell_open_failure(port);
     }
-    if (uvzk__port_loop_take_turn(port_loop)) {
-        port->base.port.user->turn(port->base.port.user);
-    }
+    take_turn(port);
     leave_port(port);
 }
 

@@ -94,6 +94,21 @@ void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop)
 {
     if (!uvzk__port_is_closing(port_loop->life)) {
         port_loop->turn_wanted = true;
+        if (!port_loop->entered) {
+            uvzk__to_loop_wake(port_loop->to_loop);
+        }
+    }
+}
+
+void uvzk__port_loop_enter(struct uvzk__port_loop *port_loop)
+{
+    port_loop->entered = true;
+}
+
+void uvzk__port_loop_leave(struct uvzk__port_loop *port_loop)
+{
+    port_loop->entered = false;
+    if (port_loop->turn_wanted) {
         uvzk__to_loop_wake(port_loop->to_loop);
     }
 }

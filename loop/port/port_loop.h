@@ -35,6 +35,7 @@ struct uvzk__port_loop {
     uv_timer_t last_timer; /* closed last; used twice in turn */
     uint64_t alarm_at;     /* in the time of uvzk_now(); UINT64_MAX: no alarm */
     bool turn_wanted;      /* a turn is due */
+    bool entered;          /* the port takes the turn that becomes due */
     bool unreferenced;     /* the port does not keep its loop alive */
     bool draining;         /* the timer ends the draining */
 };
@@ -45,8 +46,15 @@ void uvzk__port_loop_start(struct uvzk__port_loop *port_loop);
  * ENDING: then they do. */
 void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
 
-/* A turn is due: `woken` is called in the loop's next iteration. */
+/* A turn is due: `woken` is called in the loop's next iteration, unless the port takes the
+ * turn before. */
 void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop);
+/* A callback of the loop is in the port: turns that become due wake nobody until
+ * uvzk__port_loop_leave. The port should take them before, which saves the three system
+ * calls of a wake-up. */
+void uvzk__port_loop_enter(struct uvzk__port_loop *port_loop);
+/* The callback ends. A turn that is due again is for the loop's next iteration. */
+void uvzk__port_loop_leave(struct uvzk__port_loop *port_loop);
 /* Returns whether a turn is due, which is not due any more then. */
 bool uvzk__port_loop_take_turn(struct uvzk__port_loop *port_loop);
 

@@ -38,5 +38,6 @@ void native_settle(struct native_test *test);
 int native_dialect_tests_run(void);
 int native_watch_tests_run(void);
 int native_sending_tests_run(void);
+int native_turn_tests_run(void);
 
 #endif
