@@ -463,6 +463,7 @@ typedef struct uvzk_client_options_s {
                                       See below. Needs UVZK_TRANSPORT_NATIVE */
     uint32_t sessions;             /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
     uint32_t transport;            /* uvzk_transport_t */
+    void *copies;                  /* private; of uvzk_client_options_set and _parse */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -500,6 +501,43 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  * callbacks, and its validity depends on the proof of its own session.
  * uvzk_client_session_id and uvzk_client_session_timeout describe the first session;
  * uvzk_client_last_error returns the latest error of all sessions. */
+
+/* Sets an option by its name, for a program that reads options from a file or a command
+ * line: uvzk_client_options_set(&options, "session_timeout_ms", "10000"). docs/options.md
+ * lists the names and the values. uvzk copies the value, and the options refer to the
+ * copy. Call uvzk_client_options_free after uvzk_client_init, and before the struct is
+ * initialised again.
+ *
+ * UV_ENOENT: there is no option of this name. UV_EINVAL: the option cannot have this
+ * value, or an argument is NULL; uvzk_refusal names the option and its range. UV_ENOMEM.
+ * After a failure the options are as they were before. */
+UVZK_EXTERN int uvzk_client_options_set(uvzk_client_options_t *options, const char *name,
+                                        const char *value);
+
+/* Sets options from a connection string: the hosts, and after a '?' other options, in any
+ * order and none of them twice:
+ *
+ *     10.0.0.1:2181,10.0.0.2:2181/chroot?session_timeout_ms=10000&namespace=app
+ *
+ * The names and values are those of uvzk_client_options_set. In a value, "%26" stands for
+ * '&', "%25" for '%', and any other %XX for the byte with that hexadecimal number; no
+ * other character has a meaning. The part before '?' is options.hosts as it is, so a text
+ * without '?' sets only the hosts; uvzk_client_init checks them. Options that the text
+ * does not name keep their values. Returns the codes of uvzk_client_options_set; after a
+ * failure the options are as they were before. The text is copied: see there. */
+UVZK_EXTERN int uvzk_client_options_parse(uvzk_client_options_t *options,
+                                          const char *text);
+
+/* Frees what uvzk_client_options_set and uvzk_client_options_parse have copied, and
+ * overwrites it first. Then the options must not be used before they are initialised
+ * again. If the struct was assigned to another one, only one of the two may be freed.
+ * options may be NULL, or have no copies. */
+UVZK_EXTERN void uvzk_client_options_free(uvzk_client_options_t *options);
+
+/* Tells whether the value of the option of this name is a secret, such as a password: 1
+ * or 0. A program should not log it, and should refuse a file with it that other users
+ * can read. A name that is NULL or unknown: 0. */
+UVZK_EXTERN int uvzk_client_option_is_secret(const char *name);
 
 /* Initialises a client.
  * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must

@@ -1679,10 +1679,70 @@ using shared_count = basic_shared_value<detail::count_calls>;
 
 /* ----------------------------------------------------------------------- client */
 
+namespace detail {
+
+/* The texts that options set by name refer to (uvzk_client_options_t::copies). */
+class option_copies {
+  public:
+    option_copies() noexcept = default;
+    option_copies(option_copies &&other) noexcept
+        : copies_(std::exchange(other.copies_, nullptr))
+    {
+    }
+    option_copies &operator=(option_copies &&other) noexcept
+    {
+        std::swap(copies_, other.copies_);
+        return *this;
+    }
+    ~option_copies()
+    {
+        uvzk_client_options_t c;
+        uvzk_client_options_init(&c);
+        c.copies = copies_;
+        uvzk_client_options_free(&c);
+    }
+    /* Calls set(&options), which may add copies. */
+    template <class Set> int add(uvzk_client_options_t &options, Set set) noexcept
+    {
+        void *others = std::exchange(options.copies, copies_);
+        int status = set(&options);
+        copies_ = std::exchange(options.copies, others);
+        return status;
+    }
+
+  private:
+    void *copies_ = nullptr;
+};
+
+} // namespace detail
+
 struct client_options {
     client_options() noexcept
     {
         uvzk_client_options_init(&c);
+    }
+    /* As uvzk_client_options_set and uvzk_client_options_parse. What they set stays valid
+     * as long as this object, or the one that it was moved to. */
+    uvzk::status set(std::string_view name, std::string_view value) noexcept
+    {
+        detail::text name_text(name), value_text(value);
+        if (name_text.status() != 0 || value_text.status() != 0) {
+            return name_text.status() != 0 ? name_text.status() : value_text.status();
+        }
+        return set_by([&](uvzk_client_options_t *options) {
+            return uvzk_client_options_set(options, name_text.c_str(),
+                                           value_text.c_str());
+        });
+    }
+    uvzk::status parse(std::string_view text) noexcept
+    {
+        detail::text copy(text);
+        if (copy.status() != 0) {
+            return copy.status();
+        }
+        return set_by([&](uvzk_client_options_t *options) {
+            return uvzk_client_options_parse(options, copy.c_str());
+        });
     }
     std::string_view hosts;
     milliseconds session_timeout{0};
@@ -1694,6 +1754,37 @@ struct client_options {
     function<void(int, std::string_view, std::string_view)> log;
     uvzk_client_options_t c; /* all other options, as in uvzk.h; the fields whose names
                                 are above are ignored */
+
+  private:
+    /* Moves what has been set to the members that stand in the place of fields of `c`. */
+    template <class Set> uvzk::status set_by(Set set_option) noexcept
+    {
+        c.hosts = c.ns = c.auth_scheme = nullptr;
+        c.auth = nullptr;
+        c.session_timeout_ms = 0;
+        int status = copies_.add(c, set_option);
+        if (status < 0) {
+            return status;
+        }
+        take(hosts, c.hosts);
+        take(ns, c.ns);
+        take(auth_scheme, c.auth_scheme);
+        if (c.auth != nullptr) {
+            auth = {static_cast<const char *>(c.auth), c.auth_length};
+        }
+        if (c.session_timeout_ms != 0) {
+            session_timeout = milliseconds(c.session_timeout_ms);
+        }
+        return 0;
+    }
+    static void take(std::string_view &member, const char *field) noexcept
+    {
+        if (field != nullptr) {
+            member = field;
+        }
+    }
+
+    detail::option_copies copies_;
 };
 
 namespace detail {

@@ -112,6 +112,7 @@ static int is_known(int code)
     case UV_ECANCELED:
     case UV_EINVAL:
     case UV_EIO:
+    case UV_ENOENT:
     case UV_ENOMEM:
     case UV_ENOTSUP:
     case UV_ETIMEDOUT:

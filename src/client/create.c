@@ -17,6 +17,7 @@
 #include "claim/contender_user.h"
 #include "client/combined_state.h"
 #include "client/lifecycle.h"
+#include "client/option_table.h"
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "engine/acl.h"
@@ -24,20 +25,6 @@
 #include "engine/session.h"
 #include "future/future.h"
 #include "proof/prover.h"
-
-#define SESSION_TIMEOUT_MS 60000U /* curator-default-session-timeout */
-#define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
-#define CLOSE_WAIT_MS 1000U
-
-/* The limits of the session timeout. The C client counts in ints and computes twice the
- * timeout, which overflows at about 12 days. After it has tried all servers in vain it
- * pauses for a sixtieth of the timeout, so below 500 ms it tries again almost without a
- * pause, and logs each attempt. One day is more than any server grants. It is far from
- * the overflow, and so is what is computed from the timeout or the tick. */
-/* A proof request that came too early is repeated after a quarter of a tick. */
-#define SESSION_TIMEOUT_MIN_MS 500U
-#define SESSION_TIMEOUT_MAX_MS 86400000U
-#define TICK_MIN_MS 10U
 
 void uvzk_client_options_init_size(uvzk_client_options_t *options, size_t size)
 {
@@ -48,50 +35,21 @@ void uvzk_client_options_init_size(uvzk_client_options_t *options, size_t size)
     options->size = size;
 }
 
-static bool within(uint32_t value, uint32_t least, uint32_t most)
-{
-    return value >= least && value <= most;
-}
-
 /* `transport` stands where older headers have the padding at the end of the struct, which
  * uvzk_client_options_init has set to 0, the default.
  *
  * A sentence about the first invalid option; NULL: all are valid. */
 static const char *invalid_option(const uvzk_client_options_t *options)
 {
+    const char *fault = uvzk__options_fault(options);
+
     if (options->hosts == NULL || options->hosts[0] == '\0') {
         return "options.hosts: no server is named";
     }
-    if (!within(options->session_timeout_ms, SESSION_TIMEOUT_MIN_MS,
-                SESSION_TIMEOUT_MAX_MS)) {
-        return "options.session_timeout_ms is not 500 to 86400000";
+    if (fault == NULL && options->auth_length > 0 && options->auth_scheme == NULL) {
+        return "options.auth_scheme is NULL, auth_length is not 0";
     }
-    if (!within(options->tick_ms, TICK_MIN_MS, SESSION_TIMEOUT_MAX_MS)) {
-        return "options.tick_ms is not 10 to 86400000";
-    }
-    if (options->proof > UVZK_PROOF_NONE) {
-        return "options.proof: there is no such proof";
-    }
-    if (options->auth_length > 0 &&
-        (options->auth_scheme == NULL || options->auth == NULL)) {
-        return options->auth == NULL
-                   ? "options.auth is NULL, auth_length is not 0"
-                   : "options.auth_scheme is NULL, auth_length is not 0";
-    }
-    if (options->auth_length > UVZK__DATA_MAX) {
-        return "options.auth_length is more than 1000000";
-    }
-    if (options->default_data_length > UVZK__DATA_MAX) {
-        return "options.default_data_length is more than 1000000";
-    }
-    if (options->default_data == NULL && options->default_data_length > 0) {
-        return "options.default_data is NULL, default_data_length is not 0";
-    }
-    if (options->transport > UVZK_TRANSPORT_NATIVE) {
-        return "options.transport: there is no such transport";
-    }
-    return options->sessions > UVZK__SESSIONS_MAX ? "options.sessions is more than 32"
-                                                  : NULL;
+    return fault;
 }
 
 /* A caller who wants TLS must never get plain text without noticing. */
@@ -116,18 +74,7 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
     }
     uvzk_client_options_init(into);
     uvzk__settings_from(into, from, sizeof(*into));
-    if (into->session_timeout_ms == 0) {
-        into->session_timeout_ms = SESSION_TIMEOUT_MS;
-    }
-    if (into->tick_ms == 0) {
-        into->tick_ms = TICK_MS;
-    }
-    if (into->close_wait_ms == 0) {
-        into->close_wait_ms = CLOSE_WAIT_MS;
-    }
-    if (into->sessions == 0) {
-        into->sessions = 1;
-    }
+    uvzk__options_complete(into);
     status = uvzk__refuse_if(UV_EINVAL, invalid_option(into));
     if (status == 0) {
         status = uvzk__refuse_if(UV_ENOTSUP, missing_tls(into));

@@ -138,6 +138,7 @@ static const struct {
     {UV_EINVAL, 0},
     {UV_EIO, 0},
     {UV_ENOMEM, RETRY | UNKNOWN},
+    {UV_ENOENT, 0},
     {UV_ENOTSUP, 0},
     {UV_ETIMEDOUT, RETRY | UNKNOWN},
     /* Nothing is known of any other. */

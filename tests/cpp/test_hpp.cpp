@@ -472,6 +472,39 @@ void test_closes_a_client()
     CHECK(lock.close().state() == status(0)); /* closed with its client */
 }
 
+void test_sets_options_by_name()
+{
+    world world;
+    uvzk::client_options options;
+
+    options.session_timeout = uvzk::milliseconds(7000);
+    options.ns = "other";
+    CHECK(options.set("tick", "20").code() == UV_ENOENT);
+    CHECK(options.set("tick_ms", "2").code() == UV_EINVAL);
+    CHECK(options.set(std::string_view("\0", 1), "").code() == UV_EINVAL);
+    CHECK(bool(options.set("tick_ms", "200")));
+    CHECK(options.c.tick_ms == 200 && options.c.copies == nullptr);
+    CHECK(options.ns == "other" && options.session_timeout.count() == 7000);
+    {
+        std::string text = "simulated:1?namespace=app&auth_scheme=digest&auth=a%26b";
+        CHECK(bool(options.parse(text)));
+        CHECK(options.parse(text + "&").code() == UV_EINVAL);
+    }
+    CHECK(options.hosts == "simulated:1" && options.ns == "app");
+    CHECK(options.auth_scheme == "digest" && options.auth == "a&b");
+    CHECK(bool(options.set("session_timeout_ms", "10000")));
+    CHECK(options.session_timeout.count() == 10000);
+
+    uvzk::client_options moved = std::move(options);
+    moved.auth_scheme = {};
+    moved.auth = {};
+    uvzk::result<uvzk::client> client = uvzk::client::open(nullptr, std::move(moved));
+    CHECK(bool(client));
+    uvzk::lock lock = make_mutex(*client);
+    uvzk::hold hold = take(lock);
+    CHECK(uvzk_sim_children("/app/locks/a") == 1);
+}
+
 void test_ends_a_client_in_its_own_callback()
 {
     world world;
@@ -642,6 +675,7 @@ int main()
     test_ends_a_lock();
     test_ends_the_future_of_a_close();
     test_closes_a_client();
+    test_sets_options_by_name();
     test_ends_a_client_in_its_own_callback();
     test_tells_nothing_after_its_end();
     test_ends_in_any_order();
