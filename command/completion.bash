@@ -2,7 +2,7 @@
 
 _uvzk_options() { # <subcommand>
     local connection="--hosts --session-timeout --connect-timeout --tick --namespace --auth-file
-        --transport --tls --tls-ca --tls-cert --tls-key --tls-name --verbose --quiet --help"
+        --transport --tls --tls-ca --tls-cert --tls-key --tls-name --config --no-config --verbose --quiet --help"
     case $1 in
     lock)
         echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost
@@ -27,7 +27,7 @@ _uvzk_command_at() {
             ;;
         --leases | --wait | --timeout | --conflict-exit-code | --on-lost | --grace | --data | --command | \
             --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
-            --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | -w | -E | -c | -H)
+            --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | --config | -w | -E | -c | -H)
             i=$((i + 1))
             ;;
         -*) ;;
@@ -75,7 +75,7 @@ _uvzk() {
         mapfile -t COMPREPLY < <(compgen -W "c-client native" -- "$word")
         return
         ;;
-    --auth-file | --tls-ca | --tls-cert | --tls-key)
+    --auth-file | --config | --tls-ca | --tls-cert | --tls-key)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;

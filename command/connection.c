@@ -8,13 +8,26 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "configuration.h"
 #include "exit_code.h"
 #include "refusal.h"
 
 #define AUTH_MAX 4096U /* bytes of a scheme, a colon and a credential */
 
+/* If neither the command line nor a file has them. */
+#define SESSION_TIMEOUT_MS 15000U
+#define TICK_MS 2000U
+
+/* What connection_options_complete has found: the options of each client of this process.
+ * Its copies live as long as the process. */
+static uvzk_client_options_t configured;
+
 const char connection_help[] =
-    "  -H, --hosts LIST          host:port,host:port/chroot; else $ZOOKEEPER_HOSTS\n"
+    "  -H, --hosts LIST          host:port,host:port/chroot?name=value&name=value; else\n"
+    "                            $ZOOKEEPER_HOSTS\n"
+    "      --config FILE         options, in the place of ~/.config/uvzk.conf and\n"
+    "                            /etc/uvzk.conf: see uvzk.conf(5)\n"
+    "      --no-config           read no such file\n"
     "      --session-timeout S   requested from the servers (15); they free a dead "
     "holder's\n"
     "                            lock after this time\n"
@@ -36,20 +49,18 @@ const char connection_help[] =
 void connection_options_init(struct connection_options *options)
 {
     *options = (struct connection_options){.hosts_from = "--hosts",
-                                           .session_ms = 15000,
-                                           .tick_ms = 2000,
+                                           .ns_from = "namespace",
+                                           .session_ms = NOT_GIVEN,
+                                           .tick_ms = NOT_GIVEN,
                                            .connect_timeout_ms = 10000};
 }
 
-static uint32_t transport(const char *text)
+static const char *transport(const char *text)
 {
-    if (strcmp(text, "native") == 0) {
-        return UVZK_TRANSPORT_NATIVE;
-    }
-    if (strcmp(text, "c-client") != 0) {
+    if (strcmp(text, "native") != 0 && strcmp(text, "c-client") != 0) {
         argument_wrong("--transport", text, "c-client or native");
     }
-    return UVZK_TRANSPORT_C_CLIENT;
+    return text;
 }
 
 /* The value is a part of a list with commas. */
@@ -60,7 +71,7 @@ static bool tls_option(struct connection_options *options, const char **value,
         argument_wrong("--tls-...", argument, "a name without a comma");
     }
     options->tls = true;
-    options->transport = UVZK_TRANSPORT_NATIVE;
+    options->transport = "native";
     if (value != NULL) {
         *value = argument;
     }
@@ -92,6 +103,7 @@ bool connection_option(struct connection_options *options, int option,
         return true;
     case CONNECTION_FIRST_OPTION + 3:
         options->ns = argument;
+        options->ns_from = "--namespace";
         return true;
     case CONNECTION_FIRST_OPTION + 4:
         options->auth_file = argument;
@@ -109,10 +121,84 @@ bool connection_option(struct connection_options *options, int option,
         return tls_option(options, &options->tls_key, argument);
     case CONNECTION_FIRST_OPTION + 10:
         return tls_option(options, &options->tls_name, argument);
+    case CONNECTION_FIRST_OPTION + 11:
+        options->config = argument;
+        return true;
+    case CONNECTION_FIRST_OPTION + 12:
+        options->no_config = true;
+        return true;
     default:
         return false;
     }
 }
+
+/* ------------------------------------------------------------ files and the environment */
+
+static int read_files(struct connection_options *options)
+{
+    const char *files[CONFIGURATION_FILES] = {options->config};
+    bool usual = options->config == NULL;
+    size_t count = options->no_config ? 0 : usual ? configuration_files(files) : 1;
+    int failed = EX_OK;
+
+    for (size_t i = 0; i < count && failed == EX_OK; i++) {
+        failed = configuration_read(files[i], usual, &configured, &options->hosts_from);
+    }
+    return failed;
+}
+
+static int read_strings(struct connection_options *options)
+{
+    const char *hosts = getenv("ZOOKEEPER_HOSTS");
+
+    if (options->hosts != NULL) {
+        options->hosts_from = "--hosts";
+        return configuration_parse("--hosts", options->hosts, true, &configured);
+    }
+    if (hosts == NULL || hosts[0] == '\0') {
+        return EX_OK;
+    }
+    options->hosts_from = "ZOOKEEPER_HOSTS";
+    return configuration_parse("ZOOKEEPER_HOSTS", hosts, false, &configured);
+}
+
+/* TLS is only in the native transport, so whoever asks for TLS need not ask for both. */
+static void apply_command_line(const struct connection_options *options)
+{
+    if (options->session_ms != NOT_GIVEN) {
+        configured.session_timeout_ms = (uint32_t)options->session_ms;
+    }
+    if (options->tick_ms != NOT_GIVEN) {
+        configured.tick_ms = (uint32_t)options->tick_ms;
+    }
+    if (options->ns != NULL) {
+        configured.ns = options->ns;
+    }
+    if (options->transport != NULL) {
+        configured.transport = strcmp(options->transport, "native") == 0
+                                   ? UVZK_TRANSPORT_NATIVE
+                                   : UVZK_TRANSPORT_C_CLIENT;
+    } else if (configured.tls != NULL) {
+        configured.transport = UVZK_TRANSPORT_NATIVE;
+    }
+}
+
+int connection_options_complete(struct connection_options *options)
+{
+    uvzk_client_options_init(&configured);
+    configured.session_timeout_ms = SESSION_TIMEOUT_MS;
+    configured.tick_ms = TICK_MS;
+    int failed = read_files(options);
+    if (failed == EX_OK) {
+        failed = read_strings(options);
+    }
+    apply_command_line(options);
+    options->hosts = configured.hosts;
+    options->ns = configured.ns;
+    return failed;
+}
+
+/* ------------------------------------------------------------------ credentials and TLS */
 
 /* Reads the first line into `line`, which has room for AUTH_MAX bytes and two more, and
  * ends it with a NUL. Returns NULL, or what is wrong. */
@@ -171,7 +257,7 @@ static void add_tls(char *text, size_t size, const char *key, const char *value)
     }
 }
 
-/* The value of options.tls; NULL: plain text. */
+/* The value of options.tls, from the command line's options. */
 static const char *tls_of(struct connection *connection)
 {
     const struct connection_options *options = connection->options;
@@ -180,7 +266,7 @@ static const char *tls_of(struct connection *connection)
     add_tls(connection->tls, sizeof(connection->tls), "cert", options->tls_cert);
     add_tls(connection->tls, sizeof(connection->tls), "key", options->tls_key);
     add_tls(connection->tls, sizeof(connection->tls), "name", options->tls_name);
-    return options->tls ? connection->tls : NULL;
+    return connection->tls;
 }
 
 /* Only the first call has an effect: the connection may come after the time-out. */
@@ -257,9 +343,8 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
                     const struct connection_options *options, const char *node_data,
                     connection_cb cb)
 {
-    uvzk_client_options_t client;
+    uvzk_client_options_t client = configured;
 
-    uvzk_client_options_init(&client);
     connection->options = options;
     connection->cb = cb;
     connection->client.data = connection;
@@ -268,16 +353,14 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     no_connection_init(&connection->no_connection, loop, &connection->client,
                        options->hosts);
     connection->no_connection.data = connection;
-    client.hosts = options->hosts;
-    client.ns = options->ns;
-    client.session_timeout_ms = (uint32_t)options->session_ms;
-    client.tick_ms = (uint32_t)options->tick_ms;
-    client.transport = options->transport;
-    client.tls = tls_of(connection);
+    client.hosts = options->hosts; /* of one server, in each_server.c */
+    client.tls = options->tls ? tls_of(connection) : client.tls;
     client.state_cb = on_state;
     client.log_cb = options->verbose ? on_log : NULL;
-    client.default_data = node_data;
-    client.default_data_length = node_data == NULL ? 0 : strlen(node_data);
+    if (node_data != NULL) {
+        client.default_data = node_data;
+        client.default_data_length = strlen(node_data);
+    }
     int failed = options->auth_file == NULL ? EX_OK : read_auth(connection, &client);
     if (failed == EX_OK) {
         failed = open_client(connection, loop, &client);

@@ -12,17 +12,24 @@
 
 #include "no_connection.h"
 
+#define NOT_GIVEN UINT64_MAX
 struct connection_options {
-    /* NULL: not given. subcommand_needs_hosts then sets it from ZOOKEEPER_HOSTS. */
-    const char *hosts;
-    const char *hosts_from; /* what has set hosts: "--hosts" or "ZOOKEEPER_HOSTS" */
-    const char *ns;         /* the namespace, without "/"; NULL: none */
-    const char *auth_file;  /* NULL: no credentials */
-    uint32_t transport;     /* uvzk_transport_t */
-    bool tls;               /* one of the options --tls... was given */
+    const char
+        *config;    /* a configuration file, instead of the usual ones; NULL: not given */
+    bool no_config; /* no configuration file */
+    /* From the command line, NULL if not given. After connection_options_complete: the
+     * hosts and the namespace, wherever they are from. */
+    const char *hosts; /* "host:port,host:port/chroot" */
+    const char *ns;    /* the namespace, without "/" */
+    /* What has set hosts: "--hosts", "ZOOKEEPER_HOSTS", or the name of a file; and ns:
+     * "--namespace", or the name of the option in a file. */
+    const char *hosts_from, *ns_from;
+    const char *auth_file; /* NULL: not given */
+    const char *transport; /* "c-client" or "native"; NULL: not given */
+    bool tls;              /* one of the options --tls... was given */
     const char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not given */
-    uint64_t session_ms;         /* the session timeout to request */
-    uint64_t tick_ms;            /* upper bound of the servers' tickTime */
+    uint64_t session_ms; /* the session timeout to request; NOT_GIVEN: not given */
+    uint64_t tick_ms;    /* the servers' tickTime, or more; NOT_GIVEN: not given */
     uint64_t connect_timeout_ms; /* for the first connection; 0: no limit */
     bool verbose;
     bool quiet; /* do not report that there is no connection */
@@ -46,6 +53,8 @@ enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
         {"tls-cert", required_argument, NULL, CONNECTION_FIRST_OPTION + 8},        \
         {"tls-key", required_argument, NULL, CONNECTION_FIRST_OPTION + 9},         \
         {"tls-name", required_argument, NULL, CONNECTION_FIRST_OPTION + 10},       \
+        {"config", required_argument, NULL, CONNECTION_FIRST_OPTION + 11},         \
+        {"no-config", no_argument, NULL, CONNECTION_FIRST_OPTION + 12},            \
         {"quiet", no_argument, NULL, 'q'},                                         \
     {                                                                              \
         "verbose", no_argument, NULL, 'v'                                          \
@@ -59,6 +68,12 @@ void connection_options_init(struct connection_options *);
  * value is stored. If the argument is not valid, the process exits with EX_USAGE. The
  * argument must outlive the options. */
 bool connection_option(struct connection_options *, int option, const char *argument);
+
+/* Adds what configuration files and ZOOKEEPER_HOSTS say. What the command line says stands
+ * above ZOOKEEPER_HOSTS, that above the user's file, and that above the machine's file.
+ * Call it once, after the last connection_option. hosts is NULL or empty afterwards if no
+ * servers were named. Returns EX_OK, or an exit code after it has printed what is wrong. */
+int connection_options_complete(struct connection_options *);
 
 struct connection;
 /* Called at most once. status 0: the first connection exists. UVZK_ENOTSENT: there was

@@ -11,6 +11,7 @@ int exit_code_of(int status)
     case 0:
         return EX_OK;
     case UV_EINVAL:
+    case UV_ENOENT: /* there is no option of this name */
     case UVZK_EPATH:
         return EX_USAGE;
     case UVZK_EDATA:

@@ -7,18 +7,21 @@
 
 static char text[1024];
 
-/* Returns the option that sets the field which the sentence begins with, and the length of
- * the field's name; NULL: none does. */
+/* Returns what the user has set the field with that the sentence begins with, and the
+ * length of the field's name; NULL: none does. */
 static const char *option_of(const struct connection_options *options,
                              const char *sentence, size_t *length)
 {
     const struct {
         const char *field, *option;
     } names[] = {{"options.hosts", options->hosts_from},
-                 {"options.ns", "--namespace"},
-                 {"options.tls", "--tls"},
+                 {"options.ns", options->ns_from},
+                 {"options.tls", options->tls ? "--tls" : "tls"},
                  {"options.session_timeout_ms", "--session-timeout, in ms,"},
-                 {"options.tick_ms", "--tick, in ms,"}};
+                 {"options.tick_ms", "--tick, in ms,"},
+                 {"options.auth_scheme", "auth_scheme"},
+                 {"options.acl", "acl"},
+                 {"options.retry.base_ms", "retry_base_ms"}};
 
     *length = strcspn(sentence, " :");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

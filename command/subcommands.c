@@ -19,12 +19,15 @@ _Noreturn void subcommand_usage(const char *help)
 
 void subcommand_needs_hosts(struct connection_options *options)
 {
-    if (options->hosts == NULL) {
-        options->hosts = getenv("ZOOKEEPER_HOSTS");
-        options->hosts_from = "ZOOKEEPER_HOSTS";
+    int failed = connection_options_complete(options);
+
+    if (failed != EX_OK) {
+        exit(failed);
     }
     if (options->hosts == NULL || options->hosts[0] == '\0') {
-        fputs("uvzk: no servers: give --hosts or set ZOOKEEPER_HOSTS\n", stderr);
+        fputs("uvzk: no servers: give --hosts, set ZOOKEEPER_HOSTS, or write hosts into "
+              "uvzk.conf\n",
+              stderr);
         exit(EX_USAGE);
     }
 }

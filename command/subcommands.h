@@ -20,8 +20,8 @@ _Noreturn void subcommand_help(const char *help);
  * with EX_USAGE. */
 _Noreturn void subcommand_usage(const char *help);
 
-/* If --hosts was not given, takes the servers from ZOOKEEPER_HOSTS. If that is not set
- * either, or is empty, the process exits with EX_USAGE. */
+/* Completes the options (connection_options_complete). If they are wrong, the process exits
+ * with that exit code; if they name no servers, with EX_USAGE. */
 void subcommand_needs_hosts(struct connection_options *);
 
 #endif

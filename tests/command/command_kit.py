@@ -24,7 +24,8 @@ SHORT_S = 6
 SHORT = ("--session-timeout", str(SHORT_S), "--tick", "0.2")
 
 UVZK, HOSTS = sys.argv[1:3]
-ENVIRONMENT = {**os.environ, "ZOOKEEPER_HOSTS": HOSTS}
+# Without the configuration file of whoever runs the tests.
+ENVIRONMENT = {**os.environ, "ZOOKEEPER_HOSTS": HOSTS, "XDG_CONFIG_HOME": "/dev/null"}
 
 # For CMD: is this process alive? A zombie is not.
 ALIVE = """alive() {

@@ -1,0 +1,180 @@
+#include "configuration.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+
+#include <uv.h>
+
+#include "exit_code.h"
+
+#define OF_THE_MACHINE "/etc/uvzk.conf"
+
+size_t configuration_files(const char *files[CONFIGURATION_FILES])
+{
+    static char of_the_user[4096];
+    const char *directory = getenv("XDG_CONFIG_HOME"), *below = "";
+
+    files[0] = OF_THE_MACHINE;
+    /* The XDG specification says that a relative name is to be ignored. */
+    if (directory == NULL || directory[0] != '/') {
+        directory = getenv("HOME");
+        below = "/.config";
+    }
+    if (directory == NULL || directory[0] == '\0') {
+        return 1;
+    }
+    int length =
+        snprintf(of_the_user, sizeof(of_the_user), "%s%s/uvzk.conf", directory, below);
+    files[1] = of_the_user;
+    return length < 0 || (size_t)length >= sizeof(of_the_user) ? 1 : 2;
+}
+
+/* ------------------------------------------------------------------------- a file */
+
+/* Where the next line is from. */
+struct place {
+    const char *file;
+    unsigned line;
+};
+
+static int wrong(const struct place *place, const char *what)
+{
+    fprintf(stderr, "uvzk: %s:%u: %s\n", place->file, place->line, what);
+    return EX_USAGE;
+}
+
+/* Prints the sentence with the option's name in the place of the field's. */
+static int refused(const struct place *place, const char *name, int status)
+{
+    const char *sentence = uvzk_refusal(status);
+
+    if (status == UV_ENOENT) {
+        fprintf(stderr, "uvzk: %s:%u: there is no option %s\n", place->file, place->line,
+                name);
+    } else if (strncmp(sentence, "options.", strlen("options.")) == 0) {
+        fprintf(stderr, "uvzk: %s:%u: %s%s\n", place->file, place->line, name,
+                sentence + strcspn(sentence, " :"));
+    } else {
+        fprintf(stderr, "uvzk: %s:%u: %s: %s\n", place->file, place->line, name,
+                sentence);
+    }
+    return exit_code_of(status);
+}
+
+/* Of the open file, so that nobody can exchange the file in between. */
+static bool others_can_read(FILE *file)
+{
+    struct stat stat;
+
+    return fstat(fileno(file), &stat) != 0 || (stat.st_mode & (S_IRGRP | S_IROTH)) != 0;
+}
+
+/* Returns the text without the blanks at both ends. Modifies it. */
+static char *trim(char *text)
+{
+    static const char blanks[] = " \t\r\n";
+    size_t length;
+
+    text += strspn(text, blanks);
+    length = strlen(text);
+    while (length > 0 && strchr(blanks, text[length - 1]) != NULL) {
+        length--;
+    }
+    text[length] = '\0';
+    return text;
+}
+
+static int read_line(FILE *file, const struct place *place, char *line,
+                     uvzk_client_options_t *client)
+{
+    char *name = trim(line);
+
+    if (name[0] == '\0' || name[0] == '#') {
+        return EX_OK;
+    }
+    char *value = strchr(name, '=');
+    if (value == NULL) {
+        return wrong(place, "neither NAME = VALUE nor a comment");
+    }
+    *value++ = '\0';
+    name = trim(name);
+    if (uvzk_client_option_is_secret(name) && others_can_read(file)) {
+        fprintf(stderr,
+                "uvzk: %s: it has credentials (%s), and its group or others can read "
+                "it: chmod 600\n",
+                place->file, name);
+        return EX_NOINPUT;
+    }
+    int status = uvzk_client_options_set(client, name, trim(value));
+    return status == 0 ? EX_OK : refused(place, name, status);
+}
+
+static int read_lines(FILE *file, struct place *place, uvzk_client_options_t *client)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+    int failed = EX_OK;
+
+    while (failed == EX_OK && (length = getline(&line, &size, file)) >= 0) {
+        place->line++;
+        failed = strlen(line) == (size_t)length ? read_line(file, place, line, client)
+                                                : wrong(place, "a NUL byte");
+    }
+    if (failed == EX_OK && ferror(file)) {
+        fprintf(stderr, "uvzk: %s: %s\n", place->file, strerror(errno));
+        failed = EX_NOINPUT;
+    }
+    free(line);
+    return failed;
+}
+
+int configuration_read(const char *file, bool optional, uvzk_client_options_t *client,
+                       const char **hosts_from)
+{
+    struct place place = {.file = file};
+    const char *hosts = client->hosts;
+    FILE *open = fopen(file, "re");
+
+    if (open == NULL && optional && (errno == ENOENT || errno == ENOTDIR)) {
+        return EX_OK;
+    }
+    if (open == NULL) {
+        fprintf(stderr, "uvzk: %s: %s\n", file, strerror(errno));
+        return EX_NOINPUT;
+    }
+    int failed = read_lines(open, &place, client);
+    fclose(open);
+    if (client->hosts != hosts) {
+        *hosts_from = file;
+    }
+    return failed;
+}
+
+/* ------------------------------------------------------------- a connection string */
+
+int configuration_parse(const char *from, const char *text, bool public,
+                        uvzk_client_options_t *client)
+{
+    const void *auth = client->auth;
+    int status = uvzk_client_options_parse(client, text);
+
+    if (status < 0) {
+        const char *sentence = uvzk_refusal(status);
+        sentence += strncmp(sentence, "options.", 8) == 0 ? 8 : 0;
+        sentence += strncmp(sentence, "text: ", 6) == 0 ? 6 : 0;
+        fprintf(stderr, "uvzk: %s: %s\n", from, sentence);
+        return exit_code_of(status);
+    }
+    if (public && client->auth != auth) {
+        fprintf(stderr,
+                "uvzk: %s: every user can read a command line: write auth into a file\n",
+                from);
+        return EX_USAGE;
+    }
+    return EX_OK;
+}

@@ -1,0 +1,32 @@
+/* Options of the client from configuration files (uvzk.conf(5)) and from connection strings
+ * (ZOOKEEPER_HOSTS, --hosts). What is wrong is printed, with its place. */
+#ifndef CONFIGURATION_H
+#define CONFIGURATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <uvzk.h>
+
+enum { CONFIGURATION_FILES = 2 };
+
+/* Sets `files` to the names of the machine's file and of the user's file, in this order,
+ * and returns their number. If neither XDG_CONFIG_HOME nor HOME names a directory, the user
+ * has no file. The names are static. */
+size_t configuration_files(const char *files[CONFIGURATION_FILES]);
+
+/* Reads one file: lines "name = value", and comments behind '#'. If `optional` is true, a
+ * file that does not exist is no failure. *hosts_from: becomes `file` if the file has set
+ * the hosts; `file` must outlive it. Returns EX_OK or, after it has printed what is wrong, an
+ * exit code: EX_NOINPUT if the file cannot be read, or if it has a secret and others can read
+ * it; EX_USAGE if a line is wrong. */
+int configuration_read(const char *file, bool optional, uvzk_client_options_t *client,
+                       const char **hosts_from);
+
+/* Sets options from a connection string. from: where it is from, for the message. If
+ * `public` is true, others can read the string, so a secret in it is refused. Returns EX_OK,
+ * or an exit code after it has printed what is wrong. */
+int configuration_parse(const char *from, const char *text, bool public,
+                        uvzk_client_options_t *client);
+
+#endif
