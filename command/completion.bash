@@ -13,6 +13,10 @@ _uvzk_options() { # <subcommand>
     wait) echo "--nonblock --wait --conflict-exit-code --interval --json $connection" ;;
     revoke) echo "--all --wait --json $connection" ;;
     verify) echo "--json $connection" ;;
+    serve)
+        echo "--socket --mode --owner --sessions --max-connections --max-pending --max-line --max-unsent
+            $connection"
+        ;;
     esac
 }
 
@@ -52,7 +56,7 @@ _uvzk() {
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "lock status holders wait revoke verify
+        mapfile -t COMPREPLY < <(compgen -W "lock status holders wait revoke verify serve
             --help --version" -- "$word")
         return
     fi
@@ -75,7 +79,7 @@ _uvzk() {
         mapfile -t COMPREPLY < <(compgen -W "c-client native" -- "$word")
         return
         ;;
-    --auth-file | --config | --tls-ca | --tls-cert | --tls-key)
+    --auth-file | --config | --tls-ca | --tls-cert | --tls-key | --socket)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;

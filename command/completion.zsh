@@ -79,6 +79,18 @@ _uvzk_verify() {
         '2:token: '
 }
 
+_uvzk_serve() {
+    _arguments -s -S "${_uvzk_connection[@]}" \
+        '(-s --socket)'{-s+,--socket=}'[socket to make]:socket:_files' \
+        '--mode=[access mode of the socket]:octal mode: ' \
+        '--owner=[owner of the socket]:user\:group: ' \
+        '--sessions=[how many ZooKeeper sessions]:number: ' \
+        '--max-connections=[how many connections]:number: ' \
+        '--max-pending=[requests, holds and watches of a connection]:number: ' \
+        '--max-line=[length of a request]:bytes: ' \
+        '--max-unsent=[answers that a program leaves unread]:bytes: '
+}
+
 _uvzk() {
     local curcontext=$curcontext state line
     local -A opt_args
@@ -89,6 +101,7 @@ _uvzk() {
         'wait:wait until nobody holds it'
         'revoke:ask its holders to release it'
         'verify:check whether a fencing token is of a holder'
+        'serve:serve locks to programs in any language'
     )
 
     _arguments -C \

@@ -355,6 +355,7 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     connection->no_connection.data = connection;
     client.hosts = options->hosts; /* of one server, in each_server.c */
     client.tls = options->tls ? tls_of(connection) : client.tls;
+    client.sessions = options->sessions > 0 ? options->sessions : client.sessions;
     client.state_cb = on_state;
     client.log_cb = options->verbose ? on_log : NULL;
     if (node_data != NULL) {

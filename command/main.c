@@ -20,6 +20,7 @@ static const struct {
     {"wait", "wait until nobody holds it", subcommand_wait},
     {"revoke", "ask its holders to release it", subcommand_revoke},
     {"verify", "check whether a fencing token is a holder's", subcommand_verify},
+    {"serve", "serve locks to programs in any language", subcommand_serve},
 };
 
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };

@@ -24,6 +24,8 @@
 #include "recipes/multilock.h"
 #include "recipes/node_watch.h"
 #include "recipes/semaphore/lease_request.h"
+#include "serve/daemon.h"
+#include "serve/served_hold.h"
 #include "session/handle.h"
 #include "settle/create_batch.h"
 #include "settle/delete_batch.h"
@@ -66,6 +68,8 @@ static const struct {
     {&uvzk__native_session_machine, "loop/native/native_session.h"},
     {&lock_job_machine, "command/lock_job.h"},
     {&termination_machine, "command/termination.h"},
+    {&daemon_machine, "command/serve/daemon.h"},
+    {&served_hold_machine, "command/serve/served_hold.h"},
 };
 
 static void draw(const struct uvzk__machine *machine, const char *header)

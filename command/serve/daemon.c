@@ -1,0 +1,240 @@
+/* The loop of `uvzk serve`. serve.c calls daemon_run. */
+#include "serve/daemon.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "base/machine.h"
+#include "exit_code.h"
+#include "serve/served_answer.h"
+#include "serve/served_connection.h"
+#include "serve/served_hold.h"
+
+#define SERVING DAEMON_SERVING
+#define ENDING DAEMON_ENDING
+#define CLOSING DAEMON_CLOSING
+#define DONE DAEMON_DONE
+
+#define BACKLOG 4096
+/* Descriptors beside those of the connections. */
+#define OTHER_DESCRIPTORS 64U
+
+static const struct uvzk__state table[] = {
+    [SERVING] = {"SERVING", UVZK__BIT(ENDING)},
+    [ENDING] = {"ENDING", UVZK__BIT(CLOSING)},
+    [CLOSING] = {"CLOSING", UVZK__BIT(DONE)},
+    [DONE] = {"DONE", 0},
+};
+
+const struct uvzk__machine daemon_machine = UVZK__MACHINE("the daemon", table);
+
+/* No connection outlives the session. */
+static bool invariant_holds(const struct daemon *daemon)
+{
+    return daemon->state != DONE || daemon->connections == NULL;
+}
+
+/* The only writer of state. */
+static void move(struct daemon *daemon, enum daemon_state state)
+{
+    daemon->state = (uint8_t)uvzk__machine_move(&daemon_machine, daemon->state, state);
+    assert(invariant_holds(daemon));
+}
+
+bool daemon_is_ending(const struct daemon *daemon)
+{
+    return daemon->state != SERVING;
+}
+
+/* -------------------------------------------------------------------------- the end */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct daemon *daemon = handle->loop->data;
+
+    if (--daemon->open_handles == 0) {
+        move(daemon, DONE);
+    }
+}
+
+static void close_handle(struct daemon *daemon, uv_handle_t *handle)
+{
+    daemon->open_handles++;
+    uv_close(handle, on_handle_closed);
+}
+
+/* No hold is left. What ends with the connections now is listings alone. */
+static void close_all(struct daemon *daemon)
+{
+    struct served_connection *connection, *next;
+
+    move(daemon, CLOSING);
+    DL_FOREACH_SAFE(daemon->connections, connection, next)
+    {
+        served_connection_cut(connection, SERVED_EENDING, "the daemon ends");
+    }
+    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
+        close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);
+    }
+    close_handle(daemon, (uv_handle_t *)&daemon->checks);
+    close_handle(daemon, (uv_handle_t *)&daemon->expiring.timer);
+    daemon->open_handles++; /* the connect timer */
+    connection_close(&daemon->zookeeper, on_handle_closed);
+}
+
+/* Runs before the loop waits. */
+static void on_check(uv_prepare_t *checks)
+{
+    struct daemon *daemon = checks->loop->data;
+
+    if (daemon->state == ENDING && daemon->hold_count == 0) {
+        close_all(daemon);
+    }
+}
+
+static void end(struct daemon *daemon, int exit_code)
+{
+    struct served_connection *connection, *next;
+
+    if (daemon->state != SERVING) {
+        return;
+    }
+    move(daemon, ENDING);
+    daemon->exit_code = exit_code;
+    uv_close((uv_handle_t *)&daemon->socket, NULL);
+    listener_close(&daemon->listener);
+    DL_FOREACH_SAFE(daemon->connections, connection, next)
+    {
+        served_holds_expire(connection);
+    }
+    uv_prepare_start(&daemon->checks, on_check);
+}
+
+void daemon_fail(struct daemon *daemon, int status)
+{
+    if (daemon->state == SERVING) {
+        fprintf(stderr, "uvzk: %s\n", uvzk_strerror(status));
+        end(daemon, exit_code_of(status));
+    }
+}
+
+/* The second signal ends the process at once. The servers free the locks when the session
+ * ends, which is after everything that a program was told. */
+static void on_signal(uv_signal_t *handle, int signal_number)
+{
+    struct daemon *daemon = handle->loop->data;
+
+    if (daemon->state != SERVING) {
+        _exit(128 + signal_number);
+    }
+    end(daemon, EX_OK);
+}
+
+/* ------------------------------------------------------------------------- the begin */
+
+static void on_connection(uv_stream_t *socket, int status)
+{
+    if (status == 0) {
+        served_connection_accept(socket->loop->data, socket);
+    }
+}
+
+/* connection.c has printed the reason. */
+static void on_connected(struct connection *zookeeper, int status)
+{
+    if (status < 0) {
+        end(zookeeper->data, EX_UNAVAILABLE);
+    }
+}
+
+static void raise_descriptor_limit(const struct daemon_options *options)
+{
+    struct rlimit limit;
+    rlim_t wanted = options->max_connections + OTHER_DESCRIPTORS;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted) {
+        return;
+    }
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted) {
+        fprintf(stderr, "uvzk: room for %lu descriptors only, fewer than connections\n",
+                (unsigned long)limit.rlim_cur);
+    }
+}
+
+static int begin_socket(struct daemon *daemon)
+{
+    uv_pipe_init(&daemon->loop, &daemon->socket, 0);
+    int failed = listener_open(&daemon->listener);
+    if (failed != EX_OK) {
+        return failed;
+    }
+    int status = uv_pipe_open(&daemon->socket, daemon->listener.fd);
+    if (status == 0) {
+        status = uv_listen((uv_stream_t *)&daemon->socket, BACKLOG, on_connection);
+    }
+    if (status < 0) {
+        fprintf(stderr, "uvzk: cannot listen: %s\n", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : EX_OK;
+}
+
+static void begin_loop(struct daemon *daemon)
+{
+    static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT};
+
+    signal(SIGPIPE, SIG_IGN); /* a program that has gone; a closed stderr */
+    uv_loop_init(&daemon->loop);
+    daemon->loop.data = daemon;
+    uv_prepare_init(&daemon->loop, &daemon->checks);
+    expiring_holds_init(&daemon->expiring, &daemon->loop);
+    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
+        uv_signal_init(&daemon->loop, &daemon->signals[i]);
+        uv_signal_start(&daemon->signals[i], on_signal, numbers[i]);
+    }
+}
+
+/* Returns what status shows of the daemon's contenders. The text is static. */
+static const char *node_data(void)
+{
+    static char data[256];
+    char host[128] = "?";
+
+    gethostname(host, sizeof(host) - 1);
+    snprintf(data, sizeof(data), "%s pid %ld: uvzk serve", host, (long)getpid());
+    return data;
+}
+
+int daemon_run(const struct daemon_options *options)
+{
+    static struct daemon daemon; /* zeroed; libuv keeps pointers to its handles */
+
+    daemon.options = options;
+    listener_init(&daemon.listener, &options->listener);
+    raise_descriptor_limit(options);
+    begin_loop(&daemon);
+    daemon.zookeeper.data = &daemon;
+    daemon.locks.client = &daemon.zookeeper.client;
+    int failed = connection_open(&daemon.zookeeper, &daemon.loop, &options->connection,
+                                 node_data(), on_connected);
+    if (failed == EX_OK) {
+        failed = begin_socket(&daemon);
+    } else {
+        uv_pipe_init(&daemon.loop, &daemon.socket, 0);
+    }
+    if (failed == EX_OK) {
+        const char *path = options->listener.path;
+        fprintf(stderr, "uvzk: serving %s\n", path == NULL ? "LISTEN_FDS" : path);
+    } else {
+        end(&daemon, failed);
+    }
+    uv_run(&daemon.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&daemon.loop);
+    served_locks_free(&daemon.locks);
+    return daemon.exit_code;
+}

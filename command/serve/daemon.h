@@ -1,0 +1,74 @@
+/* The daemon of `uvzk serve`: one ZooKeeper client, and the connections of the programs
+ * that share it.
+ *
+ *     SERVING --- SIGTERM, failed ---> ENDING --- no hold left ---> CLOSING ---> DONE
+ *
+ * SERVING begins before the first connection to the servers: acquires wait for it.
+ * ENDING: no new connection, no new acquire; what waits is cancelled, and the programs
+ * are told that what they hold is lost. Each hold is released when its program releases
+ * it or is gone, at the latest when the last validity that the program was told has
+ * passed (served_hold.h). CLOSING: the session and all handles are being closed. */
+#ifndef DAEMON_H
+#define DAEMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "connection.h"
+#include "serve/expiring_holds.h"
+#include "serve/listener.h"
+#include "serve/served_lock.h"
+
+enum daemon_state {
+    DAEMON_SERVING, /* next: ENDING */
+    DAEMON_ENDING,  /* next: CLOSING */
+    DAEMON_CLOSING, /* next: DONE */
+    DAEMON_DONE     /* final */
+};
+
+extern const struct uvzk__machine daemon_machine;
+
+#define DAEMON_SIGNALS 2
+
+struct daemon_options {
+    struct listener_options listener;
+    struct connection_options connection;
+    size_t max_connections;
+    size_t max_pending; /* of a connection: requests without an answer, holds, watches */
+    size_t max_line;    /* bytes */
+    size_t max_unsent;  /* of a connection: bytes of answers that are not read */
+};
+
+struct served_connection;
+
+struct daemon {
+    uint8_t state; /* enum daemon_state */
+    const struct daemon_options *options;
+    uv_loop_t loop;
+    struct connection zookeeper;
+    struct listener listener;
+    uv_pipe_t socket; /* the listener's, on the loop */
+    uv_signal_t signals[DAEMON_SIGNALS];
+    uv_prepare_t checks; /* ENDING: whether a hold is left */
+    struct expiring_holds expiring;
+    struct served_locks locks;
+    struct served_connection *connections;
+    size_t connection_count;
+    size_t hold_count;   /* that are neither over nor being released */
+    int64_t last_number; /* of a hold or a watch */
+    size_t open_handles; /* CLOSING: handles that are still being closed */
+    int exit_code;
+};
+
+/* Serves until SIGTERM or SIGINT, or until it cannot go on. Returns the exit status. */
+int daemon_run(const struct daemon_options *);
+
+bool daemon_is_ending(const struct daemon *);
+/* The daemon cannot go on: prints why, and ends with the exit code of this status. Does
+ * nothing if it is ending already. */
+void daemon_fail(struct daemon *, int status);
+
+#endif

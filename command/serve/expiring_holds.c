@@ -1,0 +1,64 @@
+#include "serve/expiring_holds.h"
+
+#include <utlist.h>
+#include <uvzk.h>
+
+#include "serve/served_hold.h"
+
+static void wait_for_first(struct expiring_holds *expiring);
+
+/* The loop's clock stands still while the machine is suspended, so the timer may be late,
+ * and never early. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct expiring_holds *expiring = timer->data;
+    struct served_hold *hold, *next;
+    uint64_t now = uvzk_now();
+
+    DL_FOREACH_SAFE(expiring->holds, hold, next)
+    {
+        if (now >= hold->told_until) {
+            expiring_holds_remove(expiring, hold);
+            served_hold_expired(hold);
+        }
+    }
+    wait_for_first(expiring);
+}
+
+static void wait_for_first(struct expiring_holds *expiring)
+{
+    const struct served_hold *hold;
+    uint64_t first = UINT64_MAX, now = uvzk_now();
+
+    DL_FOREACH(expiring->holds, hold)
+    {
+        first = hold->told_until < first ? hold->told_until : first;
+    }
+    if (expiring->holds == NULL) {
+        uv_timer_stop(&expiring->timer);
+    } else {
+        uv_timer_start(&expiring->timer, on_timer, first > now ? first - now : 0, 0);
+    }
+}
+
+void expiring_holds_init(struct expiring_holds *expiring, uv_loop_t *loop)
+{
+    uv_timer_init(loop, &expiring->timer);
+    expiring->timer.data = expiring;
+    expiring->holds = NULL;
+}
+
+void expiring_holds_add(struct expiring_holds *expiring, struct served_hold *hold)
+{
+    DL_APPEND(expiring->holds, hold);
+    wait_for_first(expiring);
+}
+
+void expiring_holds_remove(struct expiring_holds *expiring, struct served_hold *hold)
+{
+    /* The first one's `prev` is the last one. */
+    if (hold->prev != NULL) {
+        DL_DELETE(expiring->holds, hold);
+        hold->prev = NULL;
+    }
+}

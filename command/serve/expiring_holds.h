@@ -1,0 +1,21 @@
+/* The holds that are released as soon as their programs cannot believe in them any more,
+ * and the timer that waits for the first of them. */
+#ifndef EXPIRING_HOLDS_H
+#define EXPIRING_HOLDS_H
+
+#include <uv.h>
+
+struct served_hold;
+
+struct expiring_holds {
+    uv_timer_t timer;
+    struct served_hold *holds;
+};
+
+void expiring_holds_init(struct expiring_holds *, uv_loop_t *);
+/* Calls served_hold_expired when the hold's told_until has passed. */
+void expiring_holds_add(struct expiring_holds *, struct served_hold *);
+/* Does nothing if the hold is not in the list. */
+void expiring_holds_remove(struct expiring_holds *, struct served_hold *);
+
+#endif

@@ -1,0 +1,192 @@
+#include "serve/listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+/* As sd_listen_fds(3): the first descriptor that is passed in. */
+#define FIRST_PASSED_IN 3
+
+static int fail(const char *path, const char *what, int exit_code)
+{
+    fprintf(stderr, "uvzk: %s: %s\n", path, what);
+    return exit_code;
+}
+
+static int fail_errno(const char *path)
+{
+    return fail(path, strerror(errno), EX_CANTCREAT);
+}
+
+/* --------------------------------------------------------------- passed in by systemd */
+
+bool listener_is_passed_in(void)
+{
+    const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+
+    return pid != NULL && count != NULL && strtol(pid, NULL, 10) == (long)getpid();
+}
+
+static bool option_is(int fd, int option, int wanted)
+{
+    int value = -1;
+    socklen_t length = sizeof(value);
+
+    return getsockopt(fd, SOL_SOCKET, option, &value, &length) == 0 && value == wanted;
+}
+
+static int take_over(struct listener *listener)
+{
+    bool one = strcmp(getenv("LISTEN_FDS"), "1") == 0;
+    int fd = FIRST_PASSED_IN;
+
+    if (!one || !option_is(fd, SO_DOMAIN, AF_UNIX) ||
+        !option_is(fd, SO_TYPE, SOCK_STREAM) || !option_is(fd, SO_ACCEPTCONN, 1)) {
+        return fail("LISTEN_FDS", "not one Unix stream socket that listens", EX_USAGE);
+    }
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
+        return fail_errno("LISTEN_FDS");
+    }
+    listener->fd = fd;
+    return EX_OK;
+}
+
+/* ---------------------------------------------------------------- made by the daemon */
+
+static int address_of(const char *path, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (path[0] == '\0' || strlen(path) >= sizeof(address->sun_path)) {
+        return fail(path, "not a path of 1 to 107 bytes", EX_USAGE);
+    }
+    memcpy(address->sun_path, path, strlen(path));
+    return EX_OK;
+}
+
+static int lock(struct listener *listener)
+{
+    const char *path = listener->options->path;
+    char name[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(".lock")];
+
+    snprintf(name, sizeof(name), "%s.lock", path);
+    listener->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (listener->lock < 0) {
+        return fail_errno(name);
+    }
+    if (flock(listener->lock, LOCK_EX | LOCK_NB) < 0) {
+        return fail(path, "another daemon serves it", EX_CANTCREAT);
+    }
+    return EX_OK;
+}
+
+static int new_socket(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* Whether a process accepts connections. It does if it is too busy to accept this one. */
+static bool is_listened_to(const struct sockaddr_un *address)
+{
+    int fd = new_socket();
+    bool refused = fd >= 0 &&
+                   connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+                   (errno == ECONNREFUSED || errno == ENOENT);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return !refused;
+}
+
+/* Removes a socket file that nobody listens on. */
+static int remove_stale(const char *path, const struct sockaddr_un *address)
+{
+    struct stat file;
+
+    if (lstat(path, &file) < 0) {
+        return errno == ENOENT ? EX_OK : fail_errno(path);
+    }
+    if (!S_ISSOCK(file.st_mode)) {
+        return fail(path, "exists, and is not a socket", EX_CANTCREAT);
+    }
+    if (is_listened_to(address)) {
+        return fail(path, "another process listens on it", EX_CANTCREAT);
+    }
+    return unlink(path) == 0 ? EX_OK : fail_errno(path);
+}
+
+static int set_access(const struct listener_options *options)
+{
+    bool has_owner = options->uid != (uid_t)-1 || options->gid != (gid_t)-1;
+
+    if (has_owner && lchown(options->path, options->uid, options->gid) < 0) {
+        return fail_errno(options->path);
+    }
+    return chmod(options->path, options->mode) == 0 ? EX_OK : fail_errno(options->path);
+}
+
+/* Until listen() is called, connect() is refused: so nobody connects before the mode and
+ * the owner are set. */
+static int make(struct listener *listener, const struct sockaddr_un *address)
+{
+    const char *path = listener->options->path;
+    struct stat file;
+
+    listener->fd = new_socket();
+    if (listener->fd < 0 ||
+        bind(listener->fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ||
+        lstat(path, &file) < 0) {
+        return fail_errno(path);
+    }
+    listener->made = true;
+    listener->device = file.st_dev;
+    listener->inode = file.st_ino;
+    return set_access(listener->options);
+}
+
+void listener_init(struct listener *listener, const struct listener_options *options)
+{
+    *listener = (struct listener){.options = options, .fd = -1, .lock = -1};
+}
+
+int listener_open(struct listener *listener)
+{
+    const struct listener_options *options = listener->options;
+    struct sockaddr_un address;
+
+    if (options->path == NULL) {
+        return take_over(listener);
+    }
+    int failed = address_of(options->path, &address);
+    if (failed == EX_OK) {
+        failed = lock(listener);
+    }
+    if (failed == EX_OK) {
+        failed = remove_stale(options->path, &address);
+    }
+    return failed == EX_OK ? make(listener, &address) : failed;
+}
+
+void listener_close(struct listener *listener)
+{
+    struct stat file;
+
+    if (listener->made && lstat(listener->options->path, &file) == 0 &&
+        file.st_dev == listener->device && file.st_ino == listener->inode) {
+        unlink(listener->options->path);
+    }
+    if (listener->lock >= 0) {
+        close(listener->lock);
+        listener->lock = -1;
+    }
+}

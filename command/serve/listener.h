@@ -1,0 +1,45 @@
+/* The Unix socket of `uvzk serve`: made by the daemon, or passed in by systemd
+ * (LISTEN_FDS).
+ *
+ * The daemon makes the socket with its mode and owner before anybody can connect to it. A
+ * socket file that an earlier daemon has left is replaced; if some process listens on it,
+ * it is not. PATH.lock, which the daemon keeps locked, prevents two daemons that start at
+ * once from replacing each other's socket. */
+#ifndef LISTENER_H
+#define LISTENER_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct listener_options {
+    const char *path; /* NULL: the socket is passed in */
+    mode_t mode;
+    uid_t uid; /* (uid_t)-1: the process's own */
+    gid_t gid; /* (gid_t)-1: the process's own */
+};
+
+struct listener {
+    const struct listener_options *options;
+    int fd;   /* listens or is about to; -1: none */
+    int lock; /* of PATH.lock; -1: none */
+    dev_t device;
+    ino_t inode; /* of the socket file that this daemon has made */
+    bool made;
+};
+
+/* Whether systemd has passed in sockets. */
+bool listener_is_passed_in(void);
+
+/* The options must outlive the listener. */
+void listener_init(struct listener *, const struct listener_options *);
+
+/* Opens the socket; nobody can connect before listen() is called. Returns EX_OK, or an
+ * exit code after it has printed what is wrong. */
+int listener_open(struct listener *);
+
+/* Removes the socket file, if this daemon has made it, and its lock. The descriptor
+ * belongs to whom it was handed to. */
+void listener_close(struct listener *);
+
+#endif

@@ -1,0 +1,79 @@
+#include "served_answer.h"
+
+#include <stdlib.h>
+
+#include <uvzk.h>
+
+json_t *served_answer_ok(int64_t id)
+{
+    return json_pack("{s:I,s:b}", "id", (json_int_t)id, "ok", 1);
+}
+
+json_t *served_answer_error(int64_t id, const char *error, const char *message,
+                            int retriable)
+{
+    json_t *answer = json_object();
+
+    json_object_set_new(answer, "id", id < 0 ? json_null() : json_integer(id));
+    json_object_set_new(answer, "ok", json_false());
+    served_answer_add_text(answer, "error", error);
+    served_answer_add_text(answer, "message", message);
+    json_object_set_new(answer, "retriable", json_boolean(retriable));
+    return answer;
+}
+
+json_t *served_answer_status(int64_t id, int status, int refused)
+{
+    return served_answer_error(id, uvzk_err_name(status),
+                               refused ? uvzk_refusal(status) : uvzk_strerror(status),
+                               uvzk_err_is_retriable(status));
+}
+
+json_t *served_answer_event(const char *event)
+{
+    return json_pack("{s:s}", "event", event);
+}
+
+json_t *served_answer_event_of(const char *event, const char *error, const char *message)
+{
+    json_t *answer = served_answer_event(event);
+
+    served_answer_add_text(answer, "error", error);
+    served_answer_add_text(answer, "message", message);
+    return answer;
+}
+
+void served_answer_add_number(json_t *answer, const char *name, int64_t number)
+{
+    json_object_set_new(answer, name, json_integer(number));
+}
+
+void served_answer_add_text(json_t *answer, const char *name, const char *text)
+{
+    json_object_set_new(answer, name, json_string(text));
+}
+
+void served_answer_add_texts(json_t *answer, const char *name, const char *const *texts,
+                             size_t count)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(array, json_string(texts[i]));
+    }
+    json_object_set_new(answer, name, array);
+}
+
+char *served_answer_line(json_t *answer, size_t *length)
+{
+    size_t size = json_dumpb(answer, NULL, 0, JSON_COMPACT);
+    char *line = size == 0 ? NULL : malloc(size + 1);
+
+    if (line != NULL) {
+        json_dumpb(answer, line, size, JSON_COMPACT);
+        line[size] = '\n';
+        *length = size + 1;
+    }
+    json_decref(answer);
+    return line;
+}

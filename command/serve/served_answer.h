@@ -1,0 +1,45 @@
+/* The lines that `uvzk serve` sends: answers to requests and events, as JSON objects.
+ * Each function that makes one returns NULL if there is no memory; the others accept
+ * NULL. Pure: no loop. */
+#ifndef SERVED_ANSWER_H
+#define SERVED_ANSWER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+/* Errors of the protocol, beside the library's codes. */
+#define SERVED_EREQUEST "SERVE_EREQUEST"         /* the line is no valid request */
+#define SERVED_ELINE "SERVE_ELINE"               /* the line is too long */
+#define SERVED_EPENDING "SERVE_EPENDING"         /* too many requests and holds */
+#define SERVED_EUNREAD "SERVE_EUNREAD"           /* too much was not read */
+#define SERVED_ECONNECTIONS "SERVE_ECONNECTIONS" /* too many connections */
+#define SERVED_EENDING "SERVE_EENDING"           /* the daemon ends */
+
+/* {"id":ID,"ok":true} */
+json_t *served_answer_ok(int64_t id);
+
+/* {"id":ID,"ok":false,"error":ERROR,"message":MESSAGE,"retriable":...}; the id is null if
+ * it is -1. */
+json_t *served_answer_error(int64_t id, const char *error, const char *message,
+                            int retriable);
+/* As served_answer_error, for a code of the library. refused: right after a call that was
+ * refused, whose reason the library knows. */
+json_t *served_answer_status(int64_t id, int status, int refused);
+
+/* {"event":EVENT}; the second function adds an error and a message. */
+json_t *served_answer_event(const char *event);
+json_t *served_answer_event_of(const char *event, const char *error, const char *message);
+
+/* Add a field. Text that is not UTF-8 is left out. */
+void served_answer_add_number(json_t *, const char *name, int64_t number);
+void served_answer_add_text(json_t *, const char *name, const char *text);
+void served_answer_add_texts(json_t *, const char *name, const char *const *texts,
+                             size_t count);
+
+/* Turns the object into a line with its newline, and frees the object. Returns the line,
+ * which the caller frees, and sets *length; NULL: no memory. */
+char *served_answer_line(json_t *, size_t *length);
+
+#endif

@@ -1,0 +1,264 @@
+/* One connection of a program. The daemon's listener calls served_connection_accept;
+ * served_operations.c carries out the lines. libuv writes at once what the kernel takes,
+ * and queues the rest: max_unsent limits what is queued. */
+#include "serve/served_connection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <utlist.h>
+#include <uvzk.h>
+
+#include "serve/daemon.h"
+#include "serve/served_answer.h"
+#include "serve/served_hold.h"
+#include "serve/served_listing.h"
+#include "serve/served_operations.h"
+#include "serve/served_owner.h"
+#include "serve/served_validity.h"
+
+static void say_verbose(const struct served_connection *connection, const char *what,
+                        const char *why)
+{
+    if (connection->daemon->options->connection.verbose) {
+        fprintf(stderr, "uvzk: process %ld %s%s\n", (long)connection->pid, what, why);
+    }
+}
+
+/* ------------------------------------------------------------------------- the end */
+
+static void leave(struct served_connection *connection)
+{
+    if (--connection->users == 0) {
+        served_owners_free(&connection->owners);
+        line_buffer_free(&connection->lines);
+        free(connection);
+    }
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    leave(handle->data);
+}
+
+/* believed: the program may go on as if it had its locks. */
+static void end(struct served_connection *connection, bool believed)
+{
+    if (connection->ended) {
+        return;
+    }
+    connection->ended = true;
+    DL_DELETE(connection->daemon->connections, connection);
+    connection->daemon->connection_count--;
+    served_holds_end(connection, believed);
+    served_listings_end(connection);
+    uv_close((uv_handle_t *)&connection->pipe, on_closed);
+}
+
+/* Writes as much as the kernel takes now: nothing waits for the program. */
+static void write_now(struct served_connection *connection, json_t *object)
+{
+    size_t length = 0;
+    char *line = served_answer_line(object, &length);
+
+    if (line != NULL) {
+        uv_buf_t bytes = uv_buf_init(line, (unsigned)length);
+        uv_try_write((uv_stream_t *)&connection->pipe, &bytes, 1);
+        free(line);
+    }
+}
+
+void served_connection_cut(struct served_connection *connection, const char *error,
+                           const char *message)
+{
+    if (!connection->ended) {
+        write_now(connection, served_answer_event_of("closing", error, message));
+        say_verbose(connection, "is cut off: ", message);
+        end(connection, true);
+    }
+}
+
+/* ------------------------------------------------------------------------- sending */
+
+struct sending {
+    uv_write_t request;
+    char *line; /* owned */
+};
+
+static void on_sent(uv_write_t *request, int status)
+{
+    struct sending *sending = (struct sending *)request;
+
+    (void)status; /* the read side sees the end of the connection, too */
+    free(sending->line);
+    free(sending);
+}
+
+/* Returns false if there is no memory. */
+static bool queue(struct served_connection *connection, char *line, size_t length)
+{
+    struct sending *sending = malloc(sizeof(*sending));
+    uv_buf_t bytes = uv_buf_init(line, (unsigned)length);
+
+    if (sending == NULL) {
+        free(line);
+        return false;
+    }
+    sending->line = line;
+    if (uv_write(&sending->request, (uv_stream_t *)&connection->pipe, &bytes, 1,
+                 on_sent) < 0) {
+        on_sent(&sending->request, 0);
+        return false;
+    }
+    return true;
+}
+
+void served_connection_send(struct served_connection *connection, json_t *object)
+{
+    uv_stream_t *stream = (uv_stream_t *)&connection->pipe;
+    size_t length = 0;
+
+    if (connection->ended) {
+        json_decref(object);
+        return;
+    }
+    if (uv_stream_get_write_queue_size(stream) >
+        connection->daemon->options->max_unsent) {
+        json_decref(object);
+        served_connection_cut(connection, SERVED_EUNREAD, "answers are not read");
+        return;
+    }
+    char *line = served_answer_line(object, &length);
+    if (line == NULL || !queue(connection, line, length)) {
+        served_connection_cut(connection, "UV_ENOMEM", "no memory");
+    }
+}
+
+/* ----------------------------------------------------------------------- receiving */
+
+bool served_connection_begin(struct served_connection *connection, int64_t id)
+{
+    if (connection->pending >= connection->daemon->options->max_pending) {
+        served_connection_send(
+            connection,
+            served_answer_error(id, SERVED_EPENDING,
+                                "the connection has too many requests and holds", 1));
+        return false;
+    }
+    connection->pending++;
+    connection->users++;
+    return true;
+}
+
+void served_connection_done(struct served_connection *connection)
+{
+    connection->pending--;
+    leave(connection);
+}
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct served_connection *connection = handle->data;
+    size_t size = 0;
+    char *room = line_buffer_room(&connection->lines, &size);
+
+    (void)suggested;
+    *buffer = uv_buf_init(room, room == NULL ? 0 : (unsigned)size);
+}
+
+static void run_lines(struct served_connection *connection)
+{
+    enum line_result result = LINE_NONE;
+    const char *line;
+    size_t length;
+
+    /* A line may end the connection. */
+    while (!connection->ended && (result = line_buffer_next(&connection->lines, &line,
+                                                            &length)) == LINE_FOUND) {
+        served_operations_run(connection, line, length);
+    }
+    if (!connection->ended && result == LINE_TOO_LONG) {
+        served_connection_cut(connection, SERVED_ELINE, "a line is too long");
+    }
+}
+
+static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct served_connection *connection = stream->data;
+
+    (void)buffer;
+    if (connection->ended || length == 0) {
+        return;
+    }
+    if (length == UV_ENOBUFS) {
+        served_connection_cut(connection, "UV_ENOMEM", "no memory");
+        return;
+    }
+    /* The end of what the program sends, or a reset: it has closed the connection or has
+     * died. */
+    if (length < 0) {
+        say_verbose(connection, "has disconnected", "");
+        end(connection, false);
+        return;
+    }
+    /* After the bytes were read, and not before (served_validity.h). */
+    connection->received = served_validity_now().monotonic;
+    line_buffer_add(&connection->lines, (size_t)length);
+    run_lines(connection);
+}
+
+/* ----------------------------------------------------------------------- the begin */
+
+static void log_peer(struct served_connection *connection)
+{
+    struct ucred peer = {.pid = 0, .uid = (uid_t)-1, .gid = (gid_t)-1};
+    socklen_t length = sizeof(peer);
+    uv_os_fd_t fd;
+
+    if (uv_fileno((uv_handle_t *)&connection->pipe, &fd) == 0) {
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    }
+    connection->pid = peer.pid;
+    if (connection->daemon->options->connection.verbose) {
+        fprintf(stderr, "uvzk: process %ld of user %ld, group %ld has connected\n",
+                (long)peer.pid, (long)peer.uid, (long)peer.gid);
+    }
+}
+
+static struct served_connection *connection_new(struct daemon *daemon)
+{
+    struct served_connection *connection = calloc(1, sizeof(*connection));
+
+    if (connection != NULL) {
+        connection->daemon = daemon;
+        connection->users = 1;
+        line_buffer_init(&connection->lines, daemon->options->max_line);
+        uv_pipe_init(&daemon->loop, &connection->pipe, 0);
+        connection->pipe.data = connection;
+        DL_APPEND(daemon->connections, connection);
+        daemon->connection_count++;
+    }
+    return connection;
+}
+
+void served_connection_accept(struct daemon *daemon, uv_stream_t *listener)
+{
+    struct served_connection *connection = connection_new(daemon);
+
+    /* libuv reports no other connection before this one is accepted. */
+    if (connection == NULL) {
+        daemon_fail(daemon, UV_ENOMEM);
+        return;
+    }
+    int status = uv_accept(listener, (uv_stream_t *)&connection->pipe);
+    if (status == 0) {
+        log_peer(connection);
+        status = uv_read_start((uv_stream_t *)&connection->pipe, on_room, on_read);
+    }
+    if (status < 0) {
+        served_connection_cut(connection, uvzk_err_name(status), uvzk_strerror(status));
+    } else if (daemon->connection_count > daemon->options->max_connections) {
+        served_connection_cut(connection, SERVED_ECONNECTIONS, "too many connections");
+    }
+}

@@ -1,0 +1,62 @@
+/* A connection of a program to `uvzk serve`: requests come in as lines, answers and
+ * events go out as lines. What the program has acquired lives as long as its connection.
+ *
+ * A connection ends in one of two ways. The program has closed it or has died: it works
+ * under none of its locks any more, so they are released at once. Or the daemon cuts it
+ * off, because it does not keep to a limit: the program may go on working under its locks
+ * until it notices, so each is released only when the last validity that the program was
+ * told has passed (served_hold.h). */
+#ifndef SERVED_CONNECTION_H
+#define SERVED_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "serve/line_buffer.h"
+
+struct daemon;
+struct served_hold;
+struct served_listing;
+struct served_owner;
+
+struct served_connection {
+    uv_pipe_t pipe;
+    struct daemon *daemon;
+    struct line_buffer lines;
+    struct served_hold *holds;       /* by number: pending acquires and holds */
+    struct served_listing *listings; /* by number: watches, and listings under way */
+    struct served_owner *owners;     /* by name */
+    size_t pending;                  /* requests without an answer, holds and watches */
+    size_t users; /* what refers to this struct: the pipe, holds, requests */
+    /* When the line that is being carried out was read (CLOCK_MONOTONIC, ns). */
+    uint64_t received;
+    bool ended;
+    pid_t pid;                             /* of the program, when it connected */
+    struct served_connection *prev, *next; /* of the daemon's list */
+};
+
+/* Accepts a connection of the listener, and answers its requests from then on. If there
+ * are too many connections, or no memory, it is told so and closed. */
+void served_connection_accept(struct daemon *, uv_stream_t *listener);
+
+/* Sends a line, and frees the object. If the program has not read what was sent before,
+ * or if there is no memory (NULL), the connection is cut off. Does nothing but free the
+ * object if the connection has ended. */
+void served_connection_send(struct served_connection *, json_t *);
+
+/* Counts a request, a hold or a watch. Returns false if there are too many: then an error
+ * has been sent. */
+bool served_connection_begin(struct served_connection *, int64_t id);
+/* ... which has ended. May free the connection, if it has ended too. */
+void served_connection_done(struct served_connection *);
+
+/* The daemon closes the connection. error, message: for the program. */
+void served_connection_cut(struct served_connection *, const char *error,
+                           const char *message);
+
+#endif

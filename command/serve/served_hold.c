@@ -1,0 +1,464 @@
+/* The acquires and holds of all connections. served_operations.c calls it with requests,
+ * served_connection.c when a connection ends, daemon.c when the daemon ends, and the
+ * library with what becomes of a hold.
+ *
+ * A hold that is OVER is freed at once: the library's last callback has been called. What
+ * still waits for an answer about it (a verify) knows its number only. */
+#include "serve/served_hold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/daemon.h"
+#include "serve/expiring_holds.h"
+#include "serve/served_answer.h"
+#include "serve/served_connection.h"
+#include "serve/served_lock.h"
+#include "serve/served_owner.h"
+#include "serve/served_validity.h"
+
+#define WAITING SERVED_HOLD_WAITING
+#define HELD SERVED_HOLD_HELD
+#define EXPIRING SERVED_HOLD_EXPIRING
+#define RELEASING SERVED_HOLD_RELEASING
+#define OVER SERVED_HOLD_OVER
+
+static const struct uvzk__state table[] = {
+    [WAITING] = {"WAITING", UVZK__BIT(HELD) | UVZK__BIT(OVER)},
+    [HELD] = {"HELD", UVZK__BIT(EXPIRING) | UVZK__BIT(RELEASING) | UVZK__BIT(OVER)},
+    [EXPIRING] = {"EXPIRING", UVZK__BIT(RELEASING) | UVZK__BIT(OVER)},
+    [RELEASING] = {"RELEASING", UVZK__BIT(OVER)},
+    [OVER] = {"OVER", 0},
+};
+
+const struct uvzk__machine served_hold_machine =
+    UVZK__MACHINE("a hold of uvzk serve", table);
+
+/* The program was told nothing of a hold that it was not granted. */
+static bool invariant_holds(const struct served_hold *hold)
+{
+    return hold->state != WAITING || hold->told_until == 0;
+}
+
+/* The only writer of state. */
+static void move(struct served_hold *hold, enum served_hold_state state)
+{
+    if (state >= RELEASING && hold->state < RELEASING) {
+        hold->connection->daemon->hold_count--;
+    }
+    hold->state = (uint8_t)uvzk__machine_move(&served_hold_machine, hold->state, state);
+    assert(invariant_holds(hold));
+}
+
+/* The library has called its last callback. */
+static void finish(struct served_hold *hold)
+{
+    struct served_connection *connection = hold->connection;
+
+    expiring_holds_remove(&connection->daemon->expiring, hold);
+    move(hold, OVER);
+    HASH_DEL(connection->holds, hold);
+    served_lock_leave(&connection->daemon->locks, hold->lock);
+    if (hold->owner != NULL) {
+        served_owner_leave(&connection->owners, hold->owner);
+    }
+    free(hold);
+    served_connection_done(connection);
+}
+
+static struct served_hold *find(const struct served_connection *connection,
+                                int64_t number)
+{
+    struct served_hold *hold;
+
+    HASH_FIND(hh, connection->holds, &number, sizeof(number), hold);
+    return hold;
+}
+
+static void send_status(struct served_connection *connection, int64_t id, int status,
+                        bool refused)
+{
+    served_connection_send(connection, served_answer_status(id, status, refused));
+}
+
+/* ------------------------------------------------------------------------ validity */
+
+/* Until when the hold is valid, as its program may know it: nothing new while it is to
+ * end. */
+static uint64_t valid_until(const struct served_hold *hold)
+{
+    return hold->state == HELD ? uvzk_hold_valid_until(&hold->hold) : 0;
+}
+
+/* The answer to a request that was read at `received`. */
+static json_t *answer(struct served_hold *hold, int64_t id, uint64_t received)
+{
+    uint64_t until = valid_until(hold);
+    struct served_now now = served_validity_now();
+    json_t *object = served_answer_ok(id);
+
+    served_answer_add_number(object, "hold", hold->number);
+    served_answer_add_number(object, "token", uvzk_hold_token(&hold->hold));
+    served_answer_add_number(object, "valid_until_ms", (int64_t)until);
+    served_answer_add_number(object, "valid_for_ms",
+                             (int64_t)served_validity_for(until, received, &now));
+    if (until > hold->told_until) {
+        hold->told_until = until;
+    }
+    return object;
+}
+
+/* ------------------------------------------------------------------------- releasing */
+
+static void on_released(uvzk_hold_t *of, int status)
+{
+    struct served_hold *hold = of->data;
+
+    if (hold->request_id >= 0 && status == 0) {
+        json_t *object = served_answer_ok(hold->request_id);
+        served_answer_add_number(object, "hold", hold->number);
+        served_connection_send(hold->connection, object);
+    } else if (hold->request_id >= 0) {
+        send_status(hold->connection, hold->request_id, status, false);
+    }
+    finish(hold);
+}
+
+/* id: of the request to answer; -1: none. */
+static void release(struct served_hold *hold, int64_t id)
+{
+    int status = uvzk_hold_release(&hold->hold, on_released);
+
+    /* It is lost already, and on_lost is about to be called. */
+    if (status < 0) {
+        if (id >= 0) {
+            send_status(hold->connection, id, status, false);
+        }
+        return;
+    }
+    expiring_holds_remove(&hold->connection->daemon->expiring, hold);
+    move(hold, RELEASING);
+    hold->request_id = id;
+}
+
+/* Releases the hold when the program cannot believe in it any more. */
+static void expire(struct served_hold *hold)
+{
+    if (uvzk_now() >= hold->told_until) {
+        release(hold, -1);
+    } else {
+        move(hold, EXPIRING);
+        expiring_holds_add(&hold->connection->daemon->expiring, hold);
+    }
+}
+
+void served_hold_expired(struct served_hold *hold)
+{
+    release(hold, -1);
+}
+
+void served_holds_end(struct served_connection *connection, bool believed)
+{
+    struct served_hold *hold, *next;
+
+    /* No callback runs inside these calls. */
+    HASH_ITER(hh, connection->holds, hold, next)
+    {
+        if (hold->state == WAITING) {
+            uvzk_hold_cancel(&hold->hold);
+        } else if (hold->state == HELD && believed) {
+            expire(hold);
+        } else if ((hold->state == HELD || hold->state == EXPIRING) && !believed) {
+            release(hold, -1);
+        }
+    }
+}
+
+static void send_lost(struct served_hold *hold, const char *error, const char *message)
+{
+    json_t *object = served_answer_event_of("lost", error, message);
+
+    served_answer_add_number(object, "hold", hold->number);
+    served_connection_send(hold->connection, object);
+}
+
+void served_holds_expire(struct served_connection *connection)
+{
+    struct served_hold *hold, *next;
+
+    HASH_ITER(hh, connection->holds, hold, next)
+    {
+        if (hold->state == WAITING) {
+            uvzk_hold_cancel(&hold->hold);
+        } else if (hold->state == HELD) {
+            expire(hold);
+            send_lost(hold, SERVED_EENDING, "the daemon ends");
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------- acquiring */
+
+static void on_lost(uvzk_hold_t *of, int reason)
+{
+    struct served_hold *hold = of->data;
+
+    /* The program knows of the end of an EXPIRING hold. */
+    if (hold->state == HELD) {
+        send_lost(hold, uvzk_err_name(reason), uvzk_strerror(reason));
+    }
+    finish(hold);
+}
+
+static void send_refusal(const struct served_hold *hold, int status)
+{
+    /* libuv's text is about connections. */
+    if (status == UV_ETIMEDOUT) {
+        served_connection_send(
+            hold->connection, served_answer_error(hold->request_id, uvzk_err_name(status),
+                                                  "other contenders were ahead",
+                                                  uvzk_err_is_retriable(status)));
+    } else {
+        send_status(hold->connection, hold->request_id, status, false);
+    }
+}
+
+static void on_acquired(uvzk_hold_t *of, int status)
+{
+    struct served_hold *hold = of->data;
+    struct served_connection *connection = hold->connection;
+    struct daemon *daemon = connection->daemon;
+
+    if (status < 0) {
+        send_refusal(hold, status);
+        finish(hold);
+        /* No later acquire could succeed. */
+        if (status == UVZK_EAUTH || status == UVZK_EINTERNAL) {
+            daemon_fail(daemon, status);
+        }
+        return;
+    }
+    move(hold, HELD);
+    json_t *object = answer(hold, hold->request_id, hold->received);
+    served_answer_add_text(object, "node", uvzk_hold_path(&hold->hold));
+    hold->request_id = -1;
+    /* May end the connection, and with it this hold. */
+    served_connection_send(connection, object);
+}
+
+static void on_queued(uvzk_hold_t *of, uint64_t ahead)
+{
+    const struct served_hold *hold = of->data;
+    json_t *object = served_answer_event("queued");
+
+    served_answer_add_number(object, "id", hold->request_id);
+    served_answer_add_number(object, "ahead", (int64_t)ahead);
+    served_connection_send(hold->connection, object);
+}
+
+static void on_revoked(uvzk_hold_t *of)
+{
+    const struct served_hold *hold = of->data;
+    json_t *object;
+
+    if (hold->state != WAITING && hold->state != HELD) {
+        return;
+    }
+    object = served_answer_event("revoke");
+    if (hold->state == HELD) {
+        served_answer_add_number(object, "hold", hold->number);
+    } else {
+        served_answer_add_number(object, "id", hold->request_id);
+    }
+    served_connection_send(hold->connection, object);
+}
+
+static int start(struct served_hold *hold, const struct served_request *request)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.owner = hold->owner;
+    options.timeout_ms = request->timeout_ms;
+    options.node_data = request->data;
+    options.node_data_length = request->data == NULL ? 0 : strlen(request->data);
+    options.leases = (uint32_t)request->leases;
+    options.queued_cb = request->queued ? on_queued : NULL;
+    options.revoke_cb = request->revocable ? on_revoked : NULL;
+    hold->hold.data = hold;
+    return uvzk_lock_acquire(served_lock_of(hold->lock, request->kind), &hold->hold,
+                             &options, on_acquired, on_lost);
+}
+
+/* Returns NULL if there is no memory. */
+static struct served_hold *hold_new(struct served_connection *connection,
+                                    const struct served_request *request)
+{
+    struct served_hold *hold = calloc(1, sizeof(*hold));
+
+    if (hold == NULL) {
+        return NULL;
+    }
+    hold->connection = connection;
+    hold->number = ++connection->daemon->last_number;
+    hold->request_id = request->id;
+    hold->received = connection->received;
+    if (request->owner != NULL) {
+        hold->owner = served_owner_enter(&connection->owners, request->owner);
+    }
+    if (request->owner == NULL || hold->owner != NULL) {
+        HASH_ADD(hh, connection->holds, number, sizeof(hold->number), hold);
+    }
+    if (hold->hh.tbl == NULL) {
+        if (hold->owner != NULL) {
+            served_owner_leave(&connection->owners, hold->owner);
+        }
+        free(hold);
+        return NULL;
+    }
+    connection->daemon->hold_count++;
+    return hold;
+}
+
+void served_hold_acquire(struct served_connection *connection,
+                         const struct served_request *request)
+{
+    struct served_locks *locks = &connection->daemon->locks;
+    int status = 0;
+
+    if (!served_connection_begin(connection, request->id)) {
+        return;
+    }
+    struct served_lock *lock = served_lock_enter(locks, request, &status);
+    if (lock == NULL) {
+        send_status(connection, request->id, status, true);
+        served_connection_done(connection);
+        return;
+    }
+    struct served_hold *hold = hold_new(connection, request);
+    if (hold == NULL) {
+        send_status(connection, request->id, UV_ENOMEM, false);
+        served_lock_leave(locks, lock);
+        served_connection_done(connection);
+        return;
+    }
+    hold->lock = lock;
+    status = start(hold, request);
+    if (status < 0) {
+        send_status(connection, request->id, status, true);
+        finish(hold);
+    }
+}
+
+/* ------------------------------------------------------------- the other requests */
+
+void served_hold_cancel(struct served_connection *connection,
+                        const struct served_request *request)
+{
+    struct served_hold *hold, *next;
+    int status = UVZK_ESTATE;
+
+    HASH_ITER(hh, connection->holds, hold, next)
+    {
+        if (hold->state == WAITING && hold->request_id == request->number) {
+            status = uvzk_hold_cancel(&hold->hold);
+            break;
+        }
+    }
+    if (status < 0) {
+        send_status(connection, request->id, status, false);
+    } else {
+        served_connection_send(connection, served_answer_ok(request->id));
+    }
+}
+
+void served_hold_release(struct served_connection *connection,
+                         const struct served_request *request)
+{
+    struct served_hold *hold = find(connection, request->number);
+
+    if (hold == NULL || (hold->state != HELD && hold->state != EXPIRING)) {
+        send_status(connection, request->id, UVZK_ENOTHELD, false);
+    } else {
+        release(hold, request->id);
+    }
+}
+
+void served_hold_valid(struct served_connection *connection,
+                       const struct served_request *request)
+{
+    struct served_hold *hold = find(connection, request->number);
+
+    if (hold == NULL || hold->state != HELD) {
+        send_status(connection, request->id, UVZK_ENOTHELD, false);
+    } else {
+        served_connection_send(connection,
+                               answer(hold, request->id, connection->received));
+    }
+}
+
+struct verifying {
+    uvzk_verify_t request;
+    struct served_connection *connection;
+    int64_t id, number;
+    uint64_t received;
+};
+
+static void on_verified(uvzk_verify_t *request, int status)
+{
+    struct verifying *verifying = request->data;
+    struct served_connection *connection = verifying->connection;
+    struct served_hold *hold = find(connection, verifying->number);
+
+    /* It may have been released or lost meanwhile. */
+    if (status == 0 && (hold == NULL || hold->state != HELD)) {
+        status = UVZK_ENOTHELD;
+    }
+    if (status < 0) {
+        send_status(connection, verifying->id, status, false);
+    } else {
+        served_connection_send(connection,
+                               answer(hold, verifying->id, verifying->received));
+    }
+    free(verifying);
+    served_connection_done(connection);
+}
+
+static int start_verify(struct served_connection *connection, struct served_hold *hold,
+                        int64_t id)
+{
+    struct verifying *verifying = calloc(1, sizeof(*verifying));
+
+    if (verifying == NULL) {
+        return UV_ENOMEM;
+    }
+    *verifying = (struct verifying){.connection = connection,
+                                    .id = id,
+                                    .number = hold->number,
+                                    .received = connection->received};
+    verifying->request.data = verifying;
+    int status = uvzk_hold_verify(&hold->hold, &verifying->request, on_verified);
+    if (status < 0) {
+        free(verifying);
+    }
+    return status;
+}
+
+void served_hold_verify(struct served_connection *connection,
+                        const struct served_request *request)
+{
+    struct served_hold *hold = find(connection, request->number);
+
+    if (hold == NULL || hold->state != HELD) {
+        send_status(connection, request->id, UVZK_ENOTHELD, false);
+        return;
+    }
+    if (!served_connection_begin(connection, request->id)) {
+        return;
+    }
+    int status = start_verify(connection, hold, request->id);
+    if (status < 0) {
+        send_status(connection, request->id, status, false);
+        served_connection_done(connection);
+    }
+}

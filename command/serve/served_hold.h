@@ -1,0 +1,72 @@
+/* A pending acquire of a connection, then its hold.
+ *
+ *      WAITING --- granted ---> HELD --- release, or the program is gone ---> RELEASING
+ *         |                      |  |                                       ^     |
+ *         |                      |  | the connection is cut off,           |     |
+ *         |                      |  v the daemon ends                      |     |
+ *         |                      | EXPIRING --- release, or told_until ----+     |
+ *         |                      |  |            has passed                       |
+ *         | not granted          |  | lost                                        |
+ *         |                      v  v                                             v
+ *         +--------------------> OVER <-------------------------------------------+
+ *
+ * EXPIRING: the program must stop, but may not know it yet. It may believe in the hold
+ * until told_until, the last validity that it was told. The lock must not be released
+ * before that, because another client could be granted it. */
+#ifndef SERVED_HOLD_H
+#define SERVED_HOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uvzk.h>
+
+#include "base/machine.h"
+#include "serve/served_request.h"
+#include "serve/table.h"
+
+enum served_hold_state {
+    SERVED_HOLD_WAITING,   /* next: HELD OVER */
+    SERVED_HOLD_HELD,      /* next: EXPIRING RELEASING OVER */
+    SERVED_HOLD_EXPIRING,  /* next: RELEASING OVER */
+    SERVED_HOLD_RELEASING, /* next: OVER */
+    SERVED_HOLD_OVER       /* final */
+};
+
+extern const struct uvzk__machine served_hold_machine;
+
+struct served_connection;
+
+struct served_hold {
+    UT_hash_handle hh;
+    uvzk_hold_t hold;
+    uint8_t state; /* enum served_hold_state */
+    struct served_connection *connection;
+    struct served_lock *lock;
+    struct served_owner *owner; /* NULL: no re-entry */
+    int64_t number;             /* by which the program names the hold */
+    int64_t request_id;         /* of the acquire, then of the release; -1: no answer */
+    uint64_t received;          /* when the acquire was read (CLOCK_MONOTONIC, ns) */
+    uint64_t told_until; /* the greatest valid_until that was sent; CLOCK_BOOTTIME, ms */
+    struct served_hold *prev, *next; /* EXPIRING: of the daemon's list */
+};
+
+/* Carry out a request of this connection, and answer it now or later. */
+void served_hold_acquire(struct served_connection *, const struct served_request *);
+void served_hold_cancel(struct served_connection *, const struct served_request *);
+void served_hold_release(struct served_connection *, const struct served_request *);
+void served_hold_valid(struct served_connection *, const struct served_request *);
+void served_hold_verify(struct served_connection *, const struct served_request *);
+
+/* The connection has ended: cancels what waits, and releases what is held: at once, or,
+ * if the program may believe in it, as soon as that is safe. */
+void served_holds_end(struct served_connection *, bool believed);
+
+/* The daemon ends: cancels what waits, and tells the program that what is held is
+ * lost. */
+void served_holds_expire(struct served_connection *);
+
+/* told_until has passed. */
+void served_hold_expired(struct served_hold *);
+
+#endif

@@ -1,0 +1,63 @@
+#include "serve/served_operations.h"
+
+#include "serve/daemon.h"
+#include "serve/served_answer.h"
+#include "serve/served_connection.h"
+#include "serve/served_hold.h"
+#include "serve/served_listing.h"
+#include "serve/served_request.h"
+
+/* What the program may still do when the daemon ends: give back what it has. */
+static bool is_refused(const struct daemon *daemon, const struct served_request *request)
+{
+    return daemon_is_ending(daemon) && request->operation != SERVED_RELEASE &&
+           request->operation != SERVED_CANCEL && request->operation != SERVED_UNWATCH;
+}
+
+static void run(struct served_connection *connection,
+                const struct served_request *request)
+{
+    switch (request->operation) {
+    case SERVED_ACQUIRE:
+    case SERVED_ELECT:
+        served_hold_acquire(connection, request);
+        break;
+    case SERVED_CANCEL:
+        served_hold_cancel(connection, request);
+        break;
+    case SERVED_RELEASE:
+        served_hold_release(connection, request);
+        break;
+    case SERVED_VALID:
+        served_hold_valid(connection, request);
+        break;
+    case SERVED_VERIFY:
+        served_hold_verify(connection, request);
+        break;
+    case SERVED_PARTICIPANTS:
+    case SERVED_WATCH:
+        served_listing_begin(connection, request);
+        break;
+    case SERVED_UNWATCH:
+        served_listing_unwatch(connection, request);
+        break;
+    }
+}
+
+void served_operations_run(struct served_connection *connection, const char *line,
+                           size_t length)
+{
+    struct served_request request;
+    const char *wrong = served_request_read(&request, line, length);
+
+    if (wrong != NULL) {
+        served_connection_send(
+            connection, served_answer_error(request.id, SERVED_EREQUEST, wrong, 0));
+    } else if (is_refused(connection->daemon, &request)) {
+        served_connection_send(connection, served_answer_error(request.id, SERVED_EENDING,
+                                                               "the daemon ends", 1));
+    } else {
+        run(connection, &request);
+    }
+    served_request_free(&request);
+}

@@ -1,0 +1,56 @@
+/* One line that a program has sent to `uvzk serve`: a JSON object with the fields of one
+ * request (docs/guide/serve.md). Pure: no loop, no library call.
+ *
+ * libjansson reads the JSON: it checks UTF-8, refuses a NUL in a string, a field that
+ * occurs twice, and what follows the object, and limits how deep values may be nested.
+ * This file checks the fields. A field that the request does not have is refused, so that
+ * a misspelt timeout is not a wait for ever. */
+#ifndef SERVED_REQUEST_H
+#define SERVED_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+/* Numbers up to this one are exact in every language's JSON. */
+#define SERVED_NUMBER_MAX ((int64_t)1 << 53)
+/* A day: as long as the command line allows. */
+#define SERVED_TIMEOUT_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
+#define SERVED_WAIT_FOREVER (-1)
+
+enum served_operation {
+    SERVED_ACQUIRE,
+    SERVED_ELECT, /* an acquire of a mutex */
+    SERVED_CANCEL,
+    SERVED_RELEASE,
+    SERVED_VALID,
+    SERVED_VERIFY,
+    SERVED_PARTICIPANTS,
+    SERVED_WATCH,
+    SERVED_UNWATCH
+};
+
+enum served_kind { SERVED_MUTEX, SERVED_READ, SERVED_WRITE, SERVED_SEMAPHORE };
+
+struct served_request {
+    enum served_operation operation;
+    int64_t id; /* chosen by the program, at least 0; -1: none could be read */
+    enum served_kind kind;
+    int64_t leases, max_leases; /* 0 unless kind is SERVED_SEMAPHORE */
+    int64_t timeout_ms;         /* 0: try once; SERVED_WAIT_FOREVER */
+    int64_t interval_ms;        /* of a watch */
+    int64_t number;             /* "hold", "watch" or "acquire": what the request names */
+    bool revocable, queued;     /* whether these events are wanted */
+    /* Texts in `json`; NULL: not given. */
+    const char *path, *owner, *data;
+    json_t *json; /* owned; NULL: the line is not JSON */
+};
+
+/* Reads a line. Returns NULL, or a static sentence that says what is wrong with it. In
+ * both cases served_request_free must be called. */
+const char *served_request_read(struct served_request *, const char *line, size_t length);
+void served_request_free(struct served_request *);
+
+#endif

@@ -1,0 +1,185 @@
+"""What the tests of `uvzk serve` stand on: a daemon, and programs that are connected to it."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from command_kit import PATIENCE_S, SHORT, Run, check, check_equal, clean_up
+
+MODE = 0o777
+
+
+class Daemon(Run):
+    """A daemon with a socket in a directory of its own."""
+
+    daemons = []
+
+    def __init__(self, *options, session=SHORT, directory=None, **more):
+        self.directory = directory or tempfile.mkdtemp()
+        self.path = f"{self.directory}/socket"
+        super().__init__("serve", "--socket", self.path, *session, *options, **more)
+        Daemon.daemons.append(self)
+
+    def serving(self):
+        self.tells("serving")
+        return self
+
+    def stop(self, code=0):
+        """SIGTERM; what it has told since."""
+        self.kill(signal.SIGTERM)
+        return self.ended(code)
+
+
+class Gone(Exception):
+    """The daemon has closed the connection."""
+
+
+class Program:
+    """A program's connection. Answers and events are kept until they are asked for."""
+
+    programs = []
+
+    def __init__(self, daemon):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(daemon.path)
+        self.text = b""
+        self.kept = []
+        self.last_id = 0
+        Program.programs.append(self)
+
+    def send_bytes(self, text):
+        self.socket.sendall(text)
+
+    def send(self, op, **fields):
+        """Sends a request; returns its id."""
+        self.last_id += 1
+        self.send_bytes(json.dumps({"id": self.last_id, "op": op, **fields}).encode() + b"\n")
+        return self.last_id
+
+    def receive(self):
+        """The next line."""
+        while b"\n" not in self.text:
+            try:
+                more = self.socket.recv(65536)
+            except ConnectionResetError:
+                more = b""
+            if not more:
+                raise Gone
+            self.text += more
+        line, _, self.text = self.text.partition(b"\n")
+        return json.loads(line)
+
+    def await_line(self, fits):
+        """The first line, kept or to come, that fits."""
+        for i, line in enumerate(self.kept):
+            if fits(line):
+                return self.kept.pop(i)
+        while not fits(line := self.receive()):
+            self.kept.append(line)
+        return line
+
+    def answer(self, request_id):
+        return self.await_line(lambda line: line.get("id") == request_id and "ok" in line)
+
+    def event(self, name):
+        return self.await_line(lambda line: line.get("event") == name)
+
+    def ask(self, op, **fields):
+        return self.answer(self.send(op, **fields))
+
+    def acquire(self, path, **fields):
+        """The answer of a grant."""
+        answer = self.ask("acquire", path=path, **fields)
+        check(answer["ok"], f"acquired: {answer}")
+        return answer
+
+    def waiting(self, path, **fields):
+        """The id of an acquire that stands in line."""
+        request_id = self.send("acquire", path=path, queued=True, **fields)
+        check_equal(self.event("queued")["id"], request_id, "queued")
+        return request_id
+
+    def refused(self, op, error, **fields):
+        answer = self.ask(op, **fields)
+        check(not answer["ok"], f"refused: {answer}")
+        check_equal(answer["error"], error, f"error of {op} {fields}")
+        return answer
+
+    def gone(self):
+        """The daemon closes the connection; the lines before that."""
+        lines, self.kept = self.kept, []
+        while True:
+            try:
+                lines.append(self.receive())
+            except Gone:
+                return lines
+
+    def close(self):
+        self.socket.close()
+
+
+def boottime_ms():
+    return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+
+
+class Holder:
+    """A process that holds a lock through the daemon, and prints its answer."""
+
+    SCRIPT = """
+import json, socket, sys
+program = socket.socket(socket.AF_UNIX)
+program.connect(sys.argv[1])
+program.sendall(json.dumps({"id": 1, "op": "acquire", "path": sys.argv[2]}).encode() + b"\\n")
+print(program.makefile().readline(), end="", flush=True)
+program.recv(1)
+"""
+
+    def __init__(self, daemon, path):
+        self.process = subprocess.Popen([sys.executable, "-c", self.SCRIPT, daemon.path, path],
+                                        stdout=subprocess.PIPE)  # fmt: skip
+        self.answer = json.loads(self.process.stdout.readline())
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def end_of_case():
+    """For a finally: no program, no daemon and no directory is left."""
+    for program in Program.programs:
+        program.close()
+    Program.programs.clear()
+    for daemon in Daemon.daemons:
+        if daemon.process.poll() is None:
+            os.kill(daemon.pid, signal.SIGCONT)
+    clean_up()
+    for daemon in Daemon.daemons:
+        shutil.rmtree(daemon.directory, ignore_errors=True)
+    Daemon.daemons.clear()
+
+
+def cases(namespace):
+    """The cases of a program, each of which leaves nothing behind."""
+
+    def tidy(case):
+        def run(path):
+            try:
+                case(path)
+            finally:
+                end_of_case()
+
+        return run
+
+    return {name: tidy(f) if name.startswith("case_") else f for name, f in namespace.items()}
+
+
+def file_mode(path):
+    return pathlib.Path(path).stat().st_mode & MODE

@@ -1,0 +1,210 @@
+/* Which lines are requests of `uvzk serve`, and what they ask for. */
+#include "serve/served_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_test.h"
+
+static struct served_request request;
+
+/* Reads the line as it stands, without a NUL at its end. */
+static const char *read_line(const char *line)
+{
+    size_t length = strlen(line);
+    char *copy = malloc(length);
+
+    served_request_free(&request);
+    memcpy(copy, line, length);
+    const char *wrong = served_request_read(&request, copy, length);
+    free(copy);
+    return wrong;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    served_request_free(&request);
+    return 0;
+}
+
+static void assert_refused(const char *line, const char *part)
+{
+    const char *wrong = read_line(line);
+
+    if (wrong == NULL || strstr(wrong, part) == NULL) {
+        fail_msg("%s: %s", line, wrong == NULL ? "accepted" : wrong);
+    }
+}
+
+static void assert_accepted(const char *line)
+{
+    const char *wrong = read_line(line);
+
+    if (wrong != NULL) {
+        fail_msg("%s: %s", line, wrong);
+    }
+}
+
+static void defaults_of_an_acquire(void **state)
+{
+    (void)state;
+    assert_accepted("{\"id\":0,\"op\":\"acquire\",\"path\":\"/a\"}");
+    assert_int_equal(request.operation, SERVED_ACQUIRE);
+    assert_int_equal(request.id, 0);
+    assert_int_equal(request.kind, SERVED_MUTEX);
+    assert_int_equal(request.timeout_ms, SERVED_WAIT_FOREVER);
+    assert_int_equal(request.leases, 0);
+    assert_string_equal(request.path, "/a");
+    assert_null(request.owner);
+    assert_null(request.data);
+    assert_false(request.revocable || request.queued);
+}
+
+static void all_fields_of_an_acquire(void **state)
+{
+    (void)state;
+    assert_accepted(" { \"op\" : \"acquire\", \"path\":\"/\\u00e4\", \"owner\":\"me\", "
+                    "\"data\":\"\", \"timeout_ms\":0, \"queued\":true, "
+                    "\"lock\":\"semaphore\", \"leases\":2, \"max_leases\":3, "
+                    "\"revocable\":false, \"id\":9007199254740992 }\r");
+    assert_true(request.id == SERVED_NUMBER_MAX);
+    assert_int_equal(request.kind, SERVED_SEMAPHORE);
+    assert_int_equal(request.leases, 2);
+    assert_int_equal(request.max_leases, 3);
+    assert_int_equal(request.timeout_ms, 0);
+    assert_string_equal(request.path, "/\303\244");
+    assert_string_equal(request.owner, "me");
+    assert_string_equal(request.data, "");
+    assert_true(request.queued);
+}
+
+static void other_operations(void **state)
+{
+    (void)state;
+    assert_accepted("{\"id\":1,\"op\":\"release\",\"hold\":5}");
+    assert_int_equal(request.number, 5);
+    assert_accepted("{\"id\":1,\"op\":\"valid\",\"hold\":5}");
+    assert_accepted("{\"id\":1,\"op\":\"verify\",\"hold\":5}");
+    assert_accepted("{\"id\":1,\"op\":\"cancel\",\"acquire\":0}");
+    assert_int_equal(request.number, 0);
+    assert_accepted("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"data\":\"me\"}");
+    assert_int_equal(request.operation, SERVED_ELECT);
+    assert_accepted(
+        "{\"id\":1,\"op\":\"participants\",\"path\":\"/a\",\"lock\":\"read\"}");
+    assert_int_equal(request.kind, SERVED_READ);
+    assert_accepted("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"lock\":\"write\"}");
+    assert_int_equal(request.interval_ms, 1000);
+    assert_accepted("{\"id\":1,\"op\":\"unwatch\",\"watch\":6}");
+    assert_int_equal(request.number, 6);
+}
+
+static void no_json(void **state)
+{
+    static const char *const lines[] = {"",
+                                        "x",
+                                        "[]",
+                                        "1",
+                                        "{\"id\":1",
+                                        "{\"id\":1}{}",
+                                        "{\"id\":1,\"id\":2,\"op\":\"valid\"}",
+                                        "{\"id\":1,\"op\":\"a\\u0000b\"}",
+                                        "{\"id\":1,\"op\":\"\\ud800\"}",
+                                        "{\"id\":1,\"op\":\"\377\"}",
+                                        "{'id':1}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        assert_refused(lines[i], "not a JSON object");
+        assert_int_equal(request.id, -1);
+    }
+    assert_int_equal(0, served_request_read(&request, "{}\0", 3) == NULL);
+}
+
+static void wrong_id(void **state)
+{
+    static const char *const lines[] = {
+        "{}", "{\"id\":-1,\"op\":\"valid\",\"hold\":1}",
+        "{\"id\":1.0,\"op\":\"valid\",\"hold\":1}",
+        "{\"id\":\"1\",\"op\":\"valid\",\"hold\":1}",
+        "{\"id\":9007199254740993,\"op\":\"valid\",\"hold\":1}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        assert_refused(lines[i], "id is missing");
+        assert_int_equal(request.id, -1);
+    }
+    assert_refused("{\"id\":99999999999999999999,\"op\":\"valid\",\"hold\":1}",
+                   "not a JSON");
+}
+
+static void wrong_fields(void **state)
+{
+    (void)state;
+    assert_refused("{\"id\":1}", "op is missing");
+    assert_int_equal(request.id, 1);
+    assert_refused("{\"id\":1,\"op\":7}", "op is missing");
+    assert_refused("{\"id\":1,\"op\":\"Acquire\"}", "op is missing or unknown");
+    assert_refused("{\"id\":1,\"op\":\"acquire\"}", "path is missing");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":null}", "must be a string");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":{}}", "must be a string");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"timeout\":5}",
+                   "no such field");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"timeout_ms\":-1}",
+                   "out of range");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"timeout_ms\":0.5}",
+                   "not whole");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"queued\":1}",
+                   "true or false");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"rw\"}",
+                   "lock is not");
+    assert_refused("{\"id\":1,\"op\":\"release\",\"hold\":1,\"path\":\"/a\"}",
+                   "no such field");
+    assert_refused("{\"id\":1,\"op\":\"release\"}", "is missing");
+    assert_refused("{\"id\":1,\"op\":\"release\",\"hold\":0}", "out of range");
+    assert_refused("{\"id\":1,\"op\":\"cancel\"}", "is missing");
+    assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"lock\":\"read\"}",
+                   "no such field");
+    assert_refused("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"interval_ms\":1}",
+                   "out of range");
+}
+
+static void fields_that_do_not_go_together(void **state)
+{
+    (void)state;
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"leases\":1}",
+                   "max_leases");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"semaphore\"}",
+                   "max_leases");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"semaphore\","
+                   "\"max_leases\":2,\"leases\":3}",
+                   "more than max_leases");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"semaphore\","
+                   "\"max_leases\":2,\"revocable\":true}",
+                   "revocable");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"data\":\"x\","
+                   "\"revocable\":true}",
+                   "revocable");
+}
+
+static void deeply_nested_values_are_refused(void **state)
+{
+    static char line[16384];
+    (void)state;
+    memset(line, '[', sizeof(line) - 1);
+    memcpy(line, "{\"id\":", 6);
+    assert_refused(line, "not a JSON object");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(defaults_of_an_acquire, end),
+        cmocka_unit_test_teardown(all_fields_of_an_acquire, end),
+        cmocka_unit_test_teardown(other_operations, end),
+        cmocka_unit_test_teardown(no_json, end),
+        cmocka_unit_test_teardown(wrong_id, end),
+        cmocka_unit_test_teardown(wrong_fields, end),
+        cmocka_unit_test_teardown(fields_that_do_not_go_together, end),
+        cmocka_unit_test_teardown(deeply_nested_values_are_refused, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
