@@ -179,6 +179,9 @@ typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
 typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value or count */
 typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one call */
+typedef struct uvzk_barrier_s uvzk_barrier_t;           /* DistributedBarrier */
+typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
+typedef struct uvzk_barrier_call_s uvzk_barrier_call_t;     /* one call on either */
 
 #define UVZK_SHELL_FIELDS                                                        \
     void *data;       /* the caller's; uvzk neither reads nor writes it */       \
@@ -226,6 +229,15 @@ struct uvzk_write_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_future_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_barrier_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_double_barrier_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_barrier_call_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_locker_s {
@@ -1502,6 +1514,135 @@ UVZK_EXTERN int uvzk_shared_count_try_set(uvzk_shared_count_t *count, uvzk_set_t
 UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
                                         uvzk_shared_count_close_cb cb);
 
+/* ------------------------------------------------------------------ barriers
+ *
+ *     static uvzk_double_barrier_t round_of_five;
+ *     static uvzk_barrier_call_t crossing;
+ *
+ *     static void together(uvzk_barrier_call_t *call, int status)
+ *     {
+ *         report("five are here", status);
+ *     }
+ *     static int meet(void)
+ *     {
+ *         int status =
+ *             uvzk_double_barrier_init(&client, &round_of_five, "/round", 5, NULL);
+ *
+ *         return status < 0 ? status
+ *                           : uvzk_double_barrier_enter(&round_of_five, &crossing,
+ *                                                       30000, together);
+ *     } */
+
+/* A barrier holds back whoever waits for it, for as long as it is set (Curator's
+ * DistributedBarrier): its znode is the path itself, which is persistent, so a barrier
+ * stays set until somebody removes it, whatever becomes of the client that set it.
+ *
+ * A double barrier lets its members in when `member_quantity` of them have entered, and out
+ * when all of them have left (DistributedDoubleBarrier). Each member has an ephemeral znode
+ * with a UUID for a name below the path; the znode `ready` below the path exists from the
+ * moment at which enough members were there at once until they have left. Whoever enters
+ * meanwhile is let in, too. A `ready` without any member is left over from members whose
+ * sessions have ended inside: the next enter of uvzk removes it. Curator's enter does not,
+ * and returns at once; delete it by hand if only programs with Curator come there.
+ *
+ * In both, a lost connection ends no call: it goes on when the connection is back. The time
+ * that this takes counts for the time-out. */
+
+/* FINAL for the call. A set or a remove: 0: done, by this client or by another one before
+ * it. UVZK_ECONNLOSS: no host name resolves any more, and it is not known whether it was
+ * done; UVZK_ENOTSENT: likewise, and it was not done.
+ * A wait: 0: the barrier was not set at a moment after the call.
+ * An enter: 0: this member is inside until it leaves. UVZK_ENONODE: somebody deleted its
+ * znode. After any other code than 0 the member is outside, and its znode is gone. Only if
+ * there is no connection, the znode may still exist; then it is deleted when there is one,
+ * or goes with the session.
+ * A leave: 0: all members have left that were inside when the call was made. UV_ETIMEDOUT,
+ * UV_ECANCELED: this member has left, but others are still inside. UVZK_ENONODE: somebody
+ * deleted its znode. UVZK_EEXPIRED: the session had ended, and with it the member's znode;
+ * the others have not waited for it.
+ * Of each: UV_ETIMEDOUT, UV_ECANCELED: timeout_ms has passed, or uvzk_barrier_call_cancel.
+ * UVZK_EEXPIRED, of enter and leave: the session has ended. UVZK_ECLOSED: the barrier or the
+ * client was closed. UVZK_EAUTH: the client's credentials were refused. UVZK_ENOTSENT: the
+ * host names do not resolve, and the retry policy is used up. UVZK_ELIMIT: no room for
+ * another watch. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED,
+ * UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused a request; UVZK_ENOAUTH of an
+ * enter or a leave may mean that the member's znode may not be deleted, and goes with the
+ * session. UVZK_ENODEEXISTS: the znode of this member belongs to another session. */
+typedef void (*uvzk_barrier_call_cb)(uvzk_barrier_call_t *call, int status);
+
+/* FINAL for the barrier. */
+typedef void (*uvzk_barrier_close_cb)(uvzk_barrier_t *barrier);
+typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
+
+/* This member is not inside any more, although it has not left: its session has ended
+ * (UVZK_EEXPIRED), the credentials were refused (UVZK_EAUTH) or the client was closed
+ * (UVZK_ECLOSED). The others inside do not wait for it. Call uvzk_double_barrier_leave, or
+ * close the barrier, before the next enter. Not called if a leave is under way: that ends
+ * with the code. */
+typedef void (*uvzk_double_barrier_lost_cb)(uvzk_double_barrier_t *barrier, int reason);
+
+/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init; it must have
+ * no shared value and no lock of the same client. UV_EINVAL. UVZK_EPATH. UVZK_ESTATE: the
+ * client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier,
+                                  const char *path);
+
+/* Set a barrier, or remove it: create its znode, with missing parents as containers, or
+ * delete it. A request without a reply is sent again, so a change may be carried out twice.
+ * Changes that are under way at the same time may be carried out in any order.
+ * UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
+                                 uvzk_barrier_call_cb cb);
+UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
+                                    uvzk_barrier_call_cb cb);
+
+/* Waits until a barrier is not set. timeout_ms: UVZK_WAIT_FOREVER, or ms from now, at least
+ * 1. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
+                                  int64_t timeout_ms, uvzk_barrier_call_cb cb);
+
+/* Cancels a wait, an enter or a leave: it ends with UV_ECANCELED, as it would end with
+ * UV_ETIMEDOUT. UVZK_ESTATE: not in use, cancelled or over; or a set or a remove.
+ * UV_EINVAL. */
+UVZK_EXTERN int uvzk_barrier_call_cancel(uvzk_barrier_call_t *call);
+
+/* Closes a barrier.
+ * Pending calls end with UVZK_ECLOSED; a set or a remove may still be carried out. cb (may
+ * be NULL) is called last. A client closes its barriers when it is closed, without a
+ * callback of their own. UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
+UVZK_EXTERN int uvzk_barrier_close(uvzk_barrier_t *barrier, uvzk_barrier_close_cb cb);
+
+/* Initialises a double barrier. It sends nothing. All members name the same path and the
+ * same member_quantity, at least 1. lost_cb may be NULL. The path and the errors are as for
+ * uvzk_barrier_init. */
+UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
+                                         uvzk_double_barrier_t *barrier, const char *path,
+                                         uint32_t member_quantity,
+                                         uvzk_double_barrier_lost_cb lost_cb);
+
+/* Enter a double barrier: become a member, and wait until enough members are there; leave
+ * it: wait until all members have left. The struct is one member; several structs, in one
+ * client or in several, are several members. timeout_ms: as for uvzk_barrier_wait. An enter
+ * that is given up deletes its znode before its callback runs; this takes one round trip,
+ * or until the connection is found to be lost. Whoever leaves is out of the barrier, even
+ * if the wait for the others is given up.
+ * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier is
+ * under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, of enter: the system has
+ * no random bytes for a name. */
+UVZK_EXTERN int uvzk_double_barrier_enter(uvzk_double_barrier_t *barrier,
+                                          uvzk_barrier_call_t *call, int64_t timeout_ms,
+                                          uvzk_barrier_call_cb cb);
+UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier,
+                                          uvzk_barrier_call_t *call, int64_t timeout_ms,
+                                          uvzk_barrier_call_cb cb);
+
+/* Closes a double barrier.
+ * A pending call ends with UVZK_ECLOSED. A member that is inside leaves without waiting for
+ * the others. cb (may be NULL) is called last: the member's znode is gone, or cannot be
+ * known to be. Otherwise as uvzk_barrier_close. */
+UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
+                                          uvzk_double_barrier_close_cb cb);
+
 /* ------------------------------------------------------------------- futures
  *
  *     static uvzk_mutex_t replicas[5];
@@ -1683,6 +1824,27 @@ UVZK_EXTERN int uvzk_shared_value_close_future(uvzk_shared_value_t *value,
 UVZK_EXTERN int uvzk_shared_count_close_future(uvzk_shared_count_t *count,
                                                uvzk_future_t *future);
 UVZK_EXTERN int uvzk_client_close_future(uvzk_client_t *client, uvzk_future_t *future);
+
+/* -------------------------------------------------- of barriers */
+
+/* Set, remove, wait, enter and leave, with a future; otherwise as the functions without
+ * _future. A wait, an enter and a leave are cancelled with their future. */
+UVZK_EXTERN int uvzk_barrier_set_future(uvzk_barrier_t *barrier, uvzk_future_t *future);
+UVZK_EXTERN int uvzk_barrier_remove_future(uvzk_barrier_t *barrier,
+                                           uvzk_future_t *future);
+UVZK_EXTERN int uvzk_barrier_wait_future(uvzk_barrier_t *barrier, uvzk_future_t *future,
+                                         int64_t timeout_ms);
+UVZK_EXTERN int uvzk_double_barrier_enter_future(uvzk_double_barrier_t *barrier,
+                                                 uvzk_future_t *future,
+                                                 int64_t timeout_ms);
+UVZK_EXTERN int uvzk_double_barrier_leave_future(uvzk_double_barrier_t *barrier,
+                                                 uvzk_future_t *future,
+                                                 int64_t timeout_ms);
+
+/* Close a barrier, with a future, as uvzk_lock_close_future does. */
+UVZK_EXTERN int uvzk_barrier_close_future(uvzk_barrier_t *barrier, uvzk_future_t *future);
+UVZK_EXTERN int uvzk_double_barrier_close_future(uvzk_double_barrier_t *barrier,
+                                                 uvzk_future_t *future);
 
 #ifdef __cplusplus
 }

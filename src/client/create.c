@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "barrier/barriers.h"
 #include "base/path.h"
 #include "base/refusal.h"
 #include "base/retry.h"
@@ -184,6 +185,7 @@ void uvzk__session_free(struct uvzk__session *session)
 struct rooms {
     struct uvzk__session session; /* first, because its address is passed to free */
     struct uvzk__prover prover;
+    struct uvzk__barriers barriers;
     struct uvzk__directories directories;
     struct uvzk__claims claims;
     struct uvzk__futures futures;
@@ -220,6 +222,7 @@ static struct uvzk__session *new_session(struct shared *shared,
     session->client = &shared->client;
     session->number = shared->client.count;
     session->prover = &rooms->prover;
+    session->barriers = &rooms->barriers;
     session->directories = &rooms->directories;
     session->claims = &rooms->claims;
     session->futures = &rooms->futures;
@@ -228,6 +231,7 @@ static struct uvzk__session *new_session(struct shared *shared,
     uvzk__list_init(&session->notifications);
     uvzk__prover_init(session, &uvzk__contender_proof_subjects, options->proof,
                       options->tick_ms);
+    uvzk__barriers_init(session->barriers);
     uvzk__directories_init(session->directories, &uvzk__claim_contender_user);
     uvzk__claims_init(session->claims);
     uvzk__futures_init(session->futures);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "barrier/barriers.h"
 #include "base/retry.h"
 #include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
@@ -128,6 +129,7 @@ static void end_session(struct uvzk__session *session, int code, bool gone)
                              code);
     uvzk__directories_session_ended(session);
     uvzk__node_caches_watches_lost(session);
+    uvzk__barriers_session_ended(session, code);
     uvzk__timer_clear(session, &session->lifecycle->lost_timer);
 }
 
@@ -145,6 +147,7 @@ static void watches_lost(struct uvzk__session *session)
     uvzk__for_each_contender(session, guard_lost, 0);
     uvzk__directories_watches_lost(session);
     uvzk__node_caches_watches_lost(session);
+    uvzk__barriers_watches_lost(session);
 }
 
 static void connected(struct uvzk__session *session,
@@ -193,6 +196,7 @@ static void suspended(struct uvzk__session *session)
         uvzk__timer_set(session, &session->lifecycle->lost_timer, lost_at);
     }
     end_tries(session);
+    uvzk__barriers_suspended(session);
     /* Other sessions of the client no longer wait for this one. */
     uvzk__create_order_skip_session(session);
 }
@@ -264,6 +268,7 @@ static void open_failed(struct uvzk__session *session, int status)
         sleep_ms = session->retry.base_ms;
         uvzk__for_each_contender(session, end_pending, UVZK_ECONNLOSS);
         uvzk__node_caches_unreachable(session, UVZK_ENOTSENT);
+        uvzk__barriers_unreachable(session, UVZK_ENOTSENT);
     }
     /* At least 1 ms, so that the loop is not kept busy by attempts. */
     uvzk__timer_set(session, &session->lifecycle->reopen_timer,
@@ -296,6 +301,7 @@ static void on_session(struct uvzk__port_user *user,
         end_session(session, UVZK_EAUTH, false);
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_EAUTH);
         uvzk__node_caches_unreachable(session, UVZK_EAUTH);
+        uvzk__barriers_unreachable(session, UVZK_EAUTH);
         break;
     case UVZK__SESSION_OPEN_FAILED:
         if (!uvzk__session_is_closing(session)) {
@@ -371,6 +377,7 @@ void uvzk__close(struct uvzk__session *session)
     if (!uvzk__is_broken(session)) {
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECLOSED);
         uvzk__node_caches_unreachable(session, UVZK_ECLOSED);
+        uvzk__barriers_unreachable(session, UVZK_ECLOSED);
     }
     session->lifecycle->close_timer.due = close_timeout;
     uvzk__timer_set(session, &session->lifecycle->close_timer,
@@ -435,6 +442,7 @@ static void end(struct uvzk__client *client)
     for (uint32_t i = 0; i < client->count; i++) {
         uvzk__claims_free(client->sessions[i]->claims);
         uvzk__shared_values_free(client->sessions[i]);
+        uvzk__barriers_free(client->sessions[i]);
         uvzk__futures_session_gone(client->sessions[i]);
     }
     uvzk__client_free(client);

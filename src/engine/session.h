@@ -29,6 +29,7 @@ struct uvzk__session {
 
     struct uvzk__prover *prover;           /* proof/prover.h */
     struct uvzk__node_cache *node_caches;  /* of shared values; a uthash by path */
+    struct uvzk__barriers *barriers;       /* barrier/barriers.h */
     struct uvzk__directories *directories; /* directory/directories.h */
     struct uvzk__claims *claims;           /* claim/claim.h */
     struct uvzk__futures *futures;         /* future/future.h */
@@ -90,6 +91,10 @@ static inline struct uvzk__claims *uvzk__claims(const struct uvzk__session *sess
 static inline struct uvzk__futures *uvzk__futures(const struct uvzk__session *session)
 {
     return session->futures;
+}
+static inline struct uvzk__barriers *uvzk__barriers(const struct uvzk__session *session)
+{
+    return session->barriers;
 }
 static inline struct uvzk__node_cache **
 uvzk__node_caches(const struct uvzk__session *session)

@@ -1,6 +1,11 @@
 /* Writes docs/machines.md from the machines' own tables. */
 #include <stdio.h>
 
+#include "barrier/barrier_call.h"
+#include "barrier/double_barrier.h"
+#include "barrier/member.h"
+#include "barrier/watched_znode.h"
+#include "barrier/znode_write.h"
 #include "base/machine.h"
 #include "claim/acquisition.h"
 #include "directory/divergence.h"
@@ -45,6 +50,11 @@ static const struct {
     {&uvzk__node_cache_machine, "src/value/node_cache.h"},
     {&uvzk__node_cache_watch_machine, "src/value/node_cache_watch.h"},
     {&uvzk__value_set_machine, "src/value/value_set.h"},
+    {&uvzk__barrier_call_machine, "src/barrier/barrier_call.h"},
+    {&uvzk__double_barrier_machine, "src/barrier/double_barrier.h"},
+    {&uvzk__barrier_member_machine, "src/barrier/member.h"},
+    {&uvzk__watched_znode_machine, "src/barrier/watched_znode.h"},
+    {&uvzk__znode_write_machine, "src/barrier/znode_write.h"},
     {&uvzk__node_machine, "src/directory/node.h"},
     {&uvzk__contender_machine, "src/directory/contender.h"},
     {&uvzk__own_watch_machine, "src/directory/own_watch.h"},

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "barrier/barriers.h"
+#include "barrier/watched_znode.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
@@ -220,11 +222,16 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
                                   bool any_driver_defined)
 {
     struct uvzk__node_cache *node_cache, *next;
+    struct uvzk__watched_znode *watched, *next_watched;
     uint64_t count = uvzk__watch_count(&session->watches);
 
     HASH_ITER(hh, session->node_caches, node_cache, next)
     {
         seen += node_cache->watch.state != UVZK__NODE_CACHE_UNWATCHED;
+    }
+    HASH_ITER(hh, uvzk__barriers(session)->watched, watched, next_watched)
+    {
+        seen += watched->watched;
     }
     return any_driver_defined
                ? (count < seen ? "there are more watches than were counted" : NULL)

@@ -1,0 +1,155 @@
+#include "barrier/barrier_call.h"
+
+#include "base/refusal.h"
+#include "engine/turn.h"
+
+#define PENDING UVZK__BARRIER_CALL_PENDING
+#define GIVEN_UP UVZK__BARRIER_CALL_GIVEN_UP
+#define DECIDED UVZK__BARRIER_CALL_DECIDED
+
+static const struct uvzk__state table[] = {
+    [PENDING] = {"PENDING", UVZK__BIT(GIVEN_UP) | UVZK__BIT(DECIDED)},
+    [GIVEN_UP] = {"GIVEN_UP", UVZK__BIT(DECIDED)},
+    [DECIDED] = {"DECIDED", UVZK__BIT(GIVEN_UP)},
+};
+
+const struct uvzk__machine uvzk__barrier_call_machine =
+    UVZK__MACHINE("call on a barrier", table);
+
+static bool invariant_holds(const struct uvzk__barrier_call *call)
+{
+    return call->status <= 0 && call->shell->impl == call;
+}
+
+/* The only writer of `state`. */
+static void move(struct uvzk__barrier_call *call, enum uvzk__barrier_call_state state)
+{
+    call->state = (uint8_t)uvzk__move(call->session, &uvzk__barrier_call_machine,
+                                      call->state, state);
+    uvzk__invariant(call->session, &uvzk__barrier_call_machine, call->state,
+                    invariant_holds(call));
+}
+
+int uvzk__barrier_call_check(const uvzk_barrier_call_t *shell, uvzk_barrier_call_cb cb,
+                             int64_t timeout_ms)
+{
+    int status = uvzk__refuse_if(
+        UV_EINVAL, shell == NULL ? "call is NULL"
+                   : cb == NULL  ? "cb is NULL"
+                   : timeout_ms < UVZK_WAIT_FOREVER || timeout_ms == 0
+                       ? "timeout_ms is neither UVZK_WAIT_FOREVER nor above 0"
+                       : NULL);
+
+    if (status != 0) {
+        return status;
+    }
+    return uvzk__refuse_if(UV_EBUSY,
+                           shell->impl != NULL ? "call is in use, or not zeroed" : NULL);
+}
+
+static void give_up(struct uvzk__barrier_call *call, int status)
+{
+    call->status = status;
+    uvzk__timer_clear(call->session, &call->timeout);
+    move(call, GIVEN_UP);
+    call->given_up_cb(call);
+}
+
+static void timed_out(struct uvzk__timer *timer)
+{
+    give_up(UVZK__CONTAINER_OF(timer, struct uvzk__barrier_call, timeout), UV_ETIMEDOUT);
+}
+
+static void tell(struct uvzk__notification *notification)
+{
+    struct uvzk__barrier_call *call =
+        UVZK__CONTAINER_OF(notification, struct uvzk__barrier_call, notification);
+    uvzk_barrier_call_t *shell = call->shell;
+    uvzk_barrier_call_cb cb = call->cb;
+    int status = call->status;
+
+    uvzk__list_remove(&call->siblings);
+    shell->impl = NULL;
+    call->over_cb(call);
+    cb(shell, status);
+}
+
+void uvzk__barrier_call_begin(struct uvzk__barrier_call *call,
+                              struct uvzk__session *session, struct uvzk__link *calls,
+                              uvzk_barrier_call_t *shell, int64_t timeout_ms,
+                              uvzk_barrier_call_cb cb)
+{
+    call->session = session;
+    call->shell = shell;
+    call->cb = cb;
+    call->notification.notify_cb = tell;
+    call->timeout.due = timed_out;
+    uvzk__list_init(&call->notification.link);
+    uvzk__list_append(calls, &call->siblings);
+    shell->impl = call;
+    if (timeout_ms != UVZK_WAIT_FOREVER) {
+        uvzk__timer_set(session, &call->timeout,
+                        uvzk__now(session) + (uint64_t)timeout_ms);
+    }
+}
+
+void uvzk__barrier_call_end(struct uvzk__barrier_call *call, int status)
+{
+    if (call->state == DECIDED) {
+        return;
+    }
+    call->status = status;
+    uvzk__timer_clear(call->session, &call->timeout);
+    move(call, DECIDED);
+    uvzk__notify_later(call->session, &call->notification);
+}
+
+static struct uvzk__barrier_call *call_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__barrier_call, siblings);
+}
+
+void uvzk__barrier_calls_end(struct uvzk__link *calls, int status)
+{
+    for (struct uvzk__link *link = calls->next; link != calls; link = link->next) {
+        uvzk__barrier_call_end(call_at(link), status);
+    }
+}
+
+void uvzk__barrier_calls_free(struct uvzk__link *calls)
+{
+    struct uvzk__link *link;
+
+    while ((link = uvzk__list_take(calls)) != NULL) {
+        struct uvzk__barrier_call *call = call_at(link);
+
+        uvzk__list_remove(&call->notification.link);
+        call->shell->impl = NULL;
+        call->over_cb(call);
+    }
+}
+
+static bool can_be_given_up(const struct uvzk__barrier_call *call)
+{
+    return call->state == PENDING
+               ? call->given_up_cb != NULL
+               : call->state == DECIDED && call->status == 0 &&
+                     call->can_be_undone != NULL && call->can_be_undone(call);
+}
+
+int uvzk_barrier_call_cancel(uvzk_barrier_call_t *shell)
+{
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "call is NULL");
+    }
+    struct uvzk__barrier_call *call = shell->impl;
+    if (call == NULL || !can_be_given_up(call)) {
+        return uvzk__refuse(UVZK_ESTATE, call == NULL ? "call is not in use"
+                                         : call->given_up_cb == NULL
+                                             ? "a set or a remove cannot be cancelled"
+                                             : "call is cancelled or over");
+    }
+    uvzk__list_remove(&call->notification.link);
+    give_up(call, UV_ECANCELED);
+    return 0;
+}

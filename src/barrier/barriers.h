@@ -1,0 +1,37 @@
+/* The barriers of one session: what has to happen to all of them when a connection, a
+ * session or the client comes or goes. client/ calls it. The struct lists what the other
+ * files of this room keep of the session. */
+#ifndef UVZK_BARRIERS_H
+#define UVZK_BARRIERS_H
+
+#include "engine/session.h"
+
+struct uvzk__watched_znode;
+
+/* One for each session. */
+struct uvzk__barriers {
+    struct uvzk__link distributed; /* struct uvzk__distributed_barrier */
+    struct uvzk__link doubles;     /* struct uvzk__double_barrier */
+    struct uvzk__link members;     /* struct uvzk__barrier_member */
+    struct uvzk__link writes;      /* struct uvzk__znode_write, without an outcome */
+    struct uvzk__watched_znode *watched; /* a uthash by the full path */
+};
+
+void uvzk__barriers_init(struct uvzk__barriers *);
+
+/* The session has lost its watches, and may have ended. */
+void uvzk__barriers_watches_lost(struct uvzk__session *);
+/* The session has ended, and with it its ephemeral znodes. Waits, sets and removes go on
+ * in the next session. */
+void uvzk__barriers_session_ended(struct uvzk__session *, int code);
+/* The connection is lost: a znode whose delete has no reply cannot be known to be gone. */
+void uvzk__barriers_suspended(struct uvzk__session *);
+/* A connection is ready, or a pause of the whole session is over. */
+void uvzk__barriers_resume(struct uvzk__session *);
+/* No connection will come, or not soon: all calls end with this code. */
+void uvzk__barriers_unreachable(struct uvzk__session *, int code);
+
+/* Frees all barriers of the session, when its client ends. */
+void uvzk__barriers_free(struct uvzk__session *);
+
+#endif

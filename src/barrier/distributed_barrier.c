@@ -1,0 +1,300 @@
+/* The public functions on distributed barriers (distributed_barrier.h), and what the calls
+ * on one have of their own. */
+#include "barrier/distributed_barrier.h"
+
+#include "barrier/barrier_call.h"
+#include "barrier/barriers.h"
+#include "barrier/watched_znode.h"
+#include "barrier/znode_write.h"
+#include "base/path.h"
+#include "base/refusal.h"
+#include "engine/turn.h"
+
+/* -------------------------------------------------------------- set and remove */
+
+/* A set or a remove. It has copies of the path, because its request may be under way when
+ * the barrier is closed. */
+struct change {
+    struct uvzk__barrier_call call;
+    struct uvzk__znode_write write;
+    char *path;
+    char *creating; /* room for the path of an ancestor */
+    bool over;      /* the callback runs: freed as soon as no request is under way */
+};
+
+static void free_change(struct change *change)
+{
+    uvzk__free(change->path);
+    uvzk__free(change->creating);
+    uvzk__free(change);
+}
+
+static void change_over(struct uvzk__barrier_call *call)
+{
+    struct change *change = UVZK__CONTAINER_OF(call, struct change, call);
+
+    change->over = true;
+    if (uvzk__znode_write_stop(&change->write)) {
+        free_change(change);
+    }
+}
+
+/* A barrier that is set already is set, and one that is removed already is removed. */
+static void change_done(struct uvzk__znode_write *write, int status)
+{
+    struct change *change = UVZK__CONTAINER_OF(write, struct change, write);
+
+    if (change->over) {
+        free_change(change);
+        return;
+    }
+    bool already = status == (write->creates ? UVZK_ENODEEXISTS : UVZK_ENONODE);
+    uvzk__barrier_call_end(&change->call, already ? 0 : status);
+}
+
+static struct change *new_change(const struct uvzk__distributed_barrier *barrier)
+{
+    struct change *change = uvzk__calloc(1, sizeof(*change));
+
+    if (change == NULL) {
+        return NULL;
+    }
+    change->path = uvzk__strdup(barrier->path);
+    change->creating = uvzk__strdup(barrier->path);
+    if (change->path == NULL || change->creating == NULL) {
+        free_change(change);
+        return NULL;
+    }
+    change->call.over_cb = change_over;
+    uvzk__znode_write_init(&change->write, barrier->session, change_done);
+    return change;
+}
+
+/* -------------------------------------------------------------------------- wait */
+
+struct wait {
+    struct uvzk__barrier_call call;
+    struct uvzk__znode_waiter waiter;
+};
+
+static struct wait *wait_of(struct uvzk__barrier_call *call)
+{
+    return UVZK__CONTAINER_OF(call, struct wait, call);
+}
+
+static void wait_given_up(struct uvzk__barrier_call *call)
+{
+    uvzk__barrier_call_end(call, call->status);
+    uvzk__znode_waiter_end(&wait_of(call)->waiter);
+}
+
+static void wait_over(struct uvzk__barrier_call *call)
+{
+    uvzk__znode_waiter_end(&wait_of(call)->waiter);
+    uvzk__free(wait_of(call));
+}
+
+/* [barrier] The absence is confirmed: a quorum has accepted a request of this session after
+ * the wait began, and the reading came behind it. */
+static void told(struct uvzk__znode_waiter *waiter, int status)
+{
+    struct wait *wait = UVZK__CONTAINER_OF(waiter, struct wait, waiter);
+
+    if (status != 0) {
+        uvzk__barrier_call_end(&wait->call, status == UVZK_ENONODE ? 0 : status);
+        uvzk__znode_waiter_end(waiter);
+    }
+}
+
+/* ----------------------------------------------------------------- the barrier */
+
+struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *shell)
+{
+    const struct uvzk__distributed_barrier *barrier = shell == NULL ? NULL : shell->impl;
+
+    return barrier == NULL ? NULL : barrier->session;
+}
+
+void uvzk__distributed_barrier_free(struct uvzk__distributed_barrier *barrier)
+{
+    barrier->shell->impl = NULL;
+    uvzk__barrier_calls_free(&barrier->calls);
+    uvzk__list_remove(&barrier->notification.link);
+    uvzk__list_remove(&barrier->siblings);
+    uvzk__free(barrier->path);
+    uvzk__free(barrier);
+}
+
+static void tell_closed(struct uvzk__notification *notification)
+{
+    struct uvzk__distributed_barrier *barrier =
+        UVZK__CONTAINER_OF(notification, struct uvzk__distributed_barrier, notification);
+    uvzk_barrier_close_cb close_cb = barrier->close_cb;
+    uvzk_barrier_t *shell = barrier->shell;
+
+    /* The callbacks of its calls have run, because they were queued earlier. */
+    uvzk__distributed_barrier_free(barrier);
+    if (close_cb != NULL) {
+        close_cb(shell);
+    }
+}
+
+int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *path)
+{
+    int status = uvzk__refuse_if(UV_EINVAL, client == NULL  ? "client is NULL"
+                                            : shell == NULL ? "barrier is NULL"
+                                            : path == NULL  ? "path is NULL"
+                                                            : NULL);
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__session *session = client->impl;
+    if (session == NULL || uvzk__session_is_closing(session)) {
+        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
+    }
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "barrier is initialised already, or not zeroed");
+    }
+    status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__distributed_barrier *barrier = uvzk__calloc(1, sizeof(*barrier));
+    char *full = uvzk__path_join(uvzk__namespace_of(session), path);
+    if (barrier == NULL || full == NULL) {
+        uvzk__free(barrier);
+        uvzk__free(full);
+        return UV_ENOMEM;
+    }
+    barrier->shell = shell;
+    barrier->path = full;
+    barrier->session = uvzk__home_of(session, full);
+    barrier->notification.notify_cb = tell_closed;
+    uvzk__list_init(&barrier->notification.link);
+    uvzk__list_init(&barrier->calls);
+    uvzk__list_append(&uvzk__barriers(barrier->session)->distributed, &barrier->siblings);
+    shell->impl = barrier;
+    return 0;
+}
+
+int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
+{
+    struct uvzk__distributed_barrier *barrier = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "barrier is NULL");
+    }
+    if (barrier == NULL || barrier->closing) {
+        return uvzk__refuse(UVZK_ESTATE, "the barrier is closing, or not initialised");
+    }
+    barrier->closing = true;
+    barrier->close_cb = close_cb;
+    uvzk__barrier_calls_end(&barrier->calls, UVZK_ECLOSED);
+    uvzk__notify_later(barrier->session, &barrier->notification);
+    return 0;
+}
+
+/* No server: a change that may have been carried out ends with UVZK_ECONNLOSS. */
+void uvzk__distributed_barrier_unreachable(struct uvzk__distributed_barrier *barrier,
+                                           int code)
+{
+    struct uvzk__link *calls = &barrier->calls;
+
+    for (struct uvzk__link *link = calls->next; link != calls; link = link->next) {
+        struct uvzk__barrier_call *call =
+            UVZK__CONTAINER_OF(link, struct uvzk__barrier_call, siblings);
+        bool unknown = code == UVZK_ENOTSENT && call->over_cb == change_over &&
+                       uvzk__znode_write_may_be_done(
+                           &UVZK__CONTAINER_OF(call, struct change, call)->write);
+        uvzk__barrier_call_end(call, unknown ? UVZK_ECONNLOSS : code);
+    }
+}
+
+/* ------------------------------------------------------------------- the calls */
+
+static int check(const uvzk_barrier_t *shell, const uvzk_barrier_call_t *call_shell,
+                 uvzk_barrier_call_cb cb, int64_t timeout_ms)
+{
+    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "barrier is NULL" : NULL);
+
+    if (status == 0) {
+        status = uvzk__barrier_call_check(call_shell, cb, timeout_ms);
+    }
+    if (status != 0) {
+        return status;
+    }
+    const struct uvzk__distributed_barrier *barrier = shell->impl;
+    bool closed =
+        barrier == NULL || barrier->closing || uvzk__session_is_closing(barrier->session);
+    return uvzk__refuse_if(UVZK_ECLOSED,
+                           closed ? "the barrier or its client is closing, or it is not "
+                                    "initialised"
+                                  : NULL);
+}
+
+static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
+                        bool creates, uvzk_barrier_call_cb cb)
+{
+    int status = check(shell, call_shell, cb, UVZK_WAIT_FOREVER);
+
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__distributed_barrier *barrier = shell->impl;
+    struct change *change = new_change(barrier);
+    if (change == NULL) {
+        return UV_ENOMEM;
+    }
+    uvzk__barrier_call_begin(&change->call, barrier->session, &barrier->calls, call_shell,
+                             UVZK_WAIT_FOREVER, cb);
+    if (uvzk__auth_has_failed(barrier->session)) {
+        uvzk__barrier_call_end(&change->call, UVZK_EAUTH);
+    } else if (creates) {
+        uvzk__znode_write_create(&change->write, change->path, UVZK__PERSISTENT,
+                                 change->creating);
+    } else {
+        uvzk__znode_write_delete(&change->write, change->path, NULL);
+    }
+    return 0;
+}
+
+int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
+                     uvzk_barrier_call_cb cb)
+{
+    return begin_change(shell, call_shell, true, cb);
+}
+
+int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
+                        uvzk_barrier_call_cb cb)
+{
+    return begin_change(shell, call_shell, false, cb);
+}
+
+int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
+                      int64_t timeout_ms, uvzk_barrier_call_cb cb)
+{
+    int status = check(shell, call_shell, cb, timeout_ms);
+
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__distributed_barrier *barrier = shell->impl;
+    struct wait *wait = uvzk__calloc(1, sizeof(*wait));
+    if (wait == NULL) {
+        return UV_ENOMEM;
+    }
+    wait->waiter.told_cb = told;
+    wait->waiter.confirmed = true;
+    if (uvzk__znode_waiter_begin(barrier->session, &wait->waiter, barrier->path) != 0) {
+        uvzk__free(wait);
+        return UV_ENOMEM;
+    }
+    wait->call.given_up_cb = wait_given_up;
+    wait->call.over_cb = wait_over;
+    uvzk__barrier_call_begin(&wait->call, barrier->session, &barrier->calls, call_shell,
+                             timeout_ms, cb);
+    if (uvzk__auth_has_failed(barrier->session)) {
+        uvzk__barrier_call_end(&wait->call, UVZK_EAUTH);
+    }
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* A double barrier (Curator's DistributedDoubleBarrier), as its user sees it: everybody
+ * enters when enough members are there, and leaves when all of them leave.
+ *
+ *   OUTSIDE --> ENTERING --> INSIDE --> LEAVING --> OUTSIDE
+ *                  |           | |         ^
+ *                  |           | `-> LOST -'   its session has ended: a leave is told so
+ *                  v           v
+ *                OUTSIDE     OUTSIDE   given up, failed or closed
+ *
+ * Each enter makes a member (member.h), which may live on behind it: its znode is deleted
+ * in the background. */
+#ifndef UVZK_DOUBLE_BARRIER_H
+#define UVZK_DOUBLE_BARRIER_H
+
+#include "base/machine.h"
+#include "engine/session.h"
+
+enum uvzk__double_barrier_state {
+    UVZK__DOUBLE_BARRIER_OUTSIDE,  /* next: ENTERING */
+    UVZK__DOUBLE_BARRIER_ENTERING, /* next: INSIDE OUTSIDE */
+    UVZK__DOUBLE_BARRIER_INSIDE,   /* next: LEAVING LOST OUTSIDE */
+    UVZK__DOUBLE_BARRIER_LEAVING,  /* next: OUTSIDE */
+    UVZK__DOUBLE_BARRIER_LOST      /* next: LEAVING */
+};
+
+extern const struct uvzk__machine uvzk__double_barrier_machine;
+
+struct uvzk__barrier_member;
+
+struct uvzk__double_barrier {
+    /* The user's struct. It refers to this barrier until the close callback. */
+    uvzk_double_barrier_t *shell;
+    struct uvzk__session *session;       /* of the path */
+    struct uvzk__link siblings;          /* in barriers->doubles */
+    struct uvzk__link calls;             /* the enter or the leave, until its callback */
+    struct uvzk__barrier_member *member; /* except when OUTSIDE or LOST */
+    struct uvzk__notification
+        notification;                    /* of the loss, or once it is closing of that */
+    uvzk_double_barrier_lost_cb lost_cb; /* may be NULL, and so may close_cb */
+    uvzk_double_barrier_close_cb close_cb;
+    char *path; /* namespace included */
+    uint32_t quantity;
+    int lost;      /* why it is LOST */
+    uint8_t state; /* enum uvzk__double_barrier_state */
+    bool closing;
+    bool undone; /* the enter is cancelled, although its outcome was 0 already */
+};
+
+/* The session of an initialised barrier, else NULL. */
+struct uvzk__session *uvzk__double_barrier_session(const uvzk_double_barrier_t *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* All calls on the barrier end with this code, and the member is given up. */
+void uvzk__double_barrier_unreachable(struct uvzk__double_barrier *, int code);
+/* The client ends: frees the barrier, without a callback. */
+void uvzk__double_barrier_free(struct uvzk__double_barrier *);
+
+#endif

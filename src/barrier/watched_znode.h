@@ -1,0 +1,86 @@
+/* A znode that barriers of this session wait for: until it exists (`ready`), or until it
+ * is gone (a barrier, another member). All waiters of a path share it, because a path may
+ * have one watch only (port.h, 5). It has at most one request under way:
+ *
+ *   IDLE --> LOOKING --> IDLE      exists, which sets the watch if it is not set
+ *    |
+ *    `--> CONFIRMING --> IDLE      an empty multi; then it looks once more
+ *
+ * It looks while it has waiters and no watch is set, which is the case after each watch
+ * event, and when nothing has been read on this connection, or a waiter asks for it. The
+ * watch is set anew about once a session timeout, in case its event was lost
+ * (watch_renewal.h).
+ *
+ * How fresh a reading is. A server may lag behind, so a reading shows the znode at some
+ * moment that may be before the reading's request. It shows at least what was committed
+ * before the last reply on this connection (engine/barrier.h).
+ *   present  may be out of date, but then the watch fires: nobody waits for ever.
+ *   absent   ends a wait, and no later event would correct it. A waiter that cannot judge
+ *            by its own writes how old it is asks for a confirmation: an empty multi, which a
+ *            quorum must accept, and a reading behind it. If that shows no znode either, there
+ *            was none at a moment after the wait began. */
+#ifndef UVZK_WATCHED_ZNODE_H
+#define UVZK_WATCHED_ZNODE_H
+
+#include "base/machine.h"
+#include "base/table.h"
+#include "engine/session.h"
+
+enum uvzk__watched_znode_state {
+    UVZK__WATCHED_ZNODE_IDLE,      /* next: LOOKING CONFIRMING */
+    UVZK__WATCHED_ZNODE_LOOKING,   /* next: IDLE */
+    UVZK__WATCHED_ZNODE_CONFIRMING /* next: IDLE */
+};
+
+extern const struct uvzk__machine uvzk__watched_znode_machine;
+
+struct uvzk__watched_znode {
+    struct uvzk__session *session;
+    UT_hash_handle hh;         /* in barriers->watched */
+    struct uvzk__link waiters; /* struct uvzk__znode_waiter */
+    struct uvzk__rpc rpc;
+    struct uvzk__watch watch;
+    struct uvzk__timer renewal; /* runs while the watch is armed */
+    struct uvzk__timer no_room; /* tells the waiters that there is no room for a watch */
+    char *path;
+    uint64_t read_stamp;   /* of the last exists */
+    uint64_t asked_stamp;  /* of the last empty multi */
+    uint64_t quorum_stamp; /* of the last one that a quorum has accepted; 0: none */
+    uint32_t refs;         /* a request is under way, or waiters are being told */
+    uint8_t state;         /* enum uvzk__watched_znode_state */
+    bool watched;          /* the watch is armed or being armed */
+    bool look_again;       /* a reading is due although the watch is set */
+    bool confirm;          /* an absence has to be confirmed */
+    bool telling;          /* its waiters are being told: some are on no list of it */
+    bool ended;            /* it has no waiters, and is freed when refs is 0 */
+};
+
+/* Part of the struct that waits. */
+struct uvzk__znode_waiter {
+    struct uvzk__link link;            /* in znode->waiters */
+    struct uvzk__watched_znode *znode; /* NULL: it does not wait */
+    /* Only readings with a greater stamp are reported to it. */
+    uint64_t since;
+    /* It is told of an absence only if that is confirmed. */
+    bool confirmed;
+    /* status 0: the znode exists; UVZK_ENONODE: it does not. This was read, or a watch event
+     * has reported that it was created or deleted. Any other status: it cannot be read or
+     * watched. Must not call the user. May end the waiting. */
+    void (*told_cb)(struct uvzk__znode_waiter *, int status);
+};
+
+/* Waits for a znode. Returns 0 or UV_ENOMEM. told_cb is not called inside. The caller has
+ * set told_cb and `confirmed`. */
+int uvzk__znode_waiter_begin(struct uvzk__session *, struct uvzk__znode_waiter *,
+                             const char *path);
+/* Ends the waiting, if there is any. The watch of the last waiter is removed. */
+void uvzk__znode_waiter_end(struct uvzk__znode_waiter *);
+/* Reads the znode once more. Readings that were sent before are not reported any more. */
+void uvzk__znode_waiter_look(struct uvzk__znode_waiter *);
+
+/* Sends what is due, if anything may be sent. */
+void uvzk__watched_znode_pump(struct uvzk__watched_znode *);
+/* The watch is gone at the server. */
+void uvzk__watched_znode_lost_watch(struct uvzk__watched_znode *);
+
+#endif

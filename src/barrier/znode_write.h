@@ -1,0 +1,68 @@
+/* One change that a barrier makes to the tree: it creates a znode, with missing ancestors
+ * if that is wanted, or deletes one znode or two in one transaction. The request is
+ * repeated until a server has answered it, whatever happens to the connection:
+ *
+ *   IDLE --> WAITING --> SENT --> IDLE   answered: done_cb gets the status
+ *              ^ |         |----> WAITING  no answer; or an ancestor has to be created
+ *              | `-> IDLE  `----> IDLE     stopped by its owner; done_cb runs, too
+ *              `-- until requests may be sent
+ *
+ * Repeating is safe because each of these changes leads to the same tree when it is
+ * carried out twice. What a repeated change is told is the answer to its last request: a
+ * create that had been carried out is told UVZK_ENODEEXISTS, a delete UVZK_ENONODE. */
+#ifndef UVZK_ZNODE_WRITE_H
+#define UVZK_ZNODE_WRITE_H
+
+#include "base/machine.h"
+#include "engine/session.h"
+
+enum uvzk__znode_write_state {
+    UVZK__ZNODE_WRITE_IDLE,    /* next: WAITING */
+    UVZK__ZNODE_WRITE_WAITING, /* next: SENT IDLE */
+    UVZK__ZNODE_WRITE_SENT     /* next: WAITING IDLE */
+};
+
+extern const struct uvzk__machine uvzk__znode_write_machine;
+
+/* Part of the struct that needs it, which must not be freed before the state is IDLE. */
+struct uvzk__znode_write {
+    struct uvzk__session *session;
+    struct uvzk__link link; /* in barriers->writes, except when IDLE */
+    struct uvzk__rpc rpc;
+    struct uvzk__op ops[2]; /* of a delete of two znodes */
+    struct uvzk__acl acl;   /* of the znode that is being created (acl.h) */
+    void (*done_cb)(struct uvzk__znode_write *, int status);
+    /* Borrowed from the owner. second: the other znode to delete, or NULL. */
+    const char *path, *second;
+    /* Room of the owner's for the path of an ancestor, at least as long as the path. NULL:
+     * ancestors are not created. */
+    char *creating;
+    size_t refused; /* of two deletes that were not done: the index of the failed one */
+    uint8_t mode;   /* enum uvzk__mode of the znode */
+    uint8_t state;  /* enum uvzk__znode_write_state */
+    bool creates;   /* else it deletes */
+    bool attempted; /* a request without an answer may have been carried out */
+    bool stopped;   /* the next reply is the last one, whatever its status is */
+};
+
+void uvzk__znode_write_init(struct uvzk__znode_write *, struct uvzk__session *,
+                            void (*done_cb)(struct uvzk__znode_write *, int status));
+
+/* Begin a change. The write must be IDLE. The data are the client's default data. */
+void uvzk__znode_write_create(struct uvzk__znode_write *, const char *path,
+                              enum uvzk__mode, char *creating);
+void uvzk__znode_write_delete(struct uvzk__znode_write *, const char *path,
+                              const char *second);
+
+/* The owner does not want the change any more. Returns true if the write is IDLE now.
+ * Otherwise a request is under way, and done_cb runs at its reply. */
+bool uvzk__znode_write_stop(struct uvzk__znode_write *);
+
+/* Whether the znode itself may have been created or deleted by a request that has no
+ * answer. */
+bool uvzk__znode_write_may_be_done(const struct uvzk__znode_write *);
+
+/* Sends the request if it waits and may be sent. */
+void uvzk__znode_write_pump(struct uvzk__znode_write *);
+
+#endif
