@@ -1677,6 +1677,170 @@ template <class Calls> class basic_shared_value {
 using shared_value = basic_shared_value<detail::value_calls>;
 using shared_count = basic_shared_value<detail::count_calls>;
 
+/* --------------------------------------------------------------------- barriers */
+
+namespace detail {
+
+inline int close_barrier(uvzk_barrier_t *c, uvzk_barrier_close_cb cb) noexcept
+{
+    return uvzk_barrier_close(c, cb);
+}
+inline int close_barrier(uvzk_double_barrier_t *c,
+                         uvzk_double_barrier_close_cb cb) noexcept
+{
+    return uvzk_double_barrier_close(c, cb);
+}
+
+/* The state of a barrier. It frees itself when the library has called back after the
+ * close, or when its client was closed before. */
+template <class Native> struct barrier_state final {
+    Native c{};
+    function<void(status)> on_lost; /* of a double barrier */
+    ending closing;
+
+    static void lost(Native *c, int why) noexcept
+    {
+        auto &self = *static_cast<barrier_state *>(c->data);
+        if (self.on_lost) {
+            self.on_lost(status(why));
+        }
+    }
+    static void closed(Native *c) noexcept
+    {
+        end(static_cast<barrier_state *>(c->data));
+    }
+    static void end(barrier_state *self) noexcept
+    {
+        call_ref told = self->closing.take();
+        delete self;
+        if (told) {
+            told->done(0);
+        }
+    }
+};
+
+/* What both kinds of barriers have. */
+template <class Native> class barrier_owner {
+  public:
+    barrier_owner() noexcept = default; /* empty */
+    barrier_owner(barrier_owner &&other) noexcept
+        : state_(std::exchange(other.state_, nullptr))
+    {
+    }
+    barrier_owner &operator=(barrier_owner &&other) noexcept
+    {
+        barrier_owner old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        return *this;
+    }
+    ~barrier_owner()
+    {
+        if (state_ != nullptr) {
+            end();
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+    /* Closes the barrier, as its destructor does. The future is done when it has been
+     * closed. The object is empty at once. */
+    future<void> close() noexcept
+    {
+        if (state_ == nullptr) {
+            return access::refused<void>(UVZK_ECLOSED);
+        }
+        return ended_by(state_->closing, [this](call &) { end(); });
+    }
+    Native &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  protected:
+    using state = barrier_state<Native>;
+
+    explicit barrier_owner(state *made) noexcept : state_(made)
+    {
+    }
+    template <class Ask> future<void> asked(Ask ask) noexcept
+    {
+        if (state_ == nullptr) {
+            return access::refused<void>(UVZK_ECLOSED);
+        }
+        return future_of<void>(
+            [&](uvzk_future_t *future) { return ask(&state_->c, future); });
+    }
+
+  private:
+    void end() noexcept
+    {
+        state *of = std::exchange(state_, nullptr);
+        if (close_barrier(&of->c, state::closed) != 0) {
+            state::end(of); /* it was closed with its client before */
+        }
+    }
+    state *state_ = nullptr;
+};
+
+} // namespace detail
+
+/* A barrier, as uvzk_barrier_t. Its destructor closes it: pending calls end with
+ * UVZK_ECLOSED; the barrier stays set or removed as it is. It may outlive its client; then
+ * its functions return UVZK_ECLOSED, as those of an empty one do. */
+class barrier : public detail::barrier_owner<uvzk_barrier_t> {
+  public:
+    barrier() noexcept = default;
+    /* Set the barrier, or remove it; carried out even if the future is ignored. */
+    future<void> set() noexcept
+    {
+        return asked(uvzk_barrier_set_future);
+    }
+    future<void> remove() noexcept
+    {
+        return asked(uvzk_barrier_remove_future);
+    }
+    /* Waits until the barrier is not set. UV_ETIMEDOUT. A timeout of 0 is refused with
+     * UV_EINVAL. Destroying the pending future cancels the wait. */
+    [[nodiscard]] future<void> wait(milliseconds timeout = forever) noexcept
+    {
+        return asked([&](uvzk_barrier_t *c, uvzk_future_t *f) {
+            return uvzk_barrier_wait_future(c, f, timeout.count());
+        });
+    }
+
+  private:
+    friend class client;
+    using barrier_owner::barrier_owner;
+};
+
+/* One member of a double barrier, as uvzk_double_barrier_t. Its destructor closes it: a
+ * pending call ends with UVZK_ECLOSED, and a member that is inside leaves without waiting
+ * for the others. Otherwise as barrier. */
+class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
+  public:
+    double_barrier() noexcept = default;
+    /* Waits until enough members have entered; until all have left. The outcomes are those
+     * of uvzk_barrier_call_cb. Destroying the pending future gives the enter up, or the
+     * wait for the others: this member is outside then. */
+    [[nodiscard]] future<void> enter(milliseconds timeout = forever) noexcept
+    {
+        return asked([&](uvzk_double_barrier_t *c, uvzk_future_t *f) {
+            return uvzk_double_barrier_enter_future(c, f, timeout.count());
+        });
+    }
+    [[nodiscard]] future<void> leave(milliseconds timeout = forever) noexcept
+    {
+        return asked([&](uvzk_double_barrier_t *c, uvzk_future_t *f) {
+            return uvzk_double_barrier_leave_future(c, f, timeout.count());
+        });
+    }
+
+  private:
+    friend class client;
+    using barrier_owner::barrier_owner;
+};
+
 /* ----------------------------------------------------------------------- client */
 
 namespace detail {
@@ -2009,6 +2173,26 @@ class client {
                                                                    std::move(changed));
     }
 
+    /* A barrier, and a member of a double barrier of this many members; errors as from
+     * uvzk_barrier_init and uvzk_double_barrier_init. `lost` is called as
+     * uvzk_double_barrier_lost_cb; it may destroy the barrier. */
+    result<uvzk::barrier> barrier(std::string_view path) noexcept
+    {
+        return made_barrier<uvzk::barrier>(path, {}, uvzk_barrier_init);
+    }
+    result<uvzk::double_barrier> double_barrier(std::string_view path,
+                                                std::uint32_t member_quantity,
+                                                function<void(status)> lost = {}) noexcept
+    {
+        using state = detail::barrier_state<uvzk_double_barrier_t>;
+        return made_barrier<uvzk::double_barrier>(
+            path, std::move(lost),
+            [&](uvzk_client_t *of, uvzk_double_barrier_t *c, const char *text) {
+                return uvzk_double_barrier_init(of, c, text, member_quantity,
+                                                state::lost);
+            });
+    }
+
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
     future<void> revoke(std::string_view node_path) noexcept
     {
@@ -2101,6 +2285,27 @@ class client {
         }
         state->join(state_->values);
         return Value(state.release());
+    }
+    template <class Barrier, class Init>
+    result<Barrier> made_barrier(std::string_view path, function<void(status)> lost,
+                                 Init init) noexcept
+    {
+        using barrier_state = typename Barrier::state;
+        std::unique_ptr<barrier_state> state(new (std::nothrow) barrier_state);
+        detail::text text(path);
+        if (state == nullptr || lost.no_memory() || text.status() == UV_ENOMEM) {
+            return UV_ENOMEM;
+        }
+        if (text.status() != 0) {
+            return path_error(text);
+        }
+        state->c.data = state.get();
+        state->on_lost = std::move(lost);
+        int status = init(native_if(), &state->c, text.c_str());
+        if (status < 0) {
+            return status;
+        }
+        return Barrier(state.release());
     }
     template <class T, class Ask>
     future<T> asked(std::string_view node_path, Ask ask) noexcept
