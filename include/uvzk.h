@@ -178,6 +178,8 @@ typedef struct uvzk_read_s uvzk_read_t;                 /* of uvzk_client_read *
 typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
 typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value or count */
+typedef struct uvzk_atomic_long_s uvzk_atomic_long_t;   /* DistributedAtomicLong */
+typedef struct uvzk_atomic_call_s uvzk_atomic_call_t;   /* a call on an atomic long */
 typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one call */
 typedef struct uvzk_barrier_s uvzk_barrier_t;           /* DistributedBarrier */
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
@@ -220,6 +222,12 @@ struct uvzk_shared_count_s {
     uvzk_shared_value_t value; /* private */
 };
 struct uvzk_set_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_atomic_long_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_atomic_call_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_read_s {
@@ -1642,6 +1650,164 @@ UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier,
  * known to be. Otherwise as uvzk_barrier_close. */
 UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
                                           uvzk_double_barrier_close_cb cb);
+/* --------------------------------------------------------------- atomic long
+ *
+ *     static uvzk_atomic_long_t orders;
+ *     static uvzk_atomic_call_t next_order;
+ *
+ *     static void counted(uvzk_atomic_call_t *call, int status,
+ *                         const uvzk_atomic_value_t *value)
+ *     {
+ *         if (status == 0) {
+ *             printf("this is order %lld\n", (long long)value->post_value);
+ *         }
+ *     }
+ *     static int count_order(void)
+ *     {
+ *         int status = uvzk_atomic_long_init(&client, &orders, "/orders", NULL);
+ *
+ *         return status < 0 ? status
+ *                           : uvzk_atomic_long_add(&orders, &next_order, 1, counted);
+ *     } */
+
+/* An atomic long is a number of 64 bits in one znode (Curator's DistributedAtomicLong):
+ * eight bytes, most significant byte first. A missing znode, and one without data, reads
+ * as 0. Every client may change it. No change overwrites one that it has not seen, unless
+ * the znode was deleted and created again in between and has come to the same version.
+ *
+ * A change reads the znode and writes the new value over the version that it has read. If
+ * another client was faster, that is one try, and the retry policy decides whether uvzk
+ * tries again (the optimistic phase). If the policy is used up and options.mutex_path is
+ * set, uvzk acquires that mutex, tries again under options.mutex_retry, and releases it
+ * (the promoted phase; Curator's PromotedToLock). The mutex only keeps those apart that
+ * use it; the version is compared in both phases.
+ *
+ * If the reply to a write is lost, uvzk reads the znode on the next connection of the same
+ * session. If that shows that the write was not carried out, uvzk tries again. Otherwise
+ * the call ends with UVZK_ECONNLOSS. Curator's retries write again instead, so that it may
+ * add twice. */
+
+/* The options of an atomic long. The struct may grow at its end. Begin with
+ * uvzk_atomic_long_options_init(&options). */
+typedef struct uvzk_atomic_long_options_s {
+    size_t size;               /* set by uvzk_atomic_long_options_init */
+    uvzk_retry_policy_t retry; /* of the optimistic phase. Default: exponential, base 10
+                                  ms, at most 1000 ms, 10 retries */
+    const char *mutex_path;   /* of the mutex of the promoted phase, which must be another
+                                  path than that of the number; NULL: no promoted phase */
+    int64_t mutex_timeout_ms; /* as timeout_ms of uvzk_acquire_options_t. Default:
+                                  UVZK_WAIT_FOREVER */
+    uvzk_retry_policy_t mutex_retry; /* of the promoted phase. Default: as retry */
+} uvzk_atomic_long_options_t;
+
+#define uvzk_atomic_long_options_init(options) \
+    uvzk_atomic_long_options_init_size((options), sizeof(*(options)))
+UVZK_EXTERN void uvzk_atomic_long_options_init_size(uvzk_atomic_long_options_t *options,
+                                                    size_t size);
+
+/* What a call on an atomic long has found and done (Curator's AtomicValue, AtomicStats). */
+typedef struct uvzk_atomic_value_s {
+    size_t size; /* of the library's struct, which may grow at its end */
+    int64_t
+        pre_value; /* the value that was read last: that which the call has replaced, if
+                          its status is 0. 0 if nothing was read: always of
+                          uvzk_atomic_long_force_set and uvzk_atomic_long_initialize */
+    int64_t post_value;        /* the value now, if the status is 0; else the same as
+                                  pre_value */
+    uint32_t optimistic_tries; /* writes that were sent in the optimistic phase, but not
+                                  those that were certainly not carried out for lack of a
+                                  connection, or because the server was overloaded */
+    uint32_t promoted_tries;   /* the same of the promoted phase */
+    uint64_t optimistic_ms; /* how long the phases took; the promoted phase includes the
+                                  wait for the mutex */
+    uint64_t promoted_ms;
+} uvzk_atomic_value_t;
+
+#define uvzk_atomic_value_init(value) \
+    uvzk_atomic_value_init_size((value), sizeof(*(value)))
+UVZK_EXTERN void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t size);
+
+/* FINAL for the call. value is never NULL, and valid until the callback returns. 0: done.
+ * UVZK_EBADVERSION: not changed. uvzk_atomic_long_compare_and_set: the value was another
+ * one, which is value->pre_value, or was set by another client at the same time. All
+ * others: other clients were faster in every try. UVZK_ENODEEXISTS: uvzk_atomic_long_initialize
+ * initialize found the znode. UVZK_ENONODE: uvzk_atomic_long_compare_and_set found none.
+ * UV_ERANGE: the sum has no room in 64 bits; not changed. UVZK_EDATA: the znode has data
+ * of fewer than eight bytes; not changed.
+ * UVZK_ECONNLOSS: the reply was lost, and it is not known whether the value was changed.
+ * UV_ETIMEDOUT, UVZK_EUNREACHABLE, UVZK_ENOTQUEUED, UVZK_EPROOF, UVZK_EEXPIRED,
+ * UVZK_EDELETED, UVZK_ELIMIT, UVZK_EEXHAUSTED, UVZK_ENOCHILDREN, UV_EIO, UV_ENOMEM: the
+ * mutex was not acquired (uvzk_hold_acquire_cb); not changed. UVZK_ECLOSED: the atomic
+ * long or the client was closed; UVZK_EAUTH: the client's credentials were refused;
+ * UVZK_EINTERNAL: see docs/errors.md. In these three cases it is not known whether the
+ * value was changed. UVZK_ENOTSENT: not changed; the host names do not resolve, and the
+ * client's retry policy is used up. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused it. */
+typedef void (*uvzk_atomic_call_cb)(uvzk_atomic_call_t *call, int status,
+                                    const uvzk_atomic_value_t *value);
+
+/* FINAL for the atomic long. */
+typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
+
+/* Initialises an atomic long. Sends nothing; the znode is created by the first change,
+ * with its parents as containers (as persistent znodes if the server has no containers).
+ * options may be NULL for the defaults; they are copied. The paths are as in
+ * uvzk_mutex_init. UV_EINVAL: also if options was not initialised, a policy is invalid,
+ * or the mutex has the path of the number. UVZK_EPATH. UVZK_ESTATE: the client is closing
+ * or not initialised. UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *atomic,
+                                      const char *path,
+                                      const uvzk_atomic_long_options_t *options);
+
+/* Reads the value, as the client's server shows it. It may be older than a change that
+ * another client has completed, as far as the server lags behind; it is not older than
+ * what this client's session was shown before. A change always replaces the newest value:
+ * uvzk_atomic_long_add of 0 returns it.
+ *
+ * The calls on one atomic long are carried out one after the other, in their order;
+ * without a connection they wait for it. Errors of all of them: UV_EINVAL, UVZK_ECLOSED,
+ * UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                                     uvzk_atomic_call_cb cb);
+
+/* Adds delta, which may be negative. If the sum has no room in 64 bits, nothing is changed
+ * and the call ends with UV_ERANGE; Curator's wraps around instead. Errors as
+ * uvzk_atomic_long_get. */
+UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                                     int64_t delta, uvzk_atomic_call_cb cb);
+
+/* Sets the value if it is `expected`, in one try. It does not create the znode. Errors as
+ * uvzk_atomic_long_get. */
+UVZK_EXTERN int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic,
+                                                 uvzk_atomic_call_t *call,
+                                                 int64_t expected, int64_t value,
+                                                 uvzk_atomic_call_cb cb);
+
+/* Sets the value, over the value that it reads: value->pre_value is the one that it has
+ * replaced. Errors as uvzk_atomic_long_get. */
+UVZK_EXTERN int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic,
+                                         uvzk_atomic_call_t *call, int64_t value,
+                                         uvzk_atomic_call_cb cb);
+
+/* Sets the value, whatever it is. If the reply is lost, uvzk does not read the znode, but
+ * reports UVZK_ECONNLOSS. Errors as uvzk_atomic_long_get. */
+UVZK_EXTERN int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic,
+                                           uvzk_atomic_call_t *call, int64_t value,
+                                           uvzk_atomic_call_cb cb);
+
+/* Creates the znode with this value if there is none. A lost reply is reported as by
+ * uvzk_atomic_long_force_set. Errors as uvzk_atomic_long_get. */
+UVZK_EXTERN int uvzk_atomic_long_initialize(uvzk_atomic_long_t *atomic,
+                                            uvzk_atomic_call_t *call, int64_t value,
+                                            uvzk_atomic_call_cb cb);
+
+/* Closes an atomic long.
+ * Pending calls end with UVZK_ECLOSED, a mutex that one of them holds is released, and cb
+ * (may be NULL) is called last. The znode stays. A client closes its atomic longs when it
+ * is closed, without a callback of their own. UVZK_ESTATE: closing, or not initialised.
+ * UV_EINVAL. */
+UVZK_EXTERN int uvzk_atomic_long_close(uvzk_atomic_long_t *atomic,
+                                       uvzk_atomic_long_close_cb cb);
 
 /* ------------------------------------------------------------------- futures
  *
@@ -1845,6 +2011,30 @@ UVZK_EXTERN int uvzk_double_barrier_leave_future(uvzk_double_barrier_t *barrier,
 UVZK_EXTERN int uvzk_barrier_close_future(uvzk_barrier_t *barrier, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_double_barrier_close_future(uvzk_double_barrier_t *barrier,
                                                  uvzk_future_t *future);
+/* Call an atomic long, with a future.
+ * uvzk_future_atomic_value copies what the call has found and done, whatever its status,
+ * into a struct that the caller has initialised with uvzk_atomic_value_init. UV_EINVAL:
+ * also if value was not initialised. UVZK_ESTATE: pending, cancelled, or not a future of
+ * such a call. Do not drop the future of a close before it is done: until then the memory
+ * of the atomic long is in use. */
+UVZK_EXTERN int uvzk_atomic_long_get_future(uvzk_atomic_long_t *atomic,
+                                            uvzk_future_t *future);
+UVZK_EXTERN int uvzk_atomic_long_add_future(uvzk_atomic_long_t *atomic,
+                                            uvzk_future_t *future, int64_t delta);
+UVZK_EXTERN int uvzk_atomic_long_compare_and_set_future(uvzk_atomic_long_t *atomic,
+                                                        uvzk_future_t *future,
+                                                        int64_t expected, int64_t value);
+UVZK_EXTERN int uvzk_atomic_long_try_set_future(uvzk_atomic_long_t *atomic,
+                                                uvzk_future_t *future, int64_t value);
+UVZK_EXTERN int uvzk_atomic_long_force_set_future(uvzk_atomic_long_t *atomic,
+                                                  uvzk_future_t *future, int64_t value);
+UVZK_EXTERN int uvzk_atomic_long_initialize_future(uvzk_atomic_long_t *atomic,
+                                                   uvzk_future_t *future, int64_t value);
+UVZK_EXTERN int uvzk_atomic_long_close_future(uvzk_atomic_long_t *atomic,
+                                              uvzk_future_t *future);
+
+UVZK_EXTERN int uvzk_future_atomic_value(const uvzk_future_t *future,
+                                         uvzk_atomic_value_t *value);
 
 #ifdef __cplusplus
 }

@@ -115,6 +115,7 @@ static int is_known(int code)
     case UV_ENOENT:
     case UV_ENOMEM:
     case UV_ENOTSUP:
+    case UV_ERANGE:
     case UV_ETIMEDOUT:
         return 1;
     default:

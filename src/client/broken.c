@@ -6,6 +6,7 @@
  * No znode is deleted: the servers delete the ephemeral ones with the session. */
 #include "client/broken.h"
 
+#include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
@@ -52,6 +53,7 @@ static void end_rest(struct uvzk__session *session)
     uvzk__for_each_contender(session, end_releases, UVZK_EINTERNAL);
     uvzk__node_caches_unreachable(session, UVZK_EINTERNAL);
     uvzk__barriers_unreachable(session, UVZK_EINTERNAL);
+    uvzk__atomic_longs_unreachable(session, UVZK_EINTERNAL);
     uvzk__for_each_contender(session, uvzk__contender_end, UVZK_EINTERNAL);
 }
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "base/path.h"
 #include "base/refusal.h"
@@ -188,6 +189,7 @@ struct rooms {
     struct uvzk__barriers barriers;
     struct uvzk__directories directories;
     struct uvzk__claims claims;
+    struct uvzk__atomic_longs atomic_longs;
     struct uvzk__futures futures;
     struct uvzk__lifecycle life;
 };
@@ -225,6 +227,7 @@ static struct uvzk__session *new_session(struct shared *shared,
     session->barriers = &rooms->barriers;
     session->directories = &rooms->directories;
     session->claims = &rooms->claims;
+    session->atomic_longs = &rooms->atomic_longs;
     session->futures = &rooms->futures;
     session->lifecycle = &rooms->life;
     session->lifecycle->combined_state = &shared->states;
@@ -234,6 +237,7 @@ static struct uvzk__session *new_session(struct shared *shared,
     uvzk__barriers_init(session->barriers);
     uvzk__directories_init(session->directories, &uvzk__claim_contender_user);
     uvzk__claims_init(session->claims);
+    uvzk__atomic_longs_init(session->atomic_longs);
     uvzk__futures_init(session->futures);
     /* From here on uvzk__client_free() frees the session too. */
     uvzk__client_add_session(&shared->client, session);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "base/retry.h"
 #include "claim/acquire_timeout.h"
@@ -128,6 +129,7 @@ static void end_session(struct uvzk__session *session, int code, bool gone)
     uvzk__for_each_contender(session, gone ? uvzk__contender_session_ended : abandon,
                              code);
     uvzk__directories_session_ended(session);
+    uvzk__atomic_longs_session_ended(session);
     uvzk__node_caches_watches_lost(session);
     uvzk__barriers_session_ended(session, code);
     uvzk__timer_clear(session, &session->lifecycle->lost_timer);
@@ -269,6 +271,7 @@ static void open_failed(struct uvzk__session *session, int status)
         uvzk__for_each_contender(session, end_pending, UVZK_ECONNLOSS);
         uvzk__node_caches_unreachable(session, UVZK_ENOTSENT);
         uvzk__barriers_unreachable(session, UVZK_ENOTSENT);
+        uvzk__atomic_longs_unreachable(session, UVZK_ENOTSENT);
     }
     /* At least 1 ms, so that the loop is not kept busy by attempts. */
     uvzk__timer_set(session, &session->lifecycle->reopen_timer,
@@ -302,6 +305,7 @@ static void on_session(struct uvzk__port_user *user,
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_EAUTH);
         uvzk__node_caches_unreachable(session, UVZK_EAUTH);
         uvzk__barriers_unreachable(session, UVZK_EAUTH);
+        uvzk__atomic_longs_unreachable(session, UVZK_EAUTH);
         break;
     case UVZK__SESSION_OPEN_FAILED:
         if (!uvzk__session_is_closing(session)) {
@@ -378,6 +382,7 @@ void uvzk__close(struct uvzk__session *session)
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECLOSED);
         uvzk__node_caches_unreachable(session, UVZK_ECLOSED);
         uvzk__barriers_unreachable(session, UVZK_ECLOSED);
+        uvzk__atomic_longs_unreachable(session, UVZK_ECLOSED);
     }
     session->lifecycle->close_timer.due = close_timeout;
     uvzk__timer_set(session, &session->lifecycle->close_timer,
@@ -443,6 +448,7 @@ static void end(struct uvzk__client *client)
         uvzk__claims_free(client->sessions[i]->claims);
         uvzk__shared_values_free(client->sessions[i]);
         uvzk__barriers_free(client->sessions[i]);
+        uvzk__atomic_longs_free(client->sessions[i]);
         uvzk__futures_session_gone(client->sessions[i]);
     }
     uvzk__client_free(client);

@@ -2,6 +2,7 @@
  * rooms. */
 #include "client/round.h"
 
+#include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "claim/claim.h"
 #include "client/lifecycle.h"
@@ -22,6 +23,7 @@ static void resume(struct uvzk__session *session)
     uvzk__queues_settle_later(session);
     uvzk__node_caches_resume(session);
     uvzk__barriers_resume(session);
+    uvzk__atomic_longs_resume(session);
 }
 
 /* There is a connection, and its barrier is open. */

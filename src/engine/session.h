@@ -27,13 +27,14 @@ struct uvzk__session {
     unsigned tuning;             /* bits of enum uvzk__tuning */
     const struct uvzk__turn_hooks *turn_hooks;
 
-    struct uvzk__prover *prover;           /* proof/prover.h */
-    struct uvzk__node_cache *node_caches;  /* of shared values; a uthash by path */
-    struct uvzk__barriers *barriers;       /* barrier/barriers.h */
-    struct uvzk__directories *directories; /* directory/directories.h */
-    struct uvzk__claims *claims;           /* claim/claim.h */
-    struct uvzk__futures *futures;         /* future/future.h */
-    struct uvzk__lifecycle *lifecycle;     /* client/lifecycle.h */
+    struct uvzk__prover *prover;             /* proof/prover.h */
+    struct uvzk__node_cache *node_caches;    /* of shared values; a uthash by path */
+    struct uvzk__barriers *barriers;         /* barrier/barriers.h */
+    struct uvzk__directories *directories;   /* directory/directories.h */
+    struct uvzk__claims *claims;             /* claim/claim.h */
+    struct uvzk__atomic_longs *atomic_longs; /* atomic/atomic_long.h */
+    struct uvzk__futures *futures;           /* future/future.h */
+    struct uvzk__lifecycle *lifecycle;       /* client/lifecycle.h */
 
     /* Shared by all sessions of the client; NULL: the client is not observed. */
     struct uvzk__observer *observer;
@@ -87,6 +88,11 @@ uvzk__directories(const struct uvzk__session *session)
 static inline struct uvzk__claims *uvzk__claims(const struct uvzk__session *session)
 {
     return session->claims;
+}
+static inline struct uvzk__atomic_longs *
+uvzk__atomic_longs(const struct uvzk__session *session)
+{
+    return session->atomic_longs;
 }
 static inline struct uvzk__futures *uvzk__futures(const struct uvzk__session *session)
 {

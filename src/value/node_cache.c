@@ -22,7 +22,7 @@
 static void free_memory(struct uvzk__node_cache *node_cache)
 {
     uvzk__free(node_cache->path);
-    uvzk__free(node_cache->seed.creating_path);
+    uvzk__node_create_free(&node_cache->seed.create);
     uvzk__free(node_cache->seed.data);
     uvzk__free(node_cache->data);
     uvzk__free(node_cache);
@@ -57,8 +57,9 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
     uvzk__node_cache_watch_init(node_cache, uvzk__node_cache_pump);
     uvzk__list_init(&node_cache->values);
     node_cache->path = uvzk__strdup(path);
-    node_cache->seed.creating_path = uvzk__strdup(path);
-    if (node_cache->path != NULL && node_cache->seed.creating_path != NULL) {
+    if (node_cache->path != NULL &&
+        uvzk__node_create_init(&node_cache->seed.create, node_cache->path,
+                               UVZK__PERSISTENT)) {
         HASH_ADD_KEYPTR(hh, *uvzk__node_caches(session), node_cache->path, strlen(path),
                         node_cache);
     }

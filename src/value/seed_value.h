@@ -5,6 +5,7 @@
 #define UVZK_SEED_VALUE_H
 
 #include "engine/session.h"
+#include "value/node_create.h"
 
 struct uvzk__node_cache;
 
@@ -12,9 +13,8 @@ struct uvzk__node_cache;
 struct uvzk__seed_value {
     void *data; /* what a missing znode is to get; NULL: nothing is left to write */
     size_t length;
-    char *creating_path;  /* the znode's path, or the ancestor that is being created */
-    struct uvzk__acl acl; /* of the znode that is being created (acl.h) */
-    int refusal;          /* why the seed could not be written; 0 */
+    struct uvzk__node_create create; /* of the znode, or of an ancestor */
+    int refusal;                     /* why the seed could not be written; 0 */
 };
 
 /* Takes ownership of a seed, which is written if the znode is found to be missing. While
@@ -30,8 +30,7 @@ void uvzk__seed_value_create(struct uvzk__node_cache *, size_t length,
                              uvzk__reply_cb replied);
 
 /* That create was answered with this status. Returns the length of the path that is to be
- * created next. 0: nothing is, because the znode itself exists, created by this request
- * or by another client, or because the create has failed. */
+ * created next. 0: nothing is (node_create.h). */
 size_t uvzk__seed_value_next(struct uvzk__node_cache *, int status);
 
 #endif

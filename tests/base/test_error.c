@@ -140,6 +140,7 @@ static const struct {
     {UV_ENOMEM, RETRY | UNKNOWN},
     {UV_ENOENT, 0},
     {UV_ENOTSUP, 0},
+    {UV_ERANGE, 0},
     {UV_ETIMEDOUT, RETRY | UNKNOWN},
     /* Nothing is known of any other. */
     {UV_ECONNREFUSED, UNKNOWN},

@@ -1,6 +1,7 @@
 /* Writes docs/machines.md from the machines' own tables. */
 #include <stdio.h>
 
+#include "atomic/atomic_long.h"
 #include "barrier/barrier_call.h"
 #include "barrier/double_barrier.h"
 #include "barrier/member.h"
@@ -70,6 +71,7 @@ static const struct {
     {&uvzk__lease_request_machine, "src/recipes/semaphore/lease_request.h"},
     {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
+    {&uvzk__atomic_machine, "src/atomic/atomic_long.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},
     {&uvzk__feature_machine, "loop/port/dialect.h"},

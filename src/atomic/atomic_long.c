@@ -1,0 +1,426 @@
+/* The public functions on atomic longs, and the order of their calls (atomic_long.h). What
+ * a call sends is in atomic_try.c, the mutex of its promoted phase in atomic_promotion.c.
+ * client/lifecycle.c and client/round.c report connections and the end of sessions. */
+#include "atomic/atomic_long.h"
+
+#include <string.h>
+
+#include "atomic/atomic_promotion.h"
+#include "atomic/atomic_try.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/refusal.h"
+#include "base/retry.h"
+#include "base/struct_size.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+#define RETRY_BASE_MS 10U
+#define RETRY_SLEEP_MS 1000U
+#define RETRY_COUNT 10U
+
+/* ----------------------------------------------------------------- the machine */
+
+#define STEPS                                                                \
+    (UVZK__BIT(UVZK__ATOMIC_CATCHING_UP) | UVZK__BIT(UVZK__ATOMIC_READING) | \
+     UVZK__BIT(UVZK__ATOMIC_CREATING) | UVZK__BIT(UVZK__ATOMIC_WRITING) |    \
+     UVZK__BIT(UVZK__ATOMIC_FINDING_OUT) | UVZK__BIT(UVZK__ATOMIC_PAUSING) | \
+     UVZK__BIT(UVZK__ATOMIC_ACQUIRING) | UVZK__BIT(UVZK__ATOMIC_RELEASING))
+#define BACK UVZK__BIT(UVZK__ATOMIC_IDLE)
+
+static const struct uvzk__state table[] = {
+    [UVZK__ATOMIC_IDLE] = {"IDLE", STEPS},
+    [UVZK__ATOMIC_CATCHING_UP] = {"CATCHING_UP", BACK},
+    [UVZK__ATOMIC_READING] = {"READING", BACK},
+    [UVZK__ATOMIC_CREATING] = {"CREATING", BACK},
+    [UVZK__ATOMIC_WRITING] = {"WRITING", BACK},
+    [UVZK__ATOMIC_FINDING_OUT] = {"FINDING_OUT", BACK},
+    [UVZK__ATOMIC_PAUSING] = {"PAUSING", BACK},
+    [UVZK__ATOMIC_ACQUIRING] = {"ACQUIRING", BACK},
+    [UVZK__ATOMIC_RELEASING] = {"RELEASING", BACK},
+};
+
+const struct uvzk__machine uvzk__atomic_machine = UVZK__MACHINE("atomic long", table);
+
+static bool invariant_holds(const struct uvzk__atomic_long *atomic)
+{
+    switch (atomic->state) {
+    case UVZK__ATOMIC_PAUSING:
+        return !atomic->ended && !uvzk__list_empty(&atomic->calls);
+    case UVZK__ATOMIC_ACQUIRING:
+        return !atomic->ended && !atomic->promotion.holding;
+    case UVZK__ATOMIC_RELEASING:
+        return !atomic->ended && atomic->promotion.holding;
+    default:
+        return true;
+    }
+}
+
+void uvzk__atomic_move(struct uvzk__atomic_long *atomic, enum uvzk__atomic_state state)
+{
+    atomic->state =
+        (uint8_t)uvzk__move(atomic->session, &uvzk__atomic_machine, atomic->state, state);
+    uvzk__invariant(atomic->session, &uvzk__atomic_machine, atomic->state,
+                    invariant_holds(atomic));
+}
+
+static void free_atomic(struct uvzk__atomic_long *atomic)
+{
+    uvzk__node_create_free(&atomic->create);
+    uvzk__free(atomic->path);
+    uvzk__free(atomic);
+}
+
+void uvzk__atomic_pump(struct uvzk__atomic_long *atomic)
+{
+    if (atomic->state != UVZK__ATOMIC_IDLE) {
+        return;
+    }
+    if (atomic->ended) {
+        free_atomic(atomic);
+        return;
+    }
+    if (atomic->closing || uvzk__session_is_closing(atomic->session)) {
+        return;
+    }
+    if (uvzk__atomic_promotion_is_over(atomic)) {
+        uvzk__atomic_promotion_release(atomic);
+        return;
+    }
+    struct uvzk__atomic_call *call = uvzk__atomic_call_first(&atomic->calls);
+    if (call == NULL) {
+        return;
+    }
+    uvzk__atomic_call_begin(atomic->session, call);
+    if (uvzk__may_send(atomic->session)) {
+        uvzk__atomic_try_send(atomic, call);
+    }
+}
+
+/* All calls end with this code, whatever is under way for the first of them. */
+static void end_calls(struct uvzk__atomic_long *atomic, int code)
+{
+    struct uvzk__atomic_call *call;
+
+    while ((call = uvzk__atomic_call_first(&atomic->calls)) != NULL) {
+        uvzk__atomic_call_decide(atomic->session, call, code);
+    }
+    if (atomic->state == UVZK__ATOMIC_PAUSING) {
+        uvzk__atomic_try_end_pause(atomic);
+    } else if (atomic->state == UVZK__ATOMIC_ACQUIRING) {
+        uvzk__atomic_promotion_cancel(atomic);
+    }
+}
+
+/* ----------------------------------------------------------------- init, close */
+
+void uvzk_atomic_long_options_init_size(uvzk_atomic_long_options_t *options, size_t size)
+{
+    static const uvzk_retry_policy_t policy = {.kind = UVZK_RETRY_EXPONENTIAL,
+                                               .base_ms = RETRY_BASE_MS,
+                                               .max_sleep_ms = RETRY_SLEEP_MS,
+                                               .max_retries = RETRY_COUNT};
+    uvzk_atomic_long_options_t defaults = {.size = size,
+                                           .retry = policy,
+                                           .mutex_timeout_ms = UVZK_WAIT_FOREVER,
+                                           .mutex_retry = policy};
+
+    if (options != NULL) {
+        memset(options, 0, size);
+        memcpy(options, &defaults, uvzk__size_known_to_both(size, sizeof(defaults)));
+    }
+}
+
+/* Reads the options of the program over this library's defaults. */
+static int read_options(uvzk_atomic_long_options_t *into,
+                        const uvzk_atomic_long_options_t *from)
+{
+    uvzk_atomic_long_options_init(into);
+    if (from != NULL &&
+        from->size < UVZK__SIZE_UP_TO(uvzk_atomic_long_options_t, mutex_retry)) {
+        return uvzk__refuse(UV_EINVAL, "options.size: begin with "
+                                       "uvzk_atomic_long_options_init");
+    }
+    if (from != NULL) {
+        uvzk__settings_from(into, from, sizeof(*into));
+    }
+    if (into->mutex_timeout_ms < UVZK_WAIT_FOREVER) {
+        return uvzk__refuse(UV_EINVAL, "options.mutex_timeout_ms is below -1");
+    }
+    int status = uvzk__retry_normalize(&into->retry);
+    return status != 0 ? status : uvzk__retry_normalize(&into->mutex_retry);
+}
+
+static int check(const uvzk_client_t *client_shell, const uvzk_atomic_long_t *shell,
+                 const char *path)
+{
+    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                            : shell == NULL ? "the atomic long is NULL"
+                                            : path == NULL  ? "path is NULL"
+                                                            : NULL);
+    if (status != 0) {
+        return status;
+    }
+    const struct uvzk__session *session = client_shell->impl;
+    if (session == NULL || uvzk__session_is_closing(session)) {
+        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
+    }
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY,
+                            "the atomic long is initialised already, or not zeroed");
+    }
+    return uvzk__path_validate_below(uvzk__namespace_of(session), path);
+}
+
+/* The close of the mutex has ended its hold, and all calls have ended before. */
+static void mutex_closed(uvzk_lock_t *mutex)
+{
+    struct uvzk__atomic_long *atomic = mutex->data;
+
+    /* Behind the callbacks of the calls, which may be in another session. */
+    uvzk__notify_later(atomic->session, &atomic->notification);
+}
+
+static void closed(struct uvzk__notification *notification)
+{
+    struct uvzk__atomic_long *atomic =
+        UVZK__CONTAINER_OF(notification, struct uvzk__atomic_long, notification);
+    uvzk_atomic_long_t *shell = atomic->shell;
+    uvzk_atomic_long_close_cb close_cb = atomic->close_cb;
+
+    shell->impl = NULL;
+    uvzk__list_remove(&atomic->in_session);
+    atomic->ended = true;
+    uvzk__atomic_pump(atomic);
+    if (close_cb != NULL) {
+        close_cb(shell);
+    }
+}
+
+static struct uvzk__atomic_long *new_atomic(struct uvzk__session *session,
+                                            const char *path)
+{
+    struct uvzk__atomic_long *atomic = uvzk__calloc(1, sizeof(*atomic));
+
+    if (atomic == NULL) {
+        return NULL;
+    }
+    atomic->path = uvzk__path_join(uvzk__namespace_of(session), path);
+    if (atomic->path == NULL ||
+        !uvzk__node_create_init(&atomic->create, atomic->path, UVZK__PERSISTENT)) {
+        free_atomic(atomic);
+        return NULL;
+    }
+    atomic->session = uvzk__home_of(session, atomic->path);
+    uvzk__node_create_set_data(&atomic->create, atomic->bytes, sizeof(atomic->bytes));
+    atomic->pause.due = uvzk__atomic_try_pause_due;
+    atomic->notification.notify_cb = closed;
+    atomic->promotion.mutex.data = atomic;
+    uvzk__list_init(&atomic->notification.link);
+    uvzk__list_init(&atomic->calls);
+    return atomic;
+}
+
+int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *shell,
+                          const char *path, const uvzk_atomic_long_options_t *options)
+{
+    uvzk_atomic_long_options_t known;
+    int status = check(client, shell, path);
+
+    if (status == 0) {
+        status = read_options(&known, options);
+    }
+    if (status == 0 && known.mutex_path != NULL && strcmp(known.mutex_path, path) == 0) {
+        status = uvzk__refuse(UV_EINVAL, "options.mutex_path is the path of the number");
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__atomic_long *atomic = new_atomic(client->impl, path);
+    if (atomic == NULL) {
+        return UV_ENOMEM;
+    }
+    if (known.mutex_path != NULL) {
+        status = uvzk_mutex_init(client, &atomic->promotion.mutex, known.mutex_path);
+    }
+    if (status != 0) {
+        free_atomic(atomic);
+        return status;
+    }
+    atomic->retry = known.retry;
+    atomic->promotion.retry = known.mutex_retry;
+    atomic->promotion.timeout_ms = known.mutex_timeout_ms;
+    atomic->shell = shell;
+    shell->impl = atomic;
+    uvzk__list_append(&uvzk__atomic_longs(atomic->session)->all, &atomic->in_session);
+    return 0;
+}
+
+int uvzk_atomic_long_close(uvzk_atomic_long_t *shell, uvzk_atomic_long_close_cb close_cb)
+{
+    struct uvzk__atomic_long *atomic = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "the atomic long is NULL");
+    }
+    if (atomic == NULL || atomic->closing) {
+        return uvzk__refuse(UVZK_ESTATE,
+                            "the atomic long is closing, or not initialised");
+    }
+    atomic->closing = true;
+    atomic->close_cb = close_cb;
+    end_calls(atomic, UVZK_ECLOSED);
+    if (!uvzk__atomic_promotion_is_possible(atomic) ||
+        uvzk_lock_close(&atomic->promotion.mutex, mutex_closed) != 0) {
+        uvzk__notify_later(atomic->session, &atomic->notification);
+    }
+    return 0;
+}
+
+struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *shell)
+{
+    const struct uvzk__atomic_long *atomic = shell == NULL ? NULL : shell->impl;
+
+    return atomic == NULL ? NULL : atomic->session;
+}
+
+/* -------------------------------------------------------------------- the calls */
+
+static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
+                 enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
+                 uvzk_atomic_call_cb cb)
+{
+    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "the atomic long is NULL"
+                                            : call_shell == NULL ? "call is NULL"
+                                            : cb == NULL         ? "cb is NULL"
+                                                                 : NULL);
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__atomic_long *atomic = shell->impl;
+    if (call_shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "call is in use, or not zeroed");
+    }
+    if (atomic == NULL || atomic->closing || uvzk__session_is_closing(atomic->session)) {
+        return uvzk__refuse(UVZK_ECLOSED, "the atomic long or its client is closing, or "
+                                          "it is not initialised");
+    }
+    struct uvzk__atomic_call *call =
+        uvzk__atomic_call_new(&atomic->calls, call_shell, cb, kind, operand, expected);
+    if (call == NULL) {
+        return UV_ENOMEM;
+    }
+    /* The call ends without a request; its callback still runs at the end of the turn. */
+    if (uvzk__auth_has_failed(atomic->session)) {
+        uvzk__atomic_call_decide(atomic->session, call, UVZK_EAUTH);
+    }
+    uvzk__atomic_pump(atomic);
+    return 0;
+}
+
+int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                         uvzk_atomic_call_cb cb)
+{
+    return begin(atomic, call, UVZK__ATOMIC_GET, 0, 0, cb);
+}
+
+int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                         int64_t delta, uvzk_atomic_call_cb cb)
+{
+    return begin(atomic, call, UVZK__ATOMIC_ADD, delta, 0, cb);
+}
+
+int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                                     int64_t expected, int64_t value,
+                                     uvzk_atomic_call_cb cb)
+{
+    return begin(atomic, call, UVZK__ATOMIC_COMPARE_AND_SET, value, expected, cb);
+}
+
+int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                             int64_t value, uvzk_atomic_call_cb cb)
+{
+    return begin(atomic, call, UVZK__ATOMIC_TRY_SET, value, 0, cb);
+}
+
+int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                               int64_t value, uvzk_atomic_call_cb cb)
+{
+    return begin(atomic, call, UVZK__ATOMIC_FORCE_SET, value, 0, cb);
+}
+
+int uvzk_atomic_long_initialize(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                                int64_t value, uvzk_atomic_call_cb cb)
+{
+    return begin(atomic, call, UVZK__ATOMIC_INITIALIZE, value, 0, cb);
+}
+
+void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t size)
+{
+    if (value != NULL) {
+        memset(value, 0, size);
+        value->size = size;
+    }
+}
+
+/* ------------------------------------------------------------- all of a session */
+
+void uvzk__atomic_longs_init(struct uvzk__atomic_longs *atomic_longs)
+{
+    uvzk__list_init(&atomic_longs->all);
+}
+
+/* Calls act for each atomic long. act may free the one that it is called for. */
+static void for_each(struct uvzk__session *session,
+                     void (*act)(struct uvzk__atomic_long *, int), int code)
+{
+    struct uvzk__link *all = &uvzk__atomic_longs(session)->all, *next;
+
+    for (struct uvzk__link *link = all->next; link != all; link = next) {
+        next = link->next;
+        act(UVZK__CONTAINER_OF(link, struct uvzk__atomic_long, in_session), code);
+    }
+}
+
+static void session_ended(struct uvzk__atomic_long *atomic, int code)
+{
+    struct uvzk__atomic_call *call = uvzk__atomic_call_first(&atomic->calls);
+
+    if (call != NULL && call->step == UVZK__ATOMIC_FIND_OUT) {
+        uvzk__atomic_call_decide(atomic->session, call, code);
+    }
+}
+
+static void resume(struct uvzk__atomic_long *atomic, int code)
+{
+    (void)code;
+    uvzk__atomic_pump(atomic);
+}
+
+static void free_one(struct uvzk__atomic_long *atomic, int code)
+{
+    (void)code;
+    atomic->shell->impl = NULL;
+    uvzk__list_remove(&atomic->in_session);
+    free_atomic(atomic);
+}
+
+void uvzk__atomic_longs_session_ended(struct uvzk__session *session)
+{
+    for_each(session, session_ended, UVZK_ECONNLOSS);
+}
+
+void uvzk__atomic_longs_resume(struct uvzk__session *session)
+{
+    for_each(session, resume, 0);
+}
+
+void uvzk__atomic_longs_unreachable(struct uvzk__session *session, int code)
+{
+    for_each(session, end_calls, code);
+}
+
+void uvzk__atomic_longs_free(struct uvzk__session *session)
+{
+    for_each(session, free_one, 0);
+}

@@ -1,0 +1,98 @@
+/* An atomic long (Curator's DistributedAtomicLong): the calls on one number, which are
+ * carried out one after the other, in one session. The machine is about the current call:
+ *
+ *              .--> CATCHING_UP ---.   a quorum has accepted the barrier: then it reads
+ *              |--> READING -------|
+ *              |--> CREATING ------|   the znode or an ancestor is missing
+ *              |--> WRITING -------|
+ *    IDLE -----|--> FINDING_OUT ---|--> IDLE
+ *              |--> PAUSING -------|   between two tries, as the retry policy says
+ *              |--> ACQUIRING -----|   the mutex of the promoted phase
+ *              `--> RELEASING -----'   that mutex, behind the end of the call
+ *
+ * Where a step leads is kept in the call (step, atomic_call.h), so that after a lost
+ * connection the call goes on where it was, as soon as there is another one.
+ *
+ * A reading does not decide that a call changes nothing, unless the call has caught up: the
+ * server may lag behind. A write is decided by the leader, which compares the version. */
+#ifndef UVZK_ATOMIC_LONG_H
+#define UVZK_ATOMIC_LONG_H
+
+#include "atomic/atomic_call.h"
+#include "atomic/atomic_number.h"
+#include "base/machine.h"
+#include "engine/session.h"
+#include "value/node_create.h"
+
+enum uvzk__atomic_state {
+    UVZK__ATOMIC_IDLE, /* nothing is under way */
+    UVZK__ATOMIC_CATCHING_UP,
+    UVZK__ATOMIC_READING,
+    UVZK__ATOMIC_CREATING,
+    UVZK__ATOMIC_WRITING,
+    UVZK__ATOMIC_FINDING_OUT,
+    UVZK__ATOMIC_PAUSING,
+    UVZK__ATOMIC_ACQUIRING,
+    UVZK__ATOMIC_RELEASING
+};
+
+extern const struct uvzk__machine uvzk__atomic_machine;
+
+/* The mutex of the promoted phase (atomic_promotion.h). */
+struct uvzk__atomic_promotion {
+    uvzk_mutex_t mutex; /* impl is NULL: there is no promoted phase */
+    uvzk_hold_t hold;
+    int64_t timeout_ms;
+    uvzk_retry_policy_t retry;
+    bool holding; /* from the grant until the hold is lost or released */
+};
+
+struct uvzk__atomic_long {
+    /* The user's struct. It refers to this one until the close callback. */
+    uvzk_atomic_long_t *shell;
+    struct uvzk__session *session; /* the home session of the path */
+    struct uvzk__link in_session;
+    struct uvzk__link calls; /* struct uvzk__atomic_call: not decided yet */
+    char *path;              /* namespace included */
+    uvzk_retry_policy_t retry;
+    struct uvzk__atomic_promotion promotion;
+    struct uvzk__rpc rpc; /* under way from CATCHING_UP to FINDING_OUT */
+    struct uvzk__node_create create;
+    unsigned char bytes[UVZK__ATOMIC_BYTES]; /* what the request under way writes */
+    struct uvzk__timer pause;                /* runs in PAUSING */
+    struct uvzk__notification notification;  /* of the close */
+    uvzk_atomic_long_close_cb close_cb;
+    uint8_t state; /* enum uvzk__atomic_state */
+    bool closing;
+    bool ended; /* it is closed, and is freed when its request is answered */
+};
+
+/* One for each session. */
+struct uvzk__atomic_longs {
+    struct uvzk__link all;
+};
+
+void uvzk__atomic_longs_init(struct uvzk__atomic_longs *);
+
+/* For all atomic longs of the session. session_ended: the fate of a write whose reply was
+ * lost can no longer be found out. resume: requests may be sent again. unreachable: no
+ * connection will come, or not soon; all calls end with this code. free: the client
+ * ends. */
+void uvzk__atomic_longs_session_ended(struct uvzk__session *);
+void uvzk__atomic_longs_resume(struct uvzk__session *);
+void uvzk__atomic_longs_unreachable(struct uvzk__session *, int code);
+void uvzk__atomic_longs_free(struct uvzk__session *);
+
+/* The session of an initialized atomic long, else NULL. */
+struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The only writer of `state`. */
+void uvzk__atomic_move(struct uvzk__atomic_long *, enum uvzk__atomic_state);
+
+/* Carries out the next step that is possible: of the current call, or of the end of the
+ * call before. May free the struct if it has ended. */
+void uvzk__atomic_pump(struct uvzk__atomic_long *);
+
+#endif

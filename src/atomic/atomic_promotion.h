@@ -1,0 +1,22 @@
+/* The promoted phase of an atomic long (Curator's PromotedToLock): the mutex that a call
+ * acquires when its optimistic tries were all in vain, as any user of the library would
+ * acquire it, and releases behind its end. Whether the hold lasts does not matter to what
+ * the call writes, because each write compares the version. */
+#ifndef UVZK_ATOMIC_PROMOTION_H
+#define UVZK_ATOMIC_PROMOTION_H
+
+#include "atomic/atomic_long.h"
+
+/* Whether there is a mutex to be promoted to. */
+bool uvzk__atomic_promotion_is_possible(const struct uvzk__atomic_long *);
+
+/* The current call enters the promoted phase: acquires the mutex. */
+void uvzk__atomic_promotion_acquire(struct uvzk__atomic_long *);
+/* No call waits for the mutex any more. */
+void uvzk__atomic_promotion_cancel(struct uvzk__atomic_long *);
+
+/* Whether the mutex is held for a call that has ended; releases it. */
+bool uvzk__atomic_promotion_is_over(const struct uvzk__atomic_long *);
+void uvzk__atomic_promotion_release(struct uvzk__atomic_long *);
+
+#endif

@@ -1,0 +1,448 @@
+/* The requests of the current call of an atomic long (atomic_try.h). atomic_long.c calls
+ * uvzk__atomic_try_send when something may be sent; each reply comes back here.
+ *
+ * What may be repeated: a reading, always; a write, only if it is certain that it was not
+ * carried out. After a lost reply of a write the znode is read on the next connection
+ * (find_out), and what that shows is certain for this reason: requests of one session are
+ * carried out in their order, also over a new connection, since a server that has taken
+ * over the session refuses those that came by the old one; and the barrier of the new
+ * connection was accepted by a quorum before the reading. If the session has ended, nothing
+ * is certain, because its last requests may still be on their way to the leader. */
+#include "atomic/atomic_try.h"
+
+#include <string.h>
+
+#include "atomic/atomic_promotion.h"
+#include "base/retry.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+#define ANY_VERSION (-1)
+
+static void submit(struct uvzk__atomic_long *atomic, enum uvzk__atomic_state doing)
+{
+    uvzk__atomic_move(atomic, doing);
+    uvzk__submit(atomic->session, &atomic->rpc);
+}
+
+/* Called first for every reply. Returns the current call. NULL: the call that the request
+ * was for has ended, and so has every other that was there; the atomic long may be freed
+ * when the caller pumps it. */
+static struct uvzk__atomic_call *reply_begins(struct uvzk__rpc *rpc, int status,
+                                              struct uvzk__atomic_long **atomic_out)
+{
+    struct uvzk__atomic_long *atomic =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__atomic_long, rpc);
+    struct uvzk__atomic_call *call = uvzk__atomic_call_first(&atomic->calls);
+
+    uvzk__answered(atomic->session, rpc, status,
+                   rpc->kind != UVZK__RPC_GET /* all others are transactions */);
+    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+    *atomic_out = atomic;
+    /* A call that came after the end of all others has not begun. */
+    return call != NULL && call->begun ? call : NULL;
+}
+
+static void decide(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                   int status)
+{
+    uvzk__atomic_call_decide(atomic->session, call, status);
+}
+
+/* ---------------------------------------------------------------------- retries */
+
+void uvzk__atomic_try_end_pause(struct uvzk__atomic_long *atomic)
+{
+    uvzk__timer_clear(atomic->session, &atomic->pause);
+    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+}
+
+void uvzk__atomic_try_pause_due(struct uvzk__timer *timer)
+{
+    struct uvzk__atomic_long *atomic =
+        UVZK__CONTAINER_OF(timer, struct uvzk__atomic_long, pause);
+
+    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+    uvzk__atomic_pump(atomic);
+}
+
+static bool may_retry(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                      uint64_t *sleep_ms)
+{
+    const uvzk_retry_policy_t *policy =
+        call->promoted ? &atomic->promotion.retry : &atomic->retry;
+    uint64_t random = 0;
+
+    (void)uvzk__random(atomic->session, &random, sizeof(random));
+    return uvzk__retry_allow(policy, call->retries++,
+                             uvzk__now(atomic->session) - call->began_ms, random,
+                             sleep_ms);
+}
+
+/* Another client was faster. The reading of the next try is recent enough: the server has
+ * answered a transaction of this session, so it has applied the other client's write. */
+static void try_failed(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call)
+{
+    uint64_t sleep_ms;
+
+    call->step = UVZK__ATOMIC_READ;
+    if (call->kind == UVZK__ATOMIC_COMPARE_AND_SET) {
+        decide(atomic, call, UVZK_EBADVERSION);
+    } else if (may_retry(atomic, call, &sleep_ms)) {
+        if (sleep_ms > 0) {
+            uvzk__atomic_move(atomic, UVZK__ATOMIC_PAUSING);
+            uvzk__timer_set(atomic->session, &atomic->pause,
+                            uvzk__now(atomic->session) + sleep_ms);
+        }
+    } else if (!call->promoted && uvzk__atomic_promotion_is_possible(atomic)) {
+        uvzk__atomic_promotion_acquire(atomic);
+    } else {
+        decide(atomic, call, UVZK_EBADVERSION);
+    }
+}
+
+/* --------------------------------------------------------------------- catching up */
+
+static void caught_up(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__atomic_long *atomic;
+    struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
+
+    if (call != NULL && reply->status == 0) {
+        call->caught_up = true;
+        call->step = UVZK__ATOMIC_READ;
+    } else if (call != NULL && !uvzk__is_transient(reply->status)) {
+        decide(atomic, call, reply->status);
+    }
+    uvzk__atomic_pump(atomic);
+}
+
+/* An empty multi, as the barrier of a connection (engine/barrier.h). */
+static void catch_up(struct uvzk__atomic_long *atomic)
+{
+    uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_MULTI, "/", caught_up);
+    submit(atomic, UVZK__ATOMIC_CATCHING_UP);
+}
+
+/* The reading shows that the call changes nothing. That is true only if the server did not
+ * lag behind. */
+static void decide_by_reading(struct uvzk__atomic_long *atomic,
+                              struct uvzk__atomic_call *call, int status)
+{
+    if (call->caught_up) {
+        decide(atomic, call, status);
+    } else {
+        call->step = UVZK__ATOMIC_CATCH_UP;
+    }
+}
+
+/* ----------------------------------------------------------------------- creating */
+
+static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
+
+static void make(struct uvzk__atomic_long *atomic, size_t length)
+{
+    if (uvzk__may_send(atomic->session)) {
+        uvzk__node_create_prepare(atomic->session, &atomic->create, &atomic->rpc, length,
+                                  made);
+        submit(atomic, UVZK__ATOMIC_CREATING);
+    } /* else pump() starts again with the call's step */
+}
+
+/* Creates the znode with this number. */
+static void begin_to_make(struct uvzk__atomic_long *atomic, int64_t number)
+{
+    uvzk__atomic_number_write(atomic->bytes, number);
+    make(atomic, strlen(atomic->path));
+}
+
+/* The znode that a call creates because it has to have one has the number 0, which is what
+ * a missing znode reads as. So it does not matter who creates it, nor how often. */
+static void made_for_a_write(struct uvzk__atomic_long *atomic,
+                             struct uvzk__atomic_call *call, int status)
+{
+    if (status == 0 || status == UVZK_ENODEEXISTS || uvzk__is_transient(status)) {
+        call->step = UVZK__ATOMIC_READ;
+    } else {
+        decide(atomic, call, status);
+    }
+}
+
+/* The znode was to be created with the call's own value. */
+static void made_with_value(struct uvzk__atomic_long *atomic,
+                            struct uvzk__atomic_call *call, int status)
+{
+    if (status != UVZK_ENOTSENT && status != UVZK_ETHROTTLED) {
+        uvzk__atomic_call_count(call);
+    }
+    switch (status) {
+    case 0:
+        call->value.post_value = call->operand;
+        decide(atomic, call, 0);
+        break;
+    case UVZK_ENOTSENT:
+    case UVZK_ETHROTTLED: /* certainly not carried out: again */
+        break;
+    case UVZK_ENODEEXISTS:
+        if (call->kind == UVZK__ATOMIC_INITIALIZE) {
+            decide(atomic, call, status);
+        } /* else it is there by now, and is set */
+        break;
+    case UVZK_EEXPIRED:
+    case UV_ENOMEM: /* the reply could not be stored */
+        decide(atomic, call, UVZK_ECONNLOSS);
+        break;
+    default:
+        decide(atomic, call, status);
+        break;
+    }
+}
+
+static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__atomic_long *atomic;
+    struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
+    size_t next = call == NULL ? 0
+                               : uvzk__node_create_next(atomic->session, &atomic->create,
+                                                        rpc, reply->status);
+
+    if (next != 0) {
+        make(atomic, next);
+    } else if (call != NULL && call->step == UVZK__ATOMIC_WRITE &&
+               uvzk__node_create_is_last(&atomic->create)) {
+        made_with_value(atomic, call, reply->status);
+    } else if (call != NULL && call->step == UVZK__ATOMIC_WRITE) {
+        /* An ancestor was not created: nothing has changed. */
+        if (!uvzk__is_transient(reply->status)) {
+            decide(atomic, call, reply->status);
+        }
+    } else if (call != NULL) {
+        made_for_a_write(atomic, call, reply->status);
+    }
+    uvzk__atomic_pump(atomic);
+}
+
+/* ------------------------------------------------------------------------ writing */
+
+/* Not executed, or not known: the reply to a write was lost. */
+static void write_lost(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call)
+{
+    if (call->step == UVZK__ATOMIC_WRITE) {
+        decide(atomic, call, UVZK_ECONNLOSS);
+    } else {
+        call->step = UVZK__ATOMIC_FIND_OUT;
+    }
+}
+
+static void write_failed(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                         int status)
+{
+    switch (status) {
+    case UVZK_ENOTSENT:
+    case UVZK_ETHROTTLED: /* certainly not carried out: again */
+        break;
+    case UVZK_ECONNLOSS:
+    case UV_ENOMEM:
+        write_lost(atomic, call);
+        break;
+    case UVZK_EEXPIRED:
+        decide(atomic, call, UVZK_ECONNLOSS);
+        break;
+    case UVZK_EBADVERSION:
+        try_failed(atomic, call);
+        break;
+    case UVZK_ENONODE:
+        if (call->kind == UVZK__ATOMIC_FORCE_SET) {
+            begin_to_make(atomic, call->operand);
+        } else { /* it was deleted since the reading */
+            try_failed(atomic, call);
+        }
+        break;
+    default:
+        decide(atomic, call, status);
+        break;
+    }
+}
+
+static void written(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__atomic_long *atomic;
+    struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
+
+    if (call != NULL) {
+        if (reply->status != UVZK_ENOTSENT && reply->status != UVZK_ETHROTTLED) {
+            uvzk__atomic_call_count(call);
+        }
+        if (reply->status == 0) {
+            decide(atomic, call, 0);
+        } else {
+            write_failed(atomic, call, reply->status);
+        }
+    }
+    uvzk__atomic_pump(atomic);
+}
+
+static void write_value(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                        int32_t version)
+{
+    uvzk__atomic_number_write(atomic->bytes, call->value.post_value);
+    uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_SET, atomic->path, written);
+    atomic->rpc.data = atomic->bytes;
+    atomic->rpc.data_length = sizeof(atomic->bytes);
+    atomic->rpc.version = version;
+    call->session_id = uvzk__session_id(atomic->session);
+    submit(atomic, UVZK__ATOMIC_WRITING);
+}
+
+static void write_without_reading(struct uvzk__atomic_long *atomic,
+                                  struct uvzk__atomic_call *call)
+{
+    call->value.post_value = call->operand;
+    if (call->kind == UVZK__ATOMIC_INITIALIZE) {
+        begin_to_make(atomic, call->operand);
+    } else {
+        write_value(atomic, call, ANY_VERSION);
+    }
+}
+
+/* ------------------------------------------------------------------------ reading */
+
+/* What the call makes of the number that the znode has. */
+static void number_read(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                        int64_t number)
+{
+    call->value.pre_value = call->value.post_value = number;
+    switch ((enum uvzk__atomic_kind)call->kind) {
+    case UVZK__ATOMIC_GET:
+        decide(atomic, call, 0);
+        return;
+    case UVZK__ATOMIC_COMPARE_AND_SET:
+        if (number != call->expected) {
+            decide_by_reading(atomic, call, UVZK_EBADVERSION);
+            return;
+        }
+        call->value.post_value = call->operand;
+        break;
+    case UVZK__ATOMIC_ADD:
+        if (!uvzk__atomic_number_add(number, call->operand, &call->value.post_value)) {
+            decide_by_reading(atomic, call, UV_ERANGE);
+            return;
+        }
+        break;
+    default:
+        call->value.post_value = call->operand;
+        break;
+    }
+    if (uvzk__may_send(atomic->session)) {
+        write_value(atomic, call, call->over.version);
+    } /* else pump() starts again with a reading */
+}
+
+static void missing(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call)
+{
+    call->value.pre_value = call->value.post_value = 0;
+    if (call->kind == UVZK__ATOMIC_GET) {
+        decide(atomic, call, 0);
+    } else if (call->kind == UVZK__ATOMIC_COMPARE_AND_SET) {
+        decide_by_reading(atomic, call, UVZK_ENONODE);
+    } else {
+        begin_to_make(atomic, 0);
+    }
+}
+
+static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__atomic_long *atomic;
+    struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
+    int64_t number;
+
+    if (call != NULL && reply->status == 0) {
+        call->over = reply->stat;
+        if (uvzk__atomic_number_read(reply->data, reply->data_length, &number)) {
+            number_read(atomic, call, number);
+        } else {
+            decide_by_reading(atomic, call, UVZK_EDATA);
+        }
+    } else if (call != NULL && reply->status == UVZK_ENONODE) {
+        missing(atomic, call);
+    } else if (call != NULL && !uvzk__is_transient(reply->status)) {
+        decide(atomic, call, reply->status);
+    }
+    uvzk__atomic_pump(atomic);
+}
+
+static void read_number(struct uvzk__atomic_long *atomic)
+{
+    uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_GET, atomic->path, read_replied);
+    submit(atomic, UVZK__ATOMIC_READING);
+}
+
+/* -------------------------------------------------------------------- finding out */
+
+/* Whether the znode shows that the write was not carried out: it still has the version over
+ * which the call has written; or exactly one write has followed, and that one has written
+ * another number. If it has written the same number, it may be the call's or another
+ * client's, because a version does not tell whose it is. */
+static bool is_certainly_not_written(const struct uvzk__atomic_call *call,
+                                     const struct uvzk__reply *reply)
+{
+    int64_t number;
+
+    if (reply->stat.czxid != call->over.czxid) {
+        return false; /* the znode with that version was deleted, written or not */
+    }
+    if (reply->stat.mzxid == call->over.mzxid) {
+        return true;
+    }
+    return reply->stat.version == (int32_t)((uint32_t)call->over.version + 1U) &&
+           !(uvzk__atomic_number_read(reply->data, reply->data_length, &number) &&
+             number == call->value.post_value);
+}
+
+static void found_out(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__atomic_long *atomic;
+    struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
+
+    if (call != NULL && reply->status == 0 && is_certainly_not_written(call, reply)) {
+        if (reply->stat.mzxid == call->over.mzxid) {
+            call->step = UVZK__ATOMIC_READ; /* nobody was faster: the same try again */
+        } else {
+            try_failed(atomic, call);
+        }
+    } else if (call != NULL &&
+               (!uvzk__is_transient(reply->status) || reply->status == UVZK_EEXPIRED)) {
+        decide(atomic, call, UVZK_ECONNLOSS);
+    }
+    uvzk__atomic_pump(atomic);
+}
+
+static void find_out(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call)
+{
+    if (uvzk__session_id(atomic->session) != call->session_id) {
+        decide(atomic, call, UVZK_ECONNLOSS);
+        uvzk__atomic_pump(atomic);
+        return;
+    }
+    uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_GET, atomic->path, found_out);
+    submit(atomic, UVZK__ATOMIC_FINDING_OUT);
+}
+
+void uvzk__atomic_try_send(struct uvzk__atomic_long *atomic,
+                           struct uvzk__atomic_call *call)
+{
+    switch ((enum uvzk__atomic_step)call->step) {
+    case UVZK__ATOMIC_READ:
+        read_number(atomic);
+        break;
+    case UVZK__ATOMIC_CATCH_UP:
+        catch_up(atomic);
+        break;
+    case UVZK__ATOMIC_WRITE:
+        write_without_reading(atomic, call);
+        break;
+    case UVZK__ATOMIC_FIND_OUT:
+        find_out(atomic, call);
+        break;
+    }
+}
