@@ -1841,6 +1841,157 @@ class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
     using barrier_owner::barrier_owner;
 };
 
+/* ------------------------------------------------------------------ atomic long */
+
+/* What a call on an atomic long has found and done. */
+class atomic_value {
+  public:
+    explicit atomic_value(const detail::call_ref &call) noexcept
+    {
+        uvzk_atomic_value_init(&c);
+        (void)uvzk_future_atomic_value(&call->c, &c);
+    }
+    std::int64_t before() const noexcept /* what the call has replaced */
+    {
+        return c.pre_value;
+    }
+    std::int64_t after() const noexcept
+    {
+        return c.post_value;
+    }
+    uvzk_atomic_value_t c; /* all of it, as in uvzk.h */
+};
+
+struct atomic_long_options {
+    atomic_long_options() noexcept
+    {
+        uvzk_atomic_long_options_init(&c);
+    }
+    std::string_view mutex_path;  /* empty: no promoted phase */
+    uvzk_atomic_long_options_t c; /* all other options, as in uvzk.h; the field whose name
+                                     is above is ignored */
+};
+
+namespace detail {
+
+/* It frees itself when the library has called back after the close, or when its client was
+ * closed before. */
+struct atomic_long_state final : value_in_client {
+    uvzk_atomic_long_t c{};
+    ending closing;
+
+    static void closed(uvzk_atomic_long_t *atomic) noexcept
+    {
+        end(static_cast<atomic_long_state *>(atomic->data));
+    }
+    static void end(atomic_long_state *self) noexcept
+    {
+        call_ref told = self->closing.take();
+        delete self;
+        if (told) {
+            told->done(0);
+        }
+    }
+};
+
+} // namespace detail
+
+/* A number of 64 bits that all clients may change, as uvzk_atomic_long_t. The outcome of
+ * each call is as in uvzk_atomic_call_cb; a change is made even if the future is ignored.
+ * Its destructor closes it: pending calls end with UVZK_ECLOSED. It may outlive its client;
+ * then its functions return UVZK_ECLOSED, as those of an empty one do. */
+class atomic_long {
+  public:
+    atomic_long() noexcept = default; /* empty */
+    atomic_long(atomic_long &&other) noexcept
+        : state_(std::exchange(other.state_, nullptr))
+    {
+    }
+    atomic_long &operator=(atomic_long &&other) noexcept
+    {
+        atomic_long old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        return *this;
+    }
+    ~atomic_long()
+    {
+        if (state_ != nullptr) {
+            end();
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+
+    /* The value, which may be behind; add(0) returns the newest. */
+    future<atomic_value> get() noexcept
+    {
+        return asked(uvzk_atomic_long_get_future);
+    }
+    /* delta may be negative. UV_ERANGE: the sum has no room. */
+    future<atomic_value> add(std::int64_t delta) noexcept
+    {
+        return asked(uvzk_atomic_long_add_future, delta);
+    }
+    /* In one try. UVZK_EBADVERSION: the value is another one. */
+    future<atomic_value> compare_and_set(std::int64_t expected,
+                                         std::int64_t value) noexcept
+    {
+        return asked(uvzk_atomic_long_compare_and_set_future, expected, value);
+    }
+    future<atomic_value> try_set(std::int64_t value) noexcept
+    {
+        return asked(uvzk_atomic_long_try_set_future, value);
+    }
+    future<atomic_value> force_set(std::int64_t value) noexcept
+    {
+        return asked(uvzk_atomic_long_force_set_future, value);
+    }
+    future<atomic_value> initialize(std::int64_t value) noexcept
+    {
+        return asked(uvzk_atomic_long_initialize_future, value);
+    }
+    /* Closes the atomic long, as its destructor does. The future is done when it has been
+     * closed. The object is empty at once. */
+    future<void> close() noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
+    }
+    uvzk_atomic_long_t &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  private:
+    friend class client;
+    using state = detail::atomic_long_state;
+
+    explicit atomic_long(state *made) noexcept : state_(made)
+    {
+    }
+    template <class Function, class... Numbers>
+    future<atomic_value> asked(Function function, Numbers... numbers) noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<atomic_value>(UVZK_ECLOSED);
+        }
+        return detail::future_of<atomic_value>(
+            [&](uvzk_future_t *c) { return function(&state_->c, c, numbers...); });
+    }
+    void end() noexcept
+    {
+        state *of = std::exchange(state_, nullptr);
+        if (uvzk_atomic_long_close(&of->c, state::closed) != 0) {
+            state::end(of); /* it was closed with its client before */
+        }
+    }
+    state *state_ = nullptr;
+};
+
 /* ----------------------------------------------------------------------- client */
 
 namespace detail {
@@ -2191,6 +2342,31 @@ class client {
                 return uvzk_double_barrier_init(of, c, text, member_quantity,
                                                 state::lost);
             });
+    }
+
+    /* An atomic long; errors as from uvzk_atomic_long_init. It sends nothing. */
+    result<uvzk::atomic_long> atomic_long(std::string_view path,
+                                          atomic_long_options options = {}) noexcept
+    {
+        using atomic_state = detail::atomic_long_state;
+        std::unique_ptr<atomic_state> state(new (std::nothrow) atomic_state);
+        detail::text text(path), mutex(options.mutex_path);
+        if (state == nullptr || text.status() == UV_ENOMEM ||
+            mutex.status() == UV_ENOMEM) {
+            return UV_ENOMEM;
+        }
+        if (text.status() != 0 || mutex.status() != 0) {
+            return path_error(text.status() != 0 ? text : mutex);
+        }
+        options.c.mutex_path = options.mutex_path.empty() ? nullptr : mutex.c_str();
+        state->c.data = state.get();
+        int status =
+            uvzk_atomic_long_init(native_if(), &state->c, text.c_str(), &options.c);
+        if (status < 0) {
+            return status;
+        }
+        state->join(state_->values);
+        return uvzk::atomic_long(state.release());
     }
 
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
