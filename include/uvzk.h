@@ -179,6 +179,9 @@ typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
 typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value or count */
 typedef struct uvzk_atomic_long_s uvzk_atomic_long_t;   /* DistributedAtomicLong */
+typedef struct uvzk_election_s uvzk_election_t;         /* LeaderLatch, LeaderSelector */
+typedef struct uvzk_election_participants_s
+    uvzk_election_participants_t; /* of uvzk_election_participants */
 typedef struct uvzk_atomic_call_s uvzk_atomic_call_t;   /* a call on an atomic long */
 typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one call */
 typedef struct uvzk_barrier_s uvzk_barrier_t;           /* DistributedBarrier */
@@ -246,6 +249,12 @@ struct uvzk_double_barrier_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_barrier_call_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_election_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_election_participants_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_locker_s {
@@ -1809,6 +1818,187 @@ UVZK_EXTERN int uvzk_atomic_long_initialize(uvzk_atomic_long_t *atomic,
 UVZK_EXTERN int uvzk_atomic_long_close(uvzk_atomic_long_t *atomic,
                                        uvzk_atomic_long_close_cb cb);
 
+/* ------------------------------------------------------------------ election
+ *
+ *     static uvzk_election_t election;
+ *
+ *     static void lead(uvzk_election_t *of, int64_t token, uint64_t valid_until)
+ *     {
+ *         printf("leads with token %lld\n", (long long)token); // start the work
+ *     }
+ *     static void deposed(uvzk_election_t *of, int reason) { report("deposed", reason); }
+ *     static int stand_for_election(void)
+ *     {
+ *         uvzk_election_options_t options;
+ *
+ *         uvzk_election_options_init(&options);
+ *         options.id = "server-7";
+ *         options.leader_cb = lead;
+ *         options.deposed_cb = deposed;
+ *         return uvzk_election_init(&client, &election, "/scheduler/leader", &options);
+ *     } */
+
+/* An election chooses one leader among the participants of a path, which may be in any
+ * process. Each participant has a znode in a queue, with its id as data, and the first in
+ * the queue leads: the election is a lock, and leading is holding it. A participant that
+ * has been deposed goes to the end of the queue and may lead again. Its path must be the
+ * path of no other recipe.
+ *
+ *   pause --> queued --> leads --> deposed --> queued ...
+ *     ^         |                     |
+ *     `-refused-+--> not queued <-----'  refused for good, or options.manual_requeue
+ *
+ * uvzk_election_is_leader has the promise of uvzk_hold_is_valid: it returns 1 for one
+ * participant at most, whatever happens to the connection, the process or the servers
+ * (docs/promise.md). deposed_cb runs before another participant of uvzk can lead, unless
+ * the loop is late, another client deletes the znode, an operator ends the session, or
+ * the client is closed with the election open. A participant of Curator has no such
+ * proof: it may believe that it still leads. Use the token or uvzk_hold_write where that
+ * matters. */
+
+/* What participants of a path have in common: the names of their znodes. */
+typedef enum {
+    UVZK_ELECTION_LATCH = 0, /* LeaderLatch: `latch-` */
+    UVZK_ELECTION_SELECTOR   /* LeaderSelector, whose znodes are an InterProcessMutex's:
+                                `lock-`. Without an id they have the client's
+                                default_data */
+} uvzk_election_kind_t;
+
+/* How an election is closed (CloseMode). */
+typedef enum {
+    UVZK_ELECTION_SILENT = 0, /* no callback but the close's runs any more */
+    UVZK_ELECTION_NOTIFY      /* a leader's deposed_cb runs first, with UVZK_ECLOSED */
+} uvzk_election_close_mode_t;
+
+/* A participant of an election, of any client (Curator's Participant). */
+typedef struct uvzk_election_participant_s {
+    size_t size;        /* of the library's struct, which may grow at its end */
+    const char *id;     /* the data of its znode, with a NUL behind them; "": none */
+    size_t id_length;   /* without that NUL */
+    int is_leader;      /* 1: it is the first in the queue. Whether its own client knows
+                           that already, or can prove it, is not known here */
+    int64_t token;      /* czxid of its znode: the fencing token while it leads */
+    int64_t session_id; /* of its client */
+    const char *path;   /* full path of its znode */
+} uvzk_election_participant_t;
+
+/* This participant leads from now on, with this fencing token (uvzk_election_token), at
+ * first until valid_until (uvzk_election_valid_until). */
+typedef void (*uvzk_election_leader_cb)(uvzk_election_t *election, int64_t token,
+                                        uint64_t valid_until);
+
+/* This participant does not lead any more; uvzk_election_is_leader returns 0 already.
+ * Called once for each call of leader_cb, except after a silent close. Stop the leader's
+ * work before the callback returns. reason 0: uvzk_election_resign. UV_ETIMEDOUT:
+ * max_reign_ms has passed. UVZK_ECLOSED: the election or its client was closed. In the
+ * first two cases, and when the election is closed with UVZK_ELECTION_NOTIFY, the znode
+ * is deleted after the callback has returned, and not before. UVZK_EEXPIRED,
+ * UVZK_EPROOF, UVZK_EDELETED, UVZK_EAUTH, UVZK_EINTERNAL: as in uvzk_hold_lost_cb. After
+ * UVZK_EAUTH and UVZK_EINTERNAL the participant is not queued again. */
+typedef void (*uvzk_election_deposed_cb)(uvzk_election_t *election, int reason);
+
+/* Another participant leads, or the first one is known: a participant of any client, this
+ * one included. leader NULL: no participant is known, or this one was deposed. leader and
+ * its texts are valid until the callback returns. uvzk may skip leaders and never goes
+ * back to an earlier one: their tokens rise. It reads the znode of the first in the queue
+ * and watches it. Without a connection the last known leader stays. This is information:
+ * by the time it arrives, another participant may lead. */
+typedef void (*uvzk_election_changed_cb)(uvzk_election_t *election,
+                                         const uvzk_election_participant_t *leader);
+
+/* The participant could not be queued, or has lost its place; status as in
+ * uvzk_hold_acquire_cb. If uvzk_err_is_retriable(status), it is queued again after a
+ * pause by the client's retry policy, as often as it takes. Otherwise it stays out of the
+ * queue until uvzk_election_requeue: UVZK_ENOAUTH, for example, if an ACL forbids to
+ * create the znode or its parents. */
+typedef void (*uvzk_election_error_cb)(uvzk_election_t *election, int status);
+
+/* FINAL for the election. */
+typedef void (*uvzk_election_close_cb)(uvzk_election_t *election);
+
+/* The options of an election. The struct may grow at its end. Begin with
+ * uvzk_election_options_init(&options); a field that is zero means the default. */
+typedef struct uvzk_election_options_s {
+    size_t size;             /* set by uvzk_election_options_init */
+    uint32_t kind;           /* uvzk_election_kind_t */
+    uint32_t manual_requeue; /* 1: after each time that it has led, the participant is
+                                queued only when uvzk_election_requeue is called
+                                (LeaderSelector without autoRequeue) */
+    const void *id;          /* of this participant; copied; NULL: none */
+    size_t id_length;        /* <= 1000000; 0 with an id: the id is a C string */
+    uint64_t max_reign_ms;   /* how long it leads at most; 0: without a limit */
+    uvzk_election_leader_cb leader_cb; /* may be NULL, and so may the others */
+    uvzk_election_deposed_cb deposed_cb;
+    uvzk_election_changed_cb changed_cb; /* NULL: who leads is not read or watched */
+    uvzk_election_error_cb error_cb;
+} uvzk_election_options_t;
+
+#define uvzk_election_options_init(options) \
+    uvzk_election_options_init_size((options), sizeof(*(options)))
+UVZK_EXTERN void uvzk_election_options_init_size(uvzk_election_options_t *options,
+                                                 size_t size);
+
+/* Initialises an election, and queues a participant in it. options may be NULL for the
+ * defaults; they are copied. The path is as in uvzk_mutex_init. After it has returned 0,
+ * close the election. Two elections on one path are two participants, also in one
+ * process. UV_EINVAL: also an unknown kind, an id that is too long, or a changed_cb while
+ * this client has an election of the other kind with a changed_cb on the path.
+ * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UVZK_ELIMIT, UV_EIO:
+ * as uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *election,
+                                   const char *path,
+                                   const uvzk_election_options_t *options);
+
+/* Gives up the leadership: deposed_cb runs in the loop's next turn, then the znode is
+ * deleted, and the participant goes to the end of the queue. Until deposed_cb runs it
+ * still leads. It is the end of LeaderSelector's takeLeadership. UVZK_ENOTHELD: it does
+ * not lead, or resigns already. UVZK_ECLOSED, UV_EINVAL. */
+UVZK_EXTERN int uvzk_election_resign(uvzk_election_t *election);
+
+/* Queues the participant again, which is not queued: with options.manual_requeue, or
+ * after error_cb has received a code that does not pass. It may be called in deposed_cb.
+ * UVZK_ESTATE: it is queued or leads, or will be queued by itself. UVZK_ELIMIT, UV_EIO:
+ * as uvzk_lock_acquire. UVZK_ECLOSED, UV_EINVAL, UV_ENOMEM. */
+UVZK_EXTERN int uvzk_election_requeue(uvzk_election_t *election);
+
+/* Tells whether this participant leads now: 1 or 0. It compares the clock with
+ * uvzk_election_valid_until, and has the limits of uvzk_hold_is_valid. */
+UVZK_EXTERN int uvzk_election_is_leader(const uvzk_election_t *election);
+
+/* Return the fencing token of the leader that this participant is, and until when it
+ * leads for certain, as uvzk_hold_token and uvzk_hold_valid_until; 0 if it does not lead.
+ * The token grows from each leader of a path to the next. */
+UVZK_EXTERN int64_t uvzk_election_token(const uvzk_election_t *election);
+UVZK_EXTERN uint64_t uvzk_election_valid_until(const uvzk_election_t *election);
+
+/* Returns the hold of a leader, to verify it, to write with it or to read its path; NULL
+ * if it does not lead. The hold belongs to the election: do not release it, and do not
+ * use it after deposed_cb. */
+UVZK_EXTERN uvzk_hold_t *uvzk_election_hold(const uvzk_election_t *election);
+
+/* FINAL. status 0: the participants in the order of the queue, the leader first; count is
+ * 0 if there are none. The pointers are valid until the callback returns. A participant
+ * that has left meanwhile is missing. status < 0: UVZK_ENOAUTH: the path or a znode may
+ * not be read. Other codes as in uvzk_participants_cb. */
+typedef void (*uvzk_election_participants_cb)(
+    uvzk_election_participants_t *request, int status,
+    const uvzk_election_participant_t *const *participants, size_t count);
+
+/* Lists the participants, of any client, with their ids: lists the path and reads each
+ * znode (getParticipants, getLeader). UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election,
+                                           uvzk_election_participants_t *request,
+                                           uvzk_election_participants_cb cb);
+
+/* Closes an election.
+ * The participant leaves the queue, and its znode is deleted in the background. mode is a
+ * uvzk_election_close_mode_t. cb (may be NULL) is called last. If the client is closed
+ * with the election open, a leader is deposed with UVZK_ECLOSED, a participant in the
+ * queue gets UVZK_ECLOSED by error_cb, and the election is closed without a callback of
+ * its own. UVZK_ESTATE: closing, or not initialised. UV_EINVAL: also an unknown mode. */
+UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
+                                    uvzk_election_close_cb cb);
+
 /* ------------------------------------------------------------------- futures
  *
  *     static uvzk_mutex_t replicas[5];
@@ -2035,6 +2225,32 @@ UVZK_EXTERN int uvzk_atomic_long_close_future(uvzk_atomic_long_t *atomic,
 
 UVZK_EXTERN int uvzk_future_atomic_value(const uvzk_future_t *future,
                                          uvzk_atomic_value_t *value);
+
+/* ---------------------------------------------- of elections */
+
+/* Waits until this participant leads, with a future.
+ * The future is done with 0 when leader_cb has been called, or soon if it leads already.
+ * UVZK_ECLOSED: the election or its client was closed before. Codes that do not pass: as
+ * in uvzk_election_error_cb. The leader may be deposed again before the future's callback
+ * runs: call uvzk_election_is_leader. The call returns UVZK_ESTATE if the participant is
+ * not queued and will not be by itself. */
+UVZK_EXTERN int uvzk_election_lead_future(uvzk_election_t *election,
+                                          uvzk_future_t *future);
+
+/* Lists the participants, with a future.
+ * uvzk_future_election_participants returns them. They are valid until the future is
+ * dropped; each pointer may be NULL. UV_EINVAL. UVZK_ESTATE: not a future of participants
+ * that is done with 0. */
+UVZK_EXTERN int uvzk_election_participants_future(uvzk_election_t *election,
+                                                  uvzk_future_t *future);
+UVZK_EXTERN int
+uvzk_future_election_participants(const uvzk_future_t *future,
+                                  const uvzk_election_participant_t *const **participants,
+                                  size_t *count);
+
+/* Closes an election, with a future, as uvzk_lock_close_future does. */
+UVZK_EXTERN int uvzk_election_close_future(uvzk_election_t *election,
+                                           uvzk_future_t *future, unsigned mode);
 
 #ifdef __cplusplus
 }
