@@ -1907,10 +1907,10 @@ typedef void (*uvzk_election_changed_cb)(uvzk_election_t *election,
                                          const uvzk_election_participant_t *leader);
 
 /* The participant could not be queued, or has lost its place; status as in
- * uvzk_hold_acquire_cb. If uvzk_err_is_retriable(status), it is queued again after a
- * pause by the client's retry policy, as often as it takes. Otherwise it stays out of the
- * queue until uvzk_election_requeue: UVZK_ENOAUTH, for example, if an ACL forbids to
- * create the znode or its parents. */
+ * uvzk_hold_acquire_cb. If uvzk_err_is_retriable(status), it is queued again, as often
+ * as it takes: after UVZK_EEXPIRED at once, otherwise after a pause by the client's retry
+ * policy. For all other codes it stays out of the queue until uvzk_election_requeue:
+ * UVZK_ENOAUTH, for example, if an ACL forbids to create the znode or its parents. */
 typedef void (*uvzk_election_error_cb)(uvzk_election_t *election, int status);
 
 /* FINAL for the election. */

@@ -13,6 +13,7 @@
 #include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
+#include "election/elections.h"
 #include "engine/turn.h"
 #include "value/node_cache.h"
 
@@ -54,6 +55,7 @@ static void end_rest(struct uvzk__session *session)
     uvzk__node_caches_unreachable(session, UVZK_EINTERNAL);
     uvzk__barriers_unreachable(session, UVZK_EINTERNAL);
     uvzk__atomic_longs_unreachable(session, UVZK_EINTERNAL);
+    uvzk__elections_closing(session, UVZK_EINTERNAL);
     uvzk__for_each_contender(session, uvzk__contender_end, UVZK_EINTERNAL);
 }
 

@@ -22,6 +22,7 @@
 #include "client/option_table.h"
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
+#include "election/elections.h"
 #include "engine/acl.h"
 #include "engine/log.h"
 #include "engine/session.h"
@@ -190,6 +191,7 @@ struct rooms {
     struct uvzk__directories directories;
     struct uvzk__claims claims;
     struct uvzk__atomic_longs atomic_longs;
+    struct uvzk__elections elections;
     struct uvzk__futures futures;
     struct uvzk__lifecycle life;
 };
@@ -228,6 +230,7 @@ static struct uvzk__session *new_session(struct shared *shared,
     session->directories = &rooms->directories;
     session->claims = &rooms->claims;
     session->atomic_longs = &rooms->atomic_longs;
+    session->elections = &rooms->elections;
     session->futures = &rooms->futures;
     session->lifecycle = &rooms->life;
     session->lifecycle->combined_state = &shared->states;
@@ -238,6 +241,7 @@ static struct uvzk__session *new_session(struct shared *shared,
     uvzk__directories_init(session->directories, &uvzk__claim_contender_user);
     uvzk__claims_init(session->claims);
     uvzk__atomic_longs_init(session->atomic_longs);
+    uvzk__elections_init(session->elections);
     uvzk__futures_init(session->futures);
     /* From here on uvzk__client_free() frees the session too. */
     uvzk__client_add_session(&shared->client, session);

@@ -24,6 +24,8 @@
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/own_watch.h"
+#include "election/elections.h"
+#include "election/leader_caches.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
 #include "engine/submission.h"
@@ -132,6 +134,7 @@ static void end_session(struct uvzk__session *session, int code, bool gone)
     uvzk__atomic_longs_session_ended(session);
     uvzk__node_caches_watches_lost(session);
     uvzk__barriers_session_ended(session, code);
+    uvzk__leader_caches_watches_lost(session);
     uvzk__timer_clear(session, &session->lifecycle->lost_timer);
 }
 
@@ -150,6 +153,7 @@ static void watches_lost(struct uvzk__session *session)
     uvzk__directories_watches_lost(session);
     uvzk__node_caches_watches_lost(session);
     uvzk__barriers_watches_lost(session);
+    uvzk__leader_caches_watches_lost(session);
 }
 
 static void connected(struct uvzk__session *session,
@@ -383,6 +387,7 @@ void uvzk__close(struct uvzk__session *session)
         uvzk__node_caches_unreachable(session, UVZK_ECLOSED);
         uvzk__barriers_unreachable(session, UVZK_ECLOSED);
         uvzk__atomic_longs_unreachable(session, UVZK_ECLOSED);
+        uvzk__elections_closing(session, UVZK_ECLOSED);
     }
     session->lifecycle->close_timer.due = close_timeout;
     uvzk__timer_set(session, &session->lifecycle->close_timer,
@@ -430,7 +435,7 @@ static bool tell_rest(struct uvzk__session *session)
 
 /* All ports are closed: runs the last callbacks and frees everything. All locks are freed
  * before all values, because a lock may listen to a value of another session (a semaphore
- * with a shared count). */
+ * with a shared count), and before the elections, which they belong to. */
 static void end(struct uvzk__client *client)
 {
     bool told = true;
@@ -445,6 +450,7 @@ static void end(struct uvzk__client *client)
         uvzk__locks_free(client->sessions[i]);
     }
     for (uint32_t i = 0; i < client->count; i++) {
+        uvzk__elections_free(client->sessions[i]);
         uvzk__claims_free(client->sessions[i]->claims);
         uvzk__shared_values_free(client->sessions[i]);
         uvzk__barriers_free(client->sessions[i]);

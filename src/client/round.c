@@ -10,6 +10,7 @@
 #include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
+#include "election/leader_caches.h"
 #include "proof/prover.h"
 #include "settle/create_batch.h"
 #include "settle/delete_batch.h"
@@ -24,6 +25,7 @@ static void resume(struct uvzk__session *session)
     uvzk__node_caches_resume(session);
     uvzk__barriers_resume(session);
     uvzk__atomic_longs_resume(session);
+    uvzk__leader_caches_resume(session);
 }
 
 /* There is a connection, and its barrier is open. */
@@ -73,5 +75,7 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .work = work,
     .has_work = has_work,
     .yield_watch = uvzk__watermarks_yield_watch,
+    .contender_watch = uvzk__leader_caches_contender_watch,
+    .is_watched = uvzk__leader_cache_exists,
     .turn_ended = turned,
 };

@@ -82,6 +82,7 @@ void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
         move(queue, NONE);
         uvzk__timer_clear(queue->session, &watch->renewal_timer);
         uvzk__watch_budget_give(queue->session, watch->path);
+        uvzk__contender_watch(queue->session, watch->path, false);
         uvzk__free(watch);
     }
 }
@@ -248,6 +249,9 @@ static int begin(struct uvzk__queue *queue, const char *name)
     queue->optional->predecessor.path = watch->path;
     queue->optional->predecessor.on_children = name[0] == '\0';
     move(queue, ARMING);
+    if (!queue->optional->predecessor.on_children) {
+        uvzk__contender_watch(queue->session, watch->path, true);
+    }
     return 0;
 }
 

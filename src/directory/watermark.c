@@ -213,7 +213,8 @@ static bool is_watched_by_others(const struct uvzk__queue *queue)
             return true;
         }
     }
-    return uvzk__node_cache_exists(queue->session, queue->path->text);
+    return uvzk__node_cache_exists(queue->session, queue->path->text) ||
+           uvzk__is_watched_above(queue->session, queue->path->text);
 }
 
 bool uvzk__watermark_may_watch(const struct uvzk__queue *queue)

@@ -33,6 +33,7 @@ struct uvzk__session {
     struct uvzk__directories *directories;   /* directory/directories.h */
     struct uvzk__claims *claims;             /* claim/claim.h */
     struct uvzk__atomic_longs *atomic_longs; /* atomic/atomic_long.h */
+    struct uvzk__elections *elections;       /* election/elections.h */
     struct uvzk__futures *futures;           /* future/future.h */
     struct uvzk__lifecycle *lifecycle;       /* client/lifecycle.h */
 
@@ -93,6 +94,10 @@ static inline struct uvzk__atomic_longs *
 uvzk__atomic_longs(const struct uvzk__session *session)
 {
     return session->atomic_longs;
+}
+static inline struct uvzk__elections *uvzk__elections(const struct uvzk__session *session)
+{
+    return session->elections;
 }
 static inline struct uvzk__futures *uvzk__futures(const struct uvzk__session *session)
 {
@@ -237,6 +242,19 @@ static inline int uvzk__random(const struct uvzk__session *session, void *bytes,
 static inline void uvzk__yield_watch(struct uvzk__session *session, const char *path)
 {
     session->turn_hooks->yield_watch(session, path);
+}
+
+/* A contender's watch on this znode; whether a higher room may watch this path
+ * (turn.h). */
+static inline void uvzk__contender_watch(struct uvzk__session *session, const char *path,
+                                         bool set)
+{
+    session->turn_hooks->contender_watch(session, path, set);
+}
+static inline bool uvzk__is_watched_above(const struct uvzk__session *session,
+                                          const char *path)
+{
+    return session->turn_hooks->is_watched(session, path);
 }
 
 /* Whether an invariant of the session's client has been broken; whether its end has not

@@ -44,6 +44,11 @@ struct uvzk__turn_hooks {
     /* A watch on this path is about to be set. Another watch on it that is not essential
      * is removed, because a path may have one watch only (port.h, 5). */
     void (*yield_watch)(struct uvzk__session *, const char *path);
+    /* A contender is about to set a watch on this znode (set), or has it no more. A higher
+     * room removes its own watch on it first, and may set one again afterwards. */
+    void (*contender_watch)(struct uvzk__session *, const char *path, bool set);
+    /* Whether a room above the directories may watch this path. */
+    bool (*is_watched)(const struct uvzk__session *, const char *path);
     /* The turn is over. The port is not closing. */
     void (*turn_ended)(struct uvzk__session *);
 };

@@ -16,6 +16,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
+import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
+import org.apache.curator.framework.recipes.leader.Participant;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
@@ -67,6 +72,14 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
  *     each time over the value that is known then, again until it succeeds.
  * Whenever a count changes:
  *                                     changed NAME VALUE
+ *
+ * latch NAME PATH ID                  made NAME     a LeaderLatch
+ * selector NAME PATH ID               made NAME     a LeaderSelector that requeues itself
+ * resign NAME                         resigned NAME     a selector's leader, if it is one
+ * elected NAME                        elected NAME LEADER ID...     all participants
+ * leave NAME [silent|notify]          left NAME     silent is for a latch
+ * Whenever a latch or a selector begins to lead, and does not lead any more:
+ *                                     leads NAME | deposed NAME
  * </pre>
  *
  * At first it says "ready"; whatever fails is "error ID-or-NAME TEXT". It ends
@@ -76,6 +89,7 @@ public final class CuratorPeer {
     private final CuratorFramework client;
     private final Map<String, Lock> locks = new ConcurrentHashMap<>();
     private final Map<String, Count> counts = new ConcurrentHashMap<>();
+    private final Map<String, Election> elections = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
 
     private interface Work {
@@ -191,6 +205,106 @@ public final class CuratorPeer {
         }
     }
 
+    /** A latch or a selector. */
+    private interface Election {
+        void resign();
+
+        Participant leader() throws Exception;
+
+        Collection<Participant> participants() throws Exception;
+
+        void leave(boolean silently) throws Exception;
+    }
+
+    private static final class Latch implements Election, LeaderLatchListener {
+        private final String name;
+        private final LeaderLatch latch;
+
+        Latch(CuratorFramework client, String name, String path, String id) throws Exception {
+            this.name = name;
+            latch = new LeaderLatch(client, path, id);
+            latch.addListener(this);
+            latch.start();
+        }
+
+        @Override
+        public void isLeader() {
+            say("leads " + name);
+        }
+
+        @Override
+        public void notLeader() {
+            say("deposed " + name);
+        }
+
+        @Override
+        public void resign() {
+            throw new UnsupportedOperationException("a latch leads until it is closed");
+        }
+
+        @Override
+        public Participant leader() throws Exception {
+            return latch.getLeader();
+        }
+
+        @Override
+        public Collection<Participant> participants() throws Exception {
+            return latch.getParticipants();
+        }
+
+        @Override
+        public void leave(boolean silently) throws Exception {
+            latch.close(silently ? LeaderLatch.CloseMode.SILENT
+                    : LeaderLatch.CloseMode.NOTIFY_LEADER);
+        }
+    }
+
+    private static final class Selector extends LeaderSelectorListenerAdapter
+            implements Election {
+        private final String name;
+        private final java.util.concurrent.Semaphore over = new java.util.concurrent.Semaphore(0);
+        private final LeaderSelector selector;
+
+        Selector(CuratorFramework client, String name, String path, String id) {
+            this.name = name;
+            selector = new LeaderSelector(client, path, this);
+            selector.setId(id);
+            selector.autoRequeue();
+            selector.start();
+        }
+
+        @Override
+        public void takeLeadership(CuratorFramework client) throws InterruptedException {
+            over.drainPermits();
+            say("leads " + name);
+            try {
+                over.acquire();
+            } finally {
+                say("deposed " + name);
+            }
+        }
+
+        @Override
+        public void resign() {
+            over.release();
+        }
+
+        @Override
+        public Participant leader() throws Exception {
+            return selector.getLeader();
+        }
+
+        @Override
+        public Collection<Participant> participants() throws Exception {
+            return selector.getParticipants();
+        }
+
+        @Override
+        public void leave(boolean silently) {
+            selector.close();
+        }
+    }
+
     private CuratorPeer(CuratorFramework client) {
         this.client = client;
     }
@@ -235,7 +349,8 @@ public final class CuratorPeer {
 
     private void obey(String[] words) {
         perform(words[1], () -> {
-            if (!makes(words) && !acquires(words) && !asks(words) && !counts(words)) {
+            if (!makes(words) && !acquires(words) && !asks(words) && !counts(words)
+                    && !elects(words)) {
                 throw new IllegalArgumentException("unknown command " + words[0]);
             }
         });
@@ -432,5 +547,51 @@ public final class CuratorPeer {
             default:
                 return false;
         }
+    }
+
+    /* -------------------------------------------------------------- elections */
+
+    private boolean elects(String[] words) {
+        String name = words[1];
+        switch (words[0]) {
+            case "latch":
+                onThread(name, () -> {
+                    say("made " + name);
+                    elections.put(name, new Latch(client, name, words[2], words[3]));
+                });
+                return true;
+            case "selector":
+                onThread(name, () -> {
+                    say("made " + name);
+                    elections.put(name, new Selector(client, name, words[2], words[3]));
+                });
+                return true;
+            case "resign":
+                onThread(name, () -> {
+                    elections.get(name).resign();
+                    say("resigned " + name);
+                });
+                return true;
+            case "elected":
+                onThread(name, () -> sayElected(name, elections.get(name)));
+                return true;
+            case "leave":
+                onThread(name, () -> {
+                    elections.get(name).leave(words.length > 2 && words[2].equals("silent"));
+                    say("left " + name);
+                });
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    private static void sayElected(String name, Election election) throws Exception {
+        StringBuilder line = new StringBuilder("elected " + name + " ")
+                .append(election.leader().getId());
+        for (Participant participant : election.participants()) {
+            line.append(' ').append(participant.getId());
+        }
+        say(line.toString());
     }
 }

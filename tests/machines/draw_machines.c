@@ -17,6 +17,8 @@
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "discovery/search.h"
+#include "election/candidacy.h"
+#include "election/leader_cache.h"
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "engine/invariant.h"
@@ -72,6 +74,9 @@ static const struct {
     {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
     {&uvzk__atomic_machine, "src/atomic/atomic_long.h"},
+    {&uvzk__candidacy_machine, "src/election/candidacy.h"},
+    {&uvzk__leader_cache_machine, "src/election/leader_cache.h"},
+    {&uvzk__leader_cache_watch_machine, "src/election/leader_cache_watch.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},
     {&uvzk__feature_machine, "loop/port/dialect.h"},

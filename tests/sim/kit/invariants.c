@@ -16,6 +16,8 @@
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
+#include "election/elections.h"
+#include "election/leader_cache.h"
 #include "proof/prover.h"
 #include "value/node_cache.h"
 
@@ -232,6 +234,11 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
     HASH_ITER(hh, uvzk__barriers(session)->watched, watched, next_watched)
     {
         seen += watched->watched;
+    }
+    struct uvzk__leader_cache *leader_cache, *following;
+    HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
+    {
+        seen += leader_cache->watch.state != UVZK__LEADER_CACHE_UNWATCHED;
     }
     return any_driver_defined
                ? (count < seen ? "there are more watches than were counted" : NULL)

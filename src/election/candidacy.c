@@ -1,0 +1,384 @@
+/* Moves one participant of an election (candidacy.h): queues it by an acquire, lets it
+ * lead while it holds, and queues it again. election.c calls it for the user; the lock,
+ * the timer and the notification call back.
+ *
+ * The idea: nothing here judges whether the participant may lead. A grant makes a leader
+ * and a loss deposes it, so the proofs, the sessions and the znodes are the lock's alone.
+ * What this file adds is the order of the callbacks, and that no end of a hold is the end
+ * of the candidacy unless trying again is useless. */
+#include "election/candidacy.h"
+
+#include "base/retry.h"
+#include "election/elections.h"
+#include "engine/invariant.h"
+#include "engine/turn.h"
+
+#define IDLE UVZK__CANDIDACY_IDLE
+#define QUEUED UVZK__CANDIDACY_QUEUED
+#define PAUSING UVZK__CANDIDACY_PAUSING
+#define LEADING UVZK__CANDIDACY_LEADING
+#define RESIGNING UVZK__CANDIDACY_RESIGNING
+#define RELEASING UVZK__CANDIDACY_RELEASING
+#define CLOSING UVZK__CANDIDACY_CLOSING
+
+static const struct uvzk__state table[] = {
+    [IDLE] = {"IDLE", UVZK__BIT(QUEUED) | UVZK__BIT(PAUSING) | UVZK__BIT(CLOSING)},
+    [QUEUED] = {"QUEUED", UVZK__BIT(LEADING) | UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
+    [PAUSING] = {"PAUSING", UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
+    [LEADING] = {"LEADING", UVZK__BIT(RESIGNING) | UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
+    [RESIGNING] = {"RESIGNING",
+                   UVZK__BIT(RELEASING) | UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
+    [RELEASING] = {"RELEASING", UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
+    [CLOSING] = {"CLOSING", 0},
+};
+
+const struct uvzk__machine uvzk__candidacy_machine = UVZK__MACHINE("candidacy", table);
+
+/* In LEADING and after it, the hold may have been released by a user who must not. */
+static bool invariant_holds(const struct uvzk__election *election)
+{
+    return (election->state != QUEUED || election->hold.impl != NULL) &&
+           (election->state != PAUSING || election->hold.impl == NULL);
+}
+
+/* The only writer of `state`. */
+static void move(struct uvzk__election *election, enum uvzk__candidacy_state state)
+{
+    election->state = (uint8_t)uvzk__move(election->session, &uvzk__candidacy_machine,
+                                          election->state, state);
+    uvzk__invariant(election->session, &uvzk__candidacy_machine, election->state,
+                    invariant_holds(election));
+}
+
+static struct uvzk__election *of(uvzk_hold_t *hold)
+{
+    return UVZK__CONTAINER_OF(hold, struct uvzk__election, hold);
+}
+
+bool uvzk__candidacy_leads(const struct uvzk__election *election)
+{
+    return election->state == LEADING || election->state == RESIGNING;
+}
+
+bool uvzk__candidacy_is_closing(const struct uvzk__election *election)
+{
+    return election->state == CLOSING || election->close_wanted;
+}
+
+bool uvzk__candidacy_goes_on(const struct uvzk__election *election)
+{
+    bool later = !election->manual_requeue || election->requeue_wanted;
+
+    return election->state == RELEASING ? later : election->state != IDLE;
+}
+
+/* A request that is added meanwhile is not ended: it has asked for the state after this
+ * one. */
+void uvzk__candidacy_end_waits(struct uvzk__election *election, int status)
+{
+    struct uvzk__link requests, *link;
+
+    uvzk__list_move(&election->lead_requests, &requests);
+    while ((link = uvzk__list_take(&requests)) != NULL) {
+        struct uvzk__lead_request *request =
+            UVZK__CONTAINER_OF(link, struct uvzk__lead_request, link);
+        request->done(request, status);
+    }
+}
+
+/* -------------------------------------------------------------------- refusals */
+
+/* How long to wait before the next attempt. Attempts go on for ever: when the retry
+ * policy is used up, its count starts again. */
+static uint64_t next_pause(struct uvzk__election *election)
+{
+    const uvzk_retry_policy_t *policy = uvzk__retry_policy_of(election->session);
+    uint64_t now = uvzk__now(election->session), random = 0, ms;
+
+    if (election->retries == 0) {
+        election->retries_since_ms = now;
+    }
+    (void)uvzk__random(election->session, &random, sizeof(random));
+    if (!uvzk__retry_allow(policy, election->retries++, now - election->retries_since_ms,
+                           random, &ms)) {
+        election->retries = 0;
+        ms = policy->base_ms;
+    }
+    /* At least 1 ms, so that the loop is not kept busy by attempts. */
+    return ms == 0 ? 1 : ms;
+}
+
+/* error_cb runs later, because a timer may call this. */
+static void report_refusal(struct uvzk__election *election, int status)
+{
+    election->refusal = status;
+    uvzk__notify_later(election->session, &election->notification);
+}
+
+/* In IDLE: the participant could not be queued. */
+static void refused(struct uvzk__election *election, int status)
+{
+    report_refusal(election, status);
+    if (uvzk_err_is_retriable(status)) {
+        move(election, PAUSING);
+        uvzk__timer_set(election->session, &election->timer,
+                        uvzk__now(election->session) + next_pause(election));
+    }
+}
+
+static void queue_again(struct uvzk__election *election)
+{
+    int status = uvzk__candidacy_queue(election);
+
+    if (status != 0) {
+        refused(election, status);
+    }
+}
+
+static void tell_refusal(struct uvzk__election *election)
+{
+    int status = election->refusal;
+
+    election->refusal = 0;
+    if (election->error_cb != NULL) {
+        election->error_cb(election->shell, status);
+    }
+    if (!uvzk_err_is_retriable(status)) {
+        uvzk__candidacy_end_waits(election, status);
+    }
+}
+
+/* ------------------------------------------------------------- leading and its end */
+
+static void leads(struct uvzk__election *election)
+{
+    move(election, LEADING);
+    election->retries = 0;
+    if (election->max_reign_ms > 0) {
+        uvzk__timer_set(election->session, &election->timer,
+                        uvzk__now(election->session) + election->max_reign_ms);
+    }
+    uvzk__leader_report_leads(&election->report, uvzk_hold_token(&election->hold));
+    if (election->leader_cb != NULL) {
+        election->leader_cb(election->shell, uvzk_hold_token(&election->hold),
+                            uvzk_hold_valid_until(&election->hold));
+    }
+    /* The callback may have closed the election. */
+    if (uvzk__candidacy_leads(election)) {
+        uvzk__candidacy_end_waits(election, 0);
+    }
+}
+
+static void acquired(uvzk_hold_t *hold, int status)
+{
+    struct uvzk__election *election = of(hold);
+
+    if (election->state == CLOSING) {
+        return; /* the end of the acquire belongs to the close */
+    }
+    if (status == 0) {
+        leads(election);
+        return;
+    }
+    move(election, IDLE);
+    if (status == UVZK_EEXPIRED) {
+        /* The place is lost, and another one waits for the next session anyway. */
+        report_refusal(election, status);
+        queue_again(election);
+    } else {
+        refused(election, status);
+    }
+}
+
+/* [P22] The participant does not lead any more when deposed_cb runs, and its znode is not
+ * deleted before deposed_cb has returned, unless it was gone already. */
+static void depose(struct uvzk__election *election, enum uvzk__candidacy_state next,
+                   int reason)
+{
+    uvzk__timer_clear(election->session, &election->timer);
+    move(election, next);
+    uvzk__leader_report_leads(&election->report, 0);
+    if (election->deposed_cb != NULL) {
+        election->deposed_cb(election->shell, reason);
+    }
+}
+
+/* What the lock reports from here on belongs to the close. */
+static void close_lock(struct uvzk__election *election)
+{
+    uvzk__timer_clear(election->session, &election->timer);
+    move(election, CLOSING);
+    election->refusal = 0;
+    uvzk__leader_report_end(&election->report);
+    /* Ends the waits. It is queued before the lock's close callback. */
+    uvzk__notify_later(election->session, &election->notification);
+    (void)uvzk_lock_close(&election->lock, uvzk__election_lock_closed);
+}
+
+/* Whether it is useful to be queued again after such a loss. UVZK_ENOAUTH and the like do
+ * not end the hold of a mutex. */
+static bool is_over(int reason)
+{
+    return reason == UVZK_EAUTH || reason == UVZK_ECLOSED || reason == UVZK_EINTERNAL;
+}
+
+static void lost(uvzk_hold_t *hold, int reason)
+{
+    struct uvzk__election *election = of(hold);
+
+    if (election->state == CLOSING) {
+        return;
+    }
+    depose(election, IDLE, reason);
+    if (election->state != IDLE) {
+        return; /* the callback has queued the participant, or closed the election */
+    }
+    if (election->close_wanted) {
+        close_lock(election);
+    } else if (is_over(reason)) {
+        uvzk__candidacy_end_waits(election, reason);
+    } else if (!election->manual_requeue) {
+        queue_again(election);
+    }
+}
+
+/* However the release has ended, the znode is not this participant's any more, or uvzk
+ * deletes it in the background. The new znode is behind it in any case. */
+static void released(uvzk_hold_t *hold, int status)
+{
+    struct uvzk__election *election = of(hold);
+    bool wanted = !election->manual_requeue || election->requeue_wanted;
+
+    (void)status;
+    election->requeue_wanted = false;
+    if (election->state != CLOSING) {
+        move(election, IDLE);
+        if (wanted) {
+            queue_again(election);
+        }
+    }
+}
+
+/* In RESIGNING, from the loop. */
+static void step_down(struct uvzk__election *election)
+{
+    depose(election, RELEASING, election->deposed_reason);
+    if (election->close_wanted) {
+        close_lock(election);
+    } else if (election->state == RELEASING) {
+        int status = uvzk_hold_release(&election->hold, released);
+
+        /* A hold that was lost meanwhile may be released too. But the user may have
+         * released it, which uvzk_election_hold forbids. */
+        if (status != 0) {
+            released(&election->hold, status);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ what calls back */
+
+static void notified(struct uvzk__notification *notification)
+{
+    struct uvzk__election *election =
+        UVZK__CONTAINER_OF(notification, struct uvzk__election, notification);
+
+    if (election->state == CLOSING) {
+        uvzk__candidacy_end_waits(election, UVZK_ECLOSED);
+        return;
+    }
+    /* First, because a wait that began while the participant led has its answer. */
+    if (uvzk__candidacy_leads(election)) {
+        uvzk__candidacy_end_waits(election, 0);
+    }
+    if (election->refusal != 0) {
+        tell_refusal(election);
+    }
+    if (election->state == RESIGNING) {
+        step_down(election);
+    }
+}
+
+static void due(struct uvzk__timer *timer)
+{
+    struct uvzk__election *election =
+        UVZK__CONTAINER_OF(timer, struct uvzk__election, timer);
+
+    if (election->state == PAUSING) {
+        move(election, IDLE);
+        queue_again(election);
+    } else {
+        (void)uvzk__candidacy_resign(election, UV_ETIMEDOUT);
+    }
+}
+
+/* ---------------------------------------------------------------- what the user calls */
+
+void uvzk__candidacy_init(struct uvzk__election *election)
+{
+    election->notification.notify_cb = notified;
+    election->timer.due = due;
+    uvzk__list_init(&election->notification.link);
+    uvzk__list_init(&election->lead_requests);
+}
+
+int uvzk__candidacy_queue(struct uvzk__election *election)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.node_data = election->id;
+    options.node_data_length = election->id_length;
+    int status =
+        uvzk_lock_acquire(&election->lock, &election->hold, &options, acquired, lost);
+    if (status == 0) {
+        move(election, QUEUED);
+    }
+    return status;
+}
+
+int uvzk__candidacy_requeue(struct uvzk__election *election)
+{
+    if (election->state == IDLE) {
+        return uvzk__candidacy_queue(election);
+    }
+    if (election->state != RELEASING || uvzk__candidacy_goes_on(election)) {
+        return UVZK_ESTATE;
+    }
+    election->requeue_wanted = true;
+    return 0;
+}
+
+int uvzk__candidacy_resign(struct uvzk__election *election, int reason)
+{
+    if (election->state != LEADING) {
+        return UVZK_ENOTHELD;
+    }
+    move(election, RESIGNING);
+    election->deposed_reason = reason;
+    uvzk__notify_later(election->session, &election->notification);
+    return 0;
+}
+
+void uvzk__candidacy_close(struct uvzk__election *election, bool notify)
+{
+    if (!notify || !uvzk__candidacy_leads(election)) {
+        close_lock(election);
+        return;
+    }
+    election->close_wanted = true;
+    /* One that resigns already is told that reason. */
+    (void)uvzk__candidacy_resign(election, UVZK_ECLOSED);
+}
+
+void uvzk__candidacy_client_closing(struct uvzk__election *election, int code)
+{
+    if (election->state == PAUSING) {
+        uvzk__timer_clear(election->session, &election->timer);
+        move(election, IDLE);
+    } else if (election->state != IDLE || uvzk__list_empty(&election->lead_requests)) {
+        return;
+    }
+    election->refusal = code;
+    uvzk__notify_later(election->session, &election->notification);
+}

@@ -1,0 +1,212 @@
+/* uvzk_election_participants: who takes part in an election, of any client and library.
+ * The znodes come from uvzk_lock_participants, in the order of the queue; then each is
+ * read for its id, several at a time. As in Curator, a znode that has gone meanwhile is
+ * left out, and the first of those that were read is the leader.
+ *
+ * The answer informs. The server may lag behind others, and a znode may come or go after
+ * it was read. All requests go to one session, whose replies come in their order: no read
+ * shows less than the listing did. */
+#include "base/refusal.h"
+#include "claim/lock.h"
+#include "election/candidacy.h"
+#include "election/election.h"
+#include "election/known_participant.h"
+#include "engine/submission.h"
+
+#define READS_MAX 32U /* at a time, so that no session is flooded */
+
+struct election_query;
+
+struct node_read {
+    struct uvzk__rpc rpc;
+    struct election_query *query;
+    size_t index; /* of the participant that is being read */
+};
+
+struct election_query {
+    uvzk_participants_t paths_request;
+    struct uvzk__lock *lock; /* referenced: its close callback waits for this query */
+    struct uvzk__session *session;
+    uvzk_election_participants_t *shell;
+    uvzk_election_participants_cb cb;
+    /* All of the participants at first have a path only. */
+    struct uvzk__known_participant **known;
+    size_t count;
+    size_t next;        /* index of the participant that is read next */
+    size_t outstanding; /* reads that have no reply yet */
+    int status;         /* the first failure; 0: none */
+    struct node_read reads[READS_MAX];
+};
+
+static void free_query(struct election_query *query)
+{
+    for (size_t i = 0; i < query->count; i++) {
+        uvzk__free(query->known[i]);
+    }
+    uvzk__free(query->known);
+    uvzk__free(query);
+}
+
+/* Collects those that were read. They are borrowed from the query. */
+static size_t collect(const struct election_query *query,
+                      const uvzk_election_participant_t **participants)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < query->count; i++) {
+        struct uvzk__known_participant *known = query->known[i];
+        if (known != NULL && known->shown.token != 0) {
+            known->shown.is_leader = count == 0;
+            participants[count++] = &known->shown;
+        }
+    }
+    return count;
+}
+
+static void tell(struct election_query *query)
+{
+    const uvzk_election_participant_t **participants =
+        uvzk__calloc(query->count + 1, sizeof(participants[0]));
+    int status = query->status == 0 && participants == NULL ? UV_ENOMEM : query->status;
+    size_t count = status == 0 ? collect(query, participants) : 0;
+
+    query->shell->impl = NULL;
+    uvzk__lock_unref(query->lock);
+    query->cb(query->shell, status, status == 0 ? participants : NULL, count);
+    uvzk__free(participants);
+    free_query(query);
+}
+
+static void send_read(struct node_read *read);
+
+/* Replaces the participant, of which only the path was known. */
+static int keep(struct uvzk__known_participant **known, const struct uvzk__reply *reply)
+{
+    struct uvzk__known_participant *whole = uvzk__known_participant_new(
+        (*known)->shown.path, reply->stat.czxid, reply->stat.ephemeral_owner, reply->data,
+        reply->data_length);
+
+    if (whole == NULL) {
+        return UV_ENOMEM;
+    }
+    uvzk__free(*known);
+    *known = whole;
+    return 0;
+}
+
+static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct node_read *read = UVZK__CONTAINER_OF(rpc, struct node_read, rpc);
+    struct election_query *query = read->query;
+    int status = reply->status;
+
+    uvzk__answered(query->session, rpc, status, false);
+    if (status == 0) {
+        status = keep(&query->known[read->index], reply);
+    } else if (status == UVZK_ENONODE) {
+        status = 0; /* it has left */
+    }
+    if (query->status == 0) {
+        query->status = status;
+    }
+    query->outstanding--;
+    if (query->status == 0 && query->next < query->count) {
+        send_read(read);
+    }
+    if (query->outstanding == 0) {
+        tell(query);
+    }
+}
+
+static void send_read(struct node_read *read)
+{
+    struct election_query *query = read->query;
+
+    read->index = query->next++;
+    query->outstanding++;
+    uvzk__rpc_prepare(&read->rpc, UVZK__RPC_GET, query->known[read->index]->shown.path,
+                      read_replied);
+    uvzk__submit(query->session, &read->rpc);
+}
+
+/* Copies the paths, which the callback only borrows. */
+static int keep_paths(struct election_query *query, const char *const *paths,
+                      size_t count)
+{
+    query->known = uvzk__calloc(count + 1, sizeof(query->known[0]));
+    if (query->known == NULL) {
+        return UV_ENOMEM;
+    }
+    for (; query->count < count; query->count++) {
+        struct uvzk__known_participant *known =
+            uvzk__known_participant_new(paths[query->count], 0, 0, NULL, 0);
+        if (known == NULL) {
+            return UV_ENOMEM;
+        }
+        query->known[query->count] = known;
+    }
+    return 0;
+}
+
+static void listed(uvzk_participants_t *request, int status, const char *const *paths,
+                   size_t count)
+{
+    struct election_query *query =
+        UVZK__CONTAINER_OF(request, struct election_query, paths_request);
+
+    query->status = status == 0 ? keep_paths(query, paths, count) : status;
+    if (query->status == 0 && uvzk__session_port_is_closing(query->session)) {
+        query->status = UVZK_ECLOSED; /* nothing may be sent */
+    }
+    for (size_t i = 0; query->status == 0 && i < READS_MAX && query->next < query->count;
+         i++) {
+        query->reads[i].query = query;
+        send_read(&query->reads[i]);
+    }
+    if (query->outstanding == 0) {
+        tell(query);
+    }
+}
+
+static int begin(struct uvzk__election *election, uvzk_election_participants_t *shell,
+                 uvzk_election_participants_cb cb)
+{
+    struct election_query *query = uvzk__calloc(1, sizeof(*query));
+
+    if (query == NULL) {
+        return UV_ENOMEM;
+    }
+    int status = uvzk_lock_participants(&election->lock, &query->paths_request, listed);
+    if (status != 0) {
+        uvzk__free(query);
+        return status;
+    }
+    /* No callback runs inside uvzk_lock_participants, so this is early enough. */
+    query->lock = election->lock.impl;
+    query->session = election->session;
+    query->shell = shell;
+    query->cb = cb;
+    uvzk__lock_ref(query->lock);
+    shell->impl = query;
+    return 0;
+}
+
+int uvzk_election_participants(uvzk_election_t *election_shell,
+                               uvzk_election_participants_t *shell,
+                               uvzk_election_participants_cb cb)
+{
+    if (election_shell == NULL || shell == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, election_shell == NULL ? "election is NULL"
+                                       : shell == NULL        ? "request is NULL"
+                                                              : "cb is NULL");
+    }
+    struct uvzk__election *election = election_shell->impl;
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
+    }
+    if (election == NULL || uvzk__candidacy_is_closing(election)) {
+        return uvzk__refuse(UVZK_ECLOSED,
+                            "election is closing, or it is not initialised");
+    }
+    return begin(election, shell, cb);
+}

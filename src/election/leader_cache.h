@@ -1,0 +1,102 @@
+/* Who leads at one path: the client's copy of the first znode in an election's queue. All
+ * elections of this client on the path that have a changed_cb share it. It has at most
+ * one request under way:
+ *
+ *   IDLE --> LISTING --> IDLE         the first in the queue is known; none is in it
+ *               |------> READING --> IDLE   the data of the first, by a get
+ *               `------> LOOKING --> IDLE   the path does not exist: by an exists
+ *
+ * The get sets a watch on the znode of the first, so that only the end of that znode, and
+ * not each coming and going, wakes the followers. There are three exceptions, because a
+ * path can have one watch only (port.h, 5), and because a queue may be empty:
+ *
+ *   - A contender of this session waits behind the first and watches it (predecessor.h).
+ *     The cache is told when that watch ends.
+ *   - The first is a znode of this session, which may have a watch of its own
+ *     (own_watch.h); or the queue is empty. The listing watches the children.
+ *   - The path does not exist. The exists watches it.
+ *
+ * What is read informs the user, and decides nothing: whether a participant leads is
+ * decided by its own hold. Which server has answered is not known, and it may lag. But
+ * each request is sent behind the barrier of its connection (barrier.h). So the server
+ * has carried out what was committed before that, which is everything that this cache
+ * has read on earlier connections. A change that comes later reaches the same server with
+ * the event of the watch. Only a server that has diverged shows something older; it is
+ * not believed, because the token of a later leader is greater.
+ *
+ * Nothing is read while all elections that share the cache lead themselves. */
+#ifndef UVZK_LEADER_CACHE_H
+#define UVZK_LEADER_CACHE_H
+
+#include "base/machine.h"
+#include "base/table.h"
+#include "claim/participant.h"
+#include "election/known_participant.h"
+#include "election/leader_cache_watch.h"
+#include "engine/session.h"
+
+struct uvzk__leader_report;
+
+enum uvzk__leader_cache_state {
+    UVZK__LEADER_CACHE_IDLE, /* no request is under way */
+    UVZK__LEADER_CACHE_LISTING,
+    UVZK__LEADER_CACHE_READING,
+    UVZK__LEADER_CACHE_LOOKING
+};
+
+extern const struct uvzk__machine uvzk__leader_cache_machine;
+
+struct uvzk__leader_cache {
+    struct uvzk__session *session;
+    UT_hash_handle hh; /* in session->elections->leader_caches, by the path */
+    const struct uvzk__directory_kind *kind; /* whose names the participants have */
+    struct uvzk__link reports;               /* struct uvzk__leader_report */
+    struct uvzk__rpc rpc;                    /* the request under way */
+    struct uvzk__leader_cache_watch watch;
+    struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
+    char *path;                     /* of the election, namespace included */
+    char *first; /* full path of the first in the last listing; NULL: none yet */
+    struct uvzk__known_participant *leader; /* NULL: none */
+    uint64_t read_stamp;                    /* of the last listing (submission.h) */
+    uint64_t retry_ms; /* length of the last pause after a refusal; 0: none yet */
+    uint32_t refs;     /* requests under way, and callbacks that use it */
+    uint8_t state;     /* enum uvzk__leader_cache_state */
+    bool read_again;   /* a listing is due */
+    bool retry_pending;
+    bool on_children; /* the next listing watches the children */
+    bool covered;     /* a contender of this session watches `first` */
+    bool missing;     /* the last get did not find `first` */
+    bool ended;       /* it has no reports any more, and is freed when refs is 0 */
+};
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Sets the callbacks of a new cache. */
+void uvzk__leader_cache_init(struct uvzk__leader_cache *);
+
+/* Ends a cache that has no reports and is not in the table any more: removes its watch,
+ * and frees it when it is not pinned. free: of one that was never used. */
+void uvzk__leader_cache_end(struct uvzk__leader_cache *);
+void uvzk__leader_cache_free(struct uvzk__leader_cache *);
+
+/* The last known leader, valid while the cache is pinned; NULL: none. */
+const uvzk_election_participant_t *
+uvzk__leader_cache_leader(const struct uvzk__leader_cache *);
+
+/* Sends the request that is due, if anything may be sent. */
+void uvzk__leader_cache_pump(struct uvzk__leader_cache *);
+
+/* What happens to the session, see leader_caches.h. */
+void uvzk__leader_cache_watches_lost(struct uvzk__leader_cache *);
+void uvzk__leader_cache_resume(struct uvzk__leader_cache *);
+void uvzk__leader_cache_contender_watch(struct uvzk__leader_cache *, const char *path,
+                                        bool set);
+
+/* A report could not be made for want of memory: all are made again after a pause. */
+void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *);
+
+/* The struct is not freed between pin and unpin. */
+void uvzk__leader_cache_pin(struct uvzk__leader_cache *);
+void uvzk__leader_cache_unpin(struct uvzk__leader_cache *);
+
+#endif

@@ -1,0 +1,34 @@
+/* The leader caches of one session, by the paths of their elections (leader_cache.h). */
+#ifndef UVZK_LEADER_CACHES_H
+#define UVZK_LEADER_CACHES_H
+
+#include <stdbool.h>
+
+struct uvzk__leader_cache;
+struct uvzk__leader_report;
+struct uvzk__participant_directory;
+struct uvzk__session;
+
+/* For all of them. watches_lost: the session has lost its watches, and may have ended.
+ * resume: requests may be sent again. */
+void uvzk__leader_caches_watches_lost(struct uvzk__session *);
+void uvzk__leader_caches_resume(struct uvzk__session *);
+
+/* A contender's watch on this znode is about to be set, or has ended. */
+void uvzk__leader_caches_contender_watch(struct uvzk__session *, const char *path,
+                                         bool set);
+
+/* Whether there is a leader cache of this path, which may watch it. */
+bool uvzk__leader_cache_exists(const struct uvzk__session *, const char *path);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Adds the report to the leader cache of this directory, which is made if there is none.
+ * Returns 0; UV_EINVAL: there is one, of another kind; UV_ENOMEM. */
+int uvzk__leader_cache_join(struct uvzk__leader_report *, struct uvzk__session *,
+                            const struct uvzk__participant_directory *);
+
+/* Ends the cache if it has no reports any more. */
+void uvzk__leader_cache_end_unused(struct uvzk__leader_cache *);
+
+#endif
