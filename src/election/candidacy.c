@@ -230,6 +230,7 @@ static void lost(uvzk_hold_t *hold, int reason)
         return;
     }
     depose(election, IDLE, reason);
+    uvzk__leader_report_follow(&election->report);
     if (election->state != IDLE) {
         return; /* the callback has queued the participant, or closed the election */
     }
@@ -253,6 +254,7 @@ static void released(uvzk_hold_t *hold, int status)
     election->requeue_wanted = false;
     if (election->state != CLOSING) {
         move(election, IDLE);
+        uvzk__leader_report_follow(&election->report);
         if (wanted) {
             queue_again(election);
         }

@@ -123,7 +123,13 @@ void uvzk__leader_report_leads(struct uvzk__leader_report *report, int64_t token
     }
     report->own_token = token;
     uvzk__notify_later(election_of(report)->session, &report->notification);
-    uvzk__leader_cache_pump(report->leader_cache);
+}
+
+void uvzk__leader_report_follow(struct uvzk__leader_report *report)
+{
+    if (report->leader_cache != NULL) {
+        uvzk__leader_cache_pump(report->leader_cache);
+    }
 }
 
 void uvzk__leader_report_end(struct uvzk__leader_report *report)

@@ -36,6 +36,10 @@ int uvzk__leader_report_begin(struct uvzk__election *, uvzk_election_changed_cb)
  * more. */
 void uvzk__leader_report_leads(struct uvzk__leader_report *, int64_t token);
 
+/* Its own znode is gone, or about to go: who leads is read, which was not necessary while
+ * it led. */
+void uvzk__leader_report_follow(struct uvzk__leader_report *);
+
 /* Reports nothing any more. May be called again, and if it never began. */
 void uvzk__leader_report_end(struct uvzk__leader_report *);
 

@@ -240,11 +240,11 @@ static void on_lead(uvzk_election_t *election, int64_t token, uint64_t valid_unt
     if (token > *last) {
         *last = token;
     }
+    participant->led_ms = sim_now(history->sim);
     check_leaders(history);
     check_deposed(participant);
     participant->leads = true;
     participant->resigned = false;
-    participant->led_ms = sim_now(history->sim);
     history->result->led++;
     if (chance(history, 8) == 0) {
         participant->resigned = uvzk_election_resign(election) == 0;
