@@ -192,7 +192,15 @@ void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *pat
 {
     for (struct uvzk__queue *queue = uvzk__first_at(session, path); queue != NULL;
          queue = uvzk__next_at(queue)) {
+        const struct uvzk__mark *mark = uvzk__mark_of(queue);
+        bool mirrored = mark != NULL && mark->mirrors;
+
         uvzk__watermark_end(queue);
+        /* The first in line has no other watch, and an event may have been withheld. */
+        if (mirrored) {
+            uvzk__freshness_set_stale(queue);
+            uvzk__queue_settle_later(queue);
+        }
     }
 }
 
