@@ -57,7 +57,7 @@ static void unpin(struct uvzk__watched_znode *znode)
     }
 }
 
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event);
+static void event_came(struct uvzk__watch *watch, enum uvzk__watch_event event);
 static void renewal_due(struct uvzk__timer *timer);
 static void no_room_due(struct uvzk__timer *timer);
 
@@ -69,7 +69,7 @@ static struct uvzk__watched_znode *make(struct uvzk__session *session, const cha
         return NULL;
     }
     znode->session = session;
-    znode->watch.watch_cb = fired;
+    znode->watch.watch_cb = event_came;
     znode->renewal.due = renewal_due;
     znode->no_room.due = no_room_due;
     uvzk__list_init(&znode->waiters);
@@ -299,7 +299,7 @@ void uvzk__watched_znode_pump(struct uvzk__watched_znode *znode)
 
 /* -------------------------------------------------------------------- the watch */
 
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+static void event_came(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__watched_znode *znode =
         UVZK__CONTAINER_OF(watch, struct uvzk__watched_znode, watch);

@@ -529,7 +529,7 @@ static void ready_of_a_newcomer_is_not_removed(void **state)
 {
     (void)state;
     for (uint64_t ms = 0; ms < 8; ms++) {
-        begin(1, 2);
+        begin(1, 3);
         barrier_create_by_hand(&world, BARRIER_READY, UVZK__PERSISTENT);
         enter(0);
         world_run_for(&world, ms);
