@@ -15,6 +15,7 @@ OPTIONS = {
     "UVZK_BUILD_EXAMPLES": "OFF",
     "UVZK_BUILD_SIM": "OFF",
     "UVZK_BUILD_COMMAND": "OFF",
+    "UVZK_PROBES": "OFF",
 }
 
 

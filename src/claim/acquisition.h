@@ -48,8 +48,7 @@ struct uvzk__acquisition {
         uvzk_hold_release_cb release_cb; /* RELEASING, RELEASED */
     };
     uvzk_hold_lost_cb lost_cb;
-    /* When the last step was observed, in ms (observer.h). 0: the client has no
-     * observer. */
+    /* When the last step was observed, in ms (observed_steps.h). 0: it was not. */
     uint64_t since_ms : 40;
     int32_t status : 16; /* for the last callback */
     uint8_t state : 4;   /* enum uvzk__acquisition_state */

@@ -1,5 +1,5 @@
-/* The times for the handover histogram (handover.h). They are kept in the queues of a
- * claim's directories, so that a grant in the same directory finds them. */
+/* The times of handovers (handover.h). They are kept in the queues of a claim's
+ * directories, so that a grant in the same directory finds them. */
 #include "claim/handover.h"
 
 #include "claim/claim.h"
@@ -21,20 +21,17 @@ void uvzk__handover_started(const struct uvzk__claim *claim, uint64_t now)
     }
 }
 
-void uvzk__handover_done(const struct uvzk__claim *claim, uint64_t now,
-                         uint64_t waited_ms, uvzk_histogram_t *histogram)
+uint64_t uvzk__handover_done(const struct uvzk__claim *claim, uint64_t now,
+                             uint64_t waited_ms)
 {
     const struct uvzk__ring *ring = &claim->contenders;
-    uint64_t least = UINT64_MAX;
+    uint64_t least = UVZK__NO_HANDOVER;
 
     for (const struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
          link = uvzk__ring_next(ring, link)) {
         uint64_t ago = uvzk__queue_released_ago(queue_at(link), now);
         least = ago < least ? ago : least;
     }
-    /* Only a release that this acquire has waited for is a handover. UINT64_MAX, no
-     * release known, is never counted. */
-    if (least <= waited_ms) {
-        uvzk__histogram_add(histogram, least);
-    }
+    /* Only a release that this acquire has waited for is a handover. */
+    return least <= waited_ms ? least : UVZK__NO_HANDOVER;
 }

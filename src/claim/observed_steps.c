@@ -5,21 +5,36 @@
 #include "claim/acquisition.h"
 #include "claim/handover.h"
 #include "claim/lock.h"
+#include "engine/probe_points.h"
 #include "engine/turn.h"
 
 /* since_ms has 40 bits. Milliseconds since the machine's start fit for 34 years. */
 #define MOMENT_MAX ((UINT64_C(1) << 40) - 1)
 
-static void count(struct uvzk__observer *observer,
-                  const struct uvzk__acquisition *acquisition, enum uvzk_trace_step step,
-                  int status, uint64_t now, uint64_t took_ms)
+/* Returns how long a handover took that this step ends, or UVZK__NO_HANDOVER. */
+static uint64_t handover(const struct uvzk__acquisition *acquisition,
+                         enum uvzk_trace_step step, uint64_t now, uint64_t took_ms)
+{
+    if (step == UVZK_TRACE_GRANTED) {
+        return uvzk__handover_done(acquisition->claim, now, took_ms);
+    }
+    if (step == UVZK_TRACE_LOST || step == UVZK_TRACE_RELEASE) {
+        uvzk__handover_started(acquisition->claim, now);
+    }
+    return UVZK__NO_HANDOVER;
+}
+
+static void count(struct uvzk__observer *observer, enum uvzk_trace_step step, int status,
+                  uint64_t took_ms, uint64_t handover_ms)
 {
     uvzk_client_metrics_t *metrics = &observer->metrics;
 
     switch (step) {
     case UVZK_TRACE_GRANTED:
         uvzk__histogram_add(&metrics->acquire, took_ms);
-        uvzk__handover_done(acquisition->claim, now, took_ms, &metrics->handover);
+        if (handover_ms != UVZK__NO_HANDOVER) {
+            uvzk__histogram_add(&metrics->handover, handover_ms);
+        }
         break;
     case UVZK_TRACE_REFUSED:
         uvzk__count_refused(observer, status);
@@ -27,11 +42,9 @@ static void count(struct uvzk__observer *observer,
     case UVZK_TRACE_LOST:
         uvzk__count_lost(observer, status);
         uvzk__histogram_add(&metrics->hold, took_ms);
-        uvzk__handover_started(acquisition->claim, now);
         break;
     case UVZK_TRACE_RELEASE:
         uvzk__histogram_add(&metrics->hold, took_ms);
-        uvzk__handover_started(acquisition->claim, now);
         break;
     case UVZK_TRACE_RELEASED:
         uvzk__histogram_add(&metrics->release, took_ms);
@@ -39,6 +52,22 @@ static void count(struct uvzk__observer *observer,
     default:
         break;
     }
+}
+
+static void probe(const struct uvzk__session *session,
+                  const struct uvzk__acquisition *acquisition, enum uvzk_trace_step step,
+                  int status, uint64_t took_ms, uint64_t handover_ms)
+{
+    const struct uvzk__probed_hold probed = {acquisition->shell,
+                                             acquisition->lock->path->text,
+                                             uvzk__session_id(session), took_ms};
+
+    if (handover_ms != UVZK__NO_HANDOVER) {
+        uvzk__probe_handover(&probed, handover_ms);
+    }
+    uvzk__probe_hold(&probed, step,
+                     acquisition->claim == NULL ? 0 : acquisition->claim->fencing_token,
+                     status);
 }
 
 void uvzk__observe_step(struct uvzk__session *session,
@@ -49,11 +78,17 @@ void uvzk__observe_step(struct uvzk__session *session,
     uint64_t now = uvzk__now(session);
     uint64_t since_ms = acquisition->since_ms;
     uint64_t took_ms = uvzk__elapsed_since(&since_ms, now);
+    uint64_t handover_ms = handover(acquisition, step, now, took_ms);
 
     acquisition->since_ms = since_ms & MOMENT_MAX;
-    count(observer, acquisition, step, status, now, took_ms);
-    if (observer->trace_cb != NULL) {
-        uvzk__trace_hold(session, step, acquisition->shell, acquisition->lock->path->text,
-                         status, now, took_ms);
+    if (observer != NULL) {
+        count(observer, step, status, took_ms, handover_ms);
+        if (observer->trace_cb != NULL) {
+            uvzk__trace_hold(session, step, acquisition->shell,
+                             acquisition->lock->path->text, status, now, took_ms);
+        }
+    }
+    if (uvzk__probed()) {
+        probe(session, acquisition, step, status, took_ms, handover_ms);
     }
 }

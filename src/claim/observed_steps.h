@@ -1,5 +1,5 @@
 /* The steps of an acquire and its hold, from the acquire call to the release, as the
- * client's metrics and its trace callback report them. */
+ * client's metrics, its trace callback and the USDT probes report them. */
 #ifndef UVZK_OBSERVED_STEPS_H
 #define UVZK_OBSERVED_STEPS_H
 
@@ -7,8 +7,9 @@
 
 struct uvzk__acquisition;
 
-/* The acquisition, whose session has an observer, takes this step now. Measures how long
- * the step took, since the step before. status: of a refusal, a loss or a release. */
+/* The acquisition takes this step now, and its session has an observer, or a tracer
+ * watches (uvzk__probed). Measures how long the step took, since the step before. status:
+ * of a refusal, a loss or a release. */
 void uvzk__observe_step(struct uvzk__session *, struct uvzk__acquisition *,
                         enum uvzk_trace_step, int status);
 

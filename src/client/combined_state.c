@@ -4,6 +4,7 @@
 #include "client/combined_state.h"
 
 #include "client/lifecycle.h"
+#include "engine/probe_points.h"
 
 static unsigned severity(uvzk_client_state_t state)
 {
@@ -74,6 +75,9 @@ void uvzk__combined_state_report(struct uvzk__session *session, uvzk_client_stat
 {
     if (session->observer != NULL) {
         uvzk__observe_state(session, state);
+    }
+    if (uvzk__probed()) {
+        uvzk__probe_state(session, state);
     }
     if (session->lifecycle->state_cb != NULL) {
         session->lifecycle->state_cb(session->shell, state);

@@ -11,6 +11,7 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/log.h"
+#include "engine/probe_points.h"
 
 void uvzk__foreign_nodes_free(struct uvzk__foreign_node *foreign_nodes, size_t count)
 {
@@ -187,7 +188,7 @@ void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *queue)
 
 void uvzk__foreign_nodes_released(struct uvzk__queue *queue)
 {
-    if (uvzk__observer_of(queue->session) != NULL) {
+    if (uvzk__observer_of(queue->session) != NULL || uvzk__probed()) {
         uvzk__queue_set_released(queue, uvzk__now(queue->session));
     }
 }

@@ -74,8 +74,8 @@ struct uvzk__queue {
     uint64_t held_stamp;
     struct uvzk__contender_counts counts;
     /* When a release was last seen, by a local contender or by a foreign node that went:
-     * the low 32 bits of the time in ms. Kept only for an observer (claim/handover.h). 0:
-     * none was seen. */
+     * the low 32 bits of the time in ms. Kept only while an observer or a tracer watches
+     * (claim/handover.h). 0: none was seen. */
     uint32_t released_ms;
     struct uvzk__creates creates;
     uint8_t state; /* enum uvzk__queue_state */

@@ -118,8 +118,7 @@ static void trace(struct uvzk__session *session, const uvzk_trace_t *event)
     session->observer->trace_cb(session->shell, event);
 }
 
-/* The name of a request in a trace: that of ZooKeeper's Java API. */
-static const char *name_of(const struct uvzk__rpc *rpc)
+const char *uvzk__rpc_name(const struct uvzk__rpc *rpc)
 {
     static const char *const names[] = {
         [UVZK__RPC_CREATE] = "create",     [UVZK__RPC_DELETE] = "delete",
@@ -137,7 +136,7 @@ void uvzk__trace_request(struct uvzk__session *session, const struct uvzk__rpc *
                                    .step = UVZK_TRACE_REQUEST,
                                    .at = rpc->sent_ms,
                                    .path = rpc->path,
-                                   .request = name_of(rpc)});
+                                   .request = uvzk__rpc_name(rpc)});
 }
 
 void uvzk__trace_reply(struct uvzk__session *session, const struct uvzk__rpc *rpc,
@@ -151,7 +150,7 @@ void uvzk__trace_reply(struct uvzk__session *session, const struct uvzk__rpc *rp
                                    .took_ms = now - rpc->sent_ms,
                                    .status = status,
                                    .path = rpc->path,
-                                   .request = name_of(rpc)});
+                                   .request = uvzk__rpc_name(rpc)});
 }
 
 void uvzk__trace_hold(struct uvzk__session *session, enum uvzk_trace_step step,

@@ -67,4 +67,9 @@ void uvzk__trace_reply(struct uvzk__session *, const struct uvzk__rpc *, int sta
  * an observer. */
 void uvzk__observe_state(struct uvzk__session *, uvzk_client_state_t);
 
+/* ------------------------------------------------------------ for this room alone */
+
+/* The name of a request in a trace: that of ZooKeeper's Java API. Static text. */
+const char *uvzk__rpc_name(const struct uvzk__rpc *);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/barrier.h"
+#include "engine/probe_points.h"
 #include "engine/session.h"
 #include "engine/turn.h"
 
@@ -36,6 +37,9 @@ void uvzk__submit(struct uvzk__session *session, struct uvzk__rpc *rpc)
     rpc->sent_ms = uvzk__now(session);
     if (session->observer != NULL && session->observer->trace_cb != NULL) {
         uvzk__trace_request(session, rpc);
+    }
+    if (uvzk__probed()) {
+        uvzk__probe_request(session, rpc);
     }
     session->port->submit(session->port, rpc);
 }
@@ -146,27 +150,32 @@ static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
     }
 }
 
-/* Not inlined, so that the common case, a client without an observer, need not save
- * registers for it. sent_ms is read first, because the rpc may be gone after
- * answered(). */
+/* For a client with an observer, or while a tracer watches. Not inlined, so that the common
+ * case, neither of them, need not save registers for it. sent_ms is read first, because the
+ * rpc may be gone after answered(). */
 __attribute__((noinline)) static void observed_answer(struct uvzk__session *session,
                                                       const struct uvzk__rpc *rpc,
                                                       int status, bool write)
 {
     uint64_t sent_ms = rpc->sent_ms;
 
-    if (session->observer->trace_cb != NULL) {
+    if (session->observer != NULL && session->observer->trace_cb != NULL) {
         uvzk__trace_reply(session, rpc, status);
     }
+    if (uvzk__probed()) {
+        uvzk__probe_reply(session, rpc, status);
+    }
     answered(session, rpc, status, write);
-    uvzk__histogram_add(&session->observer->metrics.round_trip,
-                        uvzk__now(session) - sent_ms);
+    if (session->observer != NULL) {
+        uvzk__histogram_add(&session->observer->metrics.round_trip,
+                            uvzk__now(session) - sent_ms);
+    }
 }
 
 void uvzk__answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                     int status, bool write)
 {
-    if (session->observer != NULL) {
+    if (session->observer != NULL || uvzk__probed()) {
         observed_answer(session, rpc, status, write);
     } else {
         answered(session, rpc, status, write);
