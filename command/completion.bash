@@ -17,6 +17,7 @@ _uvzk_options() { # <subcommand>
         echo "--socket --mode --owner --sessions --max-connections --max-pending --max-line --max-unsent
             $connection"
         ;;
+    top) echo "--once --interval --limit --json $connection" ;;
     esac
 }
 
@@ -57,7 +58,7 @@ _uvzk() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "lock status holders wait revoke verify serve
-            --help --version" -- "$word")
+            top --help --version" -- "$word")
         return
     fi
     if [[ $subcommand == lock ]]; then

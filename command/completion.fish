@@ -46,6 +46,7 @@ complete -c uvzk -n __fish_use_subcommand -a wait -d 'Wait until nobody holds it
 complete -c uvzk -n __fish_use_subcommand -a revoke -d 'Ask its holders to release it'
 complete -c uvzk -n __fish_use_subcommand -a verify -d 'Check whether a fencing token is of a holder'
 complete -c uvzk -n __fish_use_subcommand -a serve -d 'Serve locks to programs in any language'
+complete -c uvzk -n __fish_use_subcommand -a top -d 'Show the busiest locks below a directory'
 
 complete -c uvzk -n '__uvzk_lock_has 1' -a '(__fish_complete_command)'
 complete -c uvzk -n '__uvzk_lock_has 2' -F
@@ -66,13 +67,15 @@ complete -c uvzk -n '__uvzk_is lock' -x -s c -l command -d 'Command line for /bi
 
 complete -c uvzk -n '__uvzk_is status holders' -s W -l watch -d 'Show it again when something has changed'
 complete -c uvzk -n '__uvzk_is status' -l each-server -d 'Compare what the servers show'
-complete -c uvzk -n '__uvzk_is status holders wait' -x -l interval -d 'How often to look, in seconds'
+complete -c uvzk -n '__uvzk_is status holders wait top' -x -l interval -d 'How often to look, in seconds'
 complete -c uvzk -n '__uvzk_is wait' -s n -l nonblock -d 'Look once'
 complete -c uvzk -n '__uvzk_is wait' -x -s w -l wait -d 'Wait this many seconds at most'
 complete -c uvzk -n '__uvzk_is wait' -x -s E -l conflict-exit-code -d 'Exit status if it was held all that time'
 complete -c uvzk -n '__uvzk_is revoke' -s a -l all -d 'Ask the waiters too'
 complete -c uvzk -n '__uvzk_is revoke' -x -s w -l wait -d 'Wait this many seconds at most until they have gone'
-complete -c uvzk -n '__uvzk_is status holders wait revoke verify' -s j -l json -d 'Print JSON'
+complete -c uvzk -n '__uvzk_is top' -s 1 -l once -d 'Print one table'
+complete -c uvzk -n '__uvzk_is top' -x -l limit -d 'How many znodes to list each time'
+complete -c uvzk -n '__uvzk_is status holders wait revoke verify top' -s j -l json -d 'Print JSON'
 
 complete -c uvzk -n '__uvzk_is serve' -r -F -s s -l socket -d 'Socket to make'
 complete -c uvzk -n '__uvzk_is serve' -x -l mode -d 'Access mode of the socket, octal'
@@ -83,7 +86,7 @@ complete -c uvzk -n '__uvzk_is serve' -x -l max-pending -d 'Requests, holds and 
 complete -c uvzk -n '__uvzk_is serve' -x -l max-line -d 'Bytes of a request'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-unsent -d 'Bytes of answers that a program leaves unread'
 
-set -l all 'lock status holders wait revoke verify serve'
+set -l all 'lock status holders wait revoke verify serve top'
 complete -c uvzk -n "__uvzk_is $all" -x -s H -l hosts -d 'Servers: host:port,host:port/chroot'
 complete -c uvzk -n "__uvzk_is $all" -x -l session-timeout -d 'Seconds, requested from the servers'
 complete -c uvzk -n "__uvzk_is $all" -x -l connect-timeout -d 'Seconds to wait for the first connection'

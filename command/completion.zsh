@@ -91,6 +91,14 @@ _uvzk_serve() {
         '--max-unsent=[answers that a program leaves unread]:bytes: '
 }
 
+_uvzk_top() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
+        '(-1 --once)'{-1,--once}'[print one table]' \
+        '--interval=[how often to read the locks]:seconds: ' \
+        '--limit=[how many znodes to list each time]:number: ' \
+        '*:path: '
+}
+
 _uvzk() {
     local curcontext=$curcontext state line
     local -A opt_args
@@ -102,6 +110,7 @@ _uvzk() {
         'revoke:ask its holders to release it'
         'verify:check whether a fencing token is of a holder'
         'serve:serve locks to programs in any language'
+        'top:show the busiest locks below a directory'
     )
 
     _arguments -C \

@@ -21,6 +21,7 @@ static const struct {
     {"revoke", "ask its holders to release it", subcommand_revoke},
     {"verify", "check whether a fencing token is a holder's", subcommand_verify},
     {"serve", "serve locks to programs in any language", subcommand_serve},
+    {"top", "show the busiest locks below a directory", subcommand_top},
 };
 
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };

@@ -1,6 +1,6 @@
 /* Lists who holds a lock at a path or waits for it (participant_list.h).
  *
- *   list() --> four listings, one for each recipe --> on_participants
+ *   list() --> one listing for each recipe --> on_participants
  *       --> look_at_all(): one read for each znode --> on_looked --> tell()
  *
  * Listings and reads are separate requests, so the lock may change hands between them.
@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* How often a listing is repeated. After that the last listing is reported, as
  * inconsistent. */
@@ -188,12 +189,29 @@ static int look_at(struct participant_list *participant_list, size_t which)
                             participant->node, on_looked);
 }
 
+/* Whether the participant is among the first of its kind. `seen` counts them, by recipe
+ * and by whether they hold. */
+static bool is_to_be_read(const struct participant_list *participant_list,
+                          const struct participant *participant,
+                          size_t seen[PARTICIPANT_RECIPES][2])
+{
+    size_t before = seen[participant->recipe][participant->holds]++;
+
+    return participant_list->reads_of_each == 0 ||
+           before < participant_list->reads_of_each;
+}
+
 /* No callback runs inside uvzk_client_read, so `outstanding` cannot reach 0 in the
  * loop. */
 static void look_at_all(struct participant_list *participant_list)
 {
+    size_t seen[PARTICIPANT_RECIPES][2] = {{0}};
+
     for (size_t i = 0; i < participant_list->count && participant_list->status == 0;
          i++) {
+        if (!is_to_be_read(participant_list, &participant_list->participants[i], seen)) {
+            continue;
+        }
         int status = look_at(participant_list, i);
         participant_list->outstanding += status == 0;
         if (status < 0) {
@@ -253,8 +271,8 @@ static void on_participants(uvzk_participants_t *request, int status,
     }
 }
 
-/* Sends the four listings. Returns 0 if at least one was sent: then the callback reports
- * any failure. Otherwise returns a negative error code. */
+/* Sends the listings of the recipes that are wanted. Returns 0 if at least one was sent:
+ * then the callback reports any failure. Otherwise returns a negative error code. */
 static int list(struct participant_list *participant_list)
 {
     /* In the order of enum recipe. */
@@ -265,6 +283,9 @@ static int list(struct participant_list *participant_list)
 
     participant_list_free(participant_list);
     for (size_t i = 0; i < PARTICIPANT_RECIPES && status == 0; i++) {
+        if (participant_list->recipes != 0 && (participant_list->recipes >> i & 1) == 0) {
+            continue;
+        }
         participant_list->requests[i].data = participant_list;
         status = uvzk_lock_participants(locks[i], &participant_list->requests[i],
                                         on_participants);
@@ -302,4 +323,42 @@ int participant_list_init(struct participant_list *participant_list,
         status = uvzk_semaphore_init(client, &participant_list->semaphore, path, 1, NULL);
     }
     return status;
+}
+
+static void on_closed(uvzk_lock_t *lock)
+{
+    struct participant_list *participant_list = lock->data;
+
+    if (--participant_list->closing.outstanding == 0) {
+        participant_list->closing.cb(participant_list);
+    }
+}
+
+void participant_list_close(struct participant_list *participant_list,
+                            void (*cb)(struct participant_list *))
+{
+    uvzk_lock_t *locks[] = {&participant_list->rwlock.write,
+                            &participant_list->rwlock.read, &participant_list->mutex,
+                            &participant_list->semaphore};
+
+    participant_list->closing.cb = cb;
+    /* No callback runs inside uvzk_lock_close. It fails for a lock that is not there. */
+    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+        locks[i]->data = participant_list;
+        participant_list->closing.outstanding +=
+            uvzk_lock_close(locks[i], on_closed) == 0;
+    }
+    if (participant_list->closing.outstanding == 0) {
+        cb(participant_list);
+    }
+}
+
+double participant_age(int64_t since_ms)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    double seconds =
+        (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)since_ms / 1000;
+    return seconds > 0 ? seconds : 0;
 }

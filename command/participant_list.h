@@ -1,6 +1,7 @@
 /* All participants at a path, of every recipe and library: the contenders of a mutex, of
  * both halves of a read-write lock, and of a semaphore. If wanted, also what their
- * znodes contain. Used by query.c, each_server.c and lock_job.c. */
+ * znodes contain. Used by query.c, each_server.c, lock_job.c and
+ * lock_walk.c. */
 #ifndef PARTICIPANT_LIST_H
 #define PARTICIPANT_LIST_H
 
@@ -19,7 +20,7 @@ enum recipe {
 
 #define PARTICIPANT_RECIPES 4
 
-/* token to data_length are 0 or NULL if the znodes were not read. */
+/* token to data_length are 0 or NULL if the znode was not read. */
 struct participant {
     enum recipe recipe;
     bool holds;
@@ -44,6 +45,15 @@ struct participant_list {
     uvzk_rwlock_t rwlock;
     /* In the order of enum recipe. */
     uvzk_participants_t requests[PARTICIPANT_RECIPES];
+    /* Set by the user, before the first read. The recipes that are listed, as bits by enum
+     * recipe; 0: all. How many holders and how many waiters of each recipe are read, the
+     * first ones; 0: all. */
+    unsigned recipes;
+    size_t reads_of_each;
+    struct participant_list_closing {
+        void (*cb)(struct participant_list *);
+        size_t outstanding;
+    } closing;
     uvzk_client_t *client;
     bool reads_nodes; /* also reads each znode */
     /* In the last listing that was allowed, a holder's znode was deleted before it was
@@ -74,6 +84,14 @@ int participant_list_init(struct participant_list *, uvzk_client_t *, const char
 int participant_list_read(struct participant_list *, bool looks, participant_list_cb cb);
 /* Frees the participants. No request may be outstanding. */
 void participant_list_free(struct participant_list *);
+/* Closes the three locks before the client is closed. No request may be outstanding. cb is
+ * called when they are closed; inside the call if they were never initialised. */
+void participant_list_close(struct participant_list *,
+                            void (*cb)(struct participant_list *));
+
+/* Returns how long ago this was, in seconds, 0 at least. It is only a hint: since_ms is by
+ * the server's clock, and now is by this machine's. */
+double participant_age(int64_t since_ms);
 
 /* Whether contenders of the two recipes at one path wait for each other. */
 bool recipes_exclude(enum recipe, enum recipe);

@@ -83,9 +83,7 @@ void query_look_again(struct query *query)
     uv_timer_start(&query->again, on_again, query->options->interval_ms, 0);
 }
 
-/* Whether the failure is temporary: the client connects again by itself, so a query that
- * watches tries again. */
-static bool passes(int status)
+bool query_may_pass(int status)
 {
     return status == UVZK_ECONNLOSS || status == UVZK_ENOTSENT ||
            status == UVZK_EEXPIRED || status == UVZK_ETHROTTLED;
@@ -104,7 +102,7 @@ static void show(struct query *query)
 
 static void failed(struct query *query, int status, const char *why)
 {
-    if (query->options->watch && passes(status)) {
+    if (query->options->watch && query_may_pass(status)) {
         query_look_again(query);
     } else {
         fail_because(query, "cannot be listed", status, why);

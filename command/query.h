@@ -74,6 +74,10 @@ void query_end(struct query *, int exit_code);
 /* Makes another participant list after interval_ms, as QUERY_AGAIN does. */
 void query_look_again(struct query *);
 
+/* Whether the failure is temporary: the client connects again by itself, so a query that
+ * watches tries again. */
+bool query_may_pass(int status);
+
 /* Prints what has failed, and ends the query. status: the error code. */
 void query_fail(struct query *, const char *what, int status);
 

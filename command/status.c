@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arguments.h"
@@ -59,18 +58,6 @@ static size_t count(const struct view *view, bool holding)
     return found;
 }
 
-/* Returns the age of the znode in seconds. It is only a hint: the creation time is by
- * the server's clock, and now is by this machine's. */
-static double age(const struct participant *participant)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    double seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-                     (double)participant->since_ms / 1000;
-    return seconds > 0 ? seconds : 0;
-}
-
 /* -------------------------------------------------------------------------- JSON */
 
 static void print_participant_json(FILE *out, const struct participant *participant)
@@ -81,9 +68,8 @@ static void print_participant_json(FILE *out, const struct participant *particip
     if (participant->recipe != RECIPE_LEASES) {
         fprintf(out, "\"token\":%" PRId64 ",", participant->token);
     }
-    fprintf(out,
-            "\"age_s\":%.1f,\"session\":\"0x%" PRIx64 "\",\"node\":", age(participant),
-            (uint64_t)participant->session);
+    fprintf(out, "\"age_s\":%.1f,\"session\":\"0x%" PRIx64 "\",\"node\":",
+            participant_age(participant->since_ms), (uint64_t)participant->session);
     output_json_string(out, participant->node, strlen(participant->node));
     fputs(",\"data\":", out);
     output_json_string(out, participant->data, participant->data_length);
@@ -118,7 +104,7 @@ static void print_row(const struct participant *participant)
     if (participant->recipe != RECIPE_LEASES) {
         snprintf(token, sizeof(token), "%" PRId64, participant->token);
     }
-    snprintf(since, sizeof(since), "%.1fs", age(participant));
+    snprintf(since, sizeof(since), "%.1fs", participant_age(participant->since_ms));
     output_colour(stdout, participant->holds ? COLOUR_GREEN : COLOUR_YELLOW);
     printf("%-5s", participant->holds ? "holds" : "waits");
     output_colour(stdout, COLOUR_NONE);

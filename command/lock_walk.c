@@ -1,0 +1,432 @@
+/* Finds locks below directories (lock_walk.h). A directory is visited in these steps:
+ *
+ *   begin() --> one listing of its children --> on_children: which kinds of lock the names
+ *       show; the other children are visited later
+ *   --> read_lock() --> a participant list of these kinds --> on_participants: its rows
+ *   --> leave()
+ *
+ * The listing is that of a lock with a driver, to which every child is a participant. At
+ * most WIDTH directories are visited at a time, so that a walk does not fill the servers'
+ * queues of requests. */
+#include "lock_walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 16U
+
+/* Contenders end with the number that the server gives a sequential znode. */
+#define DIGITS 10
+
+struct visit {
+    struct lock_walk *walk;
+    struct visit *next; /* in walk->pending or walk->visits */
+    char *path;         /* owned */
+    bool given;         /* one of the user's, and no directory of locks: it has a row */
+    uvzk_lock_t children;
+    uvzk_participants_t request;
+    struct participant_list participant_list;
+};
+
+/* ------------------------------------------------------------------- directories */
+
+static void free_visit(struct visit *visit)
+{
+    participant_list_free(&visit->participant_list);
+    free(visit->path);
+    free(visit);
+}
+
+static void fail(struct lock_walk *walk, int status)
+{
+    if (walk->status == 0) {
+        walk->status = status;
+    }
+}
+
+/* Puts the child of a directory into the line; parent NULL: `name` is a whole path. */
+static void visit_later(struct lock_walk *walk, const char *parent, const char *name)
+{
+    struct visit *visit = calloc(1, sizeof(*visit));
+    size_t size = (parent == NULL ? 0 : strlen(parent)) + strlen(name) + 2;
+    char *path = malloc(size);
+
+    if (visit == NULL || path == NULL) {
+        free(visit);
+        free(path);
+        fail(walk, UV_ENOMEM);
+        return;
+    }
+    snprintf(path, size, "%s%s%s", parent == NULL ? "" : parent,
+             parent == NULL ? "" : "/", name);
+    *visit = (struct visit){.walk = walk, .path = path, .given = parent == NULL};
+    *walk->pending_end = visit;
+    walk->pending_end = &visit->next;
+}
+
+static struct visit *take_pending(struct lock_walk *walk)
+{
+    struct visit *visit = walk->pending;
+
+    walk->pending = visit->next;
+    if (walk->pending == NULL) {
+        walk->pending_end = &walk->pending;
+    }
+    return visit;
+}
+
+static void drop_pending(struct lock_walk *walk)
+{
+    while (walk->pending != NULL) {
+        free_visit(take_pending(walk));
+    }
+}
+
+static void take_out(struct visit *visit)
+{
+    struct visit **at = &visit->walk->visits;
+
+    while (*at != visit) {
+        at = &(*at)->next;
+    }
+    *at = visit->next;
+}
+
+/* ---------------------------------------------------------------------------- rows */
+
+static void free_rows(struct lock_walk *walk)
+{
+    for (size_t i = 0; i < walk->row_count; i++) {
+        free(walk->rows[i].path);
+        free(walk->rows[i].data);
+    }
+    free(walk->rows);
+    walk->rows = NULL;
+    walk->row_count = 0;
+}
+
+/* Adds an empty row. NULL: no memory. */
+static struct lock_row *add_row(struct visit *visit)
+{
+    struct lock_walk *walk = visit->walk;
+    struct lock_row *more = realloc(walk->rows, (walk->row_count + 1) * sizeof(*more));
+    char *path = strdup(visit->path);
+
+    walk->rows = more == NULL ? walk->rows : more;
+    if (more == NULL || path == NULL) {
+        free(path);
+        fail(walk, UV_ENOMEM);
+        return NULL;
+    }
+    walk->rows[walk->row_count] = (struct lock_row){.path = path};
+    return &walk->rows[walk->row_count++];
+}
+
+static int64_t earlier(int64_t one_ms, int64_t other_ms)
+{
+    return one_ms == 0 || (other_ms != 0 && other_ms < one_ms) ? other_ms : one_ms;
+}
+
+/* Takes over the data of the participant. */
+static void count(struct lock_row *row, struct participant *participant)
+{
+    if (row->holders + row->waiters == 0) {
+        row->recipe = participant->recipe;
+    }
+    row->holders += participant->holds;
+    row->waiters += !participant->holds;
+    if (!participant->holds) {
+        row->waited_since_ms = earlier(row->waited_since_ms, participant->since_ms);
+    } else if (row->data == NULL && participant->data != NULL) {
+        row->held_since_ms = participant->since_ms;
+        row->token = participant->recipe == RECIPE_LEASES ? 0 : participant->token;
+        row->data = participant->data;
+        row->data_length = participant->data_length;
+        participant->data = NULL;
+    }
+}
+
+/* One row for the participants that wait for one another. They are sorted so that these
+ * stand together. */
+static void add_rows(struct visit *visit)
+{
+    struct participant_list *list = &visit->participant_list;
+    struct lock_row *row = NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct participant *participant = &list->participants[i];
+        if (i == 0 ||
+            !recipes_exclude(list->participants[i - 1].recipe, participant->recipe)) {
+            row = add_row(visit);
+        }
+        if (row == NULL) {
+            return;
+        }
+        count(row, participant);
+    }
+    if (list->count == 0 && visit->given) {
+        (void)add_row(visit);
+    }
+}
+
+/* For qsort: most waiters first, then whoever waits longest, then by path. */
+static int by_waiters(const void *left, const void *right)
+{
+    const struct lock_row *a = left, *b = right;
+
+    if (a->waiters != b->waiters) {
+        return a->waiters > b->waiters ? -1 : 1;
+    }
+    if (a->waited_since_ms != b->waited_since_ms) {
+        return a->waited_since_ms < b->waited_since_ms ? -1 : 1;
+    }
+    return strcmp(a->path, b->path);
+}
+
+/* ---------------------------------------------------------------------- one visit */
+
+static void advance(struct lock_walk *walk);
+
+static void leave(struct visit *visit)
+{
+    struct lock_walk *walk = visit->walk;
+
+    if (!walk->cancelled) {
+        take_out(visit);
+        walk->running--;
+        free_visit(visit);
+        advance(walk);
+    }
+}
+
+/* A directory that may not be read is no reason to show nothing. */
+static void visit_failed(struct visit *visit, int status)
+{
+    if (status == UVZK_ENOAUTH || (status == UVZK_EPATH && !visit->given)) {
+        visit->walk->unreadable++;
+    } else {
+        fail(visit->walk, status);
+    }
+}
+
+static void on_lock_closed(struct participant_list *participant_list)
+{
+    leave(participant_list->data);
+}
+
+static void on_participants(struct participant_list *participant_list, int status)
+{
+    struct visit *visit = participant_list->data;
+
+    if (visit->walk->cancelled) {
+        return;
+    }
+    if (status < 0) {
+        visit_failed(visit, status);
+    } else {
+        add_rows(visit);
+    }
+    participant_list_close(participant_list, on_lock_closed);
+}
+
+/* The lock's participants, and of each recipe what its first holder and its first waiter
+ * say. */
+static void read_lock(struct visit *visit, unsigned recipes)
+{
+    struct participant_list *list = &visit->participant_list;
+    int status = participant_list_init(list, visit->walk->client, visit->path);
+
+    list->data = visit;
+    list->recipes = recipes;
+    list->reads_of_each = 1;
+    status = status < 0 ? status : participant_list_read(list, true, on_participants);
+    if (status < 0) {
+        visit_failed(visit, status);
+        participant_list_close(list, on_lock_closed);
+    }
+}
+
+/* Returns the kind of lock that the name of a contender shows, as a bit; 0: it is not the
+ * name of one. */
+static unsigned recipes_of(const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length <= DIGITS || strspn(name + length - DIGITS, "0123456789") != DIGITS) {
+        return 0;
+    }
+    return strstr(name, "__WRIT__") != NULL || strstr(name, "__READ__") != NULL
+               ? 1U << RECIPE_WRITE | 1U << RECIPE_READ
+               : 1U << RECIPE_MUTEX;
+}
+
+static bool has_leases(const char *const *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(strrchr(paths[i], '/'), "/leases") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Which kinds of lock the children show. The others are directories to be visited, but not
+ * the two of a semaphore. */
+static unsigned look_through(struct visit *visit, const char *const *paths, size_t count)
+{
+    bool semaphore = has_leases(paths, count);
+    unsigned recipes = semaphore ? 1U << RECIPE_LEASES : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *name = strrchr(paths[i], '/') + 1;
+        unsigned shown = recipes_of(name);
+        bool of_semaphore =
+            semaphore && (strcmp(name, "leases") == 0 || strcmp(name, "locks") == 0);
+        recipes |= shown;
+        if (shown == 0 && !of_semaphore) {
+            visit_later(visit->walk, visit->path, name);
+            visit->given = false; /* it is a directory of locks */
+        }
+    }
+    return recipes;
+}
+
+static void on_listing_closed(uvzk_lock_t *lock)
+{
+    struct visit *visit = lock->data;
+    unsigned recipes = visit->participant_list.recipes;
+
+    if (visit->walk->cancelled) {
+        return;
+    }
+    if (recipes != 0 || visit->given) {
+        read_lock(visit, recipes);
+    } else {
+        leave(visit);
+    }
+}
+
+static void on_children(uvzk_participants_t *request, int status,
+                        const char *const *paths, size_t count)
+{
+    struct visit *visit = request->data;
+
+    if (visit->walk->cancelled) {
+        return;
+    }
+    if (status < 0) {
+        visit_failed(visit, status);
+        visit->given = false;
+    } else {
+        visit->participant_list.recipes = look_through(visit, paths, count);
+    }
+    (void)uvzk_lock_close(&visit->children, on_listing_closed);
+}
+
+/* Every child is listed, in the order of the names. */
+static const char *key_of(const uvzk_lock_driver_t *driver, const char *child)
+{
+    (void)driver;
+    return child;
+}
+
+/* Returns a negative error code if nothing was sent. */
+static int begin(struct visit *visit)
+{
+    uvzk_lock_driver_t driver;
+
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock-"; /* not used: nothing is acquired */
+    driver.sort_key = key_of;
+    int status = uvzk_lock_init_with_driver(visit->walk->client, &visit->children,
+                                            visit->path, &driver);
+    if (status < 0) {
+        return status;
+    }
+    visit->children.data = visit;
+    visit->request.data = visit;
+    status = uvzk_lock_participants(&visit->children, &visit->request, on_children);
+    if (status < 0) {
+        /* Without memory the visit ends as if its listing had failed. */
+        visit_failed(visit, status);
+        visit->given = false;
+        return uvzk_lock_close(&visit->children, on_listing_closed);
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------------- the walk */
+
+static void begin_next(struct lock_walk *walk)
+{
+    struct visit *visit = take_pending(walk);
+
+    walk->listings++;
+    visit->next = walk->visits;
+    walk->visits = visit;
+    walk->running++;
+    int status = begin(visit);
+    if (status < 0) {
+        visit_failed(visit, status);
+        take_out(visit);
+        walk->running--;
+        free_visit(visit);
+    }
+}
+
+/* Begins what there is room for. If nothing is left, the walk is over. */
+static void advance(struct lock_walk *walk)
+{
+    while (walk->pending != NULL && walk->running < WIDTH) {
+        if (walk->listings == walk->listings_max || walk->status < 0) {
+            walk->left_out = true;
+            drop_pending(walk);
+        } else {
+            begin_next(walk);
+        }
+    }
+    if (walk->running > 0 || walk->starting) {
+        return;
+    }
+    if (walk->status < 0) {
+        free_rows(walk);
+    } else if (walk->row_count > 0) {
+        qsort(walk->rows, walk->row_count, sizeof(*walk->rows), by_waiters);
+    }
+    walk->cb(walk, walk->status);
+}
+
+int lock_walk_start(struct lock_walk *walk, lock_walk_cb cb)
+{
+    free_rows(walk);
+    walk->cb = cb;
+    walk->pending_end = &walk->pending;
+    walk->listings = walk->unreadable = 0;
+    walk->left_out = false;
+    walk->status = 0;
+    for (size_t i = 0; i < walk->root_count; i++) {
+        visit_later(walk, NULL, walk->roots[i]);
+    }
+    walk->starting = true;
+    advance(walk);
+    walk->starting = false;
+    /* If nothing was sent, the first path has been refused, or there was no memory. */
+    return walk->running > 0 ? 0 : walk->status;
+}
+
+void lock_walk_cancel(struct lock_walk *walk)
+{
+    walk->cancelled = true;
+}
+
+void lock_walk_free(struct lock_walk *walk)
+{
+    free_rows(walk);
+    drop_pending(walk);
+    while (walk->visits != NULL) {
+        struct visit *visit = walk->visits;
+        walk->visits = visit->next;
+        free_visit(visit);
+    }
+}

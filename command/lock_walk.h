@@ -1,0 +1,70 @@
+/* A walk through the tree of znodes that finds the locks below some directories, and what
+ * of each lock `uvzk top` shows: one row for each lock.
+ *
+ * The rows are all that top.c knows of the locks. Whatever fills the same rows in another
+ * way can take the place of the walk. */
+#ifndef LOCK_WALK_H
+#define LOCK_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uvzk.h>
+
+#include "participant_list.h"
+
+/* What is shown of a lock. Times are by the server's clock, in ms since 1970; 0: nobody is
+ * there, or the znode was gone before it was read. */
+struct lock_row {
+    char *path; /* owned */
+    size_t holders, waiters;
+    enum recipe recipe;      /* of the first participant; only if there is one */
+    int64_t token;           /* of the first holder; 0: it has none */
+    int64_t held_since_ms;   /* when the znode of the first holder was created */
+    int64_t waited_since_ms; /* when the znode of the first waiter was created */
+    char *data;              /* of the first holder's znode; owned; NULL: not known */
+    size_t data_length;
+};
+
+struct lock_walk;
+/* Called once for each lock_walk_start that has returned 0, and not inside of it. status <
+ * 0: the walk has failed, and there are no rows. */
+typedef void (*lock_walk_cb)(struct lock_walk *, int status);
+
+/* Zero the struct, then set the first members. */
+struct lock_walk {
+    uvzk_client_t *client;
+    char *const *roots; /* the directories where the walk begins */
+    size_t root_count;
+    size_t listings_max; /* how many znodes are listed in one walk */
+    void *data;          /* the user's */
+
+    /* The result: the busiest lock first. */
+    struct lock_row *rows;
+    size_t row_count;
+    size_t listings;   /* how many znodes have been listed */
+    size_t unreadable; /* how many could not be listed, for lack of READ for example */
+    bool left_out;     /* there were more than listings_max */
+
+    /* The walk's own. */
+    lock_walk_cb cb;
+    struct visit *pending; /* directories that are not listed yet, in order */
+    struct visit **pending_end;
+    struct visit *visits; /* those that are being listed */
+    size_t running;       /* how many these are */
+    bool starting;        /* inside lock_walk_start */
+    bool cancelled;
+    int status; /* the first failure; 0: none */
+};
+
+/* Starts a walk, and drops the rows of the one before. Returns 0 or a negative error
+ * code. */
+int lock_walk_start(struct lock_walk *, lock_walk_cb cb);
+/* The client is about to be closed: the callback does not come any more. */
+void lock_walk_cancel(struct lock_walk *);
+/* Frees the rows, and what a cancelled walk has left. Call it when the client is
+ * closed. */
+void lock_walk_free(struct lock_walk *);
+
+#endif

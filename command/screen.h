@@ -1,0 +1,47 @@
+/* The terminal while `uvzk top` shows its table: the alternative screen, keys that arrive
+ * one by one and without an echo, and the signals that concern a screen. Whatever ends the
+ * process, except SIGKILL and the like, the terminal is put back as it was. */
+#ifndef SCREEN_H
+#define SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <uv.h>
+
+enum screen_event {
+    SCREEN_QUIT,  /* q, or the end of the input */
+    SCREEN_REDRAW /* the size is another one, or the process was stopped */
+};
+
+struct screen;
+typedef void (*screen_cb)(struct screen *, enum screen_event);
+
+enum { SCREEN_SIGNALS = 6 };
+
+struct screen {
+    bool open;
+    bool has_keys; /* standard input is a terminal */
+    uv_poll_t keys;
+    uv_signal_t signals[SCREEN_SIGNALS];
+    screen_cb cb;
+    void *data; /* the user's */
+};
+
+/* Whether standard output is a terminal that can show a screen. */
+bool screen_is_possible(void);
+
+/* Switches to the alternative screen. Returns 0 or a negative error code of libuv. The
+ * struct must be zeroed, but for `data`. */
+int screen_open(struct screen *, uv_loop_t *, screen_cb cb);
+/* Puts the terminal back and closes the handles. Does nothing if it is not open. */
+void screen_close(struct screen *);
+
+/* The number of lines, at least 1. */
+size_t screen_lines(void);
+/* Shows the text, whose lines end with '\n', in place of what is there. What does not fit
+ * is cut off, in each line and at the end. */
+void screen_show(const char *text);
+
+#endif
