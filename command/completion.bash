@@ -6,7 +6,7 @@ _uvzk_options() { # <subcommand>
     case $1 in
     lock)
         echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost
-            --grace --all --revocable --data --command $connection"
+            --grace --all --revocable --data --traceparent --command $connection"
         ;;
     status) echo "--watch --interval --each-server --json $connection" ;;
     holders) echo "--watch --interval --json $connection" ;;

@@ -63,6 +63,7 @@ complete -c uvzk -n '__uvzk_is lock' -x -l grace -d 'Seconds between SIGTERM and
 complete -c uvzk -n '__uvzk_is lock' -s a -l all -d 'Hold it until all processes of the command have ended'
 complete -c uvzk -n '__uvzk_is lock' -l revocable -d 'Send SIGTERM when another client asks for the lock'
 complete -c uvzk -n '__uvzk_is lock' -x -l data -d 'What status shows'
+complete -c uvzk -n '__uvzk_is lock' -l traceparent -d 'Put $TRACEPARENT into the znode'
 complete -c uvzk -n '__uvzk_is lock' -x -s c -l command -d 'Command line for /bin/sh'
 
 complete -c uvzk -n '__uvzk_is status holders' -s W -l watch -d 'Show it again when something has changed'

@@ -39,8 +39,9 @@ _uvzk_lock() {
         '--on-lost=[what to do with the command if the lock is lost]:action:(term kill ignore)' \
         '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
         '(-a --all)'{-a,--all}'[hold it until all processes of the command have ended]' \
-        '(--leases)--revocable[send the command SIGTERM when another client asks for the lock]' \
+        '(--leases --traceparent)--revocable[send the command SIGTERM when another client asks for the lock]' \
         '--data=[what status shows]:text: ' \
+        '(--revocable)--traceparent[put $TRACEPARENT into the znode]' \
         '(-c --command)'{-c+,--command=}'[command line for /bin/sh]:command line: ' \
         '1:path: ' \
         '(-)*:::command: _normal'

@@ -24,6 +24,7 @@ enum {
     OPTION_GRACE,
     OPTION_REVOCABLE,
     OPTION_DATA,
+    OPTION_TRACEPARENT,
 };
 
 static const struct option options[] = {
@@ -40,6 +41,7 @@ static const struct option options[] = {
     {"all", no_argument, NULL, 'a'},
     {"revocable", no_argument, NULL, OPTION_REVOCABLE},
     {"data", required_argument, NULL, OPTION_DATA},
+    {"traceparent", no_argument, NULL, OPTION_TRACEPARENT},
     {"command", required_argument, NULL, 'c'},
     {"help", no_argument, NULL, 'h'},
     CONNECTION_LONG_OPTIONS,
@@ -68,6 +70,7 @@ static const char help[] =
     "      --revocable           send CMD SIGTERM when another client asks for it\n"
     "      --data TEXT           what status shows of this contender (user, host, pid, "
     "CMD)\n"
+    "      --traceparent         put $TRACEPARENT into the znode too: status shows it\n"
     "  -c, --command STRING      run STRING with /bin/sh, instead of CMD\n";
 
 static void read_leases(struct lock_request *request, const char *text)
@@ -99,6 +102,19 @@ static enum on_lost read_on_lost(const char *text)
     return ON_LOST_IGNORE;
 }
 
+/* Ends the process if there is no $TRACEPARENT. Whether it is a valid one, the library
+ * says. */
+static const char *traceparent_of_environment(void)
+{
+    const char *traceparent = getenv("TRACEPARENT");
+
+    if (traceparent == NULL || traceparent[0] == '\0') {
+        fputs("uvzk: --traceparent: TRACEPARENT is not set\n", stderr);
+        exit(EX_USAGE);
+    }
+    return traceparent;
+}
+
 /* These three functions store the value of an option and return true, or return false if
  * the option is not one of theirs. This one has the options that choose the lock. */
 static bool is_of_the_lock(struct lock_request *request, int option, const char *argument)
@@ -121,6 +137,9 @@ static bool is_of_the_lock(struct lock_request *request, int option, const char 
         return true;
     case OPTION_DATA:
         request->node_data = argument;
+        return true;
+    case OPTION_TRACEPARENT:
+        request->traceparent = traceparent_of_environment();
         return true;
     default:
         return false;
@@ -260,6 +279,9 @@ int subcommand_lock(int argc, char **argv)
     read_arguments(&request, argc, argv);
     if (request.revocable && request.recipe == RECIPE_LEASES) {
         argument_wrong("--revocable", "--leases", "one of the two");
+    }
+    if (request.revocable && request.traceparent != NULL) {
+        argument_wrong("--revocable", "--traceparent", "one of the two");
     }
     /* --wait includes the time to connect. */
     uint64_t patience = request.connection.connect_timeout_ms;

@@ -20,7 +20,8 @@ struct lock_request {
     bool revocable;
     struct termination_rules rules;
     struct connection_options connection;
-    const char *node_data; /* the data of the lock's znode */
+    const char *node_data;   /* the data of the lock's znode */
+    const char *traceparent; /* put behind it; NULL: none */
     const char *path;
     char *hold;     /* enclosing_hold_describe's text, owned */
     char **command; /* for execvp(), with a NULL at the end */

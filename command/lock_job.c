@@ -474,6 +474,12 @@ static int acquire(struct lock_job *job)
     options.leases = job->request->leases;
     options.queued_cb = on_queued;
     options.revoke_cb = job->request->revocable ? on_revoked : NULL;
+    if (job->request->traceparent != NULL) {
+        /* Otherwise this is the client's default data. */
+        options.node_data = job->request->node_data;
+        options.node_data_length = strlen(job->request->node_data);
+        options.traceparent = job->request->traceparent;
+    }
     job->revoked = false; /* a request to an earlier znode does not count */
     job->hold.data = job;
     return uvzk_lock_acquire(job->lock, &job->hold, &options, on_acquired, on_lost);

@@ -142,7 +142,7 @@ static void count(struct lock_row *row, struct participant *participant)
         row->held_since_ms = participant->since_ms;
         row->token = participant->recipe == RECIPE_LEASES ? 0 : participant->token;
         row->data = participant->data;
-        row->data_length = participant->data_length;
+        row->data_length = participant->text_length;
         participant->data = NULL;
     }
 }

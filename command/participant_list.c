@@ -17,6 +17,9 @@
  * inconsistent. */
 #define LISTINGS_MORE 8U
 
+/* What stands before the traceparent in its line of the data. */
+#define TRACEPARENT_KEY "traceparent: "
+
 /* The request that reads one participant's znode. */
 struct node_read {
     uvzk_read_t request;
@@ -150,6 +153,11 @@ static void fill(struct participant_list *participant_list,
     }
     participant->data[length] = '\0';
     participant->data_length = length;
+    participant->text_length = length;
+    if (uvzk_traceparent_of(data, length, participant->traceparent) != 0) {
+        participant->text_length -= strlen(TRACEPARENT_KEY) + UVZK_TRACEPARENT_SIZE - 1;
+        participant->text_length -= participant->text_length > 0; /* the newline */
+    }
 }
 
 static void on_looked(uvzk_read_t *request, int status, const uvzk_stat_t *stat,

@@ -20,7 +20,7 @@ enum recipe {
 
 #define PARTICIPANT_RECIPES 4
 
-/* token to data_length are 0 or NULL if the znode was not read. */
+/* token to traceparent are 0 or NULL if the znode was not read. */
 struct participant {
     enum recipe recipe;
     bool holds;
@@ -31,6 +31,8 @@ struct participant {
     int64_t since_ms; /* when the znode was created: server's clock, ms since 1970 */
     char *data;       /* owned, with a NUL at the end */
     size_t data_length;
+    size_t text_length; /* of the data without the line of the traceparent */
+    char traceparent[UVZK_TRACEPARENT_SIZE]; /* in the data; "": none */
     struct node_read *read_request; /* owned; NULL: not read, or all reads are done */
 };
 

@@ -72,7 +72,10 @@ static void print_participant_json(FILE *out, const struct participant *particip
             participant_age(participant->since_ms), (uint64_t)participant->session);
     output_json_string(out, participant->node, strlen(participant->node));
     fputs(",\"data\":", out);
-    output_json_string(out, participant->data, participant->data_length);
+    output_json_string(out, participant->data, participant->text_length);
+    if (participant->traceparent[0] != '\0') {
+        fprintf(out, ",\"traceparent\":\"%s\"", participant->traceparent);
+    }
     fputc('}', out);
 }
 
@@ -110,7 +113,11 @@ static void print_row(const struct participant *participant)
     output_colour(stdout, COLOUR_NONE);
     printf("  %-5s  %10s  %9s  0x%-16" PRIx64 "  ", recipe_name(participant->recipe),
            token, since, (uint64_t)participant->session);
-    output_plain(stdout, participant->data, participant->data_length);
+    output_plain(stdout, participant->data, participant->text_length);
+    if (participant->traceparent[0] != '\0') {
+        printf("%straceparent %s", participant->text_length > 0 ? "  " : "",
+               participant->traceparent);
+    }
     putchar('\n');
 }
 

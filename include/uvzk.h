@@ -851,6 +851,11 @@ typedef struct uvzk_acquire_options_s {
     uvzk_hold_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
                                       UV_EINVAL. The znode then has no data, as those of
                                       Curator's revocable locks */
+    const char *traceparent;       /* NULL: none. The traceparent of a W3C trace context,
+                                      "00-", 32 hex digits, "-", 16, "-", 2: stored behind
+                                      node_data in the znode, which then does not have the
+                                      client's default data. Copied. Not with revoke_cb.
+                                      See uvzk_traceparent_of */
 } uvzk_acquire_options_t;
 
 /* Sets size, timeout_ms to UVZK_WAIT_FOREVER, and every other field to zero. */
@@ -924,6 +929,9 @@ typedef struct uvzk_wait_s {
                        CONNECTION, when the connection was lost if that was later. 0: not
                        known, for example of a semaphore request that shares the znode of
                        another request */
+    const char *traceparent; /* OTHERS: the options.traceparent of the acquire whose znode
+                                is `predecessor`; NULL: it has none, or uvzk has not read
+                                it. Valid as long as `predecessor` */
 } uvzk_wait_t;
 
 #define uvzk_wait_init(wait) uvzk_wait_init_size((wait), sizeof(*(wait)))
@@ -1385,6 +1393,13 @@ typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const uvzk_stat_t
  * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_read_cb cb);
+
+/* Finds the traceparent in a znode's data (options.traceparent of an acquire): the last line
+ * of the data, "traceparent: 00-...", without a newline. Returns 1 and writes the 55
+ * characters and a NUL to `text`, which has UVZK_TRACEPARENT_SIZE bytes. Returns 0, and
+ * writes nothing, if the data has none. Any thread may call it. */
+#define UVZK_TRACEPARENT_SIZE 56
+UVZK_EXTERN int uvzk_traceparent_of(const void *data, size_t length, char *text);
 
 /* ------------------------------------------------------ locker */
 

@@ -1226,6 +1226,16 @@ class znode {
 
 /* ------------------------------------------------------------------------ locks */
 
+/* uvzk_traceparent_of: a part of the data; empty if it has none. */
+inline std::string_view traceparent_of(std::string_view data) noexcept
+{
+    char text[UVZK_TRACEPARENT_SIZE];
+
+    return uvzk_traceparent_of(data.data(), data.size(), text) != 0
+               ? data.substr(data.size() - (sizeof(text) - 1))
+               : std::string_view();
+}
+
 /* The options of an acquire; each field as in uvzk_acquire_options_t. */
 struct acquire_options {
     milliseconds timeout = forever; /* or once: do not wait */
@@ -1235,6 +1245,7 @@ struct acquire_options {
     function<void(std::uint64_t)> queued = {}; /* how many contenders are ahead */
     function<void(status)> lost = {};          /* may be set later by hold::on_lost */
     function<void()> revoke = {};              /* another client asks for a release */
+    std::string_view traceparent = {};         /* W3C trace context; default: none */
 };
 
 namespace detail {
@@ -1325,6 +1336,12 @@ class lock {
         how.leases = options.leases;
         how.node_data = options.data.data();
         how.node_data_length = options.data.size();
+        /* A text of another length is none: the acquire refuses it. */
+        char traceparent[UVZK_TRACEPARENT_SIZE] = "";
+        if (options.traceparent.size() == sizeof(traceparent) - 1) {
+            options.traceparent.copy(traceparent, sizeof(traceparent) - 1);
+        }
+        how.traceparent = options.traceparent.empty() ? nullptr : traceparent;
         how.queued_cb = options.queued ? detail::call::tell_queued : nullptr;
         how.revoke_cb = options.revoke ? detail::call::tell_revoke : nullptr;
         return detail::future_of<hold>([&](uvzk_future_t *c) {

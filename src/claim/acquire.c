@@ -10,6 +10,7 @@
 
 #include "base/refusal.h"
 #include "base/struct_size.h"
+#include "base/traceparent.h"
 #include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
@@ -32,6 +33,23 @@ void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options, size_t size
     options->timeout_ms = UVZK_WAIT_FOREVER;
 }
 
+static int check_traceparent(const uvzk_acquire_options_t *options)
+{
+    if (options->traceparent == NULL) {
+        return 0;
+    }
+    return uvzk__refuse_if(
+        UV_EINVAL,
+        !uvzk__traceparent_is_valid(options->traceparent)
+            ? "options.traceparent: not 2, 32, 16 and 2 lower-case hex digits with '-' "
+              "between them, or the trace or the parent is 0"
+        : options->revoke_cb != NULL
+            ? "options.traceparent: the znode of an acquire with revoke_cb has no data"
+        : options->node_data_length > UVZK__DATA_MAX - UVZK__TRACEPARENT_LINE_MAX
+            ? "options.node_data_length with the traceparent is more than 1000000"
+            : NULL);
+}
+
 static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options_t *from)
 {
     uvzk_acquire_options_init(into);
@@ -43,6 +61,10 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
                             "options.size: begin with uvzk_acquire_options_init");
     }
     uvzk__settings_from(into, from, sizeof(*into));
+    int status = check_traceparent(into);
+    if (status != 0) {
+        return status;
+    }
     return uvzk__refuse_if(
         UV_EINVAL, into->timeout_ms < UVZK_WAIT_FOREVER ? "options.timeout_ms is below -1"
                    : into->node_data_length > UVZK__DATA_MAX

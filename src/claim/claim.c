@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/traceparent.h"
 #include "claim/acquisition.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
@@ -146,16 +147,33 @@ static void remove_from_lock(struct uvzk__claim *claim)
     uvzk__list_remove(&claim->link);
 }
 
+static size_t length_of_data(const uvzk_acquire_options_t *options)
+{
+    return options->traceparent == NULL
+               ? options->node_data_length
+               : uvzk__traceparent_length_behind(options->node_data_length);
+}
+
+static void write_data(char *out, const uvzk_acquire_options_t *options)
+{
+    if (options->traceparent != NULL) {
+        uvzk__traceparent_append(out, options->node_data, options->node_data_length,
+                                 options->traceparent);
+    } else {
+        memcpy(out, options->node_data, options->node_data_length);
+    }
+}
+
 struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
                                     struct uvzk__session *session,
                                     const struct uvzk__claim_kind *kind,
                                     const uvzk_acquire_options_t *options)
 {
     bool is_owned = options->owner != NULL;
-    bool has_data = options->node_data != NULL;
+    bool has_data = options->node_data != NULL || options->traceparent != NULL;
+    size_t length = length_of_data(options);
     struct uvzk__claim *claim = uvzk__calloc(
-        1, size_without_data(is_owned) +
-               (has_data ? sizeof(struct data) + options->node_data_length : 0));
+        1, size_without_data(is_owned) + (has_data ? sizeof(struct data) + length : 0));
 
     if (claim == NULL) {
         return NULL;
@@ -170,8 +188,8 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
     uvzk__list_init(&claim->link);
     claim->has_data = has_data;
     if (has_data) {
-        data_of(claim)->length = (uint32_t)options->node_data_length;
-        memcpy(data_of(claim)->bytes, options->node_data, options->node_data_length);
+        data_of(claim)->length = (uint32_t)length;
+        write_data(data_of(claim)->bytes, options);
     }
     if (add_to_lock(lock, claim) != 0) {
         uvzk__free(claim);

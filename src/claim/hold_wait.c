@@ -23,7 +23,7 @@ static int ask(const struct uvzk__claim *claim, uvzk_wait_t *wait)
 
     uvzk__claim_wait_reason(claim, SIZE_MAX, &reason);
     char *path =
-        uvzk__claims_user_text(claim->session, uvzk__wait_reason_path_size(&reason));
+        uvzk__claims_user_text(claim->session, uvzk__wait_reason_text_size(&reason));
     if (path == NULL) {
         return UV_ENOMEM;
     }

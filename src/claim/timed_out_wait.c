@@ -4,13 +4,15 @@
  * server: the answer is what the directories have seen last. */
 #include "claim/timed_out_wait.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/path.h"
 #include "directory/contender.h"
 
 struct uvzk__timed_out_wait {
     uvzk_wait_t wait;
-    char path[]; /* the text of wait.predecessor; empty if that is NULL */
+    char text[]; /* of wait.predecessor, and behind it of wait.traceparent */
 };
 
 /* ------------------------------------------------------------------ wait reasons */
@@ -55,15 +57,16 @@ void uvzk__claim_wait_reason(const struct uvzk__claim *claim, size_t most,
 
 /* ----------------------------------------------------------- the public struct */
 
-size_t uvzk__wait_reason_path_size(const struct uvzk__wait_reason *reason)
+size_t uvzk__wait_reason_text_size(const struct uvzk__wait_reason *reason)
 {
-    return reason->name == NULL
-               ? 0
-               : uvzk__path_join_into(NULL, reason->directory, reason->name);
+    return (reason->name == NULL
+                ? 0
+                : uvzk__path_join_into(NULL, reason->directory, reason->name)) +
+           (reason->traceparent == NULL ? 0 : UVZK_TRACEPARENT_SIZE);
 }
 
 uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *reason,
-                                        char *path)
+                                        char *text)
 {
     uvzk_wait_t wait = {.size = sizeof(wait),
                         .kind = reason->kind,
@@ -72,8 +75,12 @@ uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *reason,
 
     if (reason->name != NULL) {
         /* A znode of another client is known to be ahead. */
-        (void)uvzk__path_join_into(path, reason->directory, reason->name);
-        wait.predecessor = path;
+        size_t length = uvzk__path_join_into(text, reason->directory, reason->name);
+        wait.predecessor = text;
+        if (reason->traceparent != NULL) {
+            wait.traceparent =
+                memcpy(text + length, reason->traceparent, UVZK_TRACEPARENT_SIZE);
+        }
     }
     return wait;
 }
@@ -116,10 +123,10 @@ int uvzk__wait_timed_out(const struct uvzk__claim *claim,
         uvzk__claim_wait_reason(claim, UVZK__WAIT_REASON_COUNTED_MAX, &reason);
     }
     *timed_out_wait =
-        uvzk__malloc(sizeof(**timed_out_wait) + uvzk__wait_reason_path_size(&reason));
+        uvzk__malloc(sizeof(**timed_out_wait) + uvzk__wait_reason_text_size(&reason));
     if (*timed_out_wait != NULL) {
         (*timed_out_wait)->wait =
-            uvzk__wait_reason_to_public(&reason, (*timed_out_wait)->path);
+            uvzk__wait_reason_to_public(&reason, (*timed_out_wait)->text);
     }
     return code_of(&reason);
 }

@@ -10,10 +10,10 @@
 /* The record of what a timed-out acquire waited for, until its callback has run. */
 struct uvzk__timed_out_wait;
 
-/* Translates a wait reason into the public struct. path: a buffer of as many bytes as
- * uvzk__wait_reason_path_size returns, which may be 0; the result refers to it. */
-size_t uvzk__wait_reason_path_size(const struct uvzk__wait_reason *);
-uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *, char *path);
+/* Translates a wait reason into the public struct. text: a buffer of as many bytes as
+ * uvzk__wait_reason_text_size returns, which may be 0; the result refers to it. */
+size_t uvzk__wait_reason_text_size(const struct uvzk__wait_reason *);
+uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *, char *text);
 
 /* What the claim waits for. most: how many local contenders are counted at most. */
 void uvzk__claim_wait_reason(const struct uvzk__claim *, size_t most,

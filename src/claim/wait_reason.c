@@ -7,6 +7,7 @@
 
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
+#include "directory/predecessor.h"
 #include "directory/queue.h"
 
 /* ------------------------------------------------------------ before it has a place */
@@ -107,6 +108,7 @@ void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t
         reason->kind = UVZK_WAITS_FOR_OTHERS;
         reason->directory = uvzk__queue_path(queue);
         reason->name = blocker->name;
+        reason->traceparent = uvzk__predecessor_traceparent(queue, blocker->name);
     } else if (ours.blocks && !uvzk__contender_has_writers_place(contender)) {
         reason->kind = UVZK_WAITS_FOR_OURS;
     } else if (!uvzk__contender_knows_predecessors(contender)) {

@@ -18,6 +18,8 @@ struct uvzk__wait_reason {
      * known. */
     const char *directory;
     const char *name;
+    const char
+        *traceparent;  /* in the data of that znode, borrowed too; NULL: none known */
     uint64_t since_ms; /* when the wait began; 0: not known */
 };
 

@@ -64,6 +64,7 @@ struct predecessor_watch {
     struct uvzk__watch watch;
     struct uvzk__timer renewal_timer; /* armed in ARMED */
     struct uvzk__queue *queue;
+    char traceparent[UVZK_TRACEPARENT_SIZE]; /* in the node's data; "": none */
     char path[]; /* of the watched node; queue->optional->predecessor.path points here */
 };
 
@@ -255,6 +256,20 @@ static int begin(struct uvzk__queue *queue, const char *name)
     return 0;
 }
 
+const char *uvzk__predecessor_traceparent(const struct uvzk__queue *queue,
+                                          const char *name)
+{
+    const struct uvzk__predecessor *predecessor =
+        &uvzk__queue_optional(queue)->predecessor;
+
+    if (predecessor->state != ARMED || predecessor->on_children ||
+        strcmp(uvzk__path_name(predecessor->path), name) != 0 ||
+        watch_of(queue)->traceparent[0] == '\0') {
+        return NULL;
+    }
+    return watch_of(queue)->traceparent;
+}
+
 static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
@@ -263,6 +278,8 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__queue_get_answered(queue);
     uvzk__inflight_done(queue->session, rpc, status, false);
     if (status == 0) {
+        (void)uvzk_traceparent_of(reply->data, reply->data_length,
+                                  watch_of(queue)->traceparent);
         uvzk__predecessor_armed(queue);
         (void)uvzk__orphan_found(
             queue, uvzk__path_name(queue->optional->predecessor.path), &reply->stat);

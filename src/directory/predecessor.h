@@ -37,6 +37,10 @@ struct uvzk__predecessor {
  * its reply settles the directory again. */
 void uvzk__predecessor_unwatch(struct uvzk__queue *);
 
+/* The traceparent in the data of the foreign node with this name, as it was when the watch
+ * on it was armed. NULL: it has none, or another node is watched. Borrowed from the watch. */
+const char *uvzk__predecessor_traceparent(const struct uvzk__queue *, const char *name);
+
 /* ------------------------------------------------------------ for this room alone */
 
 /* Sends the get that arms a watch on this foreign node. The watch must be in NONE, and

@@ -19,7 +19,7 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
     uvzk__claim_wait_reason(claim, UVZK__WAIT_REASON_COUNTED_MAX, &reason);
     /* The text of the predecessor is valid until the next entry. */
     char *path = uvzk__claims_user_text(uvzk__claim_session(claim),
-                                        uvzk__wait_reason_path_size(&reason));
+                                        uvzk__wait_reason_text_size(&reason));
     if (path == NULL) {
         return UV_ENOMEM;
     }

@@ -122,6 +122,28 @@ void test_asks_about_a_hold()
     CHECK(uvzk_sim_delete("/stock") == 0);
 }
 
+void test_puts_a_traceparent_into_the_znode()
+{
+    constexpr std::string_view one =
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    world world;
+    uvzk::client client = open_client();
+    uvzk::lock lock = make_mutex(client);
+    uvzk::acquire_options options;
+
+    options.data = "ann";
+    options.traceparent = one;
+    uvzk::result<uvzk::hold> hold = await(lock.acquire(std::move(options)));
+    CHECK(bool(hold));
+    uvzk::result<uvzk::znode> data = await(client.read(hold->path()));
+    CHECK(bool(data) && uvzk::traceparent_of(data->view()) == one);
+    CHECK(uvzk::traceparent_of("ann").empty());
+    uvzk::acquire_options wrong;
+    wrong.traceparent = one.substr(1);
+    CHECK(await(lock.acquire(std::move(wrong))).code() == UV_EINVAL);
+    CHECK(await(hold->release()).code() == 0);
+}
+
 void test_makes_every_recipe()
 {
     world world;
@@ -660,6 +682,7 @@ int main()
     test_moves_while_it_is_pending();
     test_tells_queues_and_revocations();
     test_asks_about_a_hold();
+    test_puts_a_traceparent_into_the_znode();
     test_makes_every_recipe();
     test_of_several();
     test_refuses();

@@ -49,6 +49,39 @@ static void test_names_and_data_are_alike(void **state)
     one_mutex_end(&scene);
 }
 
+/* Curator takes no offence at a traceparent in our data, waits behind it and is granted; and
+ * ours waits behind Curator, who has none. */
+static void test_curator_beside_a_traceparent(void **state)
+{
+    const char *path = "/interop/traced";
+    const char *wanted =
+        "us\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    uvzk_acquire_options_t options;
+    uvzk_wait_t wait;
+    (void)state;
+    one_mutex_begin(&scene, path, "mutex");
+    uvzk_acquire_options_init(&options);
+    options.node_data = "us";
+    options.node_data_length = 2;
+    options.traceparent = strchr(wanted, '0');
+    assert_int_equal(hold_ask(&scene.ours, &scene.us, NULL, &options), 0);
+    hold_await(&scene.ours, PATIENCE_MS);
+    world_assert_data(&scene.world, scene.ours.path, wanted, strlen(wanted));
+    peer_say(&scene.peer, "acquire j L");
+    assert_true(world_await_children(&scene.world, path, 2));
+    assert_same_participants(&scene.world, &scene.us.mutex, &scene.peer, "L", 2);
+    hold_give_back(&scene.ours);
+    assert_non_null(peer_expect(&scene.peer, "granted j"));
+    hold_queue(&scene.ours, &scene.us, NULL);
+    uvzk_wait_init(&wait);
+    assert_int_equal(uvzk_hold_wait(&scene.ours.request, &wait), 0);
+    assert_null(wait.traceparent);
+    assert_non_null(peer_ask(&scene.peer, "released j", "release j L"));
+    hold_await(&scene.ours, PATIENCE_MS);
+    hold_give_back(&scene.ours);
+    one_mutex_end(&scene);
+}
+
 /* Curator waits between ours: passed so often, and not once more. */
 static void test_a_cohort_passes_curator_so_often(void **state)
 {
@@ -100,6 +133,7 @@ int main(int argc, char **argv)
                        "mutex"),
         cmocka_unit_test(test_both_see_the_same_participants),
         cmocka_unit_test(test_names_and_data_are_alike),
+        cmocka_unit_test(test_curator_beside_a_traceparent),
         cmocka_unit_test(test_a_cohort_passes_curator_so_often),
     };
     if (!other_side_commands(argc, argv, 1)) {

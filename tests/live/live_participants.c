@@ -120,7 +120,7 @@ static struct {
     uvzk_read_t request;
     int told, status;
     uvzk_stat_t stat;
-    char text[64];
+    char text[128];
 } reading;
 
 static void on_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
@@ -179,6 +179,42 @@ static void test_a_holders_znode_tells_its_token(void **state)
     world_end(&world);
 }
 
+#define TRACEPARENT "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+/* ... and which trace it belongs to, for whoever reads it, and for a waiter of another
+ * client. */
+static void test_a_holders_znode_tells_its_traceparent(void **state)
+{
+    static struct process b;
+    uvzk_acquire_options_t options;
+    struct hold holder, waiter;
+    uvzk_wait_t wait;
+    (void)state;
+
+    world_begin_one(&world, NULL, &a);
+    process_begin(&b, &world, "b", NULL);
+    uvzk_acquire_options_init(&options);
+    options.node_data = "ann";
+    options.node_data_length = 3;
+    options.traceparent = TRACEPARENT;
+    assert_int_equal(hold_ask(&holder, &a, NULL, &options), 0);
+    hold_await(&holder, PATIENCE_MS);
+    expect_data(uvzk_hold_path(&holder.request), 0, "ann\ntraceparent: " TRACEPARENT);
+    hold_queue(&waiter, &b, NULL);
+    uvzk_wait_init(&wait);
+    for (uint64_t end = uvzk_now() + PATIENCE_MS;
+         wait.traceparent == NULL && uvzk_now() < end; world_run_for(&world, 1)) {
+        assert_int_equal(uvzk_hold_wait(&waiter.request, &wait), 0);
+    }
+    assert_int_equal(uvzk_hold_wait(&waiter.request, &wait), 0);
+    assert_string_equal(wait.predecessor, holder.path);
+    assert_non_null(wait.traceparent);
+    assert_string_equal(wait.traceparent, TRACEPARENT);
+    hold_give_back(&holder);
+    release(&waiter, 1);
+    world_end(&world);
+}
+
 static void test_get_participant_nodes_of_a_semaphore(void **state)
 {
     uvzk_semaphore_t semaphore = {0};
@@ -228,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_a_downgraded_reader_holds),
         cmocka_unit_test(test_get_participant_nodes_of_a_semaphore),
         cmocka_unit_test(test_a_holders_znode_tells_its_token),
+        cmocka_unit_test(test_a_holders_znode_tells_its_traceparent),
     };
 
     return cmocka_run_group_tests_name("participants", tests, servers_start_one,
