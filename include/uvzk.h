@@ -102,7 +102,8 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \
     XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")      \
     XX(EDIVERGED, -7029, "the server shows a znode that was deleted")         \
-    XX(EINTERNAL, -7030, "a fault of uvzk, which has closed the client")
+    XX(EINTERNAL, -7030, "a fault of uvzk, which has closed the client")      \
+    XX(EMAXHOLD, -7031, "the hold has lasted its max_hold_ms")
 
 enum uvzk_errno {
 #define XX(name, value, text) UVZK_##name = (value),
@@ -789,6 +790,8 @@ typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
  * znode while it waited, and the retry policy is used up. UVZK_ENONODE: the chroot does
  * not exist. UVZK_EUNIMPLEMENTED: the server is too old. UV_EINVAL: a lock driver named
  * no child to wait for. UV_EIO: no random bytes for the name of another znode.
+ * UVZK_EMAXHOLD: the owner's hold that this acquire re-enters has lasted its max_hold_ms,
+ * and was about to be reported lost.
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UVZK_EINTERNAL, UV_ENOMEM: see
  * docs/errors.md.
@@ -799,8 +802,10 @@ typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 /* FINAL. The hold ended without a release. UVZK_EEXPIRED: the session has ended, or was
  * given up. UVZK_EPROOF: no proof of ownership came in time. UVZK_EDELETED: another
  * client deleted the znode. UVZK_EAUTH: ZooKeeper refused the credentials. UVZK_ECLOSED:
- * the lock or the client was closed. Rarely UVZK_ELIMIT, UVZK_ENOAUTH and
- * UVZK_ECONNLOSS: see uvzk_lock_init_with_driver; UVZK_EINTERNAL: see docs/errors.md.
+ * the lock or the client was closed. UVZK_EMAXHOLD: the hold has lasted its max_hold_ms;
+ * uvzk deletes the znode after this callback has returned. Rarely UVZK_ELIMIT,
+ * UVZK_ENOAUTH and UVZK_ECONNLOSS: see uvzk_lock_init_with_driver; UVZK_EINTERNAL: see
+ * docs/errors.md.
  * A multi lock's hold is lost with the code of its first member that is lost.
  * The callback comes late if the loop is late; uvzk_hold_is_valid does not depend on the
  * loop. */
@@ -815,6 +820,11 @@ typedef void (*uvzk_hold_queued_cb)(uvzk_hold_t *hold, uint64_t ahead);
  * __REVOKE__ into the znode (Curator's Revoker, uvzk_client_revoke). Called once for each
  * such write that uvzk sees. The owner decides whether to release. */
 typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
+
+/* The hold has a max_hold_ms, and its end is near: at ends_at (CLOCK_BOOTTIME, ms) the
+ * hold is lost with UVZK_EMAXHOLD. Called at most once for each hold; a hold that is
+ * re-entered after the warning is told right after its acquire callback. */
+typedef void (*uvzk_hold_max_hold_cb)(uvzk_hold_t *hold, uint64_t ends_at);
 
 /* FINAL. 0: the release is done: the znode is known to be gone, or another acquire of
  * this client has taken it over, or a re-entry was counted down.
@@ -833,6 +843,7 @@ typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
  * uvzk_acquire_options_init(&options). */
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
+#define UVZK_HOLD_UNLIMITED (-1)
 
 typedef struct uvzk_acquire_options_s {
     size_t size;                   /* set by uvzk_acquire_options_init */
@@ -856,7 +867,25 @@ typedef struct uvzk_acquire_options_s {
                                       node_data in the znode, which then does not have the
                                       client's default data. Copied. Not with revoke_cb.
                                       See uvzk_traceparent_of */
+    int64_t max_hold_ms;           /* the longest hold, from the acquire callback on. Then
+                                      it is lost with UVZK_EMAXHOLD. 0: the lock's default
+                                      (uvzk_lock_set_max_hold). UVZK_HOLD_UNLIMITED: no
+                                      limit. See below */
+    uint64_t max_hold_warning_ms;  /* how long before that max_hold_cb is called; 0: the
+                                      lock's default, or a quarter of max_hold_ms */
+    uvzk_hold_max_hold_cb max_hold_cb; /* may be NULL */
 } uvzk_acquire_options_t;
+
+/* The longest hold (options.max_hold_ms) is for a handler that hangs: others get the lock
+ * although nobody releases it. uvzk_hold_valid_until and uvzk_hold_is_valid respect the
+ * limit. At its end lost_cb is called, and the znode is deleted after lost_cb has
+ * returned: the lock is granted to nobody else before. The clock is CLOCK_BOOTTIME. If
+ * the loop itself hangs, nothing is given back: end the process.
+ *
+ * The limit belongs to the owner's hold as a whole: it counts from the callback of the
+ * owner's first acquire, and that acquire sets it. A re-entry's max_hold_ms is ignored,
+ * but its max_hold_cb is called. A downgraded read hold has a limit of its own. So has a
+ * multi lock: the defaults of its members do not apply to it. */
 
 /* Sets size, timeout_ms to UVZK_WAIT_FOREVER, and every other field to zero. */
 #define uvzk_acquire_options_init(options) \
@@ -881,6 +910,13 @@ UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
  * proved. */
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
+
+/* Sets the defaults of options.max_hold_ms and options.max_hold_warning_ms for the
+ * acquires of this lock that begin from now on. 0: no limit, as at first; for the
+ * warning, a quarter of the limit. For a read-write lock, set them for each half.
+ * UV_EINVAL, UVZK_ECLOSED. */
+UVZK_EXTERN int uvzk_lock_set_max_hold(uvzk_lock_t *lock, uint32_t max_hold_ms,
+                                       uint32_t warning_ms);
 
 /* Closes a lock.
  * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED, and their
@@ -973,9 +1009,10 @@ UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
  * under the assumptions of docs/promise.md. Two cases are not covered: another client
  * deletes the znode, or an operator ends the session. The lock may then be granted to
  * another client at once; this hold is lost when a later proof or the connection shows
- * it. UINT64_MAX: UVZK_PROOF_NONE while connected, or a persistent znode. For a multi
- * lock this is the earliest time of its members, each proved in its own session;
- * UINT64_MAX if all of them are persistent. */
+ * it. With a max_hold_ms the result is never after the end of that time. UINT64_MAX:
+ * UVZK_PROOF_NONE while connected, or a persistent znode. For a multi lock this is the
+ * earliest time of its members, each proved in its own session; UINT64_MAX if all of them
+ * are persistent. */
 UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
 /* Returns the time now on CLOCK_BOOTTIME, ms. */

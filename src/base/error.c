@@ -68,6 +68,7 @@ int uvzk_err_is_retriable(int code)
     case UVZK_ELIMIT:
     case UVZK_EPROOF:
     case UVZK_EDELETED:
+    case UVZK_EMAXHOLD:
     case UVZK_EUNREACHABLE:
     case UVZK_ENOTQUEUED:
     case UVZK_EDIVERGED:
@@ -139,6 +140,7 @@ int uvzk_err_hold_is_gone(int code)
     case UVZK_EPROOF:
     case UVZK_EDELETED:
     case UVZK_EINTERNAL:
+    case UVZK_EMAXHOLD:
         return 1;
     default:
         return 0;

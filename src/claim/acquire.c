@@ -14,6 +14,7 @@
 #include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
+#include "claim/claim_acquisitions.h"
 #include "claim/claim_validity.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
@@ -71,7 +72,23 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
                        ? "options.node_data_length is more than 1000000"
                    : into->node_data == NULL && into->node_data_length > 0
                        ? "options.node_data is NULL, node_data_length is not 0"
+                   : into->max_hold_ms < UVZK_HOLD_UNLIMITED
+                       ? "options.max_hold_ms is below -1"
                        : NULL);
+}
+
+/* From here on, 0 means without a limit. */
+static void use_defaults_of(const struct uvzk__lock *lock,
+                            uvzk_acquire_options_t *options)
+{
+    if (options->max_hold_ms == UVZK_HOLD_UNLIMITED) {
+        options->max_hold_ms = 0;
+    } else if (options->max_hold_ms == 0) {
+        options->max_hold_ms = lock->max_hold_ms;
+        options->max_hold_warning_ms = options->max_hold_warning_ms != 0
+                                           ? options->max_hold_warning_ms
+                                           : lock->max_hold_warning_ms;
+    }
 }
 
 /* The code of an acquire that can be refused without a znode; 0: it cannot. An acquire
@@ -94,7 +111,8 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
 }
 
 /* The owner's claim, pending or held, or NULL. If the proof of its hold has expired, the
- * check of the provers reports the loss now, and the owner has no claim any more. */
+ * check of the provers reports the loss now, and the owner has no claim any more. If the
+ * hold's time is over (hold_limit.h), the acquire joins the claim and ends with it. */
 static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
                                          const uvzk_acquire_options_t *options)
 {
@@ -123,14 +141,30 @@ static int join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition
     return 0;
 }
 
+/* Makes a claim, and its limit. NULL: out of memory. */
+static struct uvzk__claim *new_claim(struct uvzk__session *session,
+                                     struct uvzk__lock *lock,
+                                     const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *claim =
+        uvzk__claim_new(lock, session, lock->kind->claim_kind, options);
+
+    if (claim != NULL) {
+        struct uvzk__hold_limit *limit = uvzk__claim_hold_limit(claim);
+        uvzk__hold_limit_init(limit, claim, session, &uvzk__claim_limit_user);
+        uvzk__hold_limit_set(limit, (uint64_t)options->max_hold_ms,
+                             options->max_hold_warning_ms);
+    }
+    return claim;
+}
+
 /* Makes a claim in this session, with everything that it needs. UVZK_ELIMIT: the session
  * has no room for another znode. */
 static int create_claim_in(struct uvzk__session *session, struct uvzk__lock *lock,
                            const uvzk_acquire_options_t *options,
                            struct uvzk__claim **made)
 {
-    struct uvzk__claim *claim =
-        uvzk__claim_new(lock, session, lock->kind->claim_kind, options);
+    struct uvzk__claim *claim = new_claim(session, lock, options);
     int status = claim == NULL ? UV_ENOMEM : lock->kind->prepare(lock, claim, options);
 
     if (status == 0 && options->revoke_cb != NULL) {
@@ -141,6 +175,7 @@ static int create_claim_in(struct uvzk__session *session, struct uvzk__lock *loc
     }
     if (status == 0) {
         *made = claim;
+        lock->limited |= claim->limited;
     } else if (claim != NULL) {
         uvzk__claim_free(claim);
     }
@@ -295,6 +330,7 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
     if (lock->kind->ignores_owners) {
         known.owner = NULL;
     }
+    use_defaults_of(lock, &known);
     status = lock->kind->check(lock, &known);
     if (status != 0) {
         return status;
@@ -341,7 +377,7 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
 /* ------------------------------------------------------------------- is it held */
 
 /* Whether any claim of the lock holds. Needed where claims do not share one proof: claims
- * in several sessions, or claims that consist of members. */
+ * in several sessions, claims that consist of members, or claims whose hold is limited. */
 static bool any_claim_holds(const struct uvzk__lock *lock)
 {
     const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
@@ -361,7 +397,8 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
     }
     /* Otherwise all claims of the lock have the one proof of its session, and no claim
      * has to be looked at. */
-    return uvzk__has_sessions(lock->session) || lock->kind->claim_kind->member != NULL
+    return lock->limited || uvzk__has_sessions(lock->session) ||
+                   lock->kind->claim_kind->member != NULL
                ? any_claim_holds(lock)
                : lock->persistent || uvzk__is_valid(lock->session);
 }

@@ -66,11 +66,14 @@ static void move(struct uvzk__acquisition *acquisition,
                     acquisition->state, invariant_holds(acquisition));
 }
 
-/* Requests for a release that have not been reported yet are dropped. */
-static void cancel_revoke_cb(struct uvzk__acquisition *acquisition)
+/* Requests for a release, and a warning, that have not been reported yet are dropped. */
+static void cancel_hold_cbs(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->revocable) {
         uvzk__list_remove(&uvzk__revocable_of(acquisition)->notification.link);
+    }
+    if (acquisition->wants_warning) {
+        uvzk__list_remove(&uvzk__hold_warning_of(acquisition)->notification.link);
     }
 }
 
@@ -95,7 +98,7 @@ static inline void observe(struct uvzk__acquisition *acquisition,
 
 static void detach(struct uvzk__acquisition *acquisition)
 {
-    cancel_revoke_cb(acquisition);
+    cancel_hold_cbs(acquisition);
     uvzk__ring_remove(&acquisition->claim->acquisitions, &acquisition->in_claim);
     acquisition->claim = NULL;
 }
@@ -121,6 +124,7 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
      * ends them. A grant that no prover knows is still GRANTING afterwards. It must end
      * here, because no later event would report it. */
     if (!uvzk__claim_holds(acquisition->claim)) {
+        uvzk__hold_limit_check(uvzk__claim_hold_limit(acquisition->claim));
         uvzk__provers_check(uvzk__acquisition_session(acquisition));
         if (acquisition->state == GRANTING) {
             uvzk__claim_end(acquisition->claim, UVZK_EPROOF);
@@ -134,6 +138,9 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     if (uvzk__is_broken(uvzk__acquisition_session(acquisition))) {
         move(acquisition, GRANTING);
         return;
+    }
+    if (uvzk__hold_limit_granted(uvzk__claim_hold_limit(acquisition->claim))) {
+        uvzk__acquisition_warn(acquisition); /* it has re-entered late */
     }
     observe(acquisition, UVZK_TRACE_GRANTED, 0);
     acquisition->acquire_cb(acquisition->shell, 0);
@@ -211,6 +218,37 @@ static void deliver_revocation(struct uvzk__notification *notification)
     told->cb(told->acquisition.shell);
 }
 
+static void deliver_warning(struct uvzk__notification *notification)
+{
+    const struct uvzk__hold_warning *warning =
+        UVZK__CONTAINER_OF(notification, struct uvzk__hold_warning, notification);
+
+    warning->cb(warning->acquisition->shell, uvzk__hold_limit_end(uvzk__claim_hold_limit(
+                                                 warning->acquisition->claim)));
+}
+
+/* Prepares what is behind the acquisition, but for the timeout (acquire_timeout.c). */
+static void init_parts(struct uvzk__acquisition *acquisition,
+                       const uvzk_acquire_options_t *options)
+{
+    if (acquisition->wants_place) {
+        uvzk__queued_report_of(acquisition)->cb = options->queued_cb;
+    }
+    if (acquisition->revocable) {
+        struct uvzk__revocable_acquisition *told = uvzk__revocable_of(acquisition);
+        told->cb = options->revoke_cb;
+        told->notification.notify_cb = deliver_revocation;
+        uvzk__list_init(&told->notification.link);
+    }
+    if (acquisition->wants_warning) {
+        struct uvzk__hold_warning *warning = uvzk__hold_warning_of(acquisition);
+        warning->acquisition = acquisition;
+        warning->cb = options->max_hold_cb;
+        warning->notification.notify_cb = deliver_warning;
+        uvzk__list_init(&warning->notification.link);
+    }
+}
+
 static void notify(struct uvzk__acquisition *acquisition)
 {
     uvzk__notify_later(uvzk__acquisition_session(acquisition),
@@ -251,8 +289,9 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     bool is_revocable = options->revoke_cb != NULL;
     bool is_limited = options->timeout_ms != UVZK_WAIT_FOREVER;
     bool wants_place = options->queued_cb != NULL;
-    struct uvzk__acquisition *acquisition =
-        uvzk__calloc(1, uvzk__acquisition_size(is_revocable, is_limited, wants_place));
+    bool wants_warning = options->max_hold_cb != NULL;
+    struct uvzk__acquisition *acquisition = uvzk__calloc(
+        1, uvzk__acquisition_size(is_revocable, is_limited, wants_place, wants_warning));
 
     if (acquisition == NULL) {
         return NULL;
@@ -260,14 +299,8 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     acquisition->revocable = is_revocable;
     acquisition->is_limited = is_limited;
     acquisition->wants_place = wants_place;
-    if (wants_place) {
-        uvzk__queued_report_of(acquisition)->cb = options->queued_cb;
-    }
-    if (is_revocable) {
-        uvzk__revocable_of(acquisition)->cb = options->revoke_cb;
-        uvzk__revocable_of(acquisition)->notification.notify_cb = deliver_revocation;
-        uvzk__list_init(&uvzk__revocable_of(acquisition)->notification.link);
-    }
+    acquisition->wants_warning = wants_warning;
+    init_parts(acquisition, options);
     acquisition->shell = shell;
     acquisition->lock = lock;
     acquisition->acquire_cb = acquire_cb;
@@ -367,6 +400,14 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
     }
 }
 
+void uvzk__acquisition_warn(struct uvzk__acquisition *acquisition)
+{
+    if (acquisition->wants_warning && acquisition->state == GRANTED) {
+        uvzk__notify_later(uvzk__acquisition_session(acquisition),
+                           &uvzk__hold_warning_of(acquisition)->notification);
+    }
+}
+
 void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
 {
     if (acquisition->state == ASKED && acquisition->wants_place &&
@@ -396,7 +437,7 @@ void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
         uvzk__acquisition_released(acquisition, 0);
     } else {
         move(acquisition, RELEASING);
-        cancel_revoke_cb(acquisition);
+        cancel_hold_cbs(acquisition);
         uvzk__claim_end(claim, 0);
     }
 }

@@ -49,7 +49,7 @@ struct uvzk__acquisition {
     };
     uvzk_hold_lost_cb lost_cb;
     /* When the last step was observed, in ms (observed_steps.h). 0: it was not. */
-    uint64_t since_ms : 40;
+    uint64_t since_ms : 39;
     int32_t status : 16; /* for the last callback */
     uint8_t state : 4;   /* enum uvzk__acquisition_state */
     /* It has a timeout or UVZK_TRY_ONCE: a struct uvzk__acquire_timeout is behind it
@@ -60,6 +60,8 @@ struct uvzk__acquisition {
     /* It has a queued_cb: a struct uvzk__queued_report is behind it. */
     bool wants_place : 1;
     bool loss_intercepted : 1; /* losing_cb is called as soon as the hold is lost */
+    /* It has a max_hold_cb: a struct uvzk__hold_warning is behind it. */
+    bool wants_warning : 1;
 };
 
 /* The same for one of possibly several acquisitions of a claim. If no other one is left,
@@ -146,5 +148,9 @@ void uvzk__acquisition_release(struct uvzk__acquisition *, uvzk_hold_release_cb)
 
 /* Another client asks for a release: the revoke callback will run. */
 void uvzk__acquisition_revoked(struct uvzk__acquisition *);
+
+/* The end of the hold's time is near (hold_limit.h): the warning callback of a GRANTED
+ * acquisition will run, if it has one. */
+void uvzk__acquisition_warn(struct uvzk__acquisition *);
 
 #endif

@@ -1,10 +1,11 @@
 /* What only some acquisitions have: the reports of revocation requests, a timeout, the
- * queued callback. Most acquisitions have none of these, so the memory for them is
+ * queued callback, the warning callback. Most acquisitions have none of these, so the memory for them is
  * allocated only if needed, in one piece with the acquisition:
  *
  *     struct uvzk__acquisition, or struct uvzk__revocable_acquisition
  *     struct uvzk__acquire_timeout, if is_limited
  *     struct uvzk__queued_report, if wants_place
+ *     struct uvzk__hold_warning, if wants_warning
  *
  * Included by acquisition.c and acquire_timeout.c only. */
 #ifndef UVZK_ACQUISITION_PARTS_H
@@ -41,13 +42,21 @@ struct uvzk__queued_report {
     uint64_t ahead;
 };
 
+/* The warning callback of an acquisition (hold_limit.h). */
+struct uvzk__hold_warning {
+    struct uvzk__acquisition *acquisition;
+    struct uvzk__notification notification;
+    uvzk_hold_max_hold_cb cb;
+};
+
 static inline size_t uvzk__acquisition_size(bool revocable, bool is_limited,
-                                            bool wants_place)
+                                            bool wants_place, bool wants_warning)
 {
     return (revocable ? sizeof(struct uvzk__revocable_acquisition)
                       : sizeof(struct uvzk__acquisition)) +
            (is_limited ? sizeof(struct uvzk__acquire_timeout) : 0) +
-           (wants_place ? sizeof(struct uvzk__queued_report) : 0);
+           (wants_place ? sizeof(struct uvzk__queued_report) : 0) +
+           (wants_warning ? sizeof(struct uvzk__hold_warning) : 0);
 }
 
 /* Each part; the acquisition must have it. */
@@ -62,7 +71,7 @@ uvzk__timeout_of(const struct uvzk__acquisition *acquisition)
 {
     return (struct uvzk__acquire_timeout *)((uintptr_t)acquisition +
                                             uvzk__acquisition_size(acquisition->revocable,
-                                                                   false, false));
+                                                                   false, false, false));
 }
 static inline struct uvzk__queued_report *
 uvzk__queued_report_of(const struct uvzk__acquisition *acquisition)
@@ -70,7 +79,16 @@ uvzk__queued_report_of(const struct uvzk__acquisition *acquisition)
     return (struct uvzk__queued_report *)((uintptr_t)acquisition +
                                           uvzk__acquisition_size(acquisition->revocable,
                                                                  acquisition->is_limited,
-                                                                 false));
+                                                                 false, false));
+}
+static inline struct uvzk__hold_warning *
+uvzk__hold_warning_of(const struct uvzk__acquisition *acquisition)
+{
+    return (struct uvzk__hold_warning *)((uintptr_t)acquisition +
+                                         uvzk__acquisition_size(acquisition->revocable,
+                                                                acquisition->is_limited,
+                                                                acquisition->wants_place,
+                                                                false));
 }
 
 #endif

@@ -164,35 +164,53 @@ static void write_data(char *out, const uvzk_acquire_options_t *options)
     }
 }
 
+static bool has_data(const uvzk_acquire_options_t *options)
+{
+    return options->node_data != NULL || options->traceparent != NULL;
+}
+
+/* The claim's memory begins with its limit, if it has one. */
+static struct uvzk__claim *allocate(const uvzk_acquire_options_t *options)
+{
+    size_t limit = options->max_hold_ms > 0 ? sizeof(struct uvzk__hold_limit) : 0;
+    size_t data = has_data(options) ? sizeof(struct data) + length_of_data(options) : 0;
+    char *memory =
+        uvzk__calloc(1, limit + size_without_data(options->owner != NULL) + data);
+
+    return memory == NULL ? NULL : (struct uvzk__claim *)(void *)(memory + limit);
+}
+
+static void free_memory(struct uvzk__claim *claim)
+{
+    uvzk__free(claim->limited ? (void *)uvzk__claim_hold_limit(claim) : claim);
+}
+
 struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
                                     struct uvzk__session *session,
                                     const struct uvzk__claim_kind *kind,
                                     const uvzk_acquire_options_t *options)
 {
-    bool is_owned = options->owner != NULL;
-    bool has_data = options->node_data != NULL || options->traceparent != NULL;
-    size_t length = length_of_data(options);
-    struct uvzk__claim *claim = uvzk__calloc(
-        1, size_without_data(is_owned) + (has_data ? sizeof(struct data) + length : 0));
+    struct uvzk__claim *claim = allocate(options);
 
     if (claim == NULL) {
         return NULL;
     }
-    claim->owned = is_owned;
-    if (is_owned) {
+    claim->owned = options->owner != NULL;
+    if (claim->owned) {
         owned_claim_of(claim)->owner = options->owner;
     }
     claim->kind = kind;
     claim->session = session;
     claim->persistent = lock->persistent;
     uvzk__list_init(&claim->link);
-    claim->has_data = has_data;
-    if (has_data) {
-        data_of(claim)->length = (uint32_t)length;
+    claim->limited = options->max_hold_ms > 0;
+    claim->has_data = has_data(options);
+    if (claim->has_data) {
+        data_of(claim)->length = (uint32_t)length_of_data(options);
         write_data(data_of(claim)->bytes, options);
     }
     if (add_to_lock(lock, claim) != 0) {
-        uvzk__free(claim);
+        free_memory(claim);
         return NULL;
     }
     return claim;
@@ -201,10 +219,11 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
 void uvzk__claim_free(struct uvzk__claim *claim)
 {
     remove_from_lock(claim);
+    uvzk__hold_limit_stop(uvzk__claim_hold_limit(claim));
     if (claim->kind->freed != NULL) {
         claim->kind->freed(claim);
     }
-    uvzk__free(claim);
+    free_memory(claim);
 }
 
 struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *owner)
@@ -351,7 +370,7 @@ void uvzk__claim_withdraw(struct uvzk__claim *claim)
     uvzk__wake(claim->session);
 }
 
-static void withdraw_contenders(struct uvzk__claim *claim)
+void uvzk__claim_withdraw_given_up(struct uvzk__claim *claim)
 {
     if (claim->kind->keeps_contenders != NULL && claim->kind->keeps_contenders(claim)) {
         return;
@@ -366,19 +385,24 @@ static void withdraw_contenders(struct uvzk__claim *claim)
     }
 }
 
+/* The state changes first: what is called below may end this claim again, and must find
+ * it given up. */
+void uvzk__claim_give_up(struct uvzk__claim *claim, int code)
+{
+    move(claim, GIVEN_UP);
+    remove_from_lock(claim);
+    uvzk__hold_limit_stop(uvzk__claim_hold_limit(claim));
+    end_acquisitions(claim, code);
+}
+
 void uvzk__claim_end(struct uvzk__claim *claim, int code)
 {
     /* Several contenders of a claim may end for one reason; the first one ends the
      * claim. */
-    if (uvzk__claim_is_given_up(claim)) {
-        return;
+    if (!uvzk__claim_is_given_up(claim)) {
+        uvzk__claim_give_up(claim, code);
+        uvzk__claim_withdraw_given_up(claim);
     }
-    /* The state changes first: what is called below may end this claim again, and must
-     * find it given up. */
-    move(claim, GIVEN_UP);
-    remove_from_lock(claim);
-    end_acquisitions(claim, code);
-    withdraw_contenders(claim);
 }
 
 /* Looks from the beginning each time, because withdrawing a contender may remove it and

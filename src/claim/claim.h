@@ -17,6 +17,7 @@
 
 #include "base/machine.h"
 #include "claim/claims.h"
+#include "claim/hold_limit.h"
 #include "claim/wait_reason.h"
 #include "directory/queue.h"
 
@@ -90,6 +91,7 @@ struct uvzk__claim {
     bool owned : 1; /* it is a struct uvzk__owned_claim (claim.c) */
     /* Its znodes have data of their own, which is behind the claim's memory (claim.c). */
     bool has_data : 1;
+    bool limited : 1; /* it has a hold_limit, which is in front of the struct */
 };
 
 /* Makes a claim on the lock, in this session of the lock's client. The claim has the
@@ -221,5 +223,20 @@ uvzk__claim_next_contender(struct uvzk__contender *contender)
 /* The full path of the index-th of those znodes that hold, or NULL beyond the last. The
  * claim or its member owns the text. */
 const char *uvzk__claim_node_path(const struct uvzk__claim *, uint32_t index);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The limit of its hold. NULL: none. */
+static inline struct uvzk__hold_limit *
+uvzk__claim_hold_limit(const struct uvzk__claim *claim)
+{
+    return uvzk__hold_limit_before(claim, claim->limited);
+}
+
+/* The two halves of uvzk__claim_end, for code that does something in between. The first
+ * ends the claim and its acquisitions, but its contenders stay as they are. The second has
+ * them withdrawn; it may free the claim. */
+void uvzk__claim_give_up(struct uvzk__claim *, int code);
+void uvzk__claim_withdraw_given_up(struct uvzk__claim *);
 
 #endif

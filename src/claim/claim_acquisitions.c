@@ -25,6 +25,43 @@ bool uvzk__claim_grant_notified(const struct uvzk__claim *claim)
     return false;
 }
 
+/* ------------------------------------------------------------------ its limit */
+
+static void warn(struct uvzk__claim *claim)
+{
+    for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+         each != NULL; each = uvzk__claim_next_acquisition(each)) {
+        uvzk__acquisition_warn(each);
+    }
+}
+
+/* [P2] At the end of its max_hold_ms a hold's contenders are withdrawn only after its lost
+ * callbacks have returned; until then no other contender can be granted. If the claim
+ * ended as others do, the delete would leave before a lost callback that waits behind
+ * other callbacks. A multi lock may be in another session than the member whose limit ends
+ * it, and so may be the notification of its loss. */
+static void give_back(struct uvzk__claim *claim)
+{
+    const struct uvzk__session *session = claim->session;
+
+    if (uvzk__claim_is_given_up(claim)) {
+        return;
+    }
+    /* A lost callback may close the client. */
+    uvzk__claim_ref(claim);
+    uvzk__claim_give_up(claim, UVZK_EMAXHOLD);
+    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
+        uvzk__notify_those(uvzk__session_at(session, i), uvzk__acquisition_is_loss);
+    }
+    uvzk__claim_withdraw_given_up(claim);
+    uvzk__claim_unref(claim);
+}
+
+const struct uvzk__hold_limit_user uvzk__claim_limit_user = {.warned = warn,
+                                                             .over = give_back};
+
+/* ------------------------------------------------------------------ its ends */
+
 /* In the functions below, the next acquisition is read before one ends, because that one
  * leaves the claim. */
 

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "claim/hold_limit.h"
+
 struct uvzk__claim;
 
 /* The place of the claim in its queue is known: `ahead` contenders are ahead of it. */
@@ -18,6 +20,9 @@ bool uvzk__claim_grant_notified(const struct uvzk__claim *);
 /* The claim has to wait: ends its acquisitions with UVZK_TRY_ONCE with UV_ETIMEDOUT, and
  * the claim if no other acquisition is left. */
 void uvzk__claim_end_try_once(struct uvzk__claim *);
+
+/* What happens to the claim at its hold_limit. */
+extern const struct uvzk__hold_limit_user uvzk__claim_limit_user;
 
 /* For a broken client (engine/invariant.h): ends the user's holds of the claim, but not
  * what waits. */

@@ -21,15 +21,19 @@ static uint64_t members_valid_until(const struct uvzk__claim *claim)
     return until;
 }
 
+/* [P2] A hold is not valid beyond its max_hold_ms, so code that has copied the end of the
+ * validity stops before the lock is given back. */
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 {
+    uint64_t limit = uvzk__hold_limit_end(uvzk__hold_limit_before(claim, claim->limited));
+
     if (uvzk__is_broken(claim->session)) {
         return 0;
     }
-    if (claim->kind->member != NULL) {
-        return members_valid_until(claim);
-    }
-    return claim->persistent ? UINT64_MAX : uvzk__validity_end(claim->session);
+    uint64_t proved = claim->kind->member != NULL ? members_valid_until(claim)
+                      : claim->persistent         ? UINT64_MAX
+                                                  : uvzk__validity_end(claim->session);
+    return proved < limit ? proved : limit;
 }
 
 bool uvzk__claim_holds(const struct uvzk__claim *claim)

@@ -206,3 +206,17 @@ void uvzk__lock_unref(struct uvzk__lock *lock)
         uvzk__notify_later(lock->session, &lock->notification);
     }
 }
+
+int uvzk_lock_set_max_hold(uvzk_lock_t *shell, uint32_t max_hold_ms, uint32_t warning_ms)
+{
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "lock is NULL");
+    }
+    struct uvzk__lock *lock = shell->impl;
+    if (lock == NULL || lock->closing) {
+        return uvzk__refuse(UVZK_ECLOSED, "lock is closing, or not initialised");
+    }
+    lock->max_hold_ms = max_hold_ms;
+    lock->max_hold_warning_ms = warning_ms;
+    return 0;
+}

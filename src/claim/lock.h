@@ -63,11 +63,14 @@ struct uvzk__lock {
     void *extra;         /* owned and used by the kind */
     uint32_t refs;       /* the close callback waits until this is 0 */
     uint32_t held_count; /* how many of its claims are HELD */
+    /* The defaults of options.max_hold_ms and max_hold_warning_ms; 0: none. */
+    uint32_t max_hold_ms, max_hold_warning_ms;
     /* Its number among the session's locks. A lock that is made later in the same
      * uvzk_lock_t has another number. */
     uint64_t number : 56;
     bool persistent : 1; /* the znodes of its claims outlive the session */
     bool closing : 1;
+    bool limited : 1; /* a claim with a hold_limit has been made */
     /* It is closing and has no claims any more; the union has its second form. */
     bool no_claims : 1;
 };

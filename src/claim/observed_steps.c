@@ -8,8 +8,8 @@
 #include "engine/probe_points.h"
 #include "engine/turn.h"
 
-/* since_ms has 40 bits. Milliseconds since the machine's start fit for 34 years. */
-#define MOMENT_MAX ((UINT64_C(1) << 40) - 1)
+/* since_ms has 39 bits. Milliseconds since the machine's start fit for 17 years. */
+#define MOMENT_MAX ((UINT64_C(1) << 39) - 1)
 
 /* Returns how long a handover took that this step ends, or UVZK__NO_HANDOVER. */
 static uint64_t handover(const struct uvzk__acquisition *acquisition,

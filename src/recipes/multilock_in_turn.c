@@ -182,6 +182,7 @@ static void ask(struct member *member)
     options.timeout_ms = in_turn->try_once ? UVZK_TRY_ONCE : UVZK_WAIT_FOREVER;
     options.node_data = uvzk__claim_data(in_turn->claim);
     options.node_data_length = uvzk__claim_data_length(in_turn->claim);
+    options.max_hold_ms = UVZK_HOLD_UNLIMITED; /* the multi lock's own limit counts */
     uvzk__claim_ref(in_turn->claim);
     move(member, ASKED);
     /* The user may have closed the member since the multi lock was requested. */

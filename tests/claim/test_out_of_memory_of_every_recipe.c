@@ -13,6 +13,7 @@
 #include "failing_allocator.h"
 #include "world.h"
 
+#define FAR_MS 3600000
 #define HOLDS 4
 #define SCARCE_MS 3000U
 #define ROOT "/o"
@@ -184,12 +185,21 @@ static uvzk_lock_t *lock_of(const struct process *process)
     return &locks[process == &b];
 }
 
+static void never_near(uvzk_hold_t *hold, uint64_t ends_at)
+{
+    (void)hold;
+    (void)ends_at;
+    world_fail(&world, "warned of a limit that is far away");
+}
+
 static bool ask(int i, struct process *process, int64_t timeout_ms)
 {
     uvzk_acquire_options_t options;
 
     uvzk_acquire_options_init(&options);
     options.timeout_ms = timeout_ms;
+    options.max_hold_ms = FAR_MS;
+    options.max_hold_cb = never_near;
     if (lock_of(process)->impl == NULL) {
         return false;
     }

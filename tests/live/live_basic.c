@@ -205,6 +205,35 @@ static void test_cancels_at_once(void **state)
     world_end(&world);
 }
 
+/* When it is told, the znode still exists, and the next one waits. */
+static void given_back(struct hold *hold)
+{
+    struct Stat stat;
+
+    if (hold->lost > 0) {
+        assert_int_equal(raw_exists(world.raw, hold->path, &stat), ZOK);
+        assert_int_equal(second.answered, 0);
+    }
+}
+
+static void test_gives_back_at_the_limit(void **state)
+{
+    uvzk_acquire_options_t options;
+    (void)state;
+    world_begin_one(&world, LOCK, &a);
+    uvzk_acquire_options_init(&options);
+    options.max_hold_ms = 500;
+    assert_int_equal(hold_ask(&first, &a, NULL, &options), 0);
+    hold_await(&first, PATIENCE_MS);
+    first.hook = given_back;
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    hold_await_lost(&first, PATIENCE_MS, UVZK_EMAXHOLD);
+    assert_true(first.lost_ms - first.answered_ms >= 500);
+    hold_await(&second, PATIENCE_MS);
+    hold_give_back(&second);
+    world_end(&world);
+}
+
 static void test_loses_a_deleted_znode(void **state)
 {
     (void)state;
@@ -647,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_cancels_behind_a_foreign_znode),
         cmocka_unit_test(test_cancels_at_once),
         cmocka_unit_test(test_loses_a_deleted_znode),
+        cmocka_unit_test(test_gives_back_at_the_limit),
         cmocka_unit_test(test_queues_again_after_its_znode_was_deleted),
         cmocka_unit_test(test_excludes_others_after_its_znode_was_deleted),
         cmocka_unit_test(test_lists_participants),

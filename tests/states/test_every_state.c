@@ -19,6 +19,7 @@
 #include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
+#include "claim/hold_limit.h"
 #include "directory/own_watch.h"
 #include "engine/turn.h"
 #include "failing_allocator.h"
@@ -60,6 +61,20 @@ static void deadline(struct scene *scene, int part)
 static void release(struct scene *scene, int part)
 {
     hold_release(&scene->parts[part].hold);
+}
+
+/* As if it had been asked for with just that much time. */
+static void reach_limit(struct scene *scene, int part)
+{
+    const struct uvzk__acquisition *acquisition = scene_acquisition(scene, part);
+    struct uvzk__hold_limit *limit =
+        acquisition->claim == NULL ? NULL : uvzk__claim_hold_limit(acquisition->claim);
+
+    if (acquisition->state == UVZK__ACQUISITION_GRANTED && limit != NULL) {
+        limit->warned = true;
+        limit->ends_at = uvzk__now(limit->session);
+        uvzk__timer_set(limit->session, &limit->timer, limit->ends_at);
+    }
 }
 
 static void close_client(struct scene *scene, int nobody)
@@ -109,6 +124,7 @@ const struct ending endings[ENDINGS] = {
     {"cut off for good", OF_CLIENT, cut_off, UVZK_EEXPIRED, UVZK_EPROOF, CUT_MS, false},
     {"silence for good", OF_CLIENT, fall_silent, UVZK_EEXPIRED, UVZK_EPROOF, CUT_MS,
      false},
+    {"longest hold", OF_HELD, reach_limit, UVZK_EMAXHOLD, 0, 0, true},
 };
 
 /* --------------------------------------------------------------------- one scene */

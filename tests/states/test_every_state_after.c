@@ -56,6 +56,10 @@ static bool told_by_the_ending(const struct scene *scene, int number, int status
 {
     const struct ending *ending = scene->ending;
 
+    /* The limit of a claim ends the owner's other requests too. */
+    if (ending != NULL && ending->told == UVZK_EMAXHOLD && status == UVZK_EMAXHOLD) {
+        return true;
+    }
     return is_ended(scene, number) && status != 0 &&
            (status == ending->told || status == ending->also_told ||
             (ending->told == UV_ETIMEDOUT && ran_out_alone(status)));

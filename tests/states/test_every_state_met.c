@@ -304,9 +304,9 @@ void met_print_recipe(void)
 
 #define BIT(ending) (1U << (ending))
 
-/* The first endings: of one request. */
+/* The endings of one request: the first three, and the last one. */
 #define WAITS (BIT(0) | BIT(1))
-#define HOLDS BIT(2)
+#define HOLDS (BIT(2) | BIT(9))
 
 /* What no ending can meet, and why. The states GONE of a node and FINAL of an acquisition
  * are no rows at all: what comes there is freed before the call is over. */

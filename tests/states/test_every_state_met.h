@@ -4,7 +4,7 @@
 
 #include "test_every_state.h"
 
-#define ENDINGS 9
+#define ENDINGS 10
 
 extern const struct ending endings[ENDINGS];
 

@@ -8,7 +8,7 @@
 
 #include "failing_allocator.h"
 
-/* Of every request: a deadline that is not reached by itself. */
+/* Of every request: a deadline, and a longest hold, that are not reached by themselves. */
 #define FAR_MS 3600000
 
 struct uvzk__session *scene_session(const struct scene *scene)
@@ -62,6 +62,7 @@ void part_ask(struct scene *scene, const struct cue *cue)
     options.timeout_ms = cue->once ? UVZK_TRY_ONCE : FAR_MS;
     options.owner = cue->owner ? scene : NULL;
     options.leases = (uint32_t)cue->number;
+    options.max_hold_ms = FAR_MS;
     options.node_data = "data"; /* of all the same: leases are handed on */
     options.node_data_length = 4;
     options.revoke_cb = scene->recipe->revocable ? on_revoked : NULL;
