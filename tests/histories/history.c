@@ -31,9 +31,10 @@ const char *history_unseen(const struct recipe *recipe, const struct history_res
     bool none_is_asked = recipe->revocable && sum->revoked == 0 &&
                          (history_sim_allowed() & HISTORY_REVOKES) != 0;
 
-    return none_is_worn    ? "a number that is worn out"
-           : none_is_asked ? "a revocation"
-                           : recipe->unseen(sum);
+    return none_is_worn           ? "a number that is worn out"
+           : none_is_asked        ? "a revocation"
+           : sum->given_back == 0 ? "a hold that is given back"
+                                  : recipe->unseen(sum);
 }
 
 /* ------------------------------------------------------------------ how it begins */
@@ -111,6 +112,7 @@ static void begin(struct history *history, uint64_t seed)
         history->worker_count = 1 + history->worker_count % 2;
         history->path_count = 1;
     }
+    hold_limits_begin(history, seed);
     history->readers = (uint64_t[]){20, 50, 75, 90}[chance(history, 4)];
     if (history->recipe->prepare != NULL) {
         history->recipe->prepare(history);

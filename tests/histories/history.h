@@ -26,6 +26,7 @@
  *   history_operator.c  somebody who deletes what closed clients have left
  *   history_counters.c  directories in which thousands of millions have stood
  *   history_revocation.c  somebody who asks holders for their holds
+ *   history_hold_limit.c  holds that are given back by themselves
  *   history_<recipe>.c */
 #ifndef UVZK_HISTORY_H
 #define UVZK_HISTORY_H
@@ -73,6 +74,7 @@ struct history_result {
     uint64_t exhausted;      /* of the refusals: by a number that is worn out */
     uint64_t persistent; /* of the grants: by persistent znodes, among others or alone */
     uint64_t revoked;    /* times that a ticket was told that others want it */
+    uint64_t given_back; /* of the losses: by max_hold_ms */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };

@@ -350,6 +350,11 @@ void check_refusal(const struct acquisition *acquisition, int status)
             return;
         }
         break;
+    case UVZK_EMAXHOLD:
+        if (hold_limit_may_refuse(acquisition)) {
+            return;
+        }
+        break;
     case UVZK_EAUTH:
         if (client_slot_auth_failed(acquisition->worker->slot)) {
             return;

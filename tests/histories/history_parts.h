@@ -13,6 +13,7 @@
 #include "history.h"
 #include "history_foreign_clients.h"
 #include "request_rate.h"
+#include "seeded.h"
 #include "sim.h"
 #include "uvzk.h"
 
@@ -74,6 +75,9 @@ struct acquisition {
     int64_t wanted;    /* the czxid of the znode that others want, as it was told */
     int32_t revoked;   /* ... so often */
     uint64_t asked_ms; /* others were first seen to want it; 0: they do not */
+    uint64_t max_hold_ms; /* 0: none */
+    uint64_t granted_ms;  /* by its client's clock */
+    bool warned;          /* that the end of its time is near */
 };
 
 struct actor {
@@ -166,6 +170,8 @@ struct history {
     bool cohorts;        /* clients with an even number hand a mutex's znode on */
     unsigned kinds;      /* enum history_kind */
     bool near_servers;   /* the servers are near: what spins, spins fast */
+    bool hold_limits;    /* some holds are given back by themselves */
+    struct seeded limit_random;
     bool failed;
 };
 
@@ -349,6 +355,16 @@ void revocation_choose(struct acquisition *acquisition, uvzk_acquire_options_t *
 void revocation_step(struct client_slot *slot);
 /* Who holds and is asked for has been told. */
 void check_revocations(struct client_slot *slot);
+
+/* -------------------------------------------------------- history_hold_limit.c */
+
+void hold_limits_begin(struct history *history, uint64_t seed);
+/* The ticket is about to ask; it was granted; it is lost. */
+void hold_limit_choose(struct acquisition *acquisition, uvzk_acquire_options_t *options);
+void hold_limit_granted(struct acquisition *acquisition);
+void hold_limit_lost(const struct acquisition *acquisition, int reason);
+/* Whether an acquire may end with UVZK_EMAXHOLD. */
+bool hold_limit_may_refuse(const struct acquisition *acquisition);
 
 /* -------------------------------------------------------- history_requests.c */
 

@@ -202,6 +202,7 @@ void acquisition_answered(struct acquisition *acquisition, int status)
     history->result->remote_grants += client_slot_has_remote_hold(acquisition->request);
     take_tokens(acquisition);
     acquisition->state = HOLDING;
+    hold_limit_granted(acquisition);
     if (!uvzk_hold_is_valid(acquisition->request)) {
         history_fail(history, "granted, but not valid");
     }
@@ -220,6 +221,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
 void acquisition_lost(struct acquisition *acquisition, int reason)
 {
     told(acquisition, HOLDING, "lost", reason);
+    hold_limit_lost(acquisition, reason);
     acquisition->worker->history->result->losses++;
     acquisition_over(acquisition);
 }
@@ -325,6 +327,7 @@ static int acquire(struct acquisition *acquisition, uvzk_acquire_options_t *opti
     if ((history->kinds & HISTORY_FUTURES) != 0 && chance(history, 2) == 0) {
         options->queued_cb = NULL;
         options->revoke_cb = NULL;
+        options->max_hold_cb = NULL;
         acquisition->revocable = false;
         return by_future_acquire(acquisition, options);
     }
@@ -361,6 +364,7 @@ static void ask(struct acquisition *acquisition)
     acquisition->cancelled = false;
     acquisition->must_fail = false;
     revocation_choose(acquisition, &options);
+    hold_limit_choose(acquisition, &options);
     int status = acquire(acquisition, &options);
     note(acquisition, "asks", acquisition->owner == NULL ? "as nobody" : "as owner");
     if (status == 0) {

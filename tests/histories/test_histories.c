@@ -74,6 +74,7 @@ static void add_up(struct history_result *sum, const struct history_result *resu
     sum->exhausted += result->exhausted;
     sum->persistent += result->persistent;
     sum->revoked += result->revoked;
+    sum->given_back += result->given_back;
 }
 
 static int run(uint64_t seed, struct history_result *sum)
@@ -145,6 +146,7 @@ static void report(uint64_t count, const struct history_result *sum)
     if (sum->persistent > 0) {
         printf(", %" PRIu64 " grants by persistent znodes", sum->persistent);
     }
+    printf(", %" PRIu64 " given back at the limit", sum->given_back);
     if (sum->revoked > 0) {
         printf(", %" PRIu64 " revocations", sum->revoked);
     }
