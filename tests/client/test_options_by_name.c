@@ -3,6 +3,7 @@
 #include "cmocka_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -366,6 +367,35 @@ static void nothing_is_freed_twice(void **state)
     uvzk_client_options_free(&options);
 }
 
+static const char *secret; /* in a copy; NULL: it was freed */
+static size_t secret_length;
+
+static void free_overwritten(void *memory)
+{
+    static const char zeros[64];
+
+    if (secret != NULL && memory != NULL) {
+        assert_true(secret_length <= sizeof(zeros));
+        assert_memory_equal(secret, zeros, secret_length);
+        secret = NULL;
+    }
+    free(memory);
+}
+
+/* Runs last, because it replaces the allocator. */
+static void credentials_are_overwritten(void **state)
+{
+    (void)state;
+    assert_int_equal(uvzk_replace_allocator(malloc, realloc, calloc, free_overwritten),
+                     0);
+    uvzk_client_options_init(&options);
+    set("auth", "ann:secret");
+    secret = options.auth;
+    secret_length = options.auth_length;
+    uvzk_client_options_free(&options);
+    assert_null(secret);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +417,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_memory_changes_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_longer_or_shorter_struct_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_freed_twice, begin, end),
+        cmocka_unit_test(credentials_are_overwritten),
     };
     if (failing_allocator_install() != 0) {
         return 1;
