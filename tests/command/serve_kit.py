@@ -24,7 +24,9 @@ class Daemon(Run):
     def __init__(self, *options, session=SHORT, directory=None, **more):
         self.directory = directory or tempfile.mkdtemp()
         self.path = f"{self.directory}/socket"
-        super().__init__("serve", "--socket", self.path, *session, *options, **more)
+        transport = os.environ.get("UVZK_TEST_TRANSPORT", "c-client")
+        super().__init__("serve", "--socket", self.path, "--transport", transport, *session, *options,
+                         **more)  # fmt: skip
         Daemon.daemons.append(self)
 
     def serving(self):
