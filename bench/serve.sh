@@ -10,7 +10,8 @@ trap 'rm -rf "$directory"' EXIT
 
 run='hosts=$1 build=$2 directory=$3
 shift 3
-"$build/command/uvzk" serve --hosts "$hosts" --socket "$directory/socket" 2>"$directory/log" &
+: >"$directory/log"
+"$build/command/uvzk" serve --hosts "$hosts" --socket "$directory/socket" 2>>"$directory/log" &
 daemon=$!
 trap "kill $daemon; wait $daemon" EXIT
 until grep -q serving "$directory/log"; do
