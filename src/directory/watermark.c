@@ -192,8 +192,7 @@ void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *pat
 {
     for (struct uvzk__queue *queue = uvzk__first_at(session, path); queue != NULL;
          queue = uvzk__next_at(queue)) {
-        const struct uvzk__mark *mark = uvzk__mark_of(queue);
-        bool mirrored = mark != NULL && mark->mirrors;
+        bool mirrored = uvzk__mark_of(queue) != NULL && uvzk__mark_of(queue)->mirrors;
 
         uvzk__watermark_end(queue);
         /* The first in line has no other watch, and an event may have been withheld. */
@@ -206,10 +205,8 @@ void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *pat
 
 static bool is_on_children(const struct uvzk__queue *queue)
 {
-    const struct uvzk__predecessor *predecessor =
-        &uvzk__queue_optional(queue)->predecessor;
-
-    return predecessor->path != NULL && predecessor->on_children;
+    return uvzk__queue_optional(queue)->predecessor.path != NULL &&
+           uvzk__queue_optional(queue)->predecessor.on_children;
 }
 
 static bool is_watched_by_others(const struct uvzk__queue *queue)
