@@ -45,9 +45,7 @@ struct uvzk__atomic_call {
      * began, so the server has applied everything that was committed before that. What it
      * shows from now on may decide. */
     bool caught_up;
-    /* The znode over which it writes, as it was read, and the session of the write. */
-    struct uvzk__stat over;
-    int64_t session_id;
+    struct uvzk__stat over; /* of the znode over which it writes, as it was read */
 };
 
 /* Makes a call and appends it to the list. NULL: out of memory. */

@@ -670,63 +670,101 @@ static void a_lagging_server_does_not_refuse_a_sum(void **state)
     end_lagging(&world, &c);
 }
 
+/* A world in which "c" has two sessions: one at the number's path, at a follower, and one at
+ * the path of a mutex, at the leader. Another client holds the mutex, by the znode `other`,
+ * and a call of "c" waits for it. */
+struct two_sessions {
+    struct world world;
+    struct atomic_process c;
+    struct atomic_process_call call;
+    struct uvzk__port *number_port;
+    char mutex[64], other[128];
+    int follower;
+};
+
+static void open_two_sessions(struct two_sessions *two)
+{
+    uvzk_atomic_long_options_t options;
+    int number = 0;
+
+    memset(&two->c, 0, sizeof(two->c));
+    two->world.options.sessions = 2;
+    process_make(&two->c.process, &two->world, "c", NULL);
+    const struct uvzk__session *first = two->c.process.client.impl;
+    const struct uvzk__session *home = uvzk__home_of(first, ATOMIC_PROCESS_PATH);
+    do {
+        (void)snprintf(two->mutex, sizeof(two->mutex), "/mutex%d", number++);
+    } while (uvzk__home_of(first, two->mutex) == home);
+    atomic_process_options(&options, 1, true);
+    options.mutex_path = two->mutex;
+    assert_int_equal(atomic_process_init(&two->c, &options), 0);
+    two->follower = sim_leader(two->world.sim) == 0 ? 1 : 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        sim_connect_to(two->c.process.ports[i], i == uvzk__session_number(home)
+                                                    ? two->follower
+                                                    : sim_leader(two->world.sim));
+    }
+    two->number_port = two->c.process.ports[uvzk__session_number(home)];
+    process_start(&two->c.process);
+    assert_true(process_await_connected(&two->c.process, PATIENCE_MS));
+}
+
+static void begin_two_sessions(struct two_sessions *two)
+{
+    struct sim_options options;
+
+    sim_options_init(&options);
+    options.servers = 3;
+    world_begin_with(&two->world, 1, UVZK__TUNE_ALL, &options);
+    atomic_process_set_by_hand(two->world.sim, 10);
+    open_two_sessions(two);
+    world_make_path(&two->world, two->mutex);
+    (void)snprintf(two->other, sizeof(two->other),
+                   "%s/_c_00000000-0000-4000-8000-000000000001-lock-", two->mutex);
+    const char *made =
+        sim_create_by_hand(two->world.sim, two->other, UVZK__PERSISTENT_SEQUENTIAL);
+    (void)snprintf(two->other, sizeof(two->other), "%s", made);
+    assert_int_equal(atomic_process_add(&two->call, &two->c, 1), 0);
+    const struct uvzk__atomic_long *atomic = two->c.atomic.impl;
+    while (atomic->state != UVZK__ATOMIC_WRITING) {
+        assert_true(sim_step(two->world.sim));
+    }
+    atomic_process_set_by_hand(two->world.sim, 20);
+    sim_run_for(two->world.sim, 500);
+    assert_int_equal(atomic->state, UVZK__ATOMIC_ACQUIRING);
+}
+
 /* The mutex is in another session of the client, at a server that does not lag. */
 static void a_lagging_server_does_not_waste_the_mutex(void **state)
 {
-    char mutex[64], other[256];
-    struct atomic_process_call call;
-    struct atomic_process c;
-    struct sim_options options;
-    uvzk_atomic_long_options_t long_options;
-    struct world world;
+    struct two_sessions two;
 
     (void)state;
-    sim_options_init(&options);
-    options.servers = 3;
-    world_begin_with(&world, 1, UVZK__TUNE_ALL, &options);
-    world.options.sessions = 2;
-    atomic_process_set_by_hand(world.sim, 10);
-    atomic_process_options(&long_options, 1, true);
-    memset(&c, 0, sizeof(c));
-    process_make(&c.process, &world, "c", NULL);
-    const struct uvzk__session *first = c.process.client.impl;
-    const struct uvzk__session *home = uvzk__home_of(first, ATOMIC_PROCESS_PATH);
-    int number = 0;
-    do {
-        (void)snprintf(mutex, sizeof(mutex), "/mutex%d", number++);
-    } while (uvzk__home_of(first, mutex) == home);
-    long_options.mutex_path = mutex;
-    assert_int_equal(atomic_process_init(&c, &long_options), 0);
-    int follower = sim_leader(world.sim) == 0 ? 1 : 0;
-    for (uint32_t i = 0; i < 2; i++) {
-        sim_connect_to(c.process.ports[i], i == uvzk__session_number(home)
-                                               ? follower
-                                               : sim_leader(world.sim));
-    }
-    process_start(&c.process);
-    assert_true(process_await_connected(&c.process, PATIENCE_MS));
-    world_make_path(&world, mutex);
-    (void)snprintf(other, sizeof(other), "%s/_c_%s-lock-", mutex,
-                   "00000000-0000-4000-8000-000000000001");
-    const char *made = sim_create_by_hand(world.sim, other, UVZK__PERSISTENT_SEQUENTIAL);
-    (void)snprintf(other, sizeof(other), "%s", made);
-
-    assert_int_equal(atomic_process_add(&call, &c, 1), 0);
-    const struct uvzk__atomic_long *atomic = c.atomic.impl;
-    while (atomic->state != UVZK__ATOMIC_WRITING) {
-        assert_true(sim_step(world.sim));
-    }
-    atomic_process_set_by_hand(world.sim, 20);
-    sim_run_for(world.sim, 500);
-    assert_int_equal(atomic->state, UVZK__ATOMIC_ACQUIRING);
+    begin_two_sessions(&two);
     /* Its holder writes, and leaves. */
-    sim_lag(world.sim, follower, 2000);
-    atomic_process_set_by_hand(world.sim, 30);
-    assert_int_equal(sim_delete_by_hand(world.sim, other), 0);
-    assert_int_equal(atomic_process_await(&call), 0);
-    assert_true(atomic_process_number(world.sim) == 31);
-    atomic_process_end(&c);
-    world_end(&world);
+    sim_lag(two.world.sim, two.follower, 2000);
+    atomic_process_set_by_hand(two.world.sim, 30);
+    assert_int_equal(sim_delete_by_hand(two.world.sim, two.other), 0);
+    assert_int_equal(atomic_process_await(&two.call), 0);
+    assert_true(atomic_process_number(two.world.sim) == 31);
+    end_lagging(&two.world, &two.c);
+}
+
+/* ... and the session that waits for it does not end. */
+static void a_call_that_has_ended_does_not_wait_for_the_mutex(void **state)
+{
+    struct two_sessions two;
+    const char *names[2];
+
+    (void)state;
+    begin_two_sessions(&two);
+    two.c.process.may_log_errors = true;
+    assert_int_equal(sim_children(two.world.sim, two.mutex, names, 2), 2);
+    sim_fail_auth(two.number_port);
+    assert_int_equal(atomic_process_await(&two.call), UVZK_EAUTH);
+    sim_run_for(two.world.sim, 1000);
+    assert_int_equal(sim_children(two.world.sim, two.mutex, names, 2), 1);
+    end_lagging(&two.world, &two.c);
 }
 
 static void a_get_may_be_behind(void **state)
@@ -878,6 +916,7 @@ int main(void)
         cmocka_unit_test(a_lagging_server_does_not_refuse_a_compare_and_set),
         cmocka_unit_test(a_lagging_server_does_not_refuse_a_sum),
         cmocka_unit_test(a_lagging_server_does_not_waste_the_mutex),
+        cmocka_unit_test(a_call_that_has_ended_does_not_wait_for_the_mutex),
         cmocka_unit_test(a_get_may_be_behind),
         CASE(a_close_ends_the_calls),
         PROMOTED_CASE(the_client_closes_its_atomic_longs),
