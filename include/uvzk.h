@@ -1606,37 +1606,45 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  * DistributedBarrier): its znode is the path itself, which is persistent, so a barrier
  * stays set until somebody removes it, whatever becomes of the client that set it.
  *
- * A double barrier lets its members in when `member_quantity` of them have entered, and out
- * when all of them have left (DistributedDoubleBarrier). Each member has an ephemeral znode
- * with a UUID for a name below the path; the znode `ready` below the path exists from the
- * moment at which enough members were there at once until they have left. Whoever enters
- * meanwhile is let in, too. A `ready` without any member is left over from members whose
- * sessions have ended inside: the next enter of uvzk removes it. Curator's enter does not,
- * and returns at once; delete it by hand if only programs with Curator come there.
+ * A double barrier lets its members in when `member_quantity` of them have entered, and
+ * out when all of them have left (DistributedDoubleBarrier). Each member has an
+ * ephemeral znode with a UUID for a name below the path; the znode `ready` below the
+ * path exists from the moment at which enough members were there at once until they
+ * have left. Whoever enters meanwhile is let in, too. A `ready` without any member is
+ * left over from members whose sessions have ended inside: the next enter of uvzk
+ * removes it. Curator's enter does not, and returns at once; delete it by hand if only
+ * programs with Curator come there.
  *
- * In both, a lost connection ends no call: it goes on when the connection is back. The time
- * that this takes counts for the time-out. */
+ * In both, a lost connection ends no call: it goes on when the connection is back. The
+ * time that this takes counts for the time-out. */
 
-/* FINAL for the call. A set or a remove: 0: done, by this client or by another one before
- * it. UVZK_ECONNLOSS: no host name resolves any more, and it is not known whether it was
- * done; UVZK_ENOTSENT: likewise, and it was not done.
- * A wait: 0: the barrier was not set at a moment after the call.
- * An enter: 0: this member is inside until it leaves. UVZK_ENONODE: somebody deleted its
- * znode. After any other code than 0 the member is outside, and its znode is gone. Only if
- * there is no connection, the znode may still exist; then it is deleted when there is one,
- * or goes with the session.
- * A leave: 0: all members have left that were inside when the call was made. UV_ETIMEDOUT,
- * UV_ECANCELED: this member has left, but others are still inside. UVZK_ENONODE: somebody
- * deleted its znode. UVZK_EEXPIRED: the session had ended, and with it the member's znode;
- * the others have not waited for it.
- * Of each: UV_ETIMEDOUT, UV_ECANCELED: timeout_ms has passed, or uvzk_barrier_call_cancel.
- * UVZK_EEXPIRED, of enter and leave: the session has ended. UVZK_ECLOSED: the barrier or the
- * client was closed. UVZK_EAUTH: the client's credentials were refused. UVZK_ENOTSENT: the
- * host names do not resolve, and the retry policy is used up. UVZK_ELIMIT: no room for
- * another watch. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED,
- * UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused a request; UVZK_ENOAUTH of an
- * enter or a leave may mean that the member's znode may not be deleted, and goes with the
- * session. UVZK_ENODEEXISTS: the znode of this member belongs to another session. */
+/* FINAL for the call.
+ *
+ * Set and remove. 0: done, by this client or by another one before it. UVZK_ECONNLOSS: no
+ * host name resolves any more, and it is not known whether it was done. UVZK_ENOTSENT:
+ * likewise, and it was not done.
+ *
+ * Wait. 0: the barrier was not set at a moment after the call.
+ *
+ * Enter. 0: this member is inside until it leaves. After any other code it is outside,
+ * and its znode is gone; only without a connection the znode may still exist, and is
+ * deleted when there is one. UVZK_ENONODE: somebody deleted the znode. UVZK_ENODEEXISTS:
+ * the znode belongs to another session.
+ *
+ * Leave. 0: all members have left that were inside when the call was made. UV_ETIMEDOUT,
+ * UV_ECANCELED: this member has left, but others may still be inside. UVZK_ENONODE:
+ * somebody deleted its znode; the others have not waited for it.
+ *
+ * Wait, enter and leave. UV_ETIMEDOUT: timeout_ms has passed. UV_ECANCELED:
+ * uvzk_barrier_call_cancel. UVZK_ELIMIT: no room for another watch. UVZK_ENOTSENT: the
+ * host names do not resolve, and the retry policy is used up. UVZK_EEXPIRED, of enter and
+ * leave: the session has ended, and with it the member's znode.
+ *
+ * All. UVZK_ECLOSED: the barrier or the client was closed. UVZK_EAUTH: the client's
+ * credentials were refused. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused a request.
+ * After UVZK_ENOAUTH of an enter or a leave the member's znode may remain until the
+ * session ends, if the ACL does not allow to delete it. */
 typedef void (*uvzk_barrier_call_cb)(uvzk_barrier_call_t *call, int status);
 
 /* FINAL for the barrier. */
@@ -1645,28 +1653,28 @@ typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
 
 /* This member is not inside any more, although it has not left: its session has ended
  * (UVZK_EEXPIRED), the credentials were refused (UVZK_EAUTH) or the client was closed
- * (UVZK_ECLOSED). The others inside do not wait for it. Call uvzk_double_barrier_leave, or
- * close the barrier, before the next enter. Not called if a leave is under way: that ends
- * with the code. */
+ * (UVZK_ECLOSED). The others inside do not wait for it. Call uvzk_double_barrier_leave,
+ * or close the barrier, before the next enter. Not called if a leave is under way: that
+ * ends with the code. */
 typedef void (*uvzk_double_barrier_lost_cb)(uvzk_double_barrier_t *barrier, int reason);
 
-/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init; it must have
- * no shared value and no lock of the same client. UV_EINVAL. UVZK_EPATH. UVZK_ESTATE: the
- * client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init; it must
+ * have no shared value and no lock of the same client. UV_EINVAL. UVZK_EPATH.
+ * UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier,
                                   const char *path);
 
 /* Set a barrier, or remove it: create its znode, with missing parents as containers, or
- * delete it. A request without a reply is sent again, so a change may be carried out twice.
- * Changes that are under way at the same time may be carried out in any order.
+ * delete it. A request without a reply is sent again, so a change may be carried out
+ * twice. Changes that are under way at the same time may be carried out in any order.
  * UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                  uvzk_barrier_call_cb cb);
 UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                     uvzk_barrier_call_cb cb);
 
-/* Waits until a barrier is not set. timeout_ms: UVZK_WAIT_FOREVER, or ms from now, at least
- * 1. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+/* Waits until a barrier is not set. timeout_ms: UVZK_WAIT_FOREVER, or ms from now, at
+ * least 1. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                   int64_t timeout_ms, uvzk_barrier_call_cb cb);
 
@@ -1675,29 +1683,29 @@ UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_barrier_call_t *
  * UV_EINVAL. */
 UVZK_EXTERN int uvzk_barrier_call_cancel(uvzk_barrier_call_t *call);
 
-/* Closes a barrier.
- * Pending calls end with UVZK_ECLOSED; a set or a remove may still be carried out. cb (may
- * be NULL) is called last. A client closes its barriers when it is closed, without a
- * callback of their own. UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
+/* Closes a barrier. Pending calls end with UVZK_ECLOSED; a set or a remove may still be
+ * carried out. cb (may be NULL) is called last. A client closes its barriers when it is
+ * closed, without a callback of their own. UVZK_ESTATE: closing, or not initialised.
+ * UV_EINVAL. */
 UVZK_EXTERN int uvzk_barrier_close(uvzk_barrier_t *barrier, uvzk_barrier_close_cb cb);
 
-/* Initialises a double barrier. It sends nothing. All members name the same path and the
- * same member_quantity, at least 1. lost_cb may be NULL. The path and the errors are as for
- * uvzk_barrier_init. */
+/* Initialises a double barrier. It sends nothing. All members name the same path and
+ * the same member_quantity, at least 1. lost_cb may be NULL. The path and the errors
+ * are as for uvzk_barrier_init. */
 UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
                                          uvzk_double_barrier_t *barrier, const char *path,
                                          uint32_t member_quantity,
                                          uvzk_double_barrier_lost_cb lost_cb);
 
-/* Enter a double barrier: become a member, and wait until enough members are there; leave
- * it: wait until all members have left. The struct is one member; several structs, in one
- * client or in several, are several members. timeout_ms: as for uvzk_barrier_wait. An enter
- * that is given up deletes its znode before its callback runs; this takes one round trip,
- * or until the connection is found to be lost. Whoever leaves is out of the barrier, even
- * if the wait for the others is given up.
- * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier is
- * under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, of enter: the system has
- * no random bytes for a name. */
+/* Enter a double barrier: become a member, and wait until enough members are there;
+ * leave it: wait until all members have left. The struct is one member; several
+ * structs, in one client or in several, are several members. timeout_ms: as for
+ * uvzk_barrier_wait. An enter that is given up deletes its znode before its callback
+ * runs; this takes one round trip, or until the connection is found to be lost. Whoever
+ * leaves is out of the barrier, even if the wait for the others is given up.
+ * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier
+ * is under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, of enter: the
+ * system has no random bytes for a name. */
 UVZK_EXTERN int uvzk_double_barrier_enter(uvzk_double_barrier_t *barrier,
                                           uvzk_barrier_call_t *call, int64_t timeout_ms,
                                           uvzk_barrier_call_cb cb);
@@ -1705,10 +1713,9 @@ UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier,
                                           uvzk_barrier_call_t *call, int64_t timeout_ms,
                                           uvzk_barrier_call_cb cb);
 
-/* Closes a double barrier.
- * A pending call ends with UVZK_ECLOSED. A member that is inside leaves without waiting for
- * the others. cb (may be NULL) is called last: the member's znode is gone, or cannot be
- * known to be. Otherwise as uvzk_barrier_close. */
+/* Closes a double barrier. A pending call ends with UVZK_ECLOSED. A member that is
+ * inside leaves without waiting for the others. cb (may be NULL) is called last: the
+ * member's znode is gone, or cannot be known to be. Otherwise as uvzk_barrier_close. */
 UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
                                           uvzk_double_barrier_close_cb cb);
 /* --------------------------------------------------------------- atomic long

@@ -1,10 +1,10 @@
 /* One call of the user on a barrier, from the call to its callback: a set, a remove, a
  * wait, an enter or a leave.
  *
- *   PENDING --> DECIDED      its outcome is known: the callback runs at the end of the turn
+ *   PENDING --> DECIDED    its outcome is known: the callback runs at the end of the turn
  *      |         ^ |
- *      `--> GIVEN_UP         cancelled, or out of time: its owner cleans up before it ends
- *                            the call. An enter can be cancelled until its callback runs */
+ *      `--> GIVEN_UP       cancelled, or out of time: its owner cleans up before it ends
+ *                          the call. An enter can be cancelled until its callback runs */
 #ifndef UVZK_BARRIER_CALL_H
 #define UVZK_BARRIER_CALL_H
 

@@ -24,7 +24,8 @@ void uvzk__barriers_watches_lost(struct uvzk__session *);
 /* The session has ended, and with it its ephemeral znodes. Waits, sets and removes go on
  * in the next session. */
 void uvzk__barriers_session_ended(struct uvzk__session *, int code);
-/* The connection is lost: a znode whose delete has no reply cannot be known to be gone. */
+/* The connection is lost: a znode whose delete has no reply cannot be known to be
+ * gone. */
 void uvzk__barriers_suspended(struct uvzk__session *);
 /* A connection is ready, or a pause of the whole session is over. */
 void uvzk__barriers_resume(struct uvzk__session *);

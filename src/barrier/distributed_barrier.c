@@ -1,5 +1,5 @@
-/* The public functions on distributed barriers (distributed_barrier.h), and what the calls
- * on one have of their own. */
+/* The public functions on distributed barriers (distributed_barrier.h), and what the
+ * calls on one have of their own. */
 #include "barrier/distributed_barrier.h"
 
 #include "barrier/barrier_call.h"
@@ -94,8 +94,8 @@ static void wait_over(struct uvzk__barrier_call *call)
     uvzk__free(wait_of(call));
 }
 
-/* [barrier] The absence is confirmed: a quorum has accepted a request of this session after
- * the wait began, and the reading came behind it. */
+/* [barrier] The absence is confirmed: a quorum has accepted a request of this session
+ * after the wait began, and the reading came behind it. */
 static void told(struct uvzk__znode_waiter *waiter, int status)
 {
     struct wait *wait = UVZK__CONTAINER_OF(waiter, struct wait, waiter);

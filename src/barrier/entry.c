@@ -86,10 +86,10 @@ int uvzk__member_wait_for_ready(struct uvzk__barrier_member *member)
 
 /* ------------------------------------------------------------ before its znode exists */
 
-/* A `ready` is created only while its creator's own znode exists. So one without members is
- * left over: the members of its round have left, or their sessions have ended. It is deleted
- * together with P, which the server refuses if a member has come meanwhile: then a `ready`
- * may have become that member's. The create makes P again. */
+/* A `ready` is created only while its creator's own znode exists. So one without
+ * members is left over: the members of its round have left, or their sessions have
+ * ended. It is deleted together with P, which the server refuses if a member has come
+ * meanwhile: then a `ready` may have become that member's. The create makes P again. */
 static void listed(struct uvzk__barrier_member *member, const struct uvzk__reply *reply)
 {
     struct counted counted = count(member, reply);
@@ -119,8 +119,8 @@ static void cleared(struct uvzk__barrier_member *member, int status)
     }
 }
 
-/* Its name is known to nobody else. So a znode of this name is this member's, created by a
- * request whose reply was lost, if it belongs to this session. */
+/* Its name is known to nobody else. So a znode of this name is this member's, created
+ * by a request whose reply was lost, if it belongs to this session. */
 static void checked(struct uvzk__barrier_member *member, const struct uvzk__reply *reply)
 {
     if (reply->status == UVZK_ENONODE) {

@@ -2,13 +2,13 @@
  * LISTING to INSIDE (member.h).
  *
  * The requests, in the order in which they are sent:
- *   exists(P/ready, watch)   before the create, so that no `ready` that counts this member
- *                            comes unseen, even one that is deleted again at once
- *   getChildren(P)           `ready` without any member is left over from a round that has
- *                            ended: it is removed before it lets anybody through
+ *   exists(P/ready, watch)   before the create, so that no `ready` that counts this
+ *                            member comes unseen, even one that is deleted at once
+ *   getChildren(P)           `ready` without any member is left over from a round that
+ *                            has ended: it is removed before it lets anybody through
  *   create P/<uuid>          ephemeral
- *   exists(P/ready)          it exists: enough members were here together with this one, or
- *                            the round is on and this one joins it
+ *   exists(P/ready)          it exists: enough members were here together with this one,
+ *                            or the round is on and this one joins it
  *   getChildren(P)           enough members are here: it creates `ready`
  * Otherwise it waits until `ready` is created. Whoever comes last counts all members that
  * came before, so nobody else has to count again. It does so nevertheless about once a

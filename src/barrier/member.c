@@ -1,5 +1,5 @@
-/* What entering, leaving and giving up have in common (member.h): the member's machine, its
- * requests and their repetition, and its end. */
+/* What entering, leaving and giving up have in common (member.h): the member's machine,
+ * its requests and their repetition, and its end. */
 #include "barrier/member.h"
 
 #include <string.h>
@@ -196,8 +196,8 @@ static void answered(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     } /* otherwise the end of the outage or of the pause sends it again */
 }
 
-/* Sends the request that the state needs, if it is not under way. A member of a client that
- * closes needs nothing more: its session is about to end. */
+/* Sends the request that the state needs, if it is not under way. A member of a client
+ * that closes needs nothing more: its session is about to end. */
 void uvzk__barrier_member_pump(struct uvzk__barrier_member *member)
 {
     bool lists = member->state == UVZK__MEMBER_LISTING ||

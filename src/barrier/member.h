@@ -1,6 +1,6 @@
 /* One member of a double barrier, from its enter until nothing of it is left: the znode
- * `P/<uuid>` below the barrier's path P, and what the member waits for. Each enter makes a
- * new one. entry.c takes it in, departure.c takes it out.
+ * `P/<uuid>` below the barrier's path P, and what the member waits for. Each enter
+ * makes a new one. entry.c takes it in, departure.c takes it out.
  *
  *   LISTING --> CREATING <--> CHECKING    is `ready` left over? its znode; is it ours?
  *     ^  |        |             |
@@ -20,9 +20,9 @@
  * may exist, and goes on to TIDYING or GONE. From each state it is GONE when its session
  * ends, unless its znode was never created.
  *
- * What the user is told: told_cb runs once for the enter, once for the leave, and once when
- * the member is out for another reason. After a status below 0, and after the leave, the
- * member has no user any more, and goes on by itself. */
+ * What the user is told: told_cb runs once for the enter, once for the leave, and once
+ * when the member is out for another reason. After a status below 0, and after the
+ * leave, the member has no user any more, and goes on by itself. */
 #ifndef UVZK_MEMBER_H
 #define UVZK_MEMBER_H
 
@@ -73,8 +73,8 @@ struct uvzk__barrier_member {
     char *path;    /* P/<uuid> */
     char *ready;   /* P/ready */
     char *creating; /* room for the path of an ancestor */
-    /* The members that were here when it began to leave, without itself, as far as the last
-     * getChildren has shown them; sorted. */
+    /* The members that were here when it began to leave, without itself, as far as the
+     * last getChildren has shown them; sorted. */
     struct uvzk__other_member *others;
     size_t other_count;
     uint32_t quantity; /* how many members the barrier waits for */
@@ -87,7 +87,8 @@ struct uvzk__barrier_member {
     bool knows_others; /* `others` is set */
 };
 
-/* Makes a member that begins to enter. user: passed on. Returns 0, UV_ENOMEM or UV_EIO. */
+/* Makes a member that begins to enter. user: passed on. Returns 0, UV_ENOMEM or
+ * UV_EIO. */
 int uvzk__barrier_member_enter(struct uvzk__session *, const char *directory,
                                uint32_t quantity, void *user,
                                void (*told_cb)(struct uvzk__barrier_member *, int status),
@@ -99,10 +100,10 @@ static inline void *uvzk__barrier_member_user(const struct uvzk__barrier_member 
 }
 /* A member that is INSIDE begins to leave. */
 void uvzk__barrier_member_leave(struct uvzk__barrier_member *);
-/* Gives the member up. told_cb runs with this status, at once or later: when its znode is
- * known to be gone, or when there is no connection by which that could be known. The znode
- * is deleted in any case, as soon as there is a connection. Does nothing if the member has
- * been given up already. */
+/* Gives the member up. told_cb runs with this status, at once or later: when its znode
+ * is known to be gone, or when there is no connection by which that could be known. The
+ * znode is deleted in any case, as soon as there is a connection. Does nothing if the
+ * member has been given up already. */
 void uvzk__barrier_member_withdraw(struct uvzk__barrier_member *, int status);
 
 /* Its session is about to end, or no session will come soon: tells its user at once. */
@@ -115,7 +116,7 @@ void uvzk__barrier_member_session_ended(struct uvzk__barrier_member *, int code)
 /* The client ends: frees the member. */
 void uvzk__barrier_member_free(struct uvzk__barrier_member *);
 
-/* ------------------------------------------------- between member, entry and departure */
+/* ------------------------------------------ between member, entry and departure */
 
 void uvzk__barrier_member_move(struct uvzk__barrier_member *,
                                enum uvzk__barrier_member_state);

@@ -15,10 +15,10 @@
  * moment that may be before the reading's request. It shows at least what was committed
  * before the last reply on this connection (engine/barrier.h).
  *   present  may be out of date, but then the watch fires: nobody waits for ever.
- *   absent   ends a wait, and no later event would correct it. A waiter that cannot judge
- *            by its own writes how old it is asks for a confirmation: an empty multi, which a
- *            quorum must accept, and a reading behind it. If that shows no znode either, there
- *            was none at a moment after the wait began. */
+ *   absent   ends a wait, and no later event would correct it. A waiter that cannot tell
+ *            by its own writes how old it is asks for a confirmation: an empty multi,
+ *            which a quorum must accept, and a reading behind it. If that shows no znode
+ *            either, there was none at a moment after the wait began. */
 #ifndef UVZK_WATCHED_ZNODE_H
 #define UVZK_WATCHED_ZNODE_H
 
@@ -63,9 +63,9 @@ struct uvzk__znode_waiter {
     uint64_t since;
     /* It is told of an absence only if that is confirmed. */
     bool confirmed;
-    /* status 0: the znode exists; UVZK_ENONODE: it does not. This was read, or a watch event
-     * has reported that it was created or deleted. Any other status: it cannot be read or
-     * watched. Must not call the user. May end the waiting. */
+    /* status 0: the znode exists; UVZK_ENONODE: it does not. This was read, or a watch
+     * event has reported that it was created or deleted. Any other status: it cannot be
+     * read or watched. Must not call the user. May end the waiting. */
     void (*told_cb)(struct uvzk__znode_waiter *, int status);
 };
 

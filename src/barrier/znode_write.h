@@ -34,8 +34,8 @@ struct uvzk__znode_write {
     void (*done_cb)(struct uvzk__znode_write *, int status);
     /* Borrowed from the owner. second: the other znode to delete, or NULL. */
     const char *path, *second;
-    /* Room of the owner's for the path of an ancestor, at least as long as the path. NULL:
-     * ancestors are not created. */
+    /* Room of the owner's for the path of an ancestor, at least as long as the path.
+     * NULL: ancestors are not created. */
     char *creating;
     size_t refused; /* of two deletes that were not done: the index of the failed one */
     uint8_t mode;   /* enum uvzk__mode of the znode */

@@ -1,5 +1,5 @@
-/* The futures of calls on barriers: their outcomes, what cancelling and dropping them does,
- * and combinations. */
+/* The futures of calls on barriers: their outcomes, what cancelling and dropping them
+ * does, and combinations. */
 #include "barrier_kit.h"
 
 #include <string.h>

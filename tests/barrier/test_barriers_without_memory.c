@@ -1,6 +1,7 @@
-/* Barriers while the n-th allocation of the library fails, once or for three seconds, for
- * n = 1, 2, 3, ... until a whole scenario runs through. Each call is refused with UV_ENOMEM
- * or answered once, nothing stays allocated, and nothing is left behind on the server. */
+/* Barriers while the n-th allocation of the library fails, once or for three seconds,
+ * for n = 1, 2, 3, ... until a whole scenario runs through. Each call is refused with
+ * UV_ENOMEM or answered once, nothing stays allocated, and nothing is left behind on
+ * the server. */
 #include "barrier_kit.h"
 
 #include <string.h>

@@ -284,8 +284,8 @@ static void lone_member_is_never_let_through(void **state)
 }
 
 /* Curator's fast members: they see enough members, create `ready`, leave, and delete it
- * while the slow one still enters; here all before any answer about it comes. The event of
- * `ready` lets the slow one through. */
+ * while the slow one still enters; here all before any answer about it comes. The event
+ * of `ready` lets the slow one through. */
 static void slow_enter_meets_fast_leavers_of_curator(void **state)
 {
     (void)state;
@@ -416,7 +416,8 @@ static void given_up_leave_is_out(void **state)
 
 /* ----------------------------------------------------------------- giving an enter up */
 
-/* CURATOR-80, CURATOR-318: the znode of an enter that has timed out stays, and is counted. */
+/* CURATOR-80, CURATOR-318: the znode of an enter that has timed out stays, and is
+ * counted. */
 static void given_up_enter_leaves_no_znode(void **state)
 {
     (void)state;
@@ -543,7 +544,8 @@ static void ready_of_a_newcomer_is_not_removed(void **state)
     }
 }
 
-/* The znode of a member whose maker did not come to count is counted by those who wait. */
+/* The znode of a member whose maker did not come to count is counted by those who
+ * wait. */
 static void enough_members_are_noticed_without_ready(void **state)
 {
     (void)state;

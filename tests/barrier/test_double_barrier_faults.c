@@ -71,8 +71,8 @@ static void both_leave(void)
 
 /* ------------------------------------------------------------------- one request lost */
 
-/* Before each step of a round, one after the other, one request or reply of A is lost, its
- * memory fails, or its connection. Both members come in and out, once. */
+/* Before each step of a round, one after the other, one request or reply of A is lost,
+ * its memory fails, or its connection. Both members come in and out, once. */
 static void fault_before_every_step(void **state)
 {
     static void (*const faults[])(struct process *) = {
@@ -107,7 +107,8 @@ static void fault_before_every_step(void **state)
     }
 }
 
-/* The create was carried out, and its reply is lost: the znode is ours, and the only one. */
+/* The create was carried out, and its reply is lost: the znode is ours, and the only
+ * one. */
 static void lost_reply_to_the_create(void **state)
 {
     (void)state;
@@ -285,6 +286,44 @@ static void refused_credentials_are_told(void **state)
     end();
 }
 
+/* Whoever waits is told, and may try again; so it goes on trying to connect. */
+static void host_names_that_do_not_resolve_are_told(void **state)
+{
+    struct process c;
+    uvzk_double_barrier_t late;
+    uvzk_barrier_t gate;
+    struct recorded_call wait;
+
+    (void)state;
+    begin();
+    memset(&late, 0, sizeof(late));
+    memset(&gate, 0, sizeof(gate));
+    process_make(&c, &world, "c", NULL);
+    c.may_log_errors = true;
+    assert_int_equal(uvzk_double_barrier_init(&c.client, &late, BARRIER_PATH, 1, NULL),
+                     0);
+    assert_int_equal(uvzk_barrier_init(&c.client, &gate, "/app/gate"), 0);
+    call_enter(&call, &world, &late, UVZK_WAIT_FOREVER);
+    call_wait(&wait, &world, &gate, UVZK_WAIT_FOREVER);
+    call_set(&other, &world, &gate);
+    for (int i = 0; i < 5 && call.told == 0; i++) {
+        sim_fail_open(c.port, UV_EAI_AGAIN);
+        if (i == 0) {
+            process_start(&c);
+        }
+        world_run_for(&world, 50);
+    }
+    call_await(&call, UVZK_ENOTSENT);
+    call_await(&wait, UVZK_ENOTSENT);
+    call_await(&other, UVZK_ENOTSENT);
+    assert_true(process_await_connected(&c, 5000));
+    call_enter(&call, &world, &late, UVZK_WAIT_FOREVER);
+    call_await(&call, 0);
+    process_close(&c);
+    assert_true(world_await_count(&world, &c.closed, 1, 60000));
+    end();
+}
+
 /* ------------------------------------------------------------------------ refusals */
 
 static void refusals_are_told(void **state)
@@ -345,6 +384,7 @@ int main(void)
         cmocka_unit_test(expiry_while_entering_and_leaving),
         cmocka_unit_test(enter_waits_for_a_session),
         cmocka_unit_test(refused_credentials_are_told),
+        cmocka_unit_test(host_names_that_do_not_resolve_are_told),
         cmocka_unit_test(refusals_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -629,6 +629,48 @@ static void test_values(void **state)
     end();
 }
 
+static void ignore_call(uvzk_barrier_call_t *call, int status)
+{
+    (void)call;
+    (void)status;
+}
+
+static void test_barriers(void **state)
+{
+    uvzk_barrier_t barrier = {.data = NULL}, none = {.data = NULL};
+    uvzk_double_barrier_t member = {.data = NULL}, nobody = {.data = NULL};
+    uvzk_barrier_call_t call = {.data = NULL}, busy = {.impl = &call};
+    (void)state;
+
+    begin();
+    uvzk_client_t *client = &a.client;
+    REFUSED(UV_EINVAL, "client", uvzk_barrier_init(NULL, &barrier, "/b"));
+    REFUSED(UV_EINVAL, "barrier", uvzk_barrier_init(client, NULL, "/b"));
+    REFUSED(UV_EINVAL, "path", uvzk_barrier_init(client, &barrier, NULL));
+    REFUSED(UVZK_EPATH, "path", uvzk_barrier_init(client, &barrier, "b"));
+    assert_int_equal(uvzk_barrier_init(client, &barrier, "/b"), 0);
+    REFUSED(UV_EBUSY, "barrier", uvzk_barrier_init(client, &barrier, "/b"));
+    REFUSED(UV_EINVAL, "barrier", uvzk_barrier_set(NULL, &call, ignore_call));
+    REFUSED(UV_EINVAL, "call", uvzk_barrier_set(&barrier, NULL, ignore_call));
+    REFUSED(UV_EINVAL, "cb", uvzk_barrier_remove(&barrier, &call, NULL));
+    REFUSED(UV_EINVAL, "timeout_ms", uvzk_barrier_wait(&barrier, &call, 0, ignore_call));
+    REFUSED(UV_EBUSY, "call", uvzk_barrier_wait(&barrier, &busy, 1, ignore_call));
+    REFUSED(UVZK_ECLOSED, "barrier", uvzk_barrier_wait(&none, &call, 1, ignore_call));
+    REFUSED(UVZK_ESTATE, "call", uvzk_barrier_call_cancel(&call));
+    REFUSED(UVZK_ESTATE, "barrier", uvzk_barrier_close(&none, NULL));
+    REFUSED(UV_EINVAL, "member_quantity",
+            uvzk_double_barrier_init(client, &member, "/d", 0, NULL));
+    assert_int_equal(uvzk_double_barrier_init(client, &member, "/d", 2, NULL), 0);
+    REFUSED(UVZK_ESTATE, "entered",
+            uvzk_double_barrier_leave(&member, &call, 1, ignore_call));
+    REFUSED(UVZK_ECLOSED, "barrier",
+            uvzk_double_barrier_enter(&nobody, &call, 1, ignore_call));
+    REFUSED(UVZK_ESTATE, "barrier", uvzk_double_barrier_close(&nobody, NULL));
+    assert_int_equal(uvzk_double_barrier_close(&member, NULL), 0);
+    assert_int_equal(uvzk_barrier_close(&barrier, NULL), 0);
+    end();
+}
+
 static void ignore_future(uvzk_future_t *future, int status, void *context)
 {
     (void)future;
@@ -690,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_questions),
         cmocka_unit_test(test_participants_and_lockers),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_futures),
     };
     return cmocka_run_group_tests_name("refusal", tests, NULL, NULL);

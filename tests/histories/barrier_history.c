@@ -277,7 +277,7 @@ static void on_client_closed(uvzk_client_t *client)
     slot->reopen_ms = soon(slot->history, 1500);
 }
 
-/* ------------------------------------------------------------------------- what they do */
+/* ---------------------------------------------------------------- what they do */
 
 /* Every other client has several, where any has. */
 static void open_ports(struct client_slot *slot)

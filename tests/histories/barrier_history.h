@@ -1,8 +1,8 @@
 /* One history: a few clients are members of a double barrier in one simulated ensemble;
- * they enter, leave, give up, close and come back at random, while faults happen. A seed
- * decides everything. In every other history nobody gives up or closes: then its rounds are
- * exact for as long as no session ends. Meanwhile they wait for another barrier
- * (gate_history.h).
+ * they enter, leave, give up, close and come back at random, while faults happen. A
+ * seed decides everything. In every other history nobody gives up or closes: then its
+ * rounds are exact for as long as no session ends. Meanwhile they wait for another
+ * barrier (gate_history.h).
  *
  * Checked in the servers' tree after each event, and at every callback:
  *   ready       is created only if enough members were there at once since the last one
@@ -11,7 +11,7 @@
  *               nobody out of it before all have called their k-th leave
  *   answers     each call is told once, and says nothing that has not happened
  * and at the end, when the faults have stopped:
- *   liveness    whoever is outside enters, whoever was inside leaves: all come in together
+ *   liveness    exact rounds go on; once enough are there, all of them are let in
  *   residue     no member, no `ready`, no request, no watch, no session, no memory */
 #ifndef UVZK_BARRIER_HISTORY_H
 #define UVZK_BARRIER_HISTORY_H

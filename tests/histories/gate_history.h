@@ -1,9 +1,10 @@
 /* The other half of the histories of barriers (barrier_history.h): the same clients set a
  * distributed barrier, the gate, remove it, and wait for it.
  *
- * Checked at every callback, in the servers' tree after each event: a set, a remove and a
- * wait that are told 0 found the gate set, or not set, at a moment between the call and the
- * callback. When the faults have stopped and the gate is removed, all waits end. */
+ * Checked at every callback, in the servers' tree after each event: a set, a remove and
+ * a wait that are told 0 found the gate set, or not set, at a moment between the call
+ * and the callback. When the faults have stopped and the gate is removed, all waits
+ * end. */
 #ifndef UVZK_GATE_HISTORY_H
 #define UVZK_GATE_HISTORY_H
 

@@ -128,8 +128,8 @@ static void test_multi_client(void **state)
     world_end(&world);
 }
 
-/* Curator's wait ends with ConnectionLoss. Ours goes on behind the outage, and its time-out
- * covers it. */
+/* Curator's wait ends with ConnectionLoss. Ours goes on behind the outage, and its
+ * time-out covers it. */
 static void test_server_crash(void **state)
 {
     (void)state;
