@@ -97,16 +97,11 @@ uvzk__leader_cache_leader(const struct uvzk__leader_cache *leader_cache)
     return leader_cache->leader == NULL ? NULL : &leader_cache->leader->shown;
 }
 
-/* Takes ownership. NULL: there is no participant. A token that is less than the known
- * one is from a server that has diverged. */
+/* Takes ownership. NULL: there is no participant. A server that has diverged may show an
+ * earlier leader, which the reports recognize by its token. */
 static void set_leader(struct uvzk__leader_cache *leader_cache,
                        struct uvzk__known_participant *leader)
 {
-    if (leader != NULL && leader_cache->leader != NULL &&
-        leader->shown.token < leader_cache->leader->shown.token) {
-        uvzk__free(leader);
-        return;
-    }
     uvzk__free(leader_cache->leader);
     leader_cache->leader = leader;
     tell(leader_cache);

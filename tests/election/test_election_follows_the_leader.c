@@ -285,6 +285,68 @@ static void servers_lag(uint64_t seed, void *const *state)
     end();
 }
 
+/* One of two of a client resigns: it sees nobody lead at once, although its client still
+ * sees its znode. */
+static void one_that_resigns_sees_nobody(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    candidate_begin(&first, &a, "first");
+    candidate_await_led(&first, 1, MS);
+    candidate_begin(&second, &a, "second");
+    candidate_await_leader(&second, "first", MS);
+    world_run_for(&world, 1000);
+    candidate_resign(&first);
+    candidate_await_deposed(&first, 1, MS);
+    world_steps(&world, 1);
+    assert_int_equal(first.leader_token, 0);
+    candidate_await_leader(&first, "second", MS);
+    candidate_end(&second);
+    candidate_end(&first);
+    end();
+}
+
+/* A server goes on showing the znode of a leader that has gone (A9). Its client comes
+ * there after it has read of the next leader elsewhere: it does not go back. */
+static void a_server_that_has_diverged(uint64_t seed, void *const *state)
+{
+    candidates_reset();
+    world_begin_servers(&world, seed, state, 3);
+    process_begin(&a, &world, "a", NULL);
+    process_begin(&b, &world, "b", NULL);
+    process_make(&c, &world, "c", NULL);
+    int leading = sim_leader(world.sim), diverged = (leading + 1) % 3;
+    sim_connect_to(a.port, leading);
+    sim_connect_to(b.port, leading);
+    sim_connect_to(c.port, diverged);
+    process_start(&c);
+    c.may_log_errors = true;
+    candidate_begin(&first, &a, "first");
+    candidate_await_led(&first, 1, MS);
+    candidate_begin(&second, &b, "second");
+    candidate_await_leader(&second, "first", MS);
+    world_run_for(&world, 1000);
+    candidate_begin(&third, &c, "third");
+    third.may_err = true;
+    candidate_await_leader(&third, "first", MS);
+    world_run_for(&world, 1000);
+    sim_miss_deletes(world.sim, diverged, 1);
+    candidate_end(&first);
+    candidate_await_led(&second, 1, MS);
+    sim_connect_to(c.port, leading);
+    sim_move(c.port);
+    candidate_await_leader(&third, "second", MS);
+    sim_connect_to(c.port, diverged);
+    sim_move(c.port);
+    world_run_for(&world, 2000);
+    assert_string_equal(third.leader_id, "second");
+    sim_converge(world.sim);
+    sim_connect_to(c.port, -1);
+    candidate_end(&second);
+    candidate_await_leader(&third, "third", MS);
+    candidate_end(&third);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +360,8 @@ int main(void)
         WORLD_SCENARIO(refused_for_a_time, 1, 6),
         WORLD_SCENARIO(the_leader_goes_at_any_event, 1, 6),
         WORLD_SCENARIO(servers_lag, 1, 10),
+        WORLD_SCENARIO(one_that_resigns_sees_nobody, 1, 10),
+        WORLD_SCENARIO(a_server_that_has_diverged, 1, 10),
     };
 
     return cmocka_run_group_tests_name("election follows the leader", tests, NULL, NULL);
