@@ -89,8 +89,12 @@ static void one_that_only_looks(uint64_t seed, void *const *state)
     candidate_await_leader(&third, "first", MS);
     candidate_begin(&second, &b, "second");
     candidate_await_leader(&second, "first", MS);
+    uvzk_client_metrics_t before = process_metrics(&c);
     candidate_end(&first);
     candidate_await_leader(&third, "second", MS);
+    uvzk_client_metrics_t after = process_metrics(&c);
+    assert_int_equal(after.listings - before.listings, 1);
+    assert_int_equal(after.reads - before.reads, 1);
     candidate_end(&second);
     candidate_await_leader(&third, NULL, MS);
     world_run_for(&world, 2000);
