@@ -33,6 +33,8 @@
  *                         its holds are lost with UVZK_ECLOSED.
  *                shared   closes the value: its pending sets and its next_change() end
  *                value    with UVZK_ECLOSED; its callback is not called any more.
+ *                election leaves the election, as close(UVZK_ELECTION_SILENT): its lead()
+ *                         ends with UVZK_ECLOSED; its callbacks are not called any more.
  *                client   closes the client and all of the above; its own callbacks are
  *                         not called any more.
  *
@@ -2009,6 +2011,279 @@ class atomic_long {
     state *state_ = nullptr;
 };
 
+/* --------------------------------------------------------------------- elections */
+
+/* A participant of an election, as uvzk_election_participant_t. */
+struct election_participant {
+    std::string_view id; /* empty: none */
+    bool is_leader;
+    std::int64_t token, session_id;
+    std::string_view path; /* of its znode */
+};
+
+/* The options of an election; each field as in uvzk_election_options_t. The callables
+ * must not destroy what they are, but may destroy the election. */
+struct election_options {
+    uvzk_election_kind_t kind = UVZK_ELECTION_LATCH;
+    std::string_view id = {}; /* default: none */
+    milliseconds max_reign{0};
+    bool manual_requeue = false;
+    /* This participant leads from now on: its token, and valid_until(). */
+    function<void(std::int64_t, clock::time_point)> leads = {};
+    function<void(status)> deposed = {}; /* it does not lead any more: the reason */
+    /* Another participant leads; NULL: none is known. Valid during the call. */
+    function<void(const election_participant *)> changed = {};
+    function<void(status)> refused = {}; /* error_cb */
+};
+
+namespace detail {
+
+inline election_participant participant_of(const uvzk_election_participant_t &c) noexcept
+{
+    return {std::string_view(c.id, c.id_length), c.is_leader != 0, c.token, c.session_id,
+            c.path};
+}
+
+/* The state of an election. It frees itself when the library has called back after the
+ * close, or when its client was closed before. */
+struct election_state {
+    uvzk_election_t c{};
+    election_options options;
+    ending closing;
+
+    explicit election_state(election_options given) noexcept : options(std::move(given))
+    {
+    }
+    static election_state &of(uvzk_election_t *c) noexcept
+    {
+        return *static_cast<election_state *>(c->data);
+    }
+    static void tell_leads(uvzk_election_t *c, std::int64_t token,
+                           std::uint64_t valid_until) noexcept
+    {
+        of(c).options.leads(token, clock::at(valid_until));
+    }
+    static void tell_deposed(uvzk_election_t *c, int reason) noexcept
+    {
+        of(c).options.deposed(status(reason));
+    }
+    static void tell_changed(uvzk_election_t *c,
+                             const uvzk_election_participant_t *leader) noexcept
+    {
+        if (leader == nullptr) {
+            of(c).options.changed(nullptr);
+            return;
+        }
+        const election_participant known = participant_of(*leader);
+        of(c).options.changed(&known);
+    }
+    static void tell_refused(uvzk_election_t *c, int how) noexcept
+    {
+        of(c).options.refused(status(how));
+    }
+    static void closed(uvzk_election_t *c) noexcept
+    {
+        end(&of(c));
+    }
+    static void end(election_state *self) noexcept
+    {
+        call_ref told = self->closing.take();
+        delete self;
+        if (told) {
+            told->done(0);
+        }
+    }
+    int begin(uvzk_client_t *client, const char *path) noexcept
+    {
+        uvzk_election_options_t how;
+        uvzk_election_options_init(&how);
+        how.kind = static_cast<std::uint32_t>(options.kind);
+        how.manual_requeue = options.manual_requeue ? 1 : 0;
+        /* With the length 0 the library would read a C string. */
+        how.id =
+            options.id.empty() && options.id.data() != nullptr ? "" : options.id.data();
+        how.id_length = options.id.size();
+        how.max_reign_ms = static_cast<std::uint64_t>(options.max_reign.count());
+        how.leader_cb = options.leads ? tell_leads : nullptr;
+        how.deposed_cb = options.deposed ? tell_deposed : nullptr;
+        how.changed_cb = options.changed ? tell_changed : nullptr;
+        how.error_cb = options.refused ? tell_refused : nullptr;
+        c.data = this;
+        int status = uvzk_election_init(client, &c, path, &how);
+        options.id = {}; /* the library has copied it */
+        return status;
+    }
+};
+
+} // namespace detail
+
+/* The participants of an election in the order of the queue, the leader first. */
+class election_participants {
+  public:
+    explicit election_participants(detail::call_ref call) noexcept
+        : call_(std::move(call))
+    {
+        (void)uvzk_future_election_participants(&call_->c, &participants_, &size_);
+    }
+    std::size_t size() const noexcept
+    {
+        return size_;
+    }
+    /* Its texts are valid as long as this object. */
+    election_participant operator[](std::size_t index) const noexcept
+    {
+        return detail::participant_of(*participants_[index]);
+    }
+
+  private:
+    detail::call_ref call_;
+    const uvzk_election_participant_t *const *participants_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/* A participant of an election (LeaderLatch, LeaderSelector), as uvzk_election_t:
+ *
+ *     uvzk::status leads = co_await election.lead();
+ *     while (leads) { // until the election or its client is closed
+ *         ... work, as long as election.is_leader()
+ *         election.resign();
+ *         leads = co_await election.lead();
+ *     }
+ *
+ * The destructor leaves the election. An election may outlive its client; then its
+ * functions return UVZK_ECLOSED, as those of an empty one do. */
+class election {
+  public:
+    election() noexcept = default; /* empty */
+    election(election &&other) noexcept : state_(std::exchange(other.state_, nullptr))
+    {
+    }
+    election &operator=(election &&other) noexcept
+    {
+        election old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        return *this;
+    }
+    ~election()
+    {
+        if (state_ != nullptr) {
+            (void)end(UVZK_ELECTION_SILENT);
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+
+    /* Waits until this participant leads, as uvzk_election_lead_future. It may be deposed
+     * before the result is taken: ask is_leader(). */
+    [[nodiscard]] future<void> lead() noexcept
+    {
+        return asked<void>(uvzk_election_lead_future);
+    }
+    future<election_participants> participants() noexcept
+    {
+        return asked<election_participants>(uvzk_election_participants_future);
+    }
+    status resign() noexcept
+    {
+        return state_ == nullptr ? UVZK_ECLOSED : uvzk_election_resign(&state_->c);
+    }
+    status requeue() noexcept
+    {
+        return state_ == nullptr ? UVZK_ECLOSED : uvzk_election_requeue(&state_->c);
+    }
+
+    /* What is known of the leader that this participant is; false, 0, the clock's epoch
+     * and an empty path if it does not lead. */
+    bool is_leader() const noexcept
+    {
+        return uvzk_election_is_leader(native_if()) != 0;
+    }
+    std::int64_t token() const noexcept
+    {
+        return uvzk_election_token(native_if());
+    }
+    clock::time_point valid_until() const noexcept
+    {
+        return clock::at(uvzk_election_valid_until(native_if()));
+    }
+    std::string_view path() const noexcept /* of its znode */
+    {
+        const char *path = uvzk_hold_path(native_hold());
+        return path == nullptr ? std::string_view() : path;
+    }
+    /* Ask a quorum whether it leads, or write in one transaction only if it does, as
+     * hold::verify() and hold::write(). Refused with UVZK_ENOTHELD if it does not. */
+    future<void> verify() noexcept
+    {
+        return held([](uvzk_hold_t *hold, uvzk_future_t *c) {
+            return uvzk_hold_verify_future(hold, c);
+        });
+    }
+    future<void> write(const uvzk_write_op_t *ops, std::size_t count) noexcept
+    {
+        return held([=](uvzk_hold_t *hold, uvzk_future_t *c) {
+            return uvzk_hold_write_future(hold, c, ops, count);
+        });
+    }
+    uvzk_hold_t *native_hold() const noexcept /* NULL if it does not lead */
+    {
+        return uvzk_election_hold(native_if());
+    }
+
+    /* Leaves the election, as its destructor does, or with a call of `deposed`. The future
+     * is done when the election has been closed. The object is empty at once. */
+    future<void> close(uvzk_election_close_mode_t mode = UVZK_ELECTION_SILENT) noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        return detail::ended_by(state_->closing,
+                                [this, mode](detail::call &) { (void)end(mode); });
+    }
+    uvzk_election_t &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  private:
+    friend class client;
+    explicit election(detail::election_state *made) noexcept : state_(made)
+    {
+    }
+    uvzk_election_t *native_if() const noexcept
+    {
+        return state_ == nullptr ? nullptr : &state_->c;
+    }
+    template <class T, class Ask> future<T> asked(Ask ask) noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<T>(UVZK_ECLOSED);
+        }
+        return detail::future_of<T>(
+            [&](uvzk_future_t *future) { return ask(&state_->c, future); });
+    }
+    template <class Ask> future<void> held(Ask ask) noexcept
+    {
+        uvzk_hold_t *hold = native_hold();
+        if (hold == nullptr) {
+            return detail::access::refused<void>(UVZK_ENOTHELD);
+        }
+        return detail::future_of<void>([=](uvzk_future_t *c) { return ask(hold, c); });
+    }
+    int end(uvzk_election_close_mode_t mode) noexcept
+    {
+        detail::election_state *of = std::exchange(state_, nullptr);
+        int status = uvzk_election_close(&of->c, mode, detail::election_state::closed);
+        if (status != 0) {
+            detail::election_state::end(of); /* it was closed with its client before */
+        }
+        return status;
+    }
+    detail::election_state *state_ = nullptr;
+};
+
 /* ----------------------------------------------------------------------- client */
 
 namespace detail {
@@ -2384,6 +2659,30 @@ class client {
         }
         state->join(state_->values);
         return uvzk::atomic_long(state.release());
+    }
+
+    /* Stands for election; errors as from uvzk_election_init. */
+    result<uvzk::election> election(std::string_view path,
+                                    election_options options = {}) noexcept
+    {
+        if (options.leads.no_memory() || options.deposed.no_memory() ||
+            options.changed.no_memory() || options.refused.no_memory()) {
+            return UV_ENOMEM;
+        }
+        if (options.max_reign.count() < 0) {
+            return UV_EINVAL;
+        }
+        detail::text text(path);
+        std::unique_ptr<detail::election_state> state(
+            new (std::nothrow) detail::election_state(std::move(options)));
+        if (state == nullptr || text.status() != 0) {
+            return state == nullptr ? UV_ENOMEM : path_error(text);
+        }
+        int status = state->begin(native_if(), text.c_str());
+        if (status < 0) {
+            return status;
+        }
+        return uvzk::election(state.release());
     }
 
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
