@@ -1,5 +1,5 @@
-/* The socket pair on which the holder process and the supervisor of `uvzk lock` exchange
- * messages. If one of the two processes dies, the other reads the end of the channel.
+/* The socket pair on which the holder process and the supervisor of `uvzk lock` and
+ * `uvzk elect` exchange messages. If one of the two processes dies, the other reads the end of the channel.
  *
  * The end of the hold's validity is not sent as a message, because a message may be read
  * late. It is in a memory page that both processes share (supervisor.h). */
@@ -17,7 +17,9 @@ enum message_kind {
     MESSAGE_CONTINUE, /* the holder was stopped and continues: continue CMD */
     MESSAGE_REVOKE,   /* another client asks for the lock: send SIGTERM to CMD, and no
                          SIGKILL later */
-    MESSAGE_LOST,     /* the lock is lost: do what --on-lost says */
+    MESSAGE_LOST,     /* the lock is lost: do what --on-lost says; text: the reason */
+    MESSAGE_GIVE_UP,  /* the lock has to be given up, and is held until CMD has ended: end
+                         CMD; text: the reason */
     /* From the supervisor to the holder. */
     MESSAGE_NOT_STARTED, /* CMD could not be run; number: errno */
     MESSAGE_STOPPED,     /* the shell's job must stop, because CMD has stopped */

@@ -1,7 +1,8 @@
 /* The holds of the `uvzk lock` commands that this command runs inside. If it asked for the
  * lock of one of them, it would wait for itself, because that command waits for its CMD.
+ * A leader's `uvzk elect` counts as one of them.
  *
- * Each `uvzk lock` adds a line to the environment variable UVZK_HELD of its CMD. A line
+ * Each of them adds a line to the environment variable UVZK_HELD of its CMD. A line
  * counts only while the supervisor that it names is an ancestor of this process: a process
  * that outlives CMD keeps the variable, but the lock is not held any more. */
 #ifndef ENCLOSING_HOLD_H

@@ -1,5 +1,5 @@
-/* The signals that the holder of `uvzk lock` receives and forwards to CMD. A signal that
- * was ignored when uvzk was started, as nohup ignores SIGHUP, stays ignored. */
+/* The signals that the holder of `uvzk lock` or `uvzk elect` receives and forwards to CMD.
+ * A signal that was ignored when uvzk was started, as nohup ignores SIGHUP, stays ignored. */
 #ifndef JOB_SIGNALS_H
 #define JOB_SIGNALS_H
 

@@ -13,6 +13,7 @@
 #include "arguments.h"
 #include "enclosing_hold.h"
 #include "exit_code.h"
+#include "job_options.h"
 #include "lock_job.h"
 #include "subcommands.h"
 
@@ -20,8 +21,6 @@
 
 enum {
     OPTION_LEASES = 1,
-    OPTION_ON_LOST,
-    OPTION_GRACE,
     OPTION_REVOCABLE,
     OPTION_DATA,
     OPTION_TRACEPARENT,
@@ -36,14 +35,12 @@ static const struct option options[] = {
     {"wait", required_argument, NULL, 'w'},
     {"timeout", required_argument, NULL, 'w'}, /* as in flock */
     {"conflict-exit-code", required_argument, NULL, 'E'},
-    {"on-lost", required_argument, NULL, OPTION_ON_LOST},
-    {"grace", required_argument, NULL, OPTION_GRACE},
     {"all", no_argument, NULL, 'a'},
     {"revocable", no_argument, NULL, OPTION_REVOCABLE},
     {"data", required_argument, NULL, OPTION_DATA},
     {"traceparent", no_argument, NULL, OPTION_TRACEPARENT},
-    {"command", required_argument, NULL, 'c'},
     {"help", no_argument, NULL, 'h'},
+    JOB_LONG_OPTIONS,
     CONNECTION_LONG_OPTIONS,
     {NULL, 0, NULL, 0}};
 
@@ -88,20 +85,6 @@ static void read_leases(struct lock_request *request, const char *text)
     request->of = of;
 }
 
-static enum on_lost read_on_lost(const char *text)
-{
-    if (strcmp(text, "term") == 0) {
-        return ON_LOST_TERM;
-    }
-    if (strcmp(text, "kill") == 0) {
-        return ON_LOST_KILL;
-    }
-    if (strcmp(text, "ignore") != 0) {
-        argument_wrong("--on-lost", text, "term, kill or ignore");
-    }
-    return ON_LOST_IGNORE;
-}
-
 /* Ends the process if there is no $TRACEPARENT. Whether it is a valid one, the library
  * says. */
 static const char *traceparent_of_environment(void)
@@ -115,8 +98,9 @@ static const char *traceparent_of_environment(void)
     return traceparent;
 }
 
-/* These three functions store the value of an option and return true, or return false if
- * the option is not one of theirs. This one has the options that choose the lock. */
+/* These two functions store the value of an option and return true, or return false if
+ * the option is not one of theirs. This one has the options that choose the lock, and how
+ * long it is held. */
 static bool is_of_the_lock(struct lock_request *request, int option, const char *argument)
 {
     switch (option) {
@@ -140,6 +124,9 @@ static bool is_of_the_lock(struct lock_request *request, int option, const char 
         return true;
     case OPTION_TRACEPARENT:
         request->traceparent = traceparent_of_environment();
+        return true;
+    case 'a':
+        request->rules.waits_for_all = true;
         return true;
     default:
         return false;
@@ -167,38 +154,14 @@ static bool is_of_the_wait(struct lock_request *request, int option, const char 
     }
 }
 
-/* The options about CMD. */
-static bool is_of_the_command(struct lock_request *request, int option,
-                              const char *argument)
-{
-    static char *shell[] = {"/bin/sh", "-c", NULL, NULL};
-
-    switch (option) {
-    case OPTION_ON_LOST:
-        request->rules.on_lost = read_on_lost(argument);
-        return true;
-    case OPTION_GRACE:
-        request->rules.grace_ms = argument_milliseconds("--grace", argument);
-        return true;
-    case 'a':
-        request->rules.waits_for_all = true;
-        return true;
-    case 'c':
-        shell[2] = (char *)(uintptr_t)argument;
-        request->command = shell;
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Reads options up to the first word that is not an option: "+" stops getopt there. */
 static void read_options(struct lock_request *request, int argc, char **argv)
 {
     int option;
 
-    while ((option = getopt_long(argc, argv, "+xesmnw:E:ac:h" CONNECTION_SHORT_OPTIONS,
-                                 options, NULL)) != -1) {
+    while ((option = getopt_long(
+                argc, argv, "+xesmnw:E:ah" JOB_SHORT_OPTIONS CONNECTION_SHORT_OPTIONS,
+                options, NULL)) != -1) {
         /* flock(1) has -e as another name of -x. */
         if (option == 'e') {
             option = 'x';
@@ -208,7 +171,7 @@ static void read_options(struct lock_request *request, int argc, char **argv)
         }
         if (!is_of_the_lock(request, option, optarg) &&
             !is_of_the_wait(request, option, optarg) &&
-            !is_of_the_command(request, option, optarg) &&
+            !job_option(&request->rules, &request->command, option, optarg) &&
             !connection_option(&request->connection, option, optarg)) {
             subcommand_usage(help); /* getopt has printed what is wrong */
         }
@@ -257,12 +220,8 @@ static void read_arguments(struct lock_request *request, int argc, char **argv)
     }
     request->path = argv[optind++];
     read_options(request, argc, argv);
-    /* Either -c or CMD, not both. */
-    if (request->command != NULL ? optind < argc : optind >= argc) {
+    if (!job_command(&request->command, argc, argv)) {
         subcommand_usage(help);
-    }
-    if (request->command == NULL) {
-        request->command = argv + optind;
     }
     if (request->node_data == NULL) {
         request->node_data = own_data(request->command);
@@ -274,7 +233,7 @@ int subcommand_lock(int argc, char **argv)
 {
     struct lock_request request = {.waits_for_long = true, .conflict_code = 1};
 
-    request.rules.grace_ms = 5000;
+    request.rules.grace_ms = JOB_GRACE_MS;
     connection_options_init(&request.connection);
     read_arguments(&request, argc, argv);
     if (request.revocable && request.recipe == RECIPE_LEASES) {

@@ -1,22 +1,15 @@
 /* The holder process of `uvzk lock`: one ZooKeeper session and one hold, on one loop.
  * lock.c calls lock_job_run.
  *
- * The holder does not run CMD itself. It starts the supervisor process first, sends it
- * MESSAGE_START when the lock is held, and writes the end of the hold's validity into
- * shared memory after that. If the holder is killed, the supervisor ends CMD. If the
- * holder is stopped, or the lock is lost, the supervisor ends CMD unless --on-lost is
- * ignore. The holder releases the lock only after the supervisor has reported that CMD
- * has ended, or could not be run. If the supervisor dies or does not do its work, the
- * holder kills all descendants itself, and then releases the lock. */
+ * The supervisor runs CMD when the lock is held (supervised_run.h). The holder releases
+ * the lock only after CMD has ended, or could not be run. */
 #include "lock_job.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
-#include "channel.h"
 #include "exit_code.h"
 #include "refusal.h"
 
@@ -25,16 +18,6 @@
 #define RUNNING LOCK_JOB_RUNNING
 #define LEAVING LOCK_JOB_LEAVING
 #define DONE LOCK_JOB_DONE
-
-/* How long after the grace period the supervisor may take to report that CMD has
- * ended. */
-#define OVERDUE_MS 1000U
-/* How often the validity is passed on to the supervisor: this many times in a session
- * timeout, but within the two limits. A proof renews the validity six times in a session
- * timeout. */
-#define LOOKS_PER_SESSION 12U
-#define LOOK_LEAST_MS 50U
-#define LOOK_MOST_MS 1000U
 
 static const struct uvzk__state table[] = {
     [CONNECTING] = {"CONNECTING", UVZK__BIT(WAITING) | UVZK__BIT(LEAVING)},
@@ -46,11 +29,10 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine lock_job_machine = UVZK__MACHINE("the lock command", table);
 
-/* lost is set in RUNNING only. */
+/* CMD runs in RUNNING only. */
 static bool invariant_holds(const struct lock_job *job)
 {
-    return job->state == RUNNING || job->state == LEAVING || job->state == DONE ||
-           !job->lost;
+    return job->state == RUNNING || !job->run.running;
 }
 
 /* The only writer of state. */
@@ -88,12 +70,6 @@ static void on_handle_closed(uv_handle_t *handle)
     }
 }
 
-static void close_handle(struct lock_job *job, uv_handle_t *handle)
-{
-    job->open_handles++;
-    uv_close(handle, on_handle_closed);
-}
-
 /* Releases the lock, and closes everything. The client's close waits for the release, at
  * most close_wait_ms, and then ends the session. */
 static void leave(struct lock_job *job, int exit_code)
@@ -107,9 +83,8 @@ static void leave(struct lock_job *job, int exit_code)
     uvzk_hold_release(&job->hold, on_released);
     job->open_handles += job->signals.count;
     job_signals_end(&job->signals, on_handle_closed);
-    close_handle(job, (uv_handle_t *)&job->channel);
-    close_handle(job, (uv_handle_t *)&job->proofs);
-    close_handle(job, (uv_handle_t *)&job->supervisor_timer);
+    job->open_handles += SUPERVISED_RUN_HANDLES;
+    supervised_run_close(&job->run, on_handle_closed);
     job->open_handles++; /* the connect timer */
     connection_close(&job->connection, on_handle_closed);
 }
@@ -133,182 +108,40 @@ static void refused(struct lock_job *job, const char *what, int status)
     fail_because(job, what, status, refusal_text(&job->request->connection, status));
 }
 
-/* -------------------------------------------------------------------- the supervisor */
+/* -------------------------------------------------------------------- the command */
+
+/* The hold is not used before this moment: no contender of another recipe is at the path,
+ * and the hold is proved. */
+static void on_begun(struct supervised_run *run)
+{
+    struct lock_job *job = run->data;
+
+    move(job, RUNNING);
+    if (job->revoked) {
+        supervised_run_tell(run, MESSAGE_REVOKE, 0);
+    }
+}
 
 /* CMD and all processes that had to end with it are gone. If Ctrl-C ended CMD, the
  * holder dies of SIGINT too, so that the shell sees it. Ctrl-C may have reached only CMD
  * (CMD had the terminal) or only the holder, which forwarded it. */
-static void command_ended(struct lock_job *job, const struct message *message)
+static void on_ended(struct supervised_run *run, const struct supervised_end *end)
 {
-    int status = (int)message->number;
-    bool in_front = (message->flags & ENDED_IN_FRONT) != 0;
+    struct lock_job *job = run->data;
 
-    if (message->flags & ENDED_NEVER_BEGUN) {
-        fprintf(stderr, "uvzk: %s: lost before the command was run\n",
-                job->request->path);
-    }
-    if (message->flags & (ENDED_NEVER_BEGUN | ENDED_BY_US)) {
-        leave(job, EXIT_LOST);
+    if (job->state == LEAVING) {
         return;
     }
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT &&
-        (in_front || job->killed_by == SIGINT)) {
+    if (end->by_signal == SIGINT && (end->in_front || job->killed_by == SIGINT)) {
         job->killed_by = SIGINT;
-        job->killed_job = in_front;
+        job->killed_job = end->in_front;
     } else {
         job->killed_by = 0;
     }
-    leave(job, exit_code_of_process(status));
-}
-
-/* The supervisor died or does not do its work. So the holder kills CMD and its
- * descendants, which blocks the loop until they are gone, and releases the lock after
- * that. */
-static void supervisor_failed(struct lock_job *job, const char *how)
-{
-    fprintf(stderr,
-            "uvzk: the supervisor %s; all processes that it had started are killed\n",
-            how);
-    supervisor_kill(&job->supervisor);
-    job->killed_by = 0;
-    leave(job, job->lost ? EXIT_LOST : EX_OSERR);
-}
-
-static void handle_message(struct lock_job *job, const struct message *message)
-{
-    switch (message->kind) {
-    case MESSAGE_NOT_STARTED:
-        fprintf(stderr, "uvzk: %s: %s\n", job->request->command[0],
-                strerror((int)message->number));
-        leave(job, exit_code_of_start((int)message->number));
-        break;
-    case MESSAGE_STOPPED:
-        kill(0, SIGTSTP); /* to the shell's job; on_signal() then stops the holder */
-        break;
-    case MESSAGE_ENDED:
-        command_ended(job, message);
-        break;
-    default:
-        break;
-    }
-}
-
-static void on_channel(uv_poll_t *handle, int status, int events)
-{
-    struct lock_job *job = handle->loop->data;
-    struct message message;
-    int heard = 0;
-
-    (void)status;
-    (void)events;
-    /* A message may end the job: leave() closes the handle of this callback. */
-    while (job->state != LEAVING &&
-           (heard = channel_receive(job->supervisor.channel, &message)) > 0) {
-        handle_message(job, &message);
-    }
-    if (job->state != LEAVING && heard < 0) {
-        supervisor_failed(job, "has died");
-    }
-}
-
-static void on_overdue(uv_timer_t *timer)
-{
-    supervisor_failed(timer->loop->data, "does not answer");
-}
-
-static void tell_supervisor(struct lock_job *job, enum message_kind kind, int64_t number)
-{
-    channel_send_number(job->supervisor.channel, kind, number);
+    leave(job, end->exit_code);
 }
 
 /* -------------------------------------------------------------------------- holding */
-
-/* After a loss the validity is 0. With 0 the supervisor would send SIGKILL at once, but
- * a loss gives CMD its grace period (MESSAGE_LOST). */
-static void hand_on_validity(struct lock_job *job)
-{
-    if (!job->lost) {
-        atomic_store(job->supervisor.valid_until, uvzk_hold_valid_until(&job->hold));
-    }
-}
-
-static uint64_t look_every(const struct lock_job *job)
-{
-    uint64_t part =
-        uvzk_client_session_timeout(&job->connection.client) / LOOKS_PER_SESSION;
-
-    return part < LOOK_LEAST_MS  ? LOOK_LEAST_MS
-           : part > LOOK_MOST_MS ? LOOK_MOST_MS
-                                 : part;
-}
-
-/* The validity must be in the shared memory before the supervisor reads MESSAGE_START,
- * because the supervisor checks it before it runs CMD. */
-static void run_command(struct lock_job *job)
-{
-    struct message start = {.kind = MESSAGE_START};
-
-    start.number = uvzk_hold_token(&job->hold);
-    start.flags = uvzk_client_session_timeout(&job->connection.client);
-    snprintf(start.text, sizeof(start.text), "%s", uvzk_hold_path(&job->hold));
-    move(job, RUNNING);
-    hand_on_validity(job);
-    if (job->request->connection.verbose) {
-        fprintf(stderr, "uvzk: %s: granted after %.3f s, token %" PRId64 ", %s\n",
-                job->request->path, (double)(uvzk_now() - job->asked_at) / 1000,
-                start.number, start.text);
-    }
-    if (!channel_send(job->supervisor.channel, &start)) {
-        supervisor_failed(job, "cannot be reached");
-    } else if (job->revoked) {
-        tell_supervisor(job, MESSAGE_REVOKE, 0);
-    }
-}
-
-/* Runs CMD if the hold is valid for long enough. A hold may be granted when little of
- * its validity is left. CMD then waits for the next proof, which on_proofs looks for. If
- * no proof arrives, the hold is lost. The supervisor checks the same condition a little
- * later, hence LOOK_LEAST_MS. */
-static void run_when_proved(struct lock_job *job)
-{
-    uint32_t session = uvzk_client_session_timeout(&job->connection.client);
-
-    if (termination_in_time(&job->request->rules, session, uvzk_now() + LOOK_LEAST_MS,
-                            uvzk_hold_valid_until(&job->hold))) {
-        run_command(job);
-    }
-}
-
-static void on_proofs(uv_timer_t *timer)
-{
-    struct lock_job *job = timer->loop->data;
-
-    if (job->state == WAITING) {
-        run_when_proved(job);
-    } else {
-        hand_on_validity(job);
-    }
-}
-
-/* No contender of another recipe is at the path, so the hold may be used. */
-static void use_hold(struct lock_job *job)
-{
-    uv_timer_start(&job->proofs, on_proofs, look_every(job), look_every(job));
-    run_when_proved(job);
-}
-
-/* Returns the znode of a contender whose recipe and this job's recipe do not exclude
- * each other; NULL if there is none. */
-static const char *other_holder(const struct lock_job *job)
-{
-    for (size_t i = 0; i < job->participant_list.count; i++) {
-        const struct participant *participant = &job->participant_list.participants[i];
-        if (!recipes_exclude(participant->recipe, job->request->recipe)) {
-            return participant->node;
-        }
-    }
-    return NULL;
-}
 
 static void on_participant_list(struct participant_list *participant_list, int status)
 {
@@ -319,14 +152,11 @@ static void on_participant_list(struct participant_list *participant_list, int s
     }
     if (status < 0) {
         fail(job, "cannot be listed", status);
-    } else if (other_holder(job) != NULL) {
-        fprintf(stderr,
-                "uvzk: %s is used as another kind of lock; the two would not exclude "
-                "each other: %s\n",
-                job->request->path, other_holder(job));
+    } else if (participant_list_is_mixed(participant_list, job->request->path,
+                                         job->request->recipe)) {
         leave(job, EX_DATAERR);
     } else {
-        use_hold(job);
+        supervised_run_start(&job->run, &job->hold);
     }
 }
 
@@ -384,8 +214,6 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
 }
 
-/* The supervisor may have begun to end CMD already, because the validity was about to
- * end. If the supervisor does not report the end of CMD in time, on_overdue runs. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct lock_job *job = hold->data;
@@ -396,16 +224,10 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     if (job->state != RUNNING) {
         return;
     }
-    job->lost = true;
-    uv_timer_stop(&job->proofs);
     fprintf(stderr, "uvzk: %s: the lock was lost: %s%s\n", job->request->path,
             uvzk_strerror(reason),
             job->request->rules.on_lost == ON_LOST_IGNORE ? "; the command goes on" : "");
-    tell_supervisor(job, MESSAGE_LOST, 0);
-    if (job->request->rules.on_lost != ON_LOST_IGNORE) {
-        uv_timer_start(&job->supervisor_timer, on_overdue,
-                       job->request->rules.grace_ms + OVERDUE_MS, 0);
-    }
+    supervised_run_lost(&job->run, "the lock was lost");
 }
 
 static void on_revoked(uvzk_hold_t *hold)
@@ -414,9 +236,7 @@ static void on_revoked(uvzk_hold_t *hold)
 
     say_verbose(job, "another client asks for the lock");
     job->revoked = true;
-    if (job->state == RUNNING) {
-        tell_supervisor(job, MESSAGE_REVOKE, 0);
-    }
+    supervised_run_tell(&job->run, MESSAGE_REVOKE, 0);
 }
 
 /* ------------------------------------------------------------------------ acquiring */
@@ -529,13 +349,13 @@ static void on_signal(struct job_signals *signals, int signal_number)
         give_up(job, signal_number);
         return;
     }
-    tell_supervisor(job, MESSAGE_SIGNAL, signal_number);
-    /* CMD may catch SIGINT: command_ended() decides whether the holder dies of it. */
+    supervised_run_tell(&job->run, MESSAGE_SIGNAL, signal_number);
+    /* CMD may catch SIGINT: on_ended() decides whether the holder dies of it. */
     if (signal_number == SIGINT) {
         job->killed_by = SIGINT;
     } else if (signal_number == SIGTSTP) {
         job_signals_stop_here(&job->signals);
-        tell_supervisor(job, MESSAGE_CONTINUE, 0);
+        supervised_run_tell(&job->run, MESSAGE_CONTINUE, 0);
     }
 }
 
@@ -549,12 +369,7 @@ static int begin_loop(struct lock_job *job)
     job->loop.data = job;
     job->signals.data = job;
     job->connection.data = job;
-    uv_timer_init(&job->loop, &job->proofs);
-    uv_timer_init(&job->loop, &job->supervisor_timer);
-    int status = uv_poll_init(&job->loop, &job->channel, job->supervisor.channel);
-    if (status == 0) {
-        status = uv_poll_start(&job->channel, UV_READABLE | UV_DISCONNECT, on_channel);
-    }
+    int status = supervised_run_begin(&job->run, &job->loop, &job->connection.client);
     if (status == 0) {
         status = job_signals_begin(&job->signals, &job->loop, on_signal);
     }
@@ -569,20 +384,18 @@ static void job_begin(struct lock_job *job, const struct lock_request *request)
     job->request = request;
     job->state = CONNECTING;
     job->asked_at = uvzk_now();
-}
-
-static int start_supervisor(struct lock_job *job)
-{
-    const struct supervisor_options orders = {.rules = job->request->rules,
-                                              .path = job->request->path,
-                                              .hold = job->request->hold,
-                                              .command = job->request->command};
-    int status = supervisor_start(&job->supervisor, &orders);
-
-    if (status < 0) {
-        fprintf(stderr, "uvzk: cannot start the supervisor: %s\n", uv_strerror(status));
-    }
-    return status < 0 ? EX_OSERR : EX_OK;
+    job->run.options = (struct supervisor_options){
+        .rules = request->rules,
+        .path = request->path,
+        .hold = request->hold,
+        .command = request->command,
+        .says_holder_gone = "the process that held the lock is gone",
+        .says_unproved = "it cannot be proved in time that the lock is still held"};
+    job->run.says_begun = request->connection.verbose ? "granted" : NULL;
+    job->run.asked_at = job->asked_at;
+    job->run.begun_cb = on_begun;
+    job->run.ended_cb = on_ended;
+    job->run.data = job;
 }
 
 int lock_job_run(const struct lock_request *request)
@@ -591,7 +404,7 @@ int lock_job_run(const struct lock_request *request)
 
     job_begin(&job, request);
     /* First of all, because the supervisor must inherit no thread and no socket. */
-    int failed = start_supervisor(&job);
+    int failed = supervised_run_prepare(&job.run);
     if (failed == EX_OK) {
         failed = begin_loop(&job);
     }
@@ -605,7 +418,7 @@ int lock_job_run(const struct lock_request *request)
     }
     uv_run(&job.loop, UV_RUN_DEFAULT);
     uv_loop_close(&job.loop);
-    supervisor_end(&job.supervisor);
+    supervised_run_end(&job.run);
     participant_list_free(&job.participant_list);
     if (job.killed_by != 0) {
         job_signals_die(job.killed_by, job.killed_job);

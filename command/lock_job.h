@@ -22,7 +22,7 @@
 
 #include "job_signals.h"
 #include "lock.h"
-#include "supervisor.h"
+#include "supervised_run.h"
 
 enum lock_job_state {
     LOCK_JOB_CONNECTING, /* next: WAITING LEAVING */
@@ -36,23 +36,18 @@ extern const struct uvzk__machine lock_job_machine;
 
 struct lock_job {
     uint8_t state; /* enum lock_job_state */
-    bool lost;     /* the lock was lost while CMD ran */
     bool revoked;  /* another client has asked for the lock since the last acquire */
     const struct lock_request *request;
     uv_loop_t loop;
     struct connection connection;
-    struct supervisor supervisor;
+    struct supervised_run run;
     struct job_signals signals;
     struct participant_list participant_list;
     uvzk_rwlock_t rwlock; /* RECIPE_WRITE, RECIPE_READ */
     uvzk_lock_t single;   /* the other recipes */
     uvzk_lock_t *lock;    /* the one that is acquired: single, or a half of rwlock */
     uvzk_hold_t hold;
-    uint64_t asked_at; /* the start of the command (CLOCK_BOOTTIME, ms) */
-    uv_poll_t channel; /* messages from the supervisor */
-    uv_timer_t proofs; /* passes the end of the validity on to the supervisor */
-    /* Fires if the supervisor has not ended CMD in time after the lock was lost. */
-    uv_timer_t supervisor_timer;
+    uint64_t asked_at;   /* the start of the command (CLOCK_BOOTTIME, ms) */
     size_t open_handles; /* LEAVING: handles that are still being closed */
     int exit_code;       /* set in LEAVING */
     int killed_by;       /* the signal that must end the holder too; 0: none */

@@ -9,6 +9,7 @@
  * free. */
 #include "participant_list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -34,9 +35,25 @@ bool recipes_exclude(enum recipe one, enum recipe other)
 
 const char *recipe_name(enum recipe recipe)
 {
-    static const char *const names[] = {"write", "read", "mutex", "lease"};
+    static const char *const names[] = {"write", "read", "mutex", "lease", "latch"};
 
     return names[recipe];
+}
+
+bool participant_list_is_mixed(const struct participant_list *participant_list,
+                               const char *path, enum recipe recipe)
+{
+    for (size_t i = 0; i < participant_list->count; i++) {
+        const struct participant *participant = &participant_list->participants[i];
+        if (!recipes_exclude(participant->recipe, recipe)) {
+            fprintf(stderr,
+                    "uvzk: %s is used as another kind of lock; the two would not exclude "
+                    "each other: %s\n",
+                    path, participant->node);
+            return true;
+        }
+    }
+    return false;
 }
 
 void participant_list_free(struct participant_list *participant_list)
@@ -286,7 +303,7 @@ static int list(struct participant_list *participant_list)
     /* In the order of enum recipe. */
     uvzk_lock_t *locks[PARTICIPANT_RECIPES] = {
         &participant_list->rwlock.write, &participant_list->rwlock.read,
-        &participant_list->mutex, &participant_list->semaphore};
+        &participant_list->mutex, &participant_list->semaphore, &participant_list->latch};
     int status = 0;
 
     participant_list_free(participant_list);
@@ -317,6 +334,32 @@ int participant_list_read(struct participant_list *participant_list, bool looks,
     return list(participant_list);
 }
 
+/* Returns the text by which the znodes of a leader latch are sorted, as Curator does: what
+ * follows the last `latch-`. NULL: not one of them. */
+static const char *latch_sort_key(const uvzk_lock_driver_t *driver, const char *child)
+{
+    const char *key = NULL;
+
+    for (const char *found = strstr(child, driver->name); found != NULL;
+         found = strstr(key, driver->name)) {
+        key = found + strlen(driver->name);
+    }
+    return key;
+}
+
+/* An election can be listed by its participants only (uvzk_election_participants). A lock
+ * whose driver knows the names lists it for others. */
+static int init_latch(struct participant_list *participant_list, const char *path)
+{
+    uvzk_lock_driver_t driver;
+
+    uvzk_lock_driver_init(&driver);
+    driver.name = "latch-";
+    driver.sort_key = latch_sort_key;
+    return uvzk_lock_init_with_driver(participant_list->client, &participant_list->latch,
+                                      path, &driver);
+}
+
 int participant_list_init(struct participant_list *participant_list,
                           uvzk_client_t *client, const char *path)
 {
@@ -329,6 +372,9 @@ int participant_list_init(struct participant_list *participant_list,
     /* Any maximum will do, because the semaphore is only listed. */
     if (status == 0) {
         status = uvzk_semaphore_init(client, &participant_list->semaphore, path, 1, NULL);
+    }
+    if (status == 0) {
+        status = init_latch(participant_list, path);
     }
     return status;
 }
@@ -347,7 +393,7 @@ void participant_list_close(struct participant_list *participant_list,
 {
     uvzk_lock_t *locks[] = {&participant_list->rwlock.write,
                             &participant_list->rwlock.read, &participant_list->mutex,
-                            &participant_list->semaphore};
+                            &participant_list->semaphore, &participant_list->latch};
 
     participant_list->closing.cb = cb;
     /* No callback runs inside uvzk_lock_close. It fails for a lock that is not there. */

@@ -1,7 +1,7 @@
 /* All participants at a path, of every recipe and library: the contenders of a mutex, of
- * both halves of a read-write lock, and of a semaphore. If wanted, also what their
- * znodes contain. Used by query.c, each_server.c, lock_job.c and
- * lock_walk.c. */
+ * both halves of a read-write lock, of a semaphore, and of a leader latch. Those of a
+ * leader selector are a mutex's. If wanted, also what their znodes contain. Used by
+ * query.c, each_server.c, lock_job.c, elect_job.c and lock_walk.c. */
 #ifndef PARTICIPANT_LIST_H
 #define PARTICIPANT_LIST_H
 
@@ -12,13 +12,14 @@
 #include <uvzk.h>
 
 enum recipe {
-    RECIPE_WRITE, /* the write half of InterProcessReadWriteLock */
-    RECIPE_READ,  /* its read half */
-    RECIPE_MUTEX, /* InterProcessMutex */
-    RECIPE_LEASES /* InterProcessSemaphoreV2 */
+    RECIPE_WRITE,  /* the write half of InterProcessReadWriteLock */
+    RECIPE_READ,   /* its read half */
+    RECIPE_MUTEX,  /* InterProcessMutex */
+    RECIPE_LEASES, /* InterProcessSemaphoreV2 */
+    RECIPE_LATCH   /* LeaderLatch */
 };
 
-#define PARTICIPANT_RECIPES 4
+#define PARTICIPANT_RECIPES 5
 
 /* token to traceparent are 0 or NULL if the znode was not read. */
 struct participant {
@@ -43,7 +44,7 @@ typedef void (*participant_list_cb)(struct participant_list *, int status);
 
 struct participant_list {
     /* For listing only: these locks are never acquired. */
-    uvzk_lock_t mutex, semaphore;
+    uvzk_lock_t mutex, semaphore, latch;
     uvzk_rwlock_t rwlock;
     /* In the order of enum recipe. */
     uvzk_participants_t requests[PARTICIPANT_RECIPES];
@@ -64,16 +65,16 @@ struct participant_list {
     unsigned listings_left; /* how often the listing may still be repeated */
     size_t outstanding;     /* requests without a reply */
     int status;             /* the first error of this run; 0: none */
-    /* Sorted: first the read-write lock, then the mutex, then the semaphore; in each of
-     * them first the holders, then the waiters; in each group by czxid, if the znodes
-     * were read. */
+    /* Sorted: first the read-write lock, then the mutex, the semaphore and the latch; in
+     * each of them first the holders, then the waiters; in each group by czxid, if the
+     * znodes were read. */
     struct participant *participants;
     size_t count;
     participant_list_cb cb;
     void *data; /* the user's */
 };
 
-/* Initialises the three locks, which are closed with the client. Returns 0, or a
+/* Initialises the four locks, which are closed with the client. Returns 0, or a
  * negative error code if the path is not valid or there is no memory. The struct must be
  * zeroed, but for `data`. */
 int participant_list_init(struct participant_list *, uvzk_client_t *, const char *path);
@@ -86,7 +87,7 @@ int participant_list_init(struct participant_list *, uvzk_client_t *, const char
 int participant_list_read(struct participant_list *, bool looks, participant_list_cb cb);
 /* Frees the participants. No request may be outstanding. */
 void participant_list_free(struct participant_list *);
-/* Closes the three locks before the client is closed. No request may be outstanding. cb is
+/* Closes the four locks before the client is closed. No request may be outstanding. cb is
  * called when they are closed; inside the call if they were never initialised. */
 void participant_list_close(struct participant_list *,
                             void (*cb)(struct participant_list *));
@@ -94,6 +95,11 @@ void participant_list_close(struct participant_list *,
 /* Returns how long ago this was, in seconds, 0 at least. It is only a hint: since_ms is by
  * the server's clock, and now is by this machine's. */
 double participant_age(int64_t since_ms);
+
+/* Whether there is a contender whose recipe and this one do not exclude each other. Then
+ * it is also printed on standard error. path: of the list. */
+bool participant_list_is_mixed(const struct participant_list *, const char *path,
+                               enum recipe);
 
 /* Whether contenders of the two recipes at one path wait for each other. */
 bool recipes_exclude(enum recipe, enum recipe);

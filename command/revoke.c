@@ -85,10 +85,11 @@ static void on_revoked(uvzk_revoke_t *request, int status)
     }
 }
 
-/* A contender that was asked before has the message as its data: it may be revocable. */
+/* A lease and a participant of an election are not, whatever their data are: the id of a
+ * participant may be empty. A contender that was asked before has the message as its data: it may be revocable. */
 static bool is_revocable(const struct participant *participant)
 {
-    return participant->recipe != RECIPE_LEASES &&
+    return participant->recipe != RECIPE_LEASES && participant->recipe != RECIPE_LATCH &&
            (participant->data_length == 0 ||
             (participant->data_length == strlen(REVOKE_MESSAGE) &&
              memcmp(participant->data, REVOKE_MESSAGE, participant->data_length) == 0));

@@ -1,5 +1,5 @@
-/* The supervisor process of `uvzk lock`, and the functions by which the holder starts
- * and ends it. lock_job.c calls them.
+/* The supervisor process of `uvzk lock` and `uvzk elect`, and the functions by which the
+ * holder starts and ends it. supervised_run.c calls them.
  *
  * supervisor_start forks. The child never returns from supervisor_main: it waits with
  * poll() for messages, for the end of child processes and for its alarm. After each of
@@ -201,7 +201,7 @@ static void holder_gone(struct supervisor_process *process)
     carry_out(
         process,
         termination_holder_gone(&process->termination, uvzk_now(), validity(process)),
-        "the process that held the lock is gone");
+        process->options->says_holder_gone);
 }
 
 static void handle_message(struct supervisor_process *process,
@@ -223,7 +223,11 @@ static void handle_message(struct supervisor_process *process,
         break;
     case MESSAGE_LOST:
         carry_out(process, termination_lost(&process->termination, uvzk_now()),
-                  "the lock was lost");
+                  message->text);
+        break;
+    case MESSAGE_GIVE_UP:
+        carry_out(process, termination_given_up(&process->termination, uvzk_now()),
+                  message->text);
         break;
     default:
         break;
@@ -261,6 +265,17 @@ static void set_alarm(const struct supervisor_process *process)
     timerfd_settime(process->alarm, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+static void check_now(struct supervisor_process *process)
+{
+    const char *why = termination_rest_is_due(&process->termination)
+                          ? "not all that it has started has ended with it"
+                          : process->options->says_unproved;
+
+    carry_out(process,
+              termination_check(&process->termination, uvzk_now(), validity(process)),
+              why);
+}
+
 /* No message says that the holder has moved the validity on. So the alarm may fire
  * although the hold was proved again: termination_check() then does nothing, and the
  * alarm is set anew. poll() ignores a channel of -1. */
@@ -274,9 +289,7 @@ static void run_supervisor(struct supervisor_process *process)
         poll(fds, sizeof(fds) / sizeof(fds[0]), -1);
         receive_messages(process);
         reap(process);
-        carry_out(process,
-                  termination_check(&process->termination, uvzk_now(), validity(process)),
-                  "it cannot be proved in time that the lock is still held");
+        check_now(process);
     }
 }
 
@@ -303,6 +316,19 @@ static int prepare(struct supervisor_process *process)
     return process->deaths < 0 || process->alarm < 0 || !descendants_adopt() ? -errno : 0;
 }
 
+/* Waits for MESSAGE_START, and then until CMD has ended. */
+static void supervise_once(struct supervisor_process *process)
+{
+    termination_init(&process->termination, &process->options->rules);
+    process->command = 0;
+    process->reaped = process->said = process->was_front = false;
+    run_supervisor(process);
+    /* If CMD was not run, start() has already told the holder why. */
+    if (process->command > 0) {
+        tell_end(process, flags_of_end(process));
+    }
+}
+
 /* The child's main function; never returns. job: the process group of the shell's job. */
 static void supervisor_main(const struct supervisor_options *options, int channel,
                             pid_t job, const _Atomic uint64_t *valid_until)
@@ -310,18 +336,15 @@ static void supervisor_main(const struct supervisor_options *options, int channe
     struct supervisor_process process = {
         .options = options, .channel = channel, .valid_until = valid_until};
 
-    termination_init(&process.termination, &options->rules);
     int status = prepare(&process);
     if (status < 0) {
         channel_send_number(channel, MESSAGE_NOT_STARTED, -status);
         _exit(1);
     }
     terminal_init(&process.terminal, job);
-    run_supervisor(&process);
-    /* If CMD was not run, start() has already told the holder why. */
-    if (process.command > 0) {
-        tell_end(&process, flags_of_end(&process));
-    }
+    do {
+        supervise_once(&process);
+    } while (options->again && process.channel >= 0);
     _exit(0);
 }
 

@@ -1,7 +1,8 @@
 /* The supervisor: a process between the holder and CMD. It runs CMD, ends CMD in time,
  * and exits when CMD has ended.
  *
- *      holder  (was started as `uvzk lock`; has the ZooKeeper session and the lock)
+ *      holder  (was started as `uvzk lock` or `uvzk elect`; has the ZooKeeper session and
+ *        |      the lock)
  *        |  channel, and shared memory with the end of the hold's validity
  *      supervisor  (one thread, no socket of the ZooKeeper client)
  *        |
@@ -14,7 +15,10 @@
  * --on-lost is ignore. It does not matter whether the holder is stopped or has no
  * connection. If the holder is killed, the supervisor ends CMD in any case. If the
  * supervisor is killed, the kernel kills CMD (PR_SET_PDEATHSIG), and the holder adopts
- * and kills the other descendants. */
+ * and kills the other descendants.
+ *
+ * With `again` the supervisor runs CMD anew with each MESSAGE_START, until the channel is
+ * closed. */
 #ifndef SUPERVISOR_H
 #define SUPERVISOR_H
 
@@ -30,6 +34,10 @@ struct supervisor_options {
     const char *path; /* of the lock, for UVZK_PATH */
     const char *hold; /* enclosing_hold_describe's text */
     char **command;
+    bool again; /* CMD may be run again after it has ended */
+    /* Why CMD is ended, in the words of the subcommand: the holder process has died; the
+     * hold is not proved in time. */
+    const char *says_holder_gone, *says_unproved;
 };
 
 /* The holder's side. */
@@ -53,7 +61,8 @@ void supervisor_kill(struct supervisor *);
 
 /* Closes the channel, waits until the supervisor has exited, and frees the shared
  * memory. Call it after MESSAGE_ENDED, MESSAGE_NOT_STARTED or supervisor_kill, or if
- * MESSAGE_START was not sent: the supervisor then exits because the channel is closed. */
+ * MESSAGE_START was not sent since then: the supervisor exits when the channel is
+ * closed. */
 void supervisor_end(struct supervisor *);
 
 #endif

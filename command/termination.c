@@ -41,9 +41,10 @@ static bool invariant_holds(const struct termination *termination)
     case RUNNING:
         return !termination->made_to_end;
     case ASKED:
-        return termination->made_to_end && termination->kill_at != 0;
+        return (termination->made_to_end || termination->command_ended) &&
+               termination->kill_at != 0;
     case KILLED:
-        return termination->made_to_end;
+        return termination->made_to_end || termination->command_ended;
     default:
         return true;
     }
@@ -97,7 +98,6 @@ void termination_not_started(struct termination *termination)
 /* SIGKILL now, and again after KILL_AGAIN_MS. */
 static enum termination_action kill_all(struct termination *termination, uint64_t now)
 {
-    termination->made_to_end = true;
     termination->again_at = now + KILL_AGAIN_MS;
     if (termination->state != KILLED) {
         move(termination, KILLED);
@@ -112,19 +112,27 @@ static enum termination_action ask(struct termination *termination, uint64_t now
     if (kill_at <= now) {
         return kill_all(termination, now);
     }
-    termination->made_to_end = true;
     termination->kill_at = kill_at;
     move(termination, ASKED);
     return ACTION_TERM;
 }
 
-/* If CMD has ended by itself, its descendants may continue, unless --all is set. If uvzk
- * ended CMD, the state stays ASKED or KILLED until no descendant is left
- * (termination_nobody_left). */
+/* As the rules say, SIGTERM or SIGKILL now. graced: when SIGKILL is due after SIGTERM. */
+static enum termination_action make_end(struct termination *termination, uint64_t now,
+                                        uint64_t graced)
+{
+    return termination->rules.on_lost == ON_LOST_KILL ? kill_all(termination, now)
+                                                      : ask(termination, now, graced);
+}
+
+/* If CMD has ended by itself, its descendants may continue, unless the rules say that they
+ * are waited for, or made to end (termination_check). If uvzk ended CMD, the state stays
+ * ASKED or KILLED until no descendant is left (termination_nobody_left). */
 void termination_command_ended(struct termination *termination)
 {
     termination->command_ended = true;
-    if (termination->state == RUNNING && !termination->rules.waits_for_all) {
+    if (termination->state == RUNNING && !termination->rules.waits_for_all &&
+        !termination->rules.ends_the_rest) {
         move(termination, OVER);
     }
 }
@@ -141,10 +149,18 @@ enum termination_action termination_lost(struct termination *termination, uint64
     if (termination->state != RUNNING || termination->rules.on_lost == ON_LOST_IGNORE) {
         return ACTION_NONE;
     }
-    if (termination->rules.on_lost == ON_LOST_KILL) {
-        return kill_all(termination, now);
+    termination->made_to_end = termination->lost = true;
+    return make_end(termination, now, now + termination->rules.grace_ms);
+}
+
+enum termination_action termination_given_up(struct termination *termination,
+                                             uint64_t now)
+{
+    if (termination->state != RUNNING) {
+        return ACTION_NONE;
     }
-    return ask(termination, now, now + termination->rules.grace_ms);
+    termination->made_to_end = true;
+    return make_end(termination, now, now + termination->rules.grace_ms);
 }
 
 enum termination_action termination_holder_gone(struct termination *termination,
@@ -159,10 +175,8 @@ enum termination_action termination_holder_gone(struct termination *termination,
     if (termination->state != RUNNING) {
         return ACTION_NONE;
     }
-    if (termination->rules.on_lost == ON_LOST_KILL) {
-        return kill_all(termination, now);
-    }
-    return ask(termination, now, graced < dead_by ? graced : dead_by);
+    termination->made_to_end = true;
+    return make_end(termination, now, graced < dead_by ? graced : dead_by);
 }
 
 /* Returns when the first signal is due if the hold is not proved again. */
@@ -171,20 +185,38 @@ static uint64_t ask_at(const struct termination *termination, uint64_t valid_unt
     return earlier(valid_until, DEAD_BEFORE_MS + termination->early_ms);
 }
 
+/* ASKED: when SIGKILL is due. While the lock is held, each proof may move it on. */
+static uint64_t kill_due(const struct termination *termination, uint64_t valid_until)
+{
+    uint64_t dead_by = earlier(valid_until, DEAD_BEFORE_MS);
+
+    return termination->lost || termination->kill_at < dead_by ? termination->kill_at
+                                                               : dead_by;
+}
+
+static enum termination_action check_running(struct termination *termination,
+                                             uint64_t now, uint64_t valid_until)
+{
+    if (termination_rest_is_due(termination)) {
+        return make_end(termination, now, now + termination->rules.grace_ms);
+    }
+    if (termination->rules.on_lost == ON_LOST_IGNORE ||
+        now < ask_at(termination, valid_until)) {
+        return ACTION_NONE;
+    }
+    termination->made_to_end = true;
+    return make_end(termination, now, earlier(valid_until, DEAD_BEFORE_MS));
+}
+
 enum termination_action termination_check(struct termination *termination, uint64_t now,
                                           uint64_t valid_until)
 {
     switch (termination->state) {
     case RUNNING:
-        if (termination->rules.on_lost == ON_LOST_IGNORE ||
-            now < ask_at(termination, valid_until)) {
-            return ACTION_NONE;
-        }
-        return termination->rules.on_lost == ON_LOST_KILL
-                   ? kill_all(termination, now)
-                   : ask(termination, now, earlier(valid_until, DEAD_BEFORE_MS));
+        return check_running(termination, now, valid_until);
     case ASKED:
-        return now >= termination->kill_at ? kill_all(termination, now) : ACTION_NONE;
+        return now >= kill_due(termination, valid_until) ? kill_all(termination, now)
+                                                         : ACTION_NONE;
     case KILLED:
         return now >= termination->again_at ? kill_all(termination, now) : ACTION_NONE;
     default:
@@ -201,7 +233,7 @@ uint64_t termination_next_check(const struct termination *termination,
                    ? UINT64_MAX
                    : ask_at(termination, valid_until);
     case ASKED:
-        return termination->kill_at;
+        return kill_due(termination, valid_until);
     case KILLED:
         return termination->again_at;
     default:

@@ -12,7 +12,8 @@
  *
  * ASKED: SIGTERM was sent. KILLED: SIGKILL is sent repeatedly until no process is left.
  * OVER: CMD has ended, or was not run. If uvzk ended CMD, or with --all, all processes
- * that CMD had started have ended too.
+ * that CMD had started have ended too. With ends_the_rest they are asked to end when CMD
+ * has ended by itself.
  *
  * The servers cannot grant the lock to another contender before the hold's validity ends,
  * unless the znode is deleted or the session is ended by hand. So CMD must be dead at
@@ -47,6 +48,7 @@ struct termination_rules {
     enum on_lost on_lost;
     uint64_t grace_ms;  /* from SIGTERM to SIGKILL */
     bool waits_for_all; /* --all: CMD's descendants must have ended too */
+    bool ends_the_rest; /* when CMD has ended, its descendants are made to end */
 };
 
 enum termination_action { ACTION_NONE, ACTION_TERM, ACTION_KILL };
@@ -56,7 +58,9 @@ struct termination {
     struct termination_rules rules;
     bool command_ended;
     uint64_t early_ms; /* from SIGTERM to SIGKILL at the end of the validity */
-    bool made_to_end;  /* SIGTERM or SIGKILL was sent */
+    bool made_to_end;  /* SIGTERM or SIGKILL was sent for another reason than that CMD
+                          had ended */
+    bool lost;         /* ASKED: the lock is lost, so its validity does not count */
     uint64_t kill_at;  /* ASKED: when SIGKILL is due; CLOCK_BOOTTIME, ms */
     uint64_t again_at; /* KILLED: when SIGKILL is sent again; CLOCK_BOOTTIME, ms */
 };
@@ -74,6 +78,13 @@ static inline bool termination_made_to_end(const struct termination *termination
     return termination->made_to_end;
 }
 
+/* Whether CMD has ended by itself, and its descendants have to end now. */
+static inline bool termination_rest_is_due(const struct termination *termination)
+{
+    return termination->state == TERMINATION_RUNNING && termination->command_ended &&
+           termination->rules.ends_the_rest;
+}
+
 void termination_init(struct termination *, const struct termination_rules *);
 
 /* CMD was started; session_ms is the session timeout. Or CMD could not be started. */
@@ -87,6 +98,11 @@ void termination_nobody_left(struct termination *);
 /* The lock was lost. Here and below, times are on CLOCK_BOOTTIME, in ms, and the result
  * says which signal to send to CMD and its descendants now. */
 enum termination_action termination_lost(struct termination *, uint64_t now);
+
+/* The lock has to be given up, and is held until CMD has ended: SIGTERM now, unless
+ * ON_LOST_KILL is set, and SIGKILL after the grace period or 100 ms before the validity
+ * ends, whichever comes first. */
+enum termination_action termination_given_up(struct termination *, uint64_t now);
 
 /* The holder process has died, so the hold is not proved any more. CMD is then ended
  * even with ON_LOST_IGNORE: SIGTERM now, unless ON_LOST_KILL is set, and SIGKILL after

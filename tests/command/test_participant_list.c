@@ -110,12 +110,40 @@ static void test_the_last_one_goes(void **state)
     }
 }
 
+static void test_an_election_is_listed_by_its_names(void **state)
+{
+    /* By the number, whatever the names begin with. */
+    static const char *const paths[] = {LOCK "/_c_b-latch-0000000001",
+                                        LOCK "/_c_a-latch-0000000002",
+                                        LOCK "/_c_latch-latch-0000000000"};
+    (void)state;
+
+    begin();
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(sim_create_by_hand(world.sim, paths[i], UVZK__PERSISTENT));
+    }
+    assert_non_null(sim_create_by_hand(world.sim, LOCK "/other", UVZK__PERSISTENT));
+    assert_int_equal(participant_list_read(&participant_list, true, on_participant_list),
+                     0);
+    assert_true(world_await(&world, &told, 1000));
+    assert_int_equal(participant_list.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(participant_list.participants[i].recipe, RECIPE_LATCH);
+        assert_int_equal(participant_list.participants[i].holds, i == 0);
+    }
+    assert_string_equal(participant_list.participants[0].node, paths[2]);
+    assert_false(participant_list_is_mixed(&participant_list, LOCK, RECIPE_LATCH));
+    assert_true(participant_list_is_mixed(&participant_list, LOCK, RECIPE_MUTEX));
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_goes_when_another_has_come),
         cmocka_unit_test(test_it_changes_hands_faster_than_it_is_read),
         cmocka_unit_test(test_the_last_one_goes),
+        cmocka_unit_test(test_an_election_is_listed_by_its_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,59 @@ static void over_with_the_command_or_with_all(void **state)
     assert_int_equal(termination_state(&all), TERMINATION_OVER);
 }
 
+static void given_up_it_has_its_grace_while_it_is_held(void **state)
+{
+    struct termination s = begun(ON_LOST_TERM, false);
+    struct termination unproved = begun(ON_LOST_TERM, false);
+    struct termination killed = begun(ON_LOST_KILL, false);
+
+    (void)state;
+    assert_int_equal(termination_given_up(&s, VALID), ACTION_TERM);
+    assert_int_equal(termination_given_up(&s, VALID), ACTION_NONE);
+    assert_true(termination_made_to_end(&s));
+    /* Proofs go on ... */
+    assert_true(termination_next_check(&s, VALID + 90000) == VALID + GRACE);
+    assert_int_equal(termination_check(&s, VALID + GRACE - 1, VALID + 90000),
+                     ACTION_NONE);
+    assert_int_equal(termination_check(&s, VALID + GRACE, VALID + 90000), ACTION_KILL);
+    /* ... or not, and then the grace ends with the validity. */
+    assert_int_equal(termination_given_up(&unproved, VALID - 500), ACTION_TERM);
+    assert_true(termination_next_check(&unproved, VALID) == VALID - DEAD_BEFORE);
+    assert_int_equal(termination_check(&unproved, VALID - DEAD_BEFORE, VALID),
+                     ACTION_KILL);
+    assert_int_equal(termination_given_up(&killed, 1000), ACTION_KILL);
+}
+
+static void what_cmd_has_left_is_made_to_end(void **state)
+{
+    const struct termination_rules rules = {.grace_ms = GRACE, .ends_the_rest = true};
+    struct termination s, alone, lost;
+
+    (void)state;
+    termination_init(&s, &rules);
+    termination_started(&s, SESSION);
+    alone = lost = s;
+    assert_int_equal(termination_check(&s, 1000, VALID), ACTION_NONE);
+    termination_command_ended(&s);
+    assert_true(termination_rest_is_due(&s));
+    assert_int_equal(termination_check(&s, 1000, VALID), ACTION_TERM);
+    assert_int_equal(termination_check(&s, 1000 + GRACE - 1, VALID), ACTION_NONE);
+    assert_int_equal(termination_check(&s, 1000 + GRACE, VALID), ACTION_KILL);
+    assert_false(termination_made_to_end(&s)); /* CMD's end was its own */
+    termination_nobody_left(&s);
+    assert_int_equal(termination_state(&s), TERMINATION_OVER);
+
+    termination_command_ended(&alone);
+    termination_nobody_left(&alone);
+    assert_int_equal(termination_state(&alone), TERMINATION_OVER);
+
+    assert_int_equal(termination_lost(&lost, 1000), ACTION_TERM);
+    termination_command_ended(&lost);
+    assert_false(termination_rest_is_due(&lost));
+    assert_int_equal(termination_state(&lost), TERMINATION_ASKED);
+    assert_true(termination_made_to_end(&lost));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +210,8 @@ int main(void)
         cmocka_unit_test(the_holders_death_ends_it_whatever_the_rules),
         cmocka_unit_test(without_a_command_it_is_over_with_the_holder),
         cmocka_unit_test(over_with_the_command_or_with_all),
+        cmocka_unit_test(given_up_it_has_its_grace_while_it_is_held),
+        cmocka_unit_test(what_cmd_has_left_is_made_to_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

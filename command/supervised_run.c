@@ -1,0 +1,280 @@
+/* The holder's side of a run of CMD (supervised_run.h).
+ *
+ * The holder does not run CMD itself. It starts the supervisor process first, sends it
+ * MESSAGE_START when the lock is held, and writes the end of the hold's validity into
+ * shared memory after that. If the holder is killed, the supervisor ends CMD. If the
+ * holder is stopped, or the lock is lost, the supervisor ends CMD unless --on-lost is
+ * ignore. If the supervisor dies or does not do its work, the holder kills all descendants
+ * itself. */
+#include "supervised_run.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "exit_code.h"
+
+/* How long after the grace period the supervisor may take to report that CMD has
+ * ended. */
+#define OVERDUE_MS 1000U
+/* How often the validity is passed on to the supervisor: this many times in a session
+ * timeout, but within the two limits. A proof renews the validity six times in a session
+ * timeout. */
+#define LOOKS_PER_SESSION 12U
+#define LOOK_LEAST_MS 50U
+#define LOOK_MOST_MS 1000U
+
+/* ------------------------------------------------------------------ how it has ended */
+
+static void ended(struct supervised_run *run, const struct supervised_end *end)
+{
+    run->running = run->lost = false;
+    run->hold = NULL;
+    uv_timer_stop(&run->proofs);
+    uv_timer_stop(&run->overdue);
+    run->ended_cb(run, end);
+}
+
+/* The supervisor died or does not do its work. So the holder kills CMD and its
+ * descendants, which blocks the loop until they are gone. */
+static void supervisor_failed(struct supervised_run *run, const char *how)
+{
+    const struct supervised_end end = {.outcome = SUPERVISED_OUT_OF_HAND,
+                                       .exit_code = run->lost ? EXIT_LOST : EX_OSERR};
+
+    fprintf(stderr,
+            "uvzk: the supervisor %s; all processes that it had started are killed\n",
+            how);
+    supervisor_kill(&run->supervisor);
+    ended(run, &end);
+}
+
+static void command_ended(struct supervised_run *run, const struct message *message)
+{
+    int status = (int)message->number;
+    struct supervised_end end = {.outcome = SUPERVISED_ENDED,
+                                 .status = exit_code_of_process(status),
+                                 .by_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                                 .in_front = (message->flags & ENDED_IN_FRONT) != 0};
+
+    end.exit_code = end.status;
+    if (message->flags & ENDED_NEVER_BEGUN) {
+        fprintf(stderr, "uvzk: %s: lost before the command was run\n", run->options.path);
+    }
+    if (message->flags & (ENDED_NEVER_BEGUN | ENDED_BY_US)) {
+        end.outcome = SUPERVISED_MADE_TO;
+        end.by_signal = 0;
+        end.exit_code = EXIT_LOST;
+    }
+    ended(run, &end);
+}
+
+static void not_run(struct supervised_run *run, int error)
+{
+    const struct supervised_end end = {.outcome = SUPERVISED_NOT_RUN,
+                                       .exit_code = exit_code_of_start(error)};
+
+    fprintf(stderr, "uvzk: %s: %s\n", run->options.command[0], strerror(error));
+    ended(run, &end);
+}
+
+static void handle_message(struct supervised_run *run, const struct message *message)
+{
+    switch (message->kind) {
+    case MESSAGE_NOT_STARTED:
+        not_run(run, (int)message->number);
+        break;
+    case MESSAGE_STOPPED:
+        kill(0, SIGTSTP); /* to the shell's job; the user's on_signal stops the holder */
+        break;
+    case MESSAGE_ENDED:
+        command_ended(run, message);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_channel(uv_poll_t *handle, int status, int events)
+{
+    struct supervised_run *run = handle->data;
+    struct message message;
+    int heard = 0;
+
+    (void)status;
+    (void)events;
+    /* A message may end the job: supervised_run_close closes the handle of this
+     * callback. */
+    while (!uv_is_closing((uv_handle_t *)handle) &&
+           (heard = channel_receive(run->supervisor.channel, &message)) > 0) {
+        handle_message(run, &message);
+    }
+    if (!uv_is_closing((uv_handle_t *)handle) && heard < 0) {
+        supervisor_failed(run, "has died");
+    }
+}
+
+static void on_overdue(uv_timer_t *timer)
+{
+    supervisor_failed(timer->data, "does not answer");
+}
+
+/* ------------------------------------------------------------------ while it is held */
+
+/* After a loss the validity is 0. With 0 the supervisor would send SIGKILL at once, but
+ * a loss gives CMD its grace period (MESSAGE_LOST). */
+static void hand_on_validity(struct supervised_run *run)
+{
+    if (!run->lost) {
+        atomic_store(run->supervisor.valid_until, uvzk_hold_valid_until(run->hold));
+    }
+}
+
+static uint64_t look_every(const struct supervised_run *run)
+{
+    uint64_t part = uvzk_client_session_timeout(run->client) / LOOKS_PER_SESSION;
+
+    return part < LOOK_LEAST_MS  ? LOOK_LEAST_MS
+           : part > LOOK_MOST_MS ? LOOK_MOST_MS
+                                 : part;
+}
+
+/* The validity must be in the shared memory before the supervisor reads MESSAGE_START,
+ * because the supervisor checks it before it runs CMD. */
+static void run_command(struct supervised_run *run)
+{
+    struct message start = {.kind = MESSAGE_START};
+
+    start.number = uvzk_hold_token(run->hold);
+    start.flags = uvzk_client_session_timeout(run->client);
+    snprintf(start.text, sizeof(start.text), "%s", uvzk_hold_path(run->hold));
+    hand_on_validity(run);
+    if (run->says_begun != NULL) {
+        fprintf(stderr, "uvzk: %s: %s after %.3f s, token %" PRId64 ", %s\n",
+                run->options.path, run->says_begun,
+                (double)(uvzk_now() - run->asked_at) / 1000, start.number, start.text);
+    }
+    run->running = true;
+    if (channel_send(run->supervisor.channel, &start)) {
+        run->begun_cb(run);
+    } else {
+        supervisor_failed(run, "cannot be reached");
+    }
+}
+
+/* Runs CMD if the hold is valid for long enough. A hold may be granted when little of
+ * its validity is left. CMD then waits for the next proof, which on_proofs looks for. The
+ * supervisor checks the same condition a little later, hence LOOK_LEAST_MS. */
+static void run_when_proved(struct supervised_run *run)
+{
+    uint32_t session = uvzk_client_session_timeout(run->client);
+
+    if (termination_in_time(&run->options.rules, session, uvzk_now() + LOOK_LEAST_MS,
+                            uvzk_hold_valid_until(run->hold))) {
+        run_command(run);
+    }
+}
+
+static void on_proofs(uv_timer_t *timer)
+{
+    struct supervised_run *run = timer->data;
+
+    if (run->running) {
+        hand_on_validity(run);
+    } else {
+        run_when_proved(run);
+    }
+}
+
+void supervised_run_start(struct supervised_run *run, uvzk_hold_t *hold)
+{
+    run->hold = hold;
+    uv_timer_start(&run->proofs, on_proofs, look_every(run), look_every(run));
+    run_when_proved(run);
+}
+
+void supervised_run_cancel(struct supervised_run *run)
+{
+    run->hold = NULL;
+    uv_timer_stop(&run->proofs);
+}
+
+/* If the supervisor does not report the end of CMD in time, on_overdue runs. */
+static void make_end(struct supervised_run *run, enum message_kind kind, const char *why)
+{
+    struct message message = {.kind = kind};
+
+    snprintf(message.text, sizeof(message.text), "%s", why);
+    channel_send(run->supervisor.channel, &message);
+    uv_timer_start(&run->overdue, on_overdue, run->options.rules.grace_ms + OVERDUE_MS,
+                   0);
+}
+
+/* The supervisor may have begun to end CMD already, because the validity was about to
+ * end. */
+void supervised_run_lost(struct supervised_run *run, const char *why)
+{
+    if (!run->running || run->lost) {
+        return;
+    }
+    run->lost = true;
+    uv_timer_stop(&run->proofs);
+    if (run->options.rules.on_lost != ON_LOST_IGNORE) {
+        make_end(run, MESSAGE_LOST, why);
+    }
+}
+
+void supervised_run_give_up(struct supervised_run *run, const char *why)
+{
+    if (run->running && !run->lost) {
+        make_end(run, MESSAGE_GIVE_UP, why);
+    }
+}
+
+void supervised_run_tell(struct supervised_run *run, enum message_kind kind,
+                         int64_t number)
+{
+    if (run->running) {
+        channel_send_number(run->supervisor.channel, kind, number);
+    }
+}
+
+/* ---------------------------------------------------------------- begin and end */
+
+int supervised_run_prepare(struct supervised_run *run)
+{
+    int status = supervisor_start(&run->supervisor, &run->options);
+
+    if (status < 0) {
+        fprintf(stderr, "uvzk: cannot start the supervisor: %s\n", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : EX_OK;
+}
+
+int supervised_run_begin(struct supervised_run *run, uv_loop_t *loop,
+                         const uvzk_client_t *client)
+{
+    run->client = client;
+    uv_timer_init(loop, &run->proofs);
+    uv_timer_init(loop, &run->overdue);
+    run->channel.data = run->proofs.data = run->overdue.data = run;
+    int status = uv_poll_init(loop, &run->channel, run->supervisor.channel);
+
+    return status < 0
+               ? status
+               : uv_poll_start(&run->channel, UV_READABLE | UV_DISCONNECT, on_channel);
+}
+
+void supervised_run_close(struct supervised_run *run, uv_close_cb cb)
+{
+    uv_close((uv_handle_t *)&run->channel, cb);
+    uv_close((uv_handle_t *)&run->proofs, cb);
+    uv_close((uv_handle_t *)&run->overdue, cb);
+}
+
+void supervised_run_end(struct supervised_run *run)
+{
+    supervisor_end(&run->supervisor);
+}
