@@ -8,6 +8,10 @@ _uvzk_options() { # <subcommand>
         echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost
             --grace --all --revocable --data --traceparent --command $connection"
         ;;
+    elect)
+        echo "--id --selector --once --pause --max-reign --on-lost --grace --command $connection"
+        ;;
+    leader) echo "--watch --interval --json $connection" ;;
     status) echo "--watch --interval --each-server --json $connection" ;;
     holders) echo "--watch --interval --json $connection" ;;
     wait) echo "--nonblock --wait --conflict-exit-code --interval --json $connection" ;;
@@ -21,7 +25,7 @@ _uvzk_options() { # <subcommand>
     esac
 }
 
-# Where lock's CMD begins, or the number of words if it does not yet.
+# Where CMD of lock or elect begins, or the number of words if it does not yet.
 _uvzk_command_at() {
     local i paths=0
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -31,6 +35,7 @@ _uvzk_command_at() {
             return
             ;;
         --leases | --wait | --timeout | --conflict-exit-code | --on-lost | --grace | --data | --command | \
+            --id | --pause | --max-reign | \
             --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
             --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | --config | -w | -E | -c | -H)
             i=$((i + 1))
@@ -57,11 +62,11 @@ _uvzk() {
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "lock status holders wait revoke verify serve
-            top --help --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "lock elect leader status holders wait revoke verify
+            serve top --help --version" -- "$word")
         return
     fi
-    if [[ $subcommand == lock ]]; then
+    if [[ $subcommand == lock || $subcommand == elect ]]; then
         at=$(_uvzk_command_at)
         if ((COMP_CWORD == at)); then
             mapfile -t COMPREPLY < <(compgen -c -- "$word")
@@ -73,7 +78,11 @@ _uvzk() {
     fi
     case $before in
     --on-lost)
-        mapfile -t COMPREPLY < <(compgen -W "term kill ignore" -- "$word")
+        if [[ $subcommand == elect ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "term kill" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -W "term kill ignore" -- "$word")
+        fi
         return
         ;;
     --transport)

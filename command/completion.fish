@@ -1,11 +1,11 @@
 # fish completion for uvzk
 
-# Prints how many words stand behind `uvzk lock` that are neither an option nor its argument: 0
+# Prints how many words stand behind `uvzk lock` or `uvzk elect` that are neither an option nor its argument: 0
 # before PATH, 1 before CMD, 2 behind CMD's name.
-function __uvzk_lock_words
+function __uvzk_job_words
     set -l with_argument -H -w -E -c --hosts --session-timeout --connect-timeout --tick --namespace \
         --auth-file --transport --tls-ca --tls-cert --tls-key --tls-name --config --leases --wait --timeout \
-        --conflict-exit-code --on-lost --grace --data --command
+        --conflict-exit-code --on-lost --grace --data --command --id --pause --max-reign
     set -l skip 2
     set -l count 0
     for word in (commandline -opc)
@@ -23,9 +23,9 @@ function __uvzk_lock_words
     echo $count
 end
 
-function __uvzk_lock_has
+function __uvzk_job_has
     set -l words (commandline -opc)
-    contains -- lock $words[2]; and test (__uvzk_lock_words) -eq $argv[1]
+    contains -- $words[2] lock elect; and test (__uvzk_job_words) -eq $argv[1]
 end
 
 # Whether this is the subcommand, and options of uvzk may follow.
@@ -33,13 +33,15 @@ function __uvzk_is
     set -l words (commandline -opc)
     test (count $words) -gt 1; or return 1
     contains -- $words[2] $argv; or return 1
-    test $words[2] != lock; or test (__uvzk_lock_words) -lt 2
+    not contains -- $words[2] lock elect; or test (__uvzk_job_words) -lt 2
 end
 
 complete -c uvzk -f
 complete -c uvzk -n __fish_use_subcommand -s h -l help -d 'Print the subcommands'
 complete -c uvzk -n __fish_use_subcommand -s V -l version -d 'Print the version'
 complete -c uvzk -n __fish_use_subcommand -a lock -d 'Run a command while holding a lock'
+complete -c uvzk -n __fish_use_subcommand -a elect -d 'Run a command while this host leads'
+complete -c uvzk -n __fish_use_subcommand -a leader -d 'Show who leads'
 complete -c uvzk -n __fish_use_subcommand -a status -d 'Show who holds a lock and who waits for it'
 complete -c uvzk -n __fish_use_subcommand -a holders -d 'Show who holds it'
 complete -c uvzk -n __fish_use_subcommand -a wait -d 'Wait until nobody holds it'
@@ -48,8 +50,8 @@ complete -c uvzk -n __fish_use_subcommand -a verify -d 'Check whether a fencing 
 complete -c uvzk -n __fish_use_subcommand -a serve -d 'Serve locks to programs in any language'
 complete -c uvzk -n __fish_use_subcommand -a top -d 'Show the busiest locks below a directory'
 
-complete -c uvzk -n '__uvzk_lock_has 1' -a '(__fish_complete_command)'
-complete -c uvzk -n '__uvzk_lock_has 2' -F
+complete -c uvzk -n '__uvzk_job_has 1' -a '(__fish_complete_command)'
+complete -c uvzk -n '__uvzk_job_has 2' -F
 
 complete -c uvzk -n '__uvzk_is lock' -s x -s e -l exclusive -d 'Write half of a read-write lock'
 complete -c uvzk -n '__uvzk_is lock' -s s -l shared -d 'Read half of a read-write lock'
@@ -59,16 +61,23 @@ complete -c uvzk -n '__uvzk_is lock' -s n -l nonblock -d 'Do not wait'
 complete -c uvzk -n '__uvzk_is lock' -x -s w -l wait -l timeout -d 'Wait this many seconds at most'
 complete -c uvzk -n '__uvzk_is lock' -x -s E -l conflict-exit-code -d 'Exit status if others hold the lock'
 complete -c uvzk -n '__uvzk_is lock' -x -l on-lost -a 'term kill ignore' -d 'If the lock is lost'
-complete -c uvzk -n '__uvzk_is lock' -x -l grace -d 'Seconds between SIGTERM and SIGKILL'
+complete -c uvzk -n '__uvzk_is lock elect' -x -l grace -d 'Seconds between SIGTERM and SIGKILL'
 complete -c uvzk -n '__uvzk_is lock' -s a -l all -d 'Hold it until all processes of the command have ended'
 complete -c uvzk -n '__uvzk_is lock' -l revocable -d 'Send SIGTERM when another client asks for the lock'
 complete -c uvzk -n '__uvzk_is lock' -x -l data -d 'What status shows'
 complete -c uvzk -n '__uvzk_is lock' -l traceparent -d 'Put $TRACEPARENT into the znode'
-complete -c uvzk -n '__uvzk_is lock' -x -s c -l command -d 'Command line for /bin/sh'
+complete -c uvzk -n '__uvzk_is lock elect' -x -s c -l command -d 'Command line for /bin/sh'
 
-complete -c uvzk -n '__uvzk_is status holders' -s W -l watch -d 'Show it again when something has changed'
+complete -c uvzk -n '__uvzk_is elect' -x -l on-lost -a 'term kill' -d 'If this host does not lead any more'
+complete -c uvzk -n '__uvzk_is elect' -x -l id -d 'Who this is, for the others'
+complete -c uvzk -n '__uvzk_is elect' -l selector -d 'Election of LeaderSelector'
+complete -c uvzk -n '__uvzk_is elect' -l once -d 'Exit when the command has ended'
+complete -c uvzk -n '__uvzk_is elect' -x -l pause -d 'Seconds before it stands again'
+complete -c uvzk -n '__uvzk_is elect' -x -l max-reign -d 'Lead this many seconds at most'
+
+complete -c uvzk -n '__uvzk_is leader status holders' -s W -l watch -d 'Show it again when something has changed'
 complete -c uvzk -n '__uvzk_is status' -l each-server -d 'Compare what the servers show'
-complete -c uvzk -n '__uvzk_is status holders wait top' -x -l interval -d 'How often to look, in seconds'
+complete -c uvzk -n '__uvzk_is leader status holders wait top' -x -l interval -d 'How often to look, in seconds'
 complete -c uvzk -n '__uvzk_is wait' -s n -l nonblock -d 'Look once'
 complete -c uvzk -n '__uvzk_is wait' -x -s w -l wait -d 'Wait this many seconds at most'
 complete -c uvzk -n '__uvzk_is wait' -x -s E -l conflict-exit-code -d 'Exit status if it was held all that time'
@@ -76,7 +85,7 @@ complete -c uvzk -n '__uvzk_is revoke' -s a -l all -d 'Ask the waiters too'
 complete -c uvzk -n '__uvzk_is revoke' -x -s w -l wait -d 'Wait this many seconds at most until they have gone'
 complete -c uvzk -n '__uvzk_is top' -s 1 -l once -d 'Print one table'
 complete -c uvzk -n '__uvzk_is top' -x -l limit -d 'How many znodes to list each time'
-complete -c uvzk -n '__uvzk_is status holders wait revoke verify top' -s j -l json -d 'Print JSON'
+complete -c uvzk -n '__uvzk_is leader status holders wait revoke verify top' -s j -l json -d 'Print JSON'
 
 complete -c uvzk -n '__uvzk_is serve' -r -F -s s -l socket -d 'Socket to make'
 complete -c uvzk -n '__uvzk_is serve' -x -l mode -d 'Access mode of the socket, octal'
@@ -87,7 +96,7 @@ complete -c uvzk -n '__uvzk_is serve' -x -l max-pending -d 'Requests, holds and 
 complete -c uvzk -n '__uvzk_is serve' -x -l max-line -d 'Bytes of a request'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-unsent -d 'Bytes of answers that a program leaves unread'
 
-set -l all 'lock status holders wait revoke verify serve top'
+set -l all 'lock elect leader status holders wait revoke verify serve top'
 complete -c uvzk -n "__uvzk_is $all" -x -s H -l hosts -d 'Servers: host:port,host:port/chroot'
 complete -c uvzk -n "__uvzk_is $all" -x -l session-timeout -d 'Seconds, requested from the servers'
 complete -c uvzk -n "__uvzk_is $all" -x -l connect-timeout -d 'Seconds to wait for the first connection'

@@ -47,6 +47,25 @@ _uvzk_lock() {
         '(-)*:::command: _normal'
 }
 
+_uvzk_elect() {
+    _arguments -s -S "${_uvzk_connection[@]}" \
+        '--id=[who this is, for the others]:text: ' \
+        '--selector[election of LeaderSelector]' \
+        '--once[exit when the command has ended]' \
+        '--pause=[before it stands again]:seconds: ' \
+        '--max-reign=[lead this long at most]:seconds: ' \
+        '--on-lost=[what to do with the command if this host does not lead any more]:action:(term kill)' \
+        '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
+        '(-c --command)'{-c+,--command=}'[command line for /bin/sh]:command line: ' \
+        '1:path: ' \
+        '(-)*:::command: _normal'
+}
+
+_uvzk_leader() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" "${_uvzk_watch[@]}" \
+        '1:path: '
+}
+
 _uvzk_status() {
     _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" "${_uvzk_watch[@]}" \
         '--each-server[compare what the servers show]' \
@@ -105,6 +124,8 @@ _uvzk() {
     local -A opt_args
     local -a subcommands=(
         'lock:run a command while holding a lock'
+        'elect:run a command while this host leads'
+        'leader:show who leads'
         'status:show who holds a lock and who waits for it'
         'holders:show who holds it'
         'wait:wait until nobody holds it'

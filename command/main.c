@@ -15,6 +15,8 @@ static const struct {
     int (*run)(int argc, char **argv); /* returns the exit status */
 } subcommands[] = {
     {"lock", "run a command while holding a lock", subcommand_lock},
+    {"elect", "run a command while this host leads", subcommand_elect},
+    {"leader", "show who leads", subcommand_leader},
     {"status", "show who holds a lock and who waits for it", subcommand_status},
     {"holders", "show who holds it", subcommand_holders},
     {"wait", "wait until nobody holds it", subcommand_wait},

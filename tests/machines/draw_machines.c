@@ -17,6 +17,7 @@
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "discovery/search.h"
+#include "elect_job.h"
 #include "election/candidacy.h"
 #include "election/leader_cache.h"
 #include "engine/barrier.h"
@@ -84,6 +85,7 @@ static const struct {
     {&uvzk__search_machine, "loop/discovery/search.h"},
     {&uvzk__native_session_machine, "loop/native/native_session.h"},
     {&lock_job_machine, "command/lock_job.h"},
+    {&elect_job_machine, "command/elect_job.h"},
     {&termination_machine, "command/termination.h"},
     {&daemon_machine, "command/serve/daemon.h"},
     {&served_hold_machine, "command/serve/served_hold.h"},

@@ -1,0 +1,527 @@
+/* The holder process of `uvzk elect`: one ZooKeeper session and one participant of an
+ * election, on one loop. elect.c calls elect_job_run.
+ *
+ * The participant stands again only when this file says so (options.manual_requeue),
+ * because CMD, and all that it has started, must have ended before. For the same reason
+ * --max-reign is a timer here, and not the option of the election: CMD is ended first,
+ * and the leadership is given up after that. */
+#include "elect_job.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "output.h"
+#include "refusal.h"
+
+#define CONNECTING ELECT_JOB_CONNECTING
+#define STANDING ELECT_JOB_STANDING
+#define RUNNING ELECT_JOB_RUNNING
+#define RESTING ELECT_JOB_RESTING
+#define LEAVING ELECT_JOB_LEAVING
+#define DONE ELECT_JOB_DONE
+
+/* A pause grows up to this, unless --pause is longer. A CMD that has run for so long is not
+ * taken for one that cannot work. */
+#define PAUSE_MOST_MS 60000U
+
+static const struct uvzk__state table[] = {
+    [CONNECTING] = {"CONNECTING", UVZK__BIT(STANDING) | UVZK__BIT(LEAVING)},
+    [STANDING] = {"STANDING",
+                  UVZK__BIT(RUNNING) | UVZK__BIT(RESTING) | UVZK__BIT(LEAVING)},
+    [RUNNING] = {"RUNNING", UVZK__BIT(RESTING) | UVZK__BIT(LEAVING)},
+    [RESTING] = {"RESTING", UVZK__BIT(STANDING) | UVZK__BIT(LEAVING)},
+    [LEAVING] = {"LEAVING", UVZK__BIT(DONE)},
+    [DONE] = {"DONE", 0},
+};
+
+const struct uvzk__machine elect_job_machine = UVZK__MACHINE("the elect command", table);
+
+/* CMD runs in RUNNING only. */
+static bool invariant_holds(const struct elect_job *job)
+{
+    return job->state == RUNNING || !job->run.running;
+}
+
+/* The only writer of state. */
+static void move(struct elect_job *job, enum elect_job_state state)
+{
+    job->state = (uint8_t)uvzk__machine_move(&elect_job_machine, job->state, state);
+    assert(invariant_holds(job));
+}
+
+static void say_verbose(const struct elect_job *job, const char *what, int status)
+{
+    if (job->request->connection.verbose) {
+        fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what,
+                uvzk_strerror(status));
+    }
+}
+
+/* --------------------------------------------------------------------- leaving */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct elect_job *job = handle->loop->data;
+
+    if (--job->open_handles == 0) {
+        move(job, DONE);
+    }
+}
+
+/* Leaves the election, and closes everything. The client's close waits for the delete of
+ * the znode, at most close_wait_ms, and then ends the session. */
+static void leave(struct elect_job *job, int exit_code)
+{
+    if (job->state == LEAVING) {
+        return;
+    }
+    move(job, LEAVING);
+    job->exit_code = exit_code;
+    /* Fails if the election was not initialised. */
+    uvzk_election_close(&job->election, UVZK_ELECTION_SILENT, NULL);
+    job->open_handles += job->signals.count + SUPERVISED_RUN_HANDLES + 3;
+    job_signals_end(&job->signals, on_handle_closed);
+    supervised_run_close(&job->run, on_handle_closed);
+    uv_close((uv_handle_t *)&job->pause, on_handle_closed);
+    uv_close((uv_handle_t *)&job->term, on_handle_closed);
+    connection_close(&job->connection, on_handle_closed); /* the third */
+}
+
+/* Prints the reason, and ends the job. */
+static void fail_because(struct elect_job *job, const char *what, int status,
+                         const char *why)
+{
+    fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what, why);
+    leave(job, exit_code_of(status));
+}
+
+/* The call has just been refused: the library says which argument is wrong. */
+static void refused(struct elect_job *job, const char *what, int status)
+{
+    fail_because(job, what, status, refusal_text(&job->request->connection, status));
+}
+
+/* The end of the process by a signal that has ended CMD, too. */
+static void leave_by(struct elect_job *job, int signal_number, bool whole_job)
+{
+    job->killed_by = signal_number;
+    job->killed_job = whole_job;
+    leave(job, 128 + signal_number);
+}
+
+/* --------------------------------------------------------------------- resting */
+
+static void on_pause_over(uv_timer_t *timer)
+{
+    struct elect_job *job = timer->loop->data;
+    int status = job->fatal;
+
+    if (status == 0) {
+        status = uvzk_election_requeue(&job->election);
+    }
+    if (status < 0) {
+        refused(job, "cannot stand for election", status);
+        return;
+    }
+    job->run.asked_at = uvzk_now();
+    move(job, STANDING);
+}
+
+static void start_pause(struct elect_job *job)
+{
+    uv_timer_start(&job->pause, on_pause_over, job->pause_ms, 0);
+}
+
+/* Gives up the leadership, and then pauses. If the leadership is over already, deposed_cb
+ * has been called. */
+static void rest(struct elect_job *job, uint64_t pause_ms)
+{
+    move(job, RESTING);
+    job->pause_ms = pause_ms;
+    if (uvzk_election_resign(&job->election) < 0) {
+        start_pause(job);
+    }
+}
+
+/* Returns the pause after CMD has ended by itself: it is doubled each time, so that a CMD
+ * that cannot work on this host does not disturb the others. */
+static uint64_t next_pause(struct elect_job *job)
+{
+    uint64_t first = job->request->pause_ms;
+    uint64_t most = first > PAUSE_MOST_MS ? first : PAUSE_MOST_MS;
+
+    if (uvzk_now() - job->begun_at >= PAUSE_MOST_MS) {
+        job->growth_ms = first;
+    }
+    uint64_t pause_ms = job->growth_ms;
+    job->growth_ms = pause_ms * 2 < most ? pause_ms * 2 : most;
+    return pause_ms;
+}
+
+/* -------------------------------------------------------------------- the command */
+
+static void on_term_over(uv_timer_t *timer)
+{
+    struct elect_job *job = timer->loop->data;
+
+    supervised_run_give_up(&job->run, "the time of this leader is over");
+}
+
+static void on_begun(struct supervised_run *run)
+{
+    struct elect_job *job = run->data;
+
+    move(job, RUNNING);
+    job->begun_at = uvzk_now();
+    job->stopped_by = 0;
+    if (job->request->term_ms > 0) {
+        uv_timer_start(&job->term, on_term_over, job->request->term_ms, 0);
+    }
+}
+
+/* A hang-up ends the job only if it has ended CMD, for which it may mean to read a
+ * configuration again. */
+static bool is_stopped(const struct elect_job *job)
+{
+    return job->stopped_by != 0 && job->stopped_by != SIGHUP;
+}
+
+/* Returns the signal by which the job ends with CMD: an operator or a terminal has sent it
+ * to both, or, with CMD in front, to CMD alone. 0: none. A CMD that has caught the signal
+ * ends the job by its exit status. */
+static int ended_by(const struct elect_job *job, const struct supervised_end *end)
+{
+    if (end->outcome == SUPERVISED_MADE_TO && is_stopped(job)) {
+        return job->stopped_by;
+    }
+    return end->by_signal == job->stopped_by ||
+                   (end->by_signal == SIGINT && end->in_front)
+               ? end->by_signal
+               : 0;
+}
+
+static void rest_after(struct elect_job *job, const struct supervised_end *end)
+{
+    if (end->outcome == SUPERVISED_MADE_TO) {
+        rest(job, 0);
+        return;
+    }
+    uint64_t pause_ms = next_pause(job);
+    fprintf(stderr, "uvzk: %s: %s has ended with status %d, standing again after %g s\n",
+            job->request->path, job->request->command[0], end->status,
+            (double)pause_ms / 1000);
+    rest(job, pause_ms);
+}
+
+/* CMD and all processes that it has started are gone. */
+static void on_ended(struct supervised_run *run, const struct supervised_end *end)
+{
+    struct elect_job *job = run->data;
+
+    if (job->state == LEAVING) {
+        return;
+    }
+    uv_timer_stop(&job->term);
+    if (ended_by(job, end) != 0) {
+        leave_by(job, ended_by(job, end), end->by_signal == SIGINT && end->in_front);
+    } else if (job->request->once || is_stopped(job) ||
+               end->outcome == SUPERVISED_NOT_RUN ||
+               end->outcome == SUPERVISED_OUT_OF_HAND) {
+        leave(job, end->exit_code);
+    } else if (job->fatal != 0) {
+        leave(job, exit_code_of(job->fatal));
+    } else {
+        rest_after(job, end);
+    }
+}
+
+/* -------------------------------------------------------------------------- leading */
+
+static void look_for_others(struct elect_job *job);
+
+static void on_participant_list(struct participant_list *participant_list, int status)
+{
+    struct elect_job *job = participant_list->data;
+    uvzk_hold_t *hold = uvzk_election_hold(&job->election);
+
+    job->listing = false;
+    if (job->state != STANDING || hold == NULL) {
+        return; /* a signal or the end of the leadership was faster */
+    }
+    if (status < 0 && uvzk_err_is_retriable(status)) {
+        say_verbose(job, "cannot be listed", status);
+        rest(job, next_pause(job));
+    } else if (status < 0) {
+        fail_because(job, "cannot be listed", status, uvzk_strerror(status));
+    } else if (job->listed_token != uvzk_hold_token(hold)) {
+        look_for_others(job); /* it has led, was deposed and leads again */
+    } else if (participant_list_is_mixed(participant_list, job->request->path,
+                                         job->request->recipe)) {
+        leave(job, EX_DATAERR);
+    } else {
+        supervised_run_start(&job->run, hold);
+    }
+}
+
+/* Participants of different recipes do not wait for each other, so both would lead. As
+ * `uvzk lock` does (lock_job.c), each `uvzk elect` lists the path after its own znode was
+ * created, through the session that has created it. */
+static void look_for_others(struct elect_job *job)
+{
+    job->listed_token = uvzk_election_token(&job->election);
+    int status =
+        participant_list_read(&job->participant_list, false, on_participant_list);
+
+    job->listing = status == 0;
+    if (status < 0) {
+        refused(job, "cannot be listed", status);
+    }
+}
+
+static void on_leader(uvzk_election_t *election, int64_t token, uint64_t valid_until)
+{
+    struct elect_job *job = election->data;
+
+    (void)token;
+    (void)valid_until;
+    if (job->state == STANDING && !job->listing) {
+        look_for_others(job);
+    }
+}
+
+/* After these reasons the election does not queue the participant again, even if it is
+ * asked to. */
+static bool is_final(int reason)
+{
+    return reason == UVZK_EAUTH || reason == UVZK_EINTERNAL;
+}
+
+/* The leadership was lost before CMD has ended. In RUNNING on_ended follows. */
+static void lost(struct elect_job *job, int reason)
+{
+    job->fatal = is_final(reason) ? reason : 0;
+    if (job->state == RUNNING) {
+        supervised_run_lost(&job->run, "this host does not lead any more");
+        return;
+    }
+    supervised_run_cancel(&job->run);
+    if (job->fatal != 0) {
+        leave(job, exit_code_of(reason));
+    } else {
+        rest(job, 0);
+    }
+}
+
+static void on_deposed(uvzk_election_t *election, int reason)
+{
+    struct elect_job *job = election->data;
+
+    if (job->state == LEAVING) {
+        return;
+    }
+    if (reason != 0) { /* else it was given up */
+        fprintf(stderr, "uvzk: %s: this host does not lead any more: %s\n",
+                job->request->path, uvzk_strerror(reason));
+    }
+    if (job->state == RESTING) {
+        job->fatal = is_final(reason) ? reason : 0;
+        start_pause(job);
+    } else {
+        lost(job, reason);
+    }
+}
+
+/* The library queues the participant again after a refusal that passes. */
+static void on_refused(uvzk_election_t *election, int status)
+{
+    struct elect_job *job = election->data;
+
+    if (job->state == LEAVING) {
+        return; /* the client is being closed */
+    }
+    if (uvzk_err_is_retriable(status)) {
+        say_verbose(job, "not queued", status);
+    } else {
+        fail_because(job, "cannot stand for election", status,
+                     refusal_of_chroot(&job->request->connection, status));
+    }
+}
+
+/* With --verbose. */
+static void on_changed(uvzk_election_t *election,
+                       const uvzk_election_participant_t *leader)
+{
+    const struct elect_job *job = election->data;
+
+    if (job->state == LEAVING || leader == NULL) {
+        return;
+    }
+    fprintf(stderr, "uvzk: %s: the leader is ", job->request->path);
+    output_plain(stderr, leader->id, leader->id_length);
+    fprintf(stderr, ", token %" PRId64 "\n", leader->token);
+}
+
+/* ------------------------------------------------------------------------- standing */
+
+static int stand(struct elect_job *job)
+{
+    const struct elect_request *request = job->request;
+    uvzk_election_options_t options;
+
+    uvzk_election_options_init(&options);
+    options.kind =
+        request->recipe == RECIPE_MUTEX ? UVZK_ELECTION_SELECTOR : UVZK_ELECTION_LATCH;
+    options.manual_requeue = 1;
+    options.id = request->id;
+    options.leader_cb = on_leader;
+    options.deposed_cb = on_deposed;
+    options.changed_cb = request->connection.verbose ? on_changed : NULL;
+    options.error_cb = on_refused;
+    job->election.data = job;
+    job->participant_list.data = job;
+    int status = participant_list_init(&job->participant_list, &job->connection.client,
+                                       request->path);
+
+    return status < 0 ? status
+                      : uvzk_election_init(&job->connection.client, &job->election,
+                                           request->path, &options);
+}
+
+static void on_connected(struct connection *connection, int status)
+{
+    struct elect_job *job = connection->data;
+
+    if (job->state != CONNECTING) {
+        return; /* a signal has ended the job */
+    }
+    /* connection.c has printed the reason. */
+    if (status < 0) {
+        leave(job, EX_UNAVAILABLE);
+        return;
+    }
+    move(job, STANDING);
+    status = stand(job);
+    if (status < 0) {
+        refused(job, "cannot stand for election", status);
+    }
+}
+
+/* --------------------------------------------------------------------------- signals */
+
+/* A signal while CMD does not run. Signals that end most programs end the job. A hang-up
+ * without a terminal asks a service to read its configuration again: a standby has
+ * none. */
+static void on_idle_signal(struct elect_job *job, int signal_number)
+{
+    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGQUIT ||
+        signal_number == SIGALRM || (signal_number == SIGHUP && job->has_terminal)) {
+        leave_by(job, signal_number, false);
+    } else if (signal_number == SIGTSTP) {
+        job_signals_stop_here(&job->signals);
+    }
+}
+
+static void on_signal(struct job_signals *signals, int signal_number)
+{
+    struct elect_job *job = signals->data;
+
+    if (job->state != RUNNING) {
+        on_idle_signal(job, signal_number);
+        return;
+    }
+    supervised_run_tell(&job->run, MESSAGE_SIGNAL, signal_number);
+    if (signal_number == SIGTSTP) {
+        job_signals_stop_here(&job->signals);
+        supervised_run_tell(&job->run, MESSAGE_CONTINUE, 0);
+    } else if (signal_number == SIGINT || signal_number == SIGTERM ||
+               signal_number == SIGQUIT ||
+               (signal_number == SIGHUP && job->stopped_by == 0)) {
+        job->stopped_by = signal_number;
+    }
+}
+
+/* --------------------------------------------------------------------- the whole job */
+
+/* Returns EX_OK or an exit code. After a failure the process must exit: nothing is
+ * closed again. */
+static int begin_loop(struct elect_job *job)
+{
+    uv_loop_init(&job->loop);
+    job->loop.data = job;
+    job->signals.data = job;
+    job->connection.data = job;
+    uv_timer_init(&job->loop, &job->pause);
+    uv_timer_init(&job->loop, &job->term);
+    int status = supervised_run_begin(&job->run, &job->loop, &job->connection.client);
+    if (status == 0) {
+        status = job_signals_begin(&job->signals, &job->loop, on_signal);
+    }
+    if (status < 0) {
+        fprintf(stderr, "uvzk: %s\n", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : EX_OK;
+}
+
+static bool has_terminal(void)
+{
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+static void job_begin(struct elect_job *job, const struct elect_request *request)
+{
+    job->request = request;
+    job->state = CONNECTING;
+    job->has_terminal = has_terminal();
+    job->growth_ms = request->pause_ms;
+    job->run.options = (struct supervisor_options){
+        .rules = request->rules,
+        .path = request->path,
+        .hold = request->hold,
+        .command = request->command,
+        .again = true,
+        .says_holder_gone = "the process that led the election is gone",
+        .says_unproved = "it cannot be proved in time that this host still leads"};
+    job->run.says_begun = request->connection.verbose ? "leads" : NULL;
+    job->run.asked_at = uvzk_now();
+    job->run.begun_cb = on_begun;
+    job->run.ended_cb = on_ended;
+    job->run.data = job;
+}
+
+int elect_job_run(const struct elect_request *request)
+{
+    static struct elect_job job; /* zeroed; libuv keeps pointers to its handles */
+
+    job_begin(&job, request);
+    /* First of all, because the supervisor must inherit no thread and no socket. */
+    int failed = supervised_run_prepare(&job.run);
+    if (failed == EX_OK) {
+        failed = begin_loop(&job);
+    }
+    if (failed != EX_OK) {
+        return failed; /* the supervisor exits when this process has closed the channel */
+    }
+    failed = connection_open(&job.connection, &job.loop, &request->connection,
+                             request->id, on_connected);
+    if (failed != EX_OK) {
+        leave(&job, failed);
+    }
+    uv_run(&job.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&job.loop);
+    supervised_run_end(&job.run);
+    participant_list_free(&job.participant_list);
+    if (job.killed_by != 0) {
+        job_signals_die(job.killed_by, job.killed_job);
+    }
+    return job.exit_code;
+}
