@@ -256,9 +256,10 @@ static unsigned recipes_of(const char *name)
     if (length <= DIGITS || strspn(name + length - DIGITS, "0123456789") != DIGITS) {
         return 0;
     }
-    return strstr(name, "__WRIT__") != NULL || strstr(name, "__READ__") != NULL
-               ? 1U << RECIPE_WRITE | 1U << RECIPE_READ
-               : 1U << RECIPE_MUTEX;
+    if (strstr(name, "__WRIT__") != NULL || strstr(name, "__READ__") != NULL) {
+        return 1U << RECIPE_WRITE | 1U << RECIPE_READ;
+    }
+    return strstr(name, "latch-") != NULL ? 1U << RECIPE_LATCH : 1U << RECIPE_MUTEX;
 }
 
 static bool has_leases(const char *const *paths, size_t count)
