@@ -73,6 +73,7 @@ using std::chrono::milliseconds;
 
 inline constexpr milliseconds forever{UVZK_WAIT_FOREVER};
 inline constexpr milliseconds once{UVZK_TRY_ONCE};
+inline constexpr milliseconds unlimited{UVZK_HOLD_UNLIMITED};
 
 using client_state = uvzk_client_state_t;
 
@@ -302,6 +303,7 @@ struct call {
     function<void(uvzk::status)> on_lost;
     function<void(std::uint64_t)> on_queued;
     function<void()> on_revoke;
+    function<void(std::uint64_t)> on_max_hold;
 
     call() noexcept = default;
     call(const call &) = delete;
@@ -362,6 +364,11 @@ struct call {
     {
         call &self = of(hold);
         self.run(self.on_revoke);
+    }
+    static void tell_max_hold(uvzk_hold_t *hold, std::uint64_t ends_at) noexcept
+    {
+        call &self = of(hold);
+        self.run(self.on_max_hold, ends_at);
     }
 
   private:
@@ -1248,6 +1255,9 @@ struct acquire_options {
     function<void(status)> lost = {};          /* may be set later by hold::on_lost */
     function<void()> revoke = {};              /* another client asks for a release */
     std::string_view traceparent = {};         /* W3C trace context; default: none */
+    milliseconds max_hold{0}; /* 0: the lock's default (set_max_hold); or unlimited */
+    milliseconds max_hold_warning{0};                 /* 0: the default */
+    function<void(std::uint64_t)> max_hold_ends = {}; /* the end is near: when */
 };
 
 namespace detail {
@@ -1328,7 +1338,7 @@ class lock {
             return detail::access::refused<hold>(UVZK_ECLOSED);
         }
         if (options.queued.no_memory() || options.lost.no_memory() ||
-            options.revoke.no_memory()) {
+            options.revoke.no_memory() || options.max_hold_ends.no_memory()) {
             return detail::access::refused<hold>(UV_ENOMEM);
         }
         uvzk_acquire_options_t how;
@@ -1346,11 +1356,16 @@ class lock {
         how.traceparent = options.traceparent.empty() ? nullptr : traceparent;
         how.queued_cb = options.queued ? detail::call::tell_queued : nullptr;
         how.revoke_cb = options.revoke ? detail::call::tell_revoke : nullptr;
+        how.max_hold_ms = options.max_hold.count();
+        how.max_hold_warning_ms =
+            static_cast<std::uint64_t>(options.max_hold_warning.count());
+        how.max_hold_cb = options.max_hold_ends ? detail::call::tell_max_hold : nullptr;
         return detail::future_of<hold>([&](uvzk_future_t *c) {
             auto *call = static_cast<detail::call *>(c->data);
             call->on_queued = std::move(options.queued);
             call->on_lost = std::move(options.lost);
             call->on_revoke = std::move(options.revoke);
+            call->on_max_hold = std::move(options.max_hold_ends);
             return uvzk_lock_acquire_future(c_, c, &how, detail::call::tell_lost);
         });
     }
@@ -1361,6 +1376,19 @@ class lock {
         return acquire(std::move(options));
     }
 
+    /* uvzk_lock_set_max_hold. UV_EINVAL: also times that it cannot have. */
+    status set_max_hold(milliseconds max_hold,
+                        milliseconds warning = milliseconds(0)) noexcept
+    {
+        const auto longest = std::chrono::milliseconds(UINT32_MAX);
+
+        if (max_hold < milliseconds(0) || max_hold > longest ||
+            warning < milliseconds(0) || warning > longest) {
+            return UV_EINVAL;
+        }
+        return uvzk_lock_set_max_hold(c_, static_cast<std::uint32_t>(max_hold.count()),
+                                      static_cast<std::uint32_t>(warning.count()));
+    }
     bool is_held() const noexcept
     {
         return uvzk_lock_is_held(c_) != 0;

@@ -386,6 +386,39 @@ void test_loses_a_hold()
     }
 }
 
+void test_gives_back_at_its_limit()
+{
+    world world;
+    uvzk::client client = open_client();
+    uvzk::lock lock = make_mutex(client), other = make_mutex(client);
+    uvzk::acquire_options options;
+    std::uint64_t ends_at = 0;
+    told told;
+
+    options.max_hold = 3s;
+    options.max_hold_warning = 1s;
+    options.max_hold_ends = [&](std::uint64_t at) { ends_at = at; };
+    options.lost = told.here();
+    uvzk::result<uvzk::hold> first = await(lock.acquire(std::move(options)));
+    CHECK(bool(first));
+    uvzk::future<uvzk::hold> second = other.acquire();
+    CHECK(comes([&] { return ends_at != 0; }));
+    CHECK(told.count == 0 && first->is_valid());
+    CHECK(comes([&] { return told.count == 1; }));
+    CHECK(told.code == UVZK_EMAXHOLD && first->lost() == status(UVZK_EMAXHOLD));
+    uvzk::result<uvzk::hold> next = await(std::move(second));
+    CHECK(bool(next));
+    CHECK(await(next->release()).code() == 0);
+    CHECK(lock.set_max_hold(3s).code() == 0);
+    options = uvzk::acquire_options();
+    options.max_hold = uvzk::unlimited;
+    uvzk::result<uvzk::hold> kept = await(lock.acquire(std::move(options)));
+    run(6000);
+    CHECK(bool(kept) && kept->is_valid());
+    CHECK(uvzk::lock().set_max_hold(3s) == status(UV_EINVAL));
+    CHECK(lock.set_max_hold(-1s) == status(UV_EINVAL));
+}
+
 void test_loses_what_nobody_has_taken()
 {
     world world;
@@ -693,6 +726,7 @@ int main()
     test_calls_back_what_was_given_away();
     test_ends_a_hold();
     test_loses_a_hold();
+    test_gives_back_at_its_limit();
     test_loses_what_nobody_has_taken();
     test_releases_once();
     test_ends_a_lock();
