@@ -10,6 +10,9 @@
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
+/* The probes are macros that name no argument for a "...". */
+#pragma GCC diagnostic ignored "-Wpedantic"
+
 #define IN_THIS_LIBRARY visibility("hidden")
 
 volatile unsigned short uvzk__probes_semaphore
