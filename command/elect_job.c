@@ -119,11 +119,12 @@ static void leave_by(struct elect_job *job, int signal_number, bool whole_job)
 static void on_pause_over(uv_timer_t *timer)
 {
     struct elect_job *job = timer->loop->data;
-    int status = job->fatal;
 
-    if (status == 0) {
-        status = uvzk_election_requeue(&job->election);
+    if (job->fatal != 0) {
+        leave(job, exit_code_of(job->fatal)); /* on_deposed has printed it */
+        return;
     }
+    int status = uvzk_election_requeue(&job->election);
     if (status < 0) {
         refused(job, "cannot stand for election", status);
         return;
