@@ -221,6 +221,31 @@ static void test_alone(void **state)
     world_end(&world);
 }
 
+/* Left over by members that died inside. A real server too refuses to delete a znode with
+ * children, and carries out both deletes or none. */
+static void test_ready_without_members(void **state)
+{
+    struct Stat stat;
+
+    (void)state;
+    begin(1);
+    world_make_path(&world, BARRIER "/double/ready");
+    assert_int_equal(uvzk_double_barrier_enter(&doubles[0], fresh(0), 500, on_call), 0);
+    await(0, UV_ETIMEDOUT);
+    assert_int_equal(raw_exists(world.raw, BARRIER "/double/ready", &stat), ZNONODE);
+    world_make_path(&world, BARRIER "/double/ready");
+    world_make_path(&world, BARRIER "/double/other");
+    assert_int_equal(uvzk_double_barrier_enter(&doubles[0], fresh(0), 10000, on_call), 0);
+    await(0, 0); /* the round is on */
+    assert_int_equal(raw_exists(world.raw, BARRIER "/double/ready", &stat), ZOK);
+    assert_int_equal(raw_delete(world.raw, BARRIER "/double/other"), ZOK);
+    assert_int_equal(
+        uvzk_double_barrier_leave(&doubles[0], fresh(0), UVZK_WAIT_FOREVER, on_call), 0);
+    await(0, 0);
+    assert_int_equal(world_children(&world, BARRIER "/double"), 0);
+    world_end(&world);
+}
+
 static void test_expired_inside(void **state)
 {
     (void)state;
@@ -257,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_over_subscribed),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_expired_inside),
+        cmocka_unit_test(test_ready_without_members),
     };
 
     return cmocka_run_group_tests_name("barriers", tests, servers_start_one,
