@@ -182,10 +182,10 @@ typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value o
 typedef struct uvzk_atomic_long_s uvzk_atomic_long_t;   /* DistributedAtomicLong */
 typedef struct uvzk_election_s uvzk_election_t;         /* LeaderLatch, LeaderSelector */
 typedef struct uvzk_election_participants_s
-    uvzk_election_participants_t; /* of uvzk_election_participants */
-typedef struct uvzk_atomic_call_s uvzk_atomic_call_t;   /* a call on an atomic long */
-typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one call */
-typedef struct uvzk_barrier_s uvzk_barrier_t;           /* DistributedBarrier */
+    uvzk_election_participants_t;                     /* of uvzk_election_participants */
+typedef struct uvzk_atomic_call_s uvzk_atomic_call_t; /* a call on an atomic long */
+typedef struct uvzk_future_s uvzk_future_t;           /* the outcome of one call */
+typedef struct uvzk_barrier_s uvzk_barrier_t;         /* DistributedBarrier */
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
 typedef struct uvzk_barrier_call_s uvzk_barrier_call_t;     /* one call on either */
 

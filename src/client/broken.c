@@ -6,16 +6,14 @@
  * No znode is deleted: the servers delete the ephemeral ones with the session. */
 #include "client/broken.h"
 
-#include "atomic/atomic_long.h"
-#include "barrier/barriers.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
+#include "client/session_objects.h"
 #include "directory/contender.h"
 #include "election/elections.h"
 #include "engine/turn.h"
-#include "value/node_cache.h"
 
 static void for_each_session(struct uvzk__session *session,
                              void (*act)(struct uvzk__session *))
@@ -52,9 +50,7 @@ static void end_rest(struct uvzk__session *session)
 {
     for_each_claim(session, uvzk__claim_end_broken);
     uvzk__for_each_contender(session, end_releases, UVZK_EINTERNAL);
-    uvzk__node_caches_unreachable(session, UVZK_EINTERNAL);
-    uvzk__barriers_unreachable(session, UVZK_EINTERNAL);
-    uvzk__atomic_longs_unreachable(session, UVZK_EINTERNAL);
+    uvzk__session_objects_unreachable(session, UVZK_EINTERNAL);
     uvzk__elections_closing(session, UVZK_EINTERNAL);
     uvzk__for_each_contender(session, uvzk__contender_end, UVZK_EINTERNAL);
 }

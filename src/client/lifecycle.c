@@ -21,11 +21,11 @@
 #include "client/combined_state.h"
 #include "client/no_connection.h"
 #include "client/round.h"
+#include "client/session_objects.h"
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/own_watch.h"
 #include "election/elections.h"
-#include "election/leader_caches.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
 #include "engine/submission.h"
@@ -34,7 +34,6 @@
 #include "proof/prover.h"
 #include "settle/create_order.h"
 #include "settle/settle.h"
-#include "value/node_cache.h"
 #include "value/shared_value.h"
 
 static struct uvzk__session *session_of(struct uvzk__port_user *user)
@@ -131,10 +130,7 @@ static void end_session(struct uvzk__session *session, int code, bool gone)
     uvzk__for_each_contender(session, gone ? uvzk__contender_session_ended : abandon,
                              code);
     uvzk__directories_session_ended(session);
-    uvzk__atomic_longs_session_ended(session);
-    uvzk__node_caches_watches_lost(session);
-    uvzk__barriers_session_ended(session, code);
-    uvzk__leader_caches_watches_lost(session);
+    uvzk__session_objects_session_ended(session, code);
     uvzk__timer_clear(session, &session->lifecycle->lost_timer);
 }
 
@@ -151,9 +147,7 @@ static void watches_lost(struct uvzk__session *session)
 {
     uvzk__for_each_contender(session, guard_lost, 0);
     uvzk__directories_watches_lost(session);
-    uvzk__node_caches_watches_lost(session);
-    uvzk__barriers_watches_lost(session);
-    uvzk__leader_caches_watches_lost(session);
+    uvzk__session_objects_watches_lost(session);
 }
 
 static void connected(struct uvzk__session *session,
@@ -273,9 +267,7 @@ static void open_failed(struct uvzk__session *session, int status)
         session->lifecycle->open_attempts = 0;
         sleep_ms = session->retry.base_ms;
         uvzk__for_each_contender(session, end_pending, UVZK_ECONNLOSS);
-        uvzk__node_caches_unreachable(session, UVZK_ENOTSENT);
-        uvzk__barriers_unreachable(session, UVZK_ENOTSENT);
-        uvzk__atomic_longs_unreachable(session, UVZK_ENOTSENT);
+        uvzk__session_objects_unreachable(session, UVZK_ENOTSENT);
     }
     /* At least 1 ms, so that the loop is not kept busy by attempts. */
     uvzk__timer_set(session, &session->lifecycle->reopen_timer,
@@ -307,9 +299,7 @@ static void on_session(struct uvzk__port_user *user,
         session->auth_failed = true;
         end_session(session, UVZK_EAUTH, false);
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_EAUTH);
-        uvzk__node_caches_unreachable(session, UVZK_EAUTH);
-        uvzk__barriers_unreachable(session, UVZK_EAUTH);
-        uvzk__atomic_longs_unreachable(session, UVZK_EAUTH);
+        uvzk__session_objects_unreachable(session, UVZK_EAUTH);
         break;
     case UVZK__SESSION_OPEN_FAILED:
         if (!uvzk__session_is_closing(session)) {
@@ -384,9 +374,7 @@ void uvzk__close(struct uvzk__session *session)
     /* A broken client ends everything in an order of its own (broken.h). */
     if (!uvzk__is_broken(session)) {
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECLOSED);
-        uvzk__node_caches_unreachable(session, UVZK_ECLOSED);
-        uvzk__barriers_unreachable(session, UVZK_ECLOSED);
-        uvzk__atomic_longs_unreachable(session, UVZK_ECLOSED);
+        uvzk__session_objects_unreachable(session, UVZK_ECLOSED);
         uvzk__elections_closing(session, UVZK_ECLOSED);
     }
     session->lifecycle->close_timer.due = close_timeout;

@@ -2,10 +2,9 @@
  * rooms. */
 #include "client/round.h"
 
-#include "atomic/atomic_long.h"
-#include "barrier/barriers.h"
 #include "claim/claim.h"
 #include "client/lifecycle.h"
+#include "client/session_objects.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
@@ -15,17 +14,13 @@
 #include "settle/create_batch.h"
 #include "settle/delete_batch.h"
 #include "settle/settle.h"
-#include "value/node_cache.h"
 
 /* Requests may be sent again: each room sends what had to wait. */
 static void resume(struct uvzk__session *session)
 {
     uvzk__contenders_pump(session);
     uvzk__queues_settle_later(session);
-    uvzk__node_caches_resume(session);
-    uvzk__barriers_resume(session);
-    uvzk__atomic_longs_resume(session);
-    uvzk__leader_caches_resume(session);
+    uvzk__session_objects_resume(session);
 }
 
 /* There is a connection, and its barrier is open. */

@@ -1,0 +1,36 @@
+#include "client/session_objects.h"
+
+#include "atomic/atomic_long.h"
+#include "barrier/barriers.h"
+#include "election/leader_caches.h"
+#include "value/node_cache.h"
+
+void uvzk__session_objects_session_ended(struct uvzk__session *session, int code)
+{
+    uvzk__atomic_longs_session_ended(session);
+    uvzk__node_caches_watches_lost(session);
+    uvzk__barriers_session_ended(session, code);
+    uvzk__leader_caches_watches_lost(session);
+}
+
+void uvzk__session_objects_watches_lost(struct uvzk__session *session)
+{
+    uvzk__node_caches_watches_lost(session);
+    uvzk__barriers_watches_lost(session);
+    uvzk__leader_caches_watches_lost(session);
+}
+
+void uvzk__session_objects_unreachable(struct uvzk__session *session, int code)
+{
+    uvzk__node_caches_unreachable(session, code);
+    uvzk__barriers_unreachable(session, code);
+    uvzk__atomic_longs_unreachable(session, code);
+}
+
+void uvzk__session_objects_resume(struct uvzk__session *session)
+{
+    uvzk__node_caches_resume(session);
+    uvzk__barriers_resume(session);
+    uvzk__atomic_longs_resume(session);
+    uvzk__leader_caches_resume(session);
+}

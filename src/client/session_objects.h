@@ -1,0 +1,17 @@
+/* What a user has opened on a client beside its locks: shared values, barriers, atomic longs
+ * and elections. They are told together of what happens to their session. */
+#ifndef UVZK_SESSION_OBJECTS_H
+#define UVZK_SESSION_OBJECTS_H
+
+#include "engine/session.h"
+
+/* The session has ended with this code, and its watches and ephemeral znodes are gone. */
+void uvzk__session_objects_session_ended(struct uvzk__session *, int code);
+/* The session has lost its watches, and lives. */
+void uvzk__session_objects_watches_lost(struct uvzk__session *);
+/* No connection will come, or not soon: what waits for one ends with this code. */
+void uvzk__session_objects_unreachable(struct uvzk__session *, int code);
+/* A connection is ready, or a pause of the whole session is over. */
+void uvzk__session_objects_resume(struct uvzk__session *);
+
+#endif
