@@ -94,8 +94,8 @@ int main(void)
     if (replays_exactly(first) != 0) {
         return 1;
     }
-    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " faults; %" PRIu64
-           " times somebody led: %" PRIu64 " resigned, %" PRIu64 " timed out, %" PRIu64
+    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " faults, %" PRIu64
+           " reigns: %" PRIu64 " resigned, %" PRIu64 " timed out, %" PRIu64
            " lost it; %" PRIu64 " changes, %" PRIu64 " errors, %" PRIu64
            " lists, %" PRIu64 " futures; %" PRIu64
            " excepted overlaps: all checks hold\n",
