@@ -184,8 +184,9 @@ typedef struct uvzk_election_s uvzk_election_t;         /* LeaderLatch, LeaderSe
 typedef struct uvzk_election_participants_s
     uvzk_election_participants_t;                     /* of uvzk_election_participants */
 typedef struct uvzk_atomic_call_s uvzk_atomic_call_t; /* a call on an atomic long */
-typedef struct uvzk_future_s uvzk_future_t;           /* the outcome of one call */
-typedef struct uvzk_barrier_s uvzk_barrier_t;         /* DistributedBarrier */
+typedef struct uvzk_persistent_node_s uvzk_persistent_node_t; /* PersistentNode */
+typedef struct uvzk_future_s uvzk_future_t;                 /* the outcome of one call */
+typedef struct uvzk_barrier_s uvzk_barrier_t;               /* DistributedBarrier */
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
 typedef struct uvzk_barrier_call_s uvzk_barrier_call_t;     /* one call on either */
 
@@ -232,6 +233,9 @@ struct uvzk_atomic_long_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_atomic_call_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_persistent_node_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_read_s {
@@ -2058,6 +2062,91 @@ UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election,
 UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
                                     uvzk_election_close_cb cb);
 
+/* ----------------------------------------------------------- persistent node
+ *
+ *     static uvzk_persistent_node_t worker;
+ *
+ *     static void worker_changed(uvzk_persistent_node_t *node, int status)
+ *     {
+ *         report("this worker is registered", status);
+ *     }
+ *     static int register_worker(void)
+ *     {
+ *         return uvzk_persistent_node_init(&client, &worker, "/workers/17",
+ *                                          UVZK_PERSISTENT_NODE_EPHEMERAL, "10.0.0.7", 8,
+ *                                          worker_changed);
+ *     } */
+
+/* A persistent node is a znode that is there for as long as the struct is open (Curator's
+ * PersistentNode): uvzk creates it, and creates it again when it was deleted, or when the
+ * session of an ephemeral one has ended. Its close deletes it. */
+
+/* What kind of znode it is.
+ *
+ *     PERSISTENT   it outlives the client if the client ends without a close. A persistent
+ *                  znode that is there already is taken over
+ *     EPHEMERAL    it goes with the client's session. A znode of another session, or a
+ *                  persistent one, is never taken over: uvzk waits until it is gone, then
+ *                  creates its own. Curator takes it over, and loses it when that session
+ *                  ends */
+typedef enum {
+    UVZK_PERSISTENT_NODE_PERSISTENT = 0,
+    UVZK_PERSISTENT_NODE_EPHEMERAL
+} uvzk_persistent_node_mode_t;
+
+/* status 0: the znode exists, with the data of the latest call of init or set_data, and an
+ * ephemeral one is of this client's session. Called for the first time, after each time
+ * that it was told to be missing, and after each set_data. status < 0: it is not known to
+ * exist; uvzk creates it, or tries that, and calls again. UVZK_ENONODE: it was deleted.
+ * UVZK_EEXPIRED: the session of an ephemeral znode has ended. UVZK_ENODEEXISTS: there is
+ * another session's znode, or, for an ephemeral one, a persistent znode. UVZK_ENOAUTH,
+ * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
+ * UVZK_EZOOKEEPER: the server refused to create it, to set it or to let it be read; uvzk
+ * tries again, at growing intervals of up to one session timeout. UVZK_ELIMIT: no room for
+ * another watch. UVZK_ENOTSENT: the host names do not resolve, and the retry policy is
+ * used up. UVZK_EAUTH: the client's credentials were refused; this is the last call. A
+ * missing connection is reported to state_cb only. */
+typedef void (*uvzk_persistent_node_change_cb)(uvzk_persistent_node_t *node, int status);
+
+/* FINAL for the node. 0: the znode is gone, or there was none of this client.
+ * UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_EINTERNAL, UVZK_ENOTSENT: the session has
+ * ended, the credentials were refused, the client was closed, uvzk has found a fault of
+ * its own, or the host names do not resolve: the servers delete an ephemeral znode with
+ * its session; a persistent one may be left. UVZK_ENOTEMPTY, UVZK_ELIMIT, UVZK_EREJECTED,
+ * UVZK_EZOOKEEPER: the delete was refused, or there is no room for the watch with which the
+ * znode is read. If an ACL forbids the delete, or to read the znode, uvzk tries again, at
+ * growing intervals of up to one session timeout. */
+typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int status);
+
+/* Initialises a persistent node and begins to create the znode, with missing parents as
+ * containers (as persistent znodes if the server has no containers). mode: of
+ * uvzk_persistent_node_mode_t. The data are copied; cb may be NULL. The path is as in
+ * uvzk_mutex_init. UV_EINVAL: also mode is no mode, or length is over 1000000.
+ * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
+ * UV_EBUSY. */
+UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
+                                          uvzk_persistent_node_t *node, const char *path,
+                                          uint32_t mode, const void *data, size_t length,
+                                          uvzk_persistent_node_change_cb cb);
+
+/* Sets the data of the znode: now, or as soon as it exists, and when it is created again.
+ * Of two calls before the callback, the second one counts. If another client sets the data
+ * of an ephemeral znode, uvzk sets them back; those of a persistent one stay until the
+ * next call. UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
+UVZK_EXTERN int uvzk_persistent_node_set_data(uvzk_persistent_node_t *node,
+                                              const void *data, size_t length);
+
+/* Closes a persistent node and deletes its znode.
+ * cb (may be NULL) is called when the znode is known to be gone; without a connection,
+ * uvzk waits for it. uvzk deletes the znode only if it is this client's: the session of an
+ * ephemeral one is compared, and the version that was read, so that a znode that another
+ * client has created since is left alone, unless it has the same version. A client closes
+ * its persistent nodes when it is closed, without a callback of their own; then nothing is
+ * deleted but what goes with the session. UVZK_ESTATE: closing, or not initialised.
+ * UV_EINVAL. */
+UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
+                                           uvzk_persistent_node_close_cb cb);
+
 /* ------------------------------------------------------------------- futures
  *
  *     static uvzk_mutex_t replicas[5];
@@ -2310,6 +2399,10 @@ uvzk_future_election_participants(const uvzk_future_t *future,
 /* Closes an election, with a future, as uvzk_lock_close_future does. */
 UVZK_EXTERN int uvzk_election_close_future(uvzk_election_t *election,
                                            uvzk_future_t *future, unsigned mode);
+
+/* Closes a persistent node, with a future, as uvzk_lock_close_future does. */
+UVZK_EXTERN int uvzk_persistent_node_close_future(uvzk_persistent_node_t *node,
+                                                  uvzk_future_t *future);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 void uvzk__session_objects_session_ended(struct uvzk__session *session, int code)
 {
     uvzk__atomic_longs_session_ended(session);
+    uvzk__node_caches_session_ended(session);
     uvzk__node_caches_watches_lost(session);
     uvzk__barriers_session_ended(session, code);
     uvzk__leader_caches_watches_lost(session);

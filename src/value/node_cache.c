@@ -163,6 +163,7 @@ void uvzk__node_cache_update(struct uvzk__node_cache *node_cache,
     node_cache->length = length;
     node_cache->version.mzxid = stat->mzxid;
     node_cache->version.version = stat->version;
+    node_cache->owner = stat->ephemeral_owner;
     node_cache->status = 0;
     for_each_value(node_cache, uvzk__shared_value_changed);
 }
@@ -412,6 +413,12 @@ static bool read_is_due(const struct uvzk__node_cache *node_cache)
            !uvzk__is_of_this_connection(node_cache->session, node_cache->read_stamp);
 }
 
+bool uvzk__node_cache_is_read(const struct uvzk__node_cache *node_cache)
+{
+    return node_cache->state != UVZK__NODE_CACHE_READING && !node_cache->read_again &&
+           uvzk__is_of_this_connection(node_cache->session, node_cache->read_stamp);
+}
+
 void uvzk__node_cache_pump(struct uvzk__node_cache *node_cache)
 {
     if (uvzk__session_is_closing(node_cache->session) ||
@@ -450,6 +457,16 @@ void uvzk__node_caches_watches_lost(struct uvzk__session *session)
     }
 }
 
+void uvzk__node_caches_session_ended(struct uvzk__session *session)
+{
+    struct uvzk__node_cache *node_cache, *next;
+
+    HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
+    {
+        for_each_value(node_cache, uvzk__shared_value_session_ended);
+    }
+}
+
 void uvzk__node_caches_resume(struct uvzk__session *session)
 {
     struct uvzk__node_cache *node_cache, *next;
@@ -470,7 +487,7 @@ void uvzk__node_caches_unreachable(struct uvzk__session *session, int code)
     {
         for (struct uvzk__link *link = node_cache->values.next;
              link != &node_cache->values; link = link->next) {
-            uvzk__shared_value_end_sets(value_at(link), code);
+            uvzk__shared_value_unreachable(value_at(link), code);
         }
         set_status(node_cache, code);
     }

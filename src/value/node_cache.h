@@ -52,9 +52,10 @@ struct uvzk__node_cache {
     void *data; /* the newest known data */
     size_t length;
     uvzk_value_version_t version; /* of `data`; its mzxid is 0 before the first read */
-    uint64_t read_stamp;          /* the stamp of the last read (submission.h) */
-    uint64_t retry_ms; /* length in ms of the last pause after a refusal; 0: none yet */
-    int status;        /* why the znode cannot be read now; 0: it can */
+    int64_t owner; /* of the znode with `data`: its session; 0: it is not ephemeral */
+    uint64_t read_stamp; /* the stamp of the last read (submission.h) */
+    uint64_t retry_ms;   /* length in ms of the last pause after a refusal; 0: none yet */
+    int status;          /* why the znode cannot be read now; 0: it can */
     /* Requests under way that refer to this struct, those of sets included. */
     uint32_t refs;
     uint8_t state; /* enum uvzk__node_cache_state */
@@ -72,6 +73,8 @@ bool uvzk__node_cache_exists(const struct uvzk__session *, const char *path);
 /* For all node caches of the session. watches_lost: the session has lost its watches, and
  * may have ended. */
 void uvzk__node_caches_watches_lost(struct uvzk__session *);
+/* The session has ended. */
+void uvzk__node_caches_session_ended(struct uvzk__session *);
 /* resume: a connection is ready, or a pause of the whole session is over. */
 void uvzk__node_caches_resume(struct uvzk__session *);
 /* unreachable: no connection will come, or not soon. The undecided sets end with this
@@ -89,6 +92,9 @@ void uvzk__node_cache_pump(struct uvzk__node_cache *);
 
 /* A set found another version on the server: the znode is read again. */
 void uvzk__node_cache_read_again(struct uvzk__node_cache *);
+
+/* Whether the last read was sent on the present connection, and no other one is due. */
+bool uvzk__node_cache_is_read(const struct uvzk__node_cache *);
 
 /* A request on the znode failed for a reason that passes: pumps again after 100 ms, and
  * sends no read before that. */

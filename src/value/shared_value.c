@@ -88,18 +88,35 @@ void uvzk__shared_value_tell(struct uvzk__shared_value *value)
     uvzk__notify_later(value->node_cache->session, &value->notification);
 }
 
+static struct uvzk__value_listener *listener_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__value_listener, link);
+}
+
+/* A listener may remove itself. */
+#define EACH_LISTENER(link, next, value)                                        \
+    for (struct uvzk__link *link = (value)->listeners.next, *next = link->next; \
+         link != &(value)->listeners; link = next, next = link->next)
+
 void uvzk__shared_value_changed(struct uvzk__shared_value *value)
 {
-    struct uvzk__link *link = value->listeners.next;
-
-    while (link != &value->listeners) {
-        struct uvzk__value_listener *listener =
-            UVZK__CONTAINER_OF(link, struct uvzk__value_listener, link);
-        /* The listener may remove itself. */
-        link = link->next;
-        listener->changed(listener);
+    EACH_LISTENER(link, next, value)
+    {
+        if (listener_at(link)->changed != NULL) {
+            listener_at(link)->changed(listener_at(link));
+        }
     }
     uvzk__shared_value_tell(value);
+}
+
+void uvzk__shared_value_session_ended(struct uvzk__shared_value *value)
+{
+    EACH_LISTENER(link, next, value)
+    {
+        if (listener_at(link)->session_ended != NULL) {
+            listener_at(link)->session_ended(listener_at(link));
+        }
+    }
 }
 
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *shell)
@@ -155,6 +172,53 @@ static struct uvzk__node_cache *find_node_cache(struct uvzk__session *session,
     return node_cache;
 }
 
+static struct uvzk__shared_value *new_value(uvzk_client_t *client_shell, const char *path)
+{
+    struct uvzk__shared_value *value = uvzk__calloc(1, sizeof(*value));
+    struct uvzk__node_cache *node_cache =
+        value == NULL ? NULL : find_node_cache(client_shell->impl, path);
+
+    /* Nothing refers to the value yet. */
+    if (node_cache == NULL) {
+        uvzk__free(value);
+        return NULL;
+    }
+    value->node_cache = node_cache;
+    return value;
+}
+
+/* seed: owned by the value from here on, also if out of memory; NULL: none. */
+static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+                      const char *path, void *seed, size_t seed_length,
+                      uvzk_shared_value_change_cb cb)
+{
+    struct uvzk__shared_value *value = new_value(client_shell, path);
+
+    if (value == NULL) {
+        uvzk__free(seed);
+        return UV_ENOMEM;
+    }
+    struct uvzk__node_cache *node_cache = value->node_cache;
+    value->shell = shell;
+    value->cb = cb;
+    value->notification.notify_cb = tell;
+    uvzk__list_init(&value->notification.link);
+    uvzk__list_init(&value->sets);
+    uvzk__list_init(&value->listeners);
+    uvzk__list_append(&node_cache->values, &value->siblings);
+    shell->impl = value;
+    if (seed != NULL) {
+        uvzk__seed_value_set(node_cache, seed, seed_length);
+    }
+    if (uvzk__auth_has_failed(node_cache->session)) {
+        node_cache->status = UVZK_EAUTH;
+    }
+    /* Another value of this client on the path may have read it already. */
+    uvzk__shared_value_tell(value);
+    uvzk__node_cache_pump(node_cache);
+    return 0;
+}
+
 int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
                            const char *path, const void *seed, size_t seed_length,
                            uvzk_shared_value_change_cb cb)
@@ -164,35 +228,25 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     if (status != 0) {
         return status;
     }
-    struct uvzk__shared_value *value = uvzk__calloc(1, sizeof(*value));
     void *own_seed = uvzk__memdup(seed, seed_length);
-    struct uvzk__node_cache *node_cache = value == NULL || own_seed == NULL
-                                              ? NULL
-                                              : find_node_cache(client_shell->impl, path);
-    /* Nothing refers to the value yet. */
-    if (node_cache == NULL) {
-        uvzk__free(own_seed);
-        uvzk__free(value);
-        return UV_ENOMEM;
-    }
-    value->shell = shell;
-    value->node_cache = node_cache;
-    value->cb = cb;
-    value->notification.notify_cb = tell;
-    uvzk__list_init(&value->notification.link);
-    uvzk__list_init(&value->sets);
-    uvzk__list_init(&value->listeners);
-    uvzk__list_append(&node_cache->values, &value->siblings);
-    shell->impl = value;
-    /* The node cache owns the seed from here on. */
-    uvzk__seed_value_set(node_cache, own_seed, seed_length);
-    if (uvzk__auth_has_failed(node_cache->session)) {
-        node_cache->status = UVZK_EAUTH;
-    }
-    /* Another value of this client on the path may have read it already. */
-    uvzk__shared_value_tell(value);
-    uvzk__node_cache_pump(node_cache);
-    return 0;
+    return own_seed == NULL
+               ? UV_ENOMEM
+               : open_value(client_shell, shell, path, own_seed, seed_length, cb);
+}
+
+int uvzk__shared_value_check(const uvzk_client_t *client_shell, const char *path)
+{
+    static const uvzk_shared_value_t unused;
+
+    return check(client_shell, &unused, path, NULL, 0);
+}
+
+int uvzk__shared_value_follow(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+                              const char *path, uvzk_shared_value_change_cb cb)
+{
+    int status = check(client_shell, shell, path, NULL, 0);
+
+    return status != 0 ? status : open_value(client_shell, shell, path, NULL, 0, cb);
 }
 
 int uvzk_shared_value_close(uvzk_shared_value_t *shell,
@@ -263,6 +317,41 @@ int uvzk_shared_value_get(const uvzk_shared_value_t *shell, const void **data,
     return 0;
 }
 
+int uvzk__shared_value_known(const uvzk_shared_value_t *shell, struct uvzk__stat *stat)
+{
+    const struct uvzk__shared_value *value = shell->impl;
+    const struct uvzk__node_cache *node_cache = value->node_cache;
+
+    *stat = (struct uvzk__stat){.mzxid = node_cache->version.mzxid,
+                                .version = node_cache->version.version,
+                                .ephemeral_owner = node_cache->owner};
+    /* Without room for a watch nothing is read. */
+    return node_cache->status == UVZK_ELIMIT || uvzk__node_cache_is_read(node_cache)
+               ? node_cache->status
+               : UV_EAGAIN;
+}
+
+void uvzk__shared_value_set_client_gone(uvzk_shared_value_t *shell,
+                                        void (*client_gone)(uvzk_shared_value_t *))
+{
+    struct uvzk__shared_value *value = shell->impl;
+
+    value->client_gone_cb = client_gone;
+}
+
+void uvzk__shared_value_read_again(uvzk_shared_value_t *shell)
+{
+    struct uvzk__shared_value *value = shell->impl;
+
+    uvzk__node_cache_read_again(value->node_cache);
+}
+
+void uvzk__shared_value_add_listener(uvzk_shared_value_t *shell,
+                                     struct uvzk__value_listener *listener)
+{
+    uvzk__shared_value_listen(shell->impl, listener);
+}
+
 /* -------------------------------------------------------------------- setting */
 
 static struct uvzk__value_set *set_at(struct uvzk__link *link)
@@ -286,6 +375,12 @@ void uvzk__shared_value_was_read(struct uvzk__shared_value *value)
     for (link = value->sets.next; link != &value->sets; link = link->next) {
         uvzk__value_set_was_read(set_at(link));
     }
+    EACH_LISTENER(at, next, value)
+    {
+        if (listener_at(at)->was_read != NULL) {
+            listener_at(at)->was_read(listener_at(at));
+        }
+    }
 }
 
 void uvzk__shared_value_end_sets(struct uvzk__shared_value *value, int code)
@@ -294,6 +389,17 @@ void uvzk__shared_value_end_sets(struct uvzk__shared_value *value, int code)
 
     for (link = value->sets.next; link != &value->sets; link = link->next) {
         uvzk__value_set_end(set_at(link), code);
+    }
+}
+
+void uvzk__shared_value_unreachable(struct uvzk__shared_value *value, int code)
+{
+    uvzk__shared_value_end_sets(value, code);
+    EACH_LISTENER(link, next, value)
+    {
+        if (listener_at(link)->unreachable != NULL) {
+            listener_at(link)->unreachable(listener_at(link), code);
+        }
     }
 }
 

@@ -18,6 +18,11 @@ struct uvzk__value_listener {
     /* The value is closed, and the listener has been removed. The value's struct may be
      * used for another value. May be NULL. */
     void (*closed)(struct uvzk__value_listener *);
+    /* The node cache has read the znode: get tells the outcome. The session has ended. No
+     * connection will come, or not soon. Each may be NULL; none may close the value. */
+    void (*was_read)(struct uvzk__value_listener *);
+    void (*session_ended)(struct uvzk__value_listener *);
+    void (*unreachable)(struct uvzk__value_listener *, int code);
 };
 
 struct uvzk__shared_value {
@@ -44,6 +49,26 @@ struct uvzk__shared_value {
 /* The session of an initialized value, else NULL. */
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *);
 
+/* Whether a value of this client at this path could be initialized: 0, UV_EINVAL,
+ * UVZK_ESTATE or UVZK_EPATH. */
+int uvzk__shared_value_check(const uvzk_client_t *, const char *path);
+/* As uvzk_shared_value_init, without a seed: a missing znode is not created. */
+int uvzk__shared_value_follow(uvzk_client_t *, uvzk_shared_value_t *, const char *path,
+                              uvzk_shared_value_change_cb);
+/* The callback for the end of the client before the value's close. */
+void uvzk__shared_value_set_client_gone(uvzk_shared_value_t *,
+                                        void (*client_gone)(uvzk_shared_value_t *));
+/* Adds a listener to an initialized value. The caller owns its memory and sets its
+ * callbacks. */
+void uvzk__shared_value_add_listener(uvzk_shared_value_t *,
+                                     struct uvzk__value_listener *);
+/* What was read last: 0, UVZK_ENONODE, or why that was not possible. UV_EAGAIN: it is to be
+ * read again, so nothing is known for certain. The stat has the mzxid, the version and the
+ * owner of the znode; it is older if the result is not 0. */
+int uvzk__shared_value_known(const uvzk_shared_value_t *, struct uvzk__stat *);
+/* The znode is read again, as soon as requests may be sent. */
+void uvzk__shared_value_read_again(uvzk_shared_value_t *);
+
 /* The same for an initialized count. */
 void uvzk__shared_count_listen(uvzk_shared_count_t *, struct uvzk__value_listener *);
 
@@ -67,6 +92,9 @@ void uvzk__shared_value_tell(struct uvzk__shared_value *);
 void uvzk__shared_value_send_sets(struct uvzk__shared_value *);
 /* A read was answered, in whatever way: sets that waited for it end. */
 void uvzk__shared_value_was_read(struct uvzk__shared_value *);
+/* The session has ended; no connection will come, or not soon. */
+void uvzk__shared_value_session_ended(struct uvzk__shared_value *);
+void uvzk__shared_value_unreachable(struct uvzk__shared_value *, int code);
 /* The undecided sets end with this code. */
 void uvzk__shared_value_end_sets(struct uvzk__shared_value *, int code);
 

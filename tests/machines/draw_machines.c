@@ -26,6 +26,7 @@
 #include "engine/session_life.h"
 #include "future/future.h"
 #include "lock_job.h"
+#include "membership/persistent_node.h"
 #include "native/native_session.h"
 #include "port/dialect.h"
 #include "port/port_life.h"
@@ -78,6 +79,7 @@ static const struct {
     {&uvzk__candidacy_machine, "src/election/candidacy.h"},
     {&uvzk__leader_cache_machine, "src/election/leader_cache.h"},
     {&uvzk__leader_cache_watch_machine, "src/election/leader_cache_watch.h"},
+    {&uvzk__persistent_node_machine, "src/membership/persistent_node.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},
     {&uvzk__feature_machine, "loop/port/dialect.h"},

@@ -1,0 +1,23 @@
+/* The future of the close of a persistent node. */
+#include "future/future.h"
+#include "membership/persistent_node.h"
+
+static void node_closed(uvzk_persistent_node_t *node, int status)
+{
+    uvzk__future_over(node->end_future, status);
+}
+
+int uvzk_persistent_node_close_future(uvzk_persistent_node_t *node, uvzk_future_t *shell)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &uvzk__future_plain, sizeof(*future), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status = uvzk_persistent_node_close(node, node_closed);
+    if (status == 0) {
+        node->end_future = future;
+    }
+    return uvzk__future_begun(future, uvzk__persistent_node_session(node), status);
+}

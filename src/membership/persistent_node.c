@@ -1,0 +1,363 @@
+/* Persistent nodes (persistent_node.h). All is decided in uvzk__persistent_request_decide(), after each reading of the
+ * znode. */
+#include "membership/persistent_node.h"
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/refusal.h"
+#include "engine/turn.h"
+#include "membership/persistent_request.h"
+
+#define UNKNOWN UVZK__PERSISTENT_NODE_UNKNOWN
+#define CREATING UVZK__PERSISTENT_NODE_CREATING
+#define PRESENT UVZK__PERSISTENT_NODE_PRESENT
+#define SETTING UVZK__PERSISTENT_NODE_SETTING
+#define TAKEN UVZK__PERSISTENT_NODE_TAKEN
+#define DELETING UVZK__PERSISTENT_NODE_DELETING
+#define GONE UVZK__PERSISTENT_NODE_GONE
+
+/* ----------------------------------------------------------------- the machine */
+
+static const struct uvzk__state table[] = {
+    [UNKNOWN] = {"UNKNOWN", UVZK__BIT(CREATING) | UVZK__BIT(SETTING) |
+                                UVZK__BIT(PRESENT) | UVZK__BIT(TAKEN) |
+                                UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
+    [CREATING] = {"CREATING", UVZK__BIT(PRESENT) | UVZK__BIT(UNKNOWN)},
+    [PRESENT] = {"PRESENT", UVZK__BIT(UNKNOWN)},
+    [SETTING] = {"SETTING", UVZK__BIT(PRESENT) | UVZK__BIT(UNKNOWN)},
+    [TAKEN] = {"TAKEN", UVZK__BIT(UNKNOWN)},
+    [DELETING] = {"DELETING", UVZK__BIT(UNKNOWN)},
+    [GONE] = {"GONE", 0},
+};
+
+const struct uvzk__machine uvzk__persistent_node_machine =
+    UVZK__MACHINE("persistent node", table);
+
+bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *node)
+{
+    return node->state == CREATING || node->state == SETTING || node->state == DELETING;
+}
+
+static bool invariant_holds(const struct uvzk__persistent_node *node)
+{
+    switch (node->state) {
+    case DELETING:
+    case GONE:
+        return node->closing;
+    case PRESENT:
+        return !node->ephemeral || node->session_id != 0;
+    default:
+        return true;
+    }
+}
+
+/* The only writer of `state`. */
+void uvzk__persistent_node_move(struct uvzk__persistent_node *node,
+                                enum uvzk__persistent_node_state state)
+{
+    if (node->state != state) {
+        node->state = (uint8_t)uvzk__move(node->session, &uvzk__persistent_node_machine,
+                                          node->state, state);
+        uvzk__invariant(node->session, &uvzk__persistent_node_machine, node->state,
+                        invariant_holds(node));
+    }
+}
+
+/* ------------------------------------------------------------------- reporting */
+
+/* What the user is told at the end of the turn, if it is news by then. */
+void uvzk__persistent_node_note(struct uvzk__persistent_node *node, int status)
+{
+    node->status = status;
+    uvzk__notify_later(node->session, &node->notification);
+}
+
+static void free_node(struct uvzk__persistent_node *node)
+{
+    if (node->listener.link.next != NULL) {
+        uvzk__list_remove(&node->listener.link);
+    }
+    uvzk__list_remove(&node->notification.link);
+    uvzk__timer_clear(node->session, &node->retry_timer);
+    uvzk__node_create_free(&node->create);
+    if (node->sent != node->data) {
+        uvzk__free(node->sent);
+    }
+    uvzk__free(node->data);
+    uvzk__free(node->path);
+    uvzk__free(node);
+}
+
+static struct uvzk__persistent_node *node_of(uvzk_shared_value_t *value)
+{
+    return value->data;
+}
+
+/* Its client has ended without a close. */
+static void client_gone(uvzk_shared_value_t *value)
+{
+    struct uvzk__persistent_node *node = node_of(value);
+
+    node->shell->impl = NULL;
+    free_node(node);
+}
+
+static void value_closed(uvzk_shared_value_t *value)
+{
+    struct uvzk__persistent_node *node = node_of(value);
+    uvzk_persistent_node_t *shell = node->shell;
+    uvzk_persistent_node_close_cb close_cb = node->close_cb;
+    int status = node->status;
+
+    shell->impl = NULL;
+    free_node(node);
+    if (close_cb != NULL) {
+        close_cb(shell, status);
+    }
+}
+
+static void tell(struct uvzk__notification *notification)
+{
+    struct uvzk__persistent_node *node =
+        UVZK__CONTAINER_OF(notification, struct uvzk__persistent_node, notification);
+
+    if (node->state == GONE) {
+        (void)uvzk_shared_value_close(&node->value, value_closed);
+    } else if (!node->closing && !uvzk__session_is_closing(node->session) &&
+               node->status != node->told) {
+        node->told = node->status;
+        if (node->cb != NULL) {
+            node->cb(node->shell, node->status);
+        }
+    }
+}
+
+/* The close is over: nothing is left to be done. */
+void uvzk__persistent_node_end(struct uvzk__persistent_node *node, int status)
+{
+    uvzk__persistent_node_move(node, UNKNOWN);
+    uvzk__persistent_node_move(node, GONE);
+    uvzk__timer_clear(node->session, &node->retry_timer);
+    uvzk__persistent_node_note(node, status);
+}
+
+static struct uvzk__persistent_node *of_listener(struct uvzk__value_listener *listener)
+{
+    return UVZK__CONTAINER_OF(listener, struct uvzk__persistent_node, listener);
+}
+
+static void was_read(struct uvzk__value_listener *listener)
+{
+    uvzk__persistent_request_decide(of_listener(listener));
+}
+
+/* Called for what was read too, but then there is nothing left to decide. */
+static void value_told(uvzk_shared_value_t *value, int status)
+{
+    (void)status;
+    uvzk__persistent_request_decide(node_of(value));
+}
+
+static void session_ended(struct uvzk__value_listener *listener)
+{
+    struct uvzk__persistent_node *node = of_listener(listener);
+
+    if (node->state == GONE || uvzk__persistent_node_is_under_way(node)) {
+        return;
+    }
+    uvzk__persistent_node_move(node, UNKNOWN);
+    if (node->ephemeral && node->closing) {
+        uvzk__persistent_node_end(node, UVZK_EEXPIRED);
+    } else if (node->ephemeral && node->status == 0) {
+        uvzk__persistent_node_note(node, UVZK_EEXPIRED);
+    }
+}
+
+static void unreachable(struct uvzk__value_listener *listener, int code)
+{
+    struct uvzk__persistent_node *node = of_listener(listener);
+
+    if (node->state == GONE) {
+        return;
+    }
+    if (!node->closing) {
+        uvzk__persistent_node_note(node, code);
+    } else if (uvzk__persistent_node_is_under_way(node)) {
+        node->end_status = code; /* its reply is still to come */
+    } else {
+        uvzk__persistent_node_end(node, code);
+    }
+}
+
+/* ----------------------------------------------------------------- init, close */
+
+static int check(const uvzk_persistent_node_t *shell, uint32_t mode, const void *data,
+                 size_t length)
+{
+    int status = uvzk__refuse_if(
+        UV_EINVAL, shell == NULL                           ? "the node is NULL"
+                   : mode > UVZK_PERSISTENT_NODE_EPHEMERAL ? "mode: there is no such mode"
+                   : data == NULL && length > 0 ? "data is NULL, length is not 0"
+                   : length > UVZK__DATA_MAX    ? "length is more than 1000000"
+                                                : NULL);
+
+    return status != 0 ? status
+                       : uvzk__refuse_if(UV_EBUSY,
+                                         shell->impl != NULL
+                                             ? "the node is initialised already, or not "
+                                               "zeroed"
+                                             : NULL);
+}
+
+/* Follows the znode: what is read decides. */
+static int follow(struct uvzk__persistent_node *node, uvzk_client_t *client,
+                  const char *path)
+{
+    int status = uvzk__shared_value_follow(client, &node->value, path, value_told);
+
+    if (status != 0) {
+        return status;
+    }
+    node->value.data = node;
+    uvzk__shared_value_set_client_gone(&node->value, client_gone);
+    node->listener.was_read = was_read;
+    node->listener.session_ended = session_ended;
+    node->listener.unreachable = unreachable;
+    uvzk__shared_value_add_listener(&node->value, &node->listener);
+    node->session = uvzk__shared_value_session(&node->value);
+    if (uvzk__auth_has_failed(node->session)) {
+        uvzk__persistent_node_note(node, UVZK_EAUTH);
+    }
+    /* Another value of this client on the path may have read it already. */
+    uvzk__persistent_request_decide(node);
+    return 0;
+}
+
+static void free_unused(struct uvzk__persistent_node *node)
+{
+    uvzk__node_create_free(&node->create);
+    uvzk__free(node->path);
+    uvzk__free(node->data);
+    uvzk__free(node);
+}
+
+/* Nothing refers to it yet. NULL: out of memory. */
+static struct uvzk__persistent_node *new_node(const struct uvzk__session *session,
+                                              const char *path, bool ephemeral,
+                                              const void *data, size_t length)
+{
+    struct uvzk__persistent_node *node = uvzk__calloc(1, sizeof(*node));
+
+    if (node == NULL) {
+        return NULL;
+    }
+    uvzk__list_init(&node->notification.link);
+    node->notification.notify_cb = tell;
+    node->retry_timer.due = uvzk__persistent_request_retry_due;
+    node->ephemeral = ephemeral;
+    node->data_wanted = true;
+    node->status = node->told = UV_EAGAIN;
+    node->data = uvzk__memdup(data, length);
+    node->length = length;
+    node->path = uvzk__path_join(uvzk__namespace_of(session), path);
+    if (node->data == NULL || node->path == NULL ||
+        !uvzk__node_create_init(&node->create, node->path,
+                                ephemeral ? UVZK__EPHEMERAL : UVZK__PERSISTENT)) {
+        free_unused(node);
+        return NULL;
+    }
+    return node;
+}
+
+int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *shell,
+                              const char *path, uint32_t mode, const void *data,
+                              size_t length, uvzk_persistent_node_change_cb cb)
+{
+    int status = check(shell, mode, data, length);
+
+    if (status == 0) {
+        status = uvzk__shared_value_check(client, path);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__persistent_node *node = new_node(
+        client->impl, path, mode == UVZK_PERSISTENT_NODE_EPHEMERAL, data, length);
+    if (node == NULL) {
+        return UV_ENOMEM;
+    }
+    node->shell = shell;
+    node->cb = cb;
+    status = follow(node, client, path);
+    if (status != 0) {
+        free_unused(node);
+        return status;
+    }
+    shell->impl = node;
+    return 0;
+}
+
+int uvzk_persistent_node_set_data(uvzk_persistent_node_t *shell, const void *data,
+                                  size_t length)
+{
+    struct uvzk__persistent_node *node = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL || (data == NULL && length > 0) || length > UVZK__DATA_MAX) {
+        return uvzk__refuse(UV_EINVAL, shell == NULL  ? "the node is NULL"
+                                       : data == NULL ? "data is NULL, length is not 0"
+                                                      : "length is more than 1000000");
+    }
+    if (node == NULL || node->closing || uvzk__session_is_closing(node->session)) {
+        return uvzk__refuse(UVZK_ECLOSED, "the node or its client is closing, or it is "
+                                          "not initialised");
+    }
+    void *copy = uvzk__memdup(data, length);
+    if (copy == NULL) {
+        return UV_ENOMEM;
+    }
+    /* A request under way may still write the data before; its reply frees them. */
+    if (node->sent != node->data) {
+        uvzk__free(node->data);
+    }
+    node->data = copy;
+    node->length = length;
+    node->data_wanted = true;
+    if (node->told == 0) {
+        node->told = UV_EAGAIN; /* it is told again */
+    }
+    uvzk__persistent_request_decide(node);
+    return 0;
+}
+
+int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
+                               uvzk_persistent_node_close_cb close_cb)
+{
+    struct uvzk__persistent_node *node = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "the node is NULL");
+    }
+    if (node == NULL || node->closing) {
+        return uvzk__refuse(UVZK_ESTATE, "the node is closing, or not initialised");
+    }
+    node->closing = true;
+    node->close_cb = close_cb;
+    uvzk__timer_clear(node->session, &node->retry_timer);
+    if (uvzk__session_is_closing(node->session)) {
+        unreachable(&node->listener, UVZK_ECLOSED);
+    } else if (uvzk__auth_has_failed(node->session)) {
+        unreachable(&node->listener, UVZK_EAUTH);
+    } else if (!uvzk__persistent_node_is_under_way(node)) {
+        /* It is deleted with the version that it has now. */
+        uvzk__persistent_request_read_again(node);
+        uvzk__persistent_request_decide(node);
+    }
+    return 0;
+}
+
+struct uvzk__session *uvzk__persistent_node_session(const uvzk_persistent_node_t *shell)
+{
+    const struct uvzk__persistent_node *node = shell == NULL ? NULL : shell->impl;
+
+    return node == NULL ? NULL : node->session;
+}

@@ -1,0 +1,85 @@
+/* A persistent node (Curator's PersistentNode): keeps a znode in existence. A shared value
+ * without a seed reads and watches the znode, in every session and on every connection; what
+ * it has read decides, here, what is to be done:
+ *
+ *             missing             created
+ *   UNKNOWN ---------> CREATING ------------> PRESENT
+ *     | ^ |  other data           set           ^ | |
+ *     | | |----------> SETTING -----------------' | |   deleted, or its session has ended
+ *     | | |  as it is to be                       | |
+ *     | | `---------------------------------------' |
+ *     | |-- the request has failed; or it is to be read again
+ *     | |
+ *     | `-- TAKEN     there is a znode that is not ours: it is watched
+ *     |
+ *     `--> DELETING --> GONE      it is being closed
+ *
+ * Each request that fails, whatever the reason, leads to a new reading, which is sent as soon
+ * as requests may be sent. So a lost reply needs no care: the reading shows what has come of
+ * the request. A server that lags behind cannot do harm either: it shows a znode that is gone,
+ * and the watch that the reading has set reports that later; or it shows none, and the create
+ * is refused. */
+#ifndef UVZK_PERSISTENT_NODE_H
+#define UVZK_PERSISTENT_NODE_H
+
+#include "base/machine.h"
+#include "engine/session.h"
+#include "value/node_create.h"
+#include "value/shared_value.h"
+
+enum uvzk__persistent_node_state {
+    UVZK__PERSISTENT_NODE_UNKNOWN,
+    UVZK__PERSISTENT_NODE_CREATING,
+    UVZK__PERSISTENT_NODE_PRESENT,
+    UVZK__PERSISTENT_NODE_SETTING,
+    UVZK__PERSISTENT_NODE_TAKEN,
+    UVZK__PERSISTENT_NODE_DELETING,
+    UVZK__PERSISTENT_NODE_GONE
+};
+
+extern const struct uvzk__machine uvzk__persistent_node_machine;
+
+struct uvzk__persistent_node {
+    /* The user's struct. It refers to this one until the close callback. */
+    uvzk_persistent_node_t *shell;
+    struct uvzk__session *session; /* that of the value */
+    uvzk_shared_value_t value;     /* reads and watches the znode */
+    struct uvzk__value_listener listener;
+    char *path; /* namespace included */
+    struct uvzk__node_create create;
+    struct uvzk__rpc rpc;           /* under way in CREATING, SETTING and DELETING */
+    struct uvzk__timer retry_timer; /* runs after a refusal */
+    struct uvzk__notification notification;
+    uvzk_persistent_node_change_cb cb; /* may be NULL, and so may close_cb */
+    uvzk_persistent_node_close_cb close_cb;
+    void *data; /* what the znode is to have */
+    size_t length;
+    /* What the request under way writes: `data`, or older data that are freed behind it. */
+    void *sent;
+    uint64_t retry_ms;  /* length in ms of the last pause after a refusal; 0: none */
+    int64_t session_id; /* in which it was created or found last */
+    int status;         /* what the user is told next; UV_EAGAIN: nothing is known yet */
+    int told;           /* what the user was told last; UV_EAGAIN: nothing that counts */
+    int end_status;     /* why it cannot be closed any more but as it is; 0 */
+    uint8_t state;      /* enum uvzk__persistent_node_state */
+    bool ephemeral;
+    bool data_wanted; /* the znode is to get `data`, even if it exists with others */
+    bool closing;
+};
+
+/* The session of an initialized persistent node, else NULL. */
+struct uvzk__session *uvzk__persistent_node_session(const uvzk_persistent_node_t *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The only writer of `state`. */
+void uvzk__persistent_node_move(struct uvzk__persistent_node *,
+                                enum uvzk__persistent_node_state);
+/* Whether a request is under way. */
+bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *);
+/* What the user is told at the end of the turn, if it is news by then. */
+void uvzk__persistent_node_note(struct uvzk__persistent_node *, int status);
+/* The close is over: nothing is left to be done. */
+void uvzk__persistent_node_end(struct uvzk__persistent_node *, int status);
+
+#endif

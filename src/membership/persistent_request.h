@@ -1,0 +1,16 @@
+/* The requests of a persistent node, and what decides which of them is sent: the last reading
+ * of its znode. */
+#ifndef UVZK_PERSISTENT_REQUEST_H
+#define UVZK_PERSISTENT_REQUEST_H
+
+#include "membership/persistent_node.h"
+
+/* Sends what is to be done by what was read last, or waits for the next reading. */
+void uvzk__persistent_request_decide(struct uvzk__persistent_node *);
+
+/* The znode is read again, as soon as requests may be sent; that decides. */
+void uvzk__persistent_request_read_again(struct uvzk__persistent_node *);
+/* Called when a pause after a refusal is over. */
+void uvzk__persistent_request_retry_due(struct uvzk__timer *);
+
+#endif
