@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -11,12 +12,16 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.atomic.AtomicValue;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
 import org.apache.curator.framework.recipes.atomic.PromotedToLock;
+import org.apache.curator.framework.recipes.nodes.GroupMember;
+import org.apache.curator.framework.recipes.nodes.PersistentNode;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.curator.retry.RetryNTimes;
+import org.apache.zookeeper.CreateMode;
 
 /**
  * Those recipes of Curator that are a znode and no lock, spoken to in lines. Arguments:
- * hosts, session timeout in ms. NAME is an atomic long of this peer.
+ * hosts, session timeout in ms. NAME is an atomic long, a persistent node or a group member
+ * of this peer.
  *
  * <pre>
  * atomic NAME PATH TRIES              made NAME
@@ -28,6 +33,12 @@ import org.apache.curator.retry.RetryNTimes;
  * initialize NAME VALUE               initialized NAME true|false
  * increment NAME TIMES                incremented NAME PROMOTED
  *     each time again until it succeeds; PROMOTED of them with the mutex.
+ *
+ * persistent NAME PATH MODE DATA      made NAME     the znode is there
+ * await NAME PATH                     exists NAME   when the znode is there
+ * group NAME PATH ID DATA             made NAME
+ * members NAME                        members NAME ID=DATA...
+ * close NAME                          closed NAME
  * </pre>
  *
  * At first it says "ready"; whatever fails is "error NAME TEXT". It ends with its input.
@@ -35,6 +46,8 @@ import org.apache.curator.retry.RetryNTimes;
 public final class CuratorNodesPeer {
     private final CuratorFramework client;
     private final Map<String, DistributedAtomicLong> numbers = new ConcurrentHashMap<>();
+    private final Map<String, PersistentNode> nodes = new ConcurrentHashMap<>();
+    private final Map<String, GroupMember> groups = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
 
     private CuratorNodesPeer(CuratorFramework client) {
@@ -109,8 +122,60 @@ public final class CuratorNodesPeer {
                         + increment(number, Integer.parseInt(words[2])));
                 break;
             default:
+                keep(name, words);
+        }
+    }
+
+    private void keep(String name, String[] words) throws Exception {
+        switch (words[0]) {
+            case "persistent":
+                PersistentNode node = new PersistentNode(client,
+                        CreateMode.valueOf(words[3]), false, words[2], bytes(words[4]));
+                nodes.put(name, node);
+                node.start();
+                if (!node.waitForInitialCreate(30, TimeUnit.SECONDS)) {
+                    throw new IllegalStateException("the node is not created");
+                }
+                say("made " + name);
+                break;
+            case "await":
+                while (client.checkExists().forPath(words[2]) == null) {
+                    Thread.sleep(10);
+                }
+                say("exists " + name);
+                break;
+            case "group":
+                GroupMember group = new GroupMember(client, words[2], words[3],
+                        bytes(words[4]));
+                groups.put(name, group);
+                group.start();
+                say("made " + name);
+                break;
+            case "members":
+                say("members " + name + members(groups.get(name)));
+                break;
+            case "close":
+                if (nodes.containsKey(name)) {
+                    nodes.remove(name).close();
+                } else {
+                    groups.remove(name).close();
+                }
+                say("closed " + name);
+                break;
+            default:
                 throw new IllegalArgumentException("unknown command " + words[0]);
         }
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String members(GroupMember group) {
+        StringBuilder line = new StringBuilder();
+        new TreeMap<>(group.getCurrentMembers()).forEach((id, data) -> line.append(" ")
+                .append(id).append("=").append(new String(data, StandardCharsets.UTF_8)));
+        return line.toString();
     }
 
     private DistributedAtomicLong made(String[] words) {
