@@ -1,0 +1,32 @@
+/* One history: a few clients keep persistent nodes in one simulated ensemble, each at a path
+ * of its own, and all of them at one path that they share. They set data, close and come
+ * back at random, while faults happen and an operator deletes znodes. A seed decides
+ * everything.
+ *
+ * Checked at every callback:
+ *   answers     nothing is told twice in a row, or after the close
+ * and at the end, when the faults have stopped:
+ *   existence   the znode of each open node is there, with its data, in its client's
+ *               session; of several at one path one has it, and the others are told so
+ *   closes      each is answered; what is closed is gone
+ *   residue     no request, no watch, no session, no memory */
+#ifndef UVZK_NODE_HISTORY_H
+#define UVZK_NODE_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "history_sim.h"
+
+struct node_history_result {
+    uint64_t steps, faults; /* faults: sim_fault_count */
+    uint64_t told, present, closes;
+    uint64_t trace_hash;
+    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
+};
+
+/* On failure the trace's last lines have been printed to stderr. verbose: every line
+ * of the trace goes there as it happens. */
+void node_history_run(uint64_t seed, bool verbose, struct node_history_result *result);
+
+#endif
