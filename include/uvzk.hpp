@@ -2312,6 +2312,106 @@ class election {
     detail::election_state *state_ = nullptr;
 };
 
+/* -------------------------------------------------------------- persistent node */
+
+namespace detail {
+
+/* It frees itself when the library has called back after the close, or when its client was
+ * closed before. */
+struct persistent_node_state final : value_in_client {
+    uvzk_persistent_node_t c{};
+    function<void(status)> on_change;
+    ending closing;
+
+    static void changed(uvzk_persistent_node_t *node, int how) noexcept
+    {
+        auto *self = static_cast<persistent_node_state *>(node->data);
+        if (self->on_change) {
+            self->on_change(status(how));
+        }
+    }
+    static void closed(uvzk_persistent_node_t *node, int how) noexcept
+    {
+        end(static_cast<persistent_node_state *>(node->data), how);
+    }
+    static void end(persistent_node_state *self, int how) noexcept
+    {
+        call_ref told = self->closing.take();
+        delete self;
+        if (told) {
+            told->done(how);
+        }
+    }
+};
+
+} // namespace detail
+
+/* A znode that is there for as long as the object, as uvzk_persistent_node_t. Its
+ * destructor closes it: the znode is deleted in the background. It may outlive its client;
+ * then its functions return UVZK_ECLOSED, as those of an empty one do. */
+class persistent_node {
+  public:
+    persistent_node() noexcept = default; /* empty */
+    persistent_node(persistent_node &&other) noexcept
+        : state_(std::exchange(other.state_, nullptr))
+    {
+    }
+    persistent_node &operator=(persistent_node &&other) noexcept
+    {
+        persistent_node old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        return *this;
+    }
+    ~persistent_node()
+    {
+        if (state_ != nullptr) {
+            end();
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+
+    /* Sets the data, as uvzk_persistent_node_set_data. */
+    status set_data(std::string_view data) noexcept
+    {
+        return state_ == nullptr ? status(UVZK_ECLOSED)
+                                 : status(uvzk_persistent_node_set_data(
+                                       &state_->c, data.data(), data.size()));
+    }
+    /* Closes it, as its destructor does. The future is done when the znode is known to be
+     * gone, with the status of uvzk_persistent_node_close_cb. The object is empty at
+     * once. */
+    future<void> close() noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
+    }
+    uvzk_persistent_node_t &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  private:
+    friend class client;
+    using state = detail::persistent_node_state;
+
+    explicit persistent_node(state *made) noexcept : state_(made)
+    {
+    }
+    void end() noexcept
+    {
+        state *of = std::exchange(state_, nullptr);
+        if (uvzk_persistent_node_close(&of->c, state::closed) != 0) {
+            state::end(of, 0); /* it was closed with its client before */
+        }
+    }
+    state *state_ = nullptr;
+};
+
 /* ----------------------------------------------------------------------- client */
 
 namespace detail {
@@ -2711,6 +2811,33 @@ class client {
             return status;
         }
         return uvzk::election(state.release());
+    }
+
+    /* A persistent node; errors as from uvzk_persistent_node_init. `changed` is called as
+     * uvzk_persistent_node_change_cb; it may destroy the node. */
+    result<uvzk::persistent_node>
+    persistent_node(std::string_view path, uvzk_persistent_node_mode_t mode,
+                    std::string_view data, function<void(status)> changed = {}) noexcept
+    {
+        using node_state = detail::persistent_node_state;
+        std::unique_ptr<node_state> state(new (std::nothrow) node_state);
+        detail::text text(path);
+        if (state == nullptr || changed.no_memory() || text.status() == UV_ENOMEM) {
+            return UV_ENOMEM;
+        }
+        if (text.status() != 0) {
+            return path_error(text);
+        }
+        state->c.data = state.get();
+        state->on_change = std::move(changed);
+        int status =
+            uvzk_persistent_node_init(native_if(), &state->c, text.c_str(), mode,
+                                      data.data(), data.size(), node_state::changed);
+        if (status < 0) {
+            return status;
+        }
+        state->join(state_->values);
+        return uvzk::persistent_node(state.release());
     }
 
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
