@@ -15,6 +15,7 @@ is_allowed() {
     strdup | strndup | memalign) false ;; # these allocate
     mem* | str* | snprintf | vsnprintf) true ;;
     bcmp) true ;; # clang uses it for memcmp() == 0
+    explicit_bzero | __explicit_bzero_chk) true ;; # memset that is not left out
     __mem*_chk | __str*_chk | __snprintf_chk | __vsnprintf_chk) true ;; # fortified
     __tls_get_addr) true ;; # thread-local variables
     qsort) true ;; # sorts in place if it cannot allocate memory
