@@ -20,7 +20,9 @@ enum message_kind {
     MESSAGE_LOST,     /* the lock is lost: do what --on-lost says; text: the reason */
     MESSAGE_GIVE_UP,  /* the lock has to be given up, and is held until CMD has ended: end
                          CMD; text: the reason */
+    MESSAGE_MAX_HOLD, /* the hold is limited; number: its end (CLOCK_BOOTTIME, ms) */
     /* From the supervisor to the holder. */
+    MESSAGE_STARTED,     /* CMD runs */
     MESSAGE_NOT_STARTED, /* CMD could not be run; number: errno */
     MESSAGE_STOPPED,     /* the shell's job must stop, because CMD has stopped */
     MESSAGE_ENDED        /* CMD has ended; number: the status of waitpid(); flags:
@@ -30,6 +32,7 @@ enum message_kind {
 #define ENDED_BY_US 1U       /* the supervisor sent SIGTERM or SIGKILL to end CMD */
 #define ENDED_IN_FRONT 2U    /* CMD had the terminal when it ended */
 #define ENDED_NEVER_BEGUN 4U /* CMD was not run: too little validity was left */
+#define ENDED_AT_LIMIT 8U    /* ENDED_BY_US, because of --max-hold */
 
 #define MESSAGE_TEXT_MAX 4096
 

@@ -6,7 +6,7 @@ _uvzk_options() { # <subcommand>
     case $1 in
     lock)
         echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost
-            --grace --all --revocable --data --traceparent --command $connection"
+            --grace --max-hold --all --revocable --data --traceparent --command $connection"
         ;;
     elect)
         echo "--id --selector --once --pause --max-reign --on-lost --grace --command $connection"
@@ -34,7 +34,7 @@ _uvzk_command_at() {
             echo $((i + 1))
             return
             ;;
-        --leases | --wait | --timeout | --conflict-exit-code | --on-lost | --grace | --data | --command | \
+        --leases | --wait | --timeout | --conflict-exit-code | --on-lost | --grace | --max-hold | --data | --command | \
             --id | --pause | --max-reign | \
             --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
             --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | --config | -w | -E | -c | -H)

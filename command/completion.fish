@@ -5,7 +5,7 @@
 function __uvzk_job_words
     set -l with_argument -H -w -E -c --hosts --session-timeout --connect-timeout --tick --namespace \
         --auth-file --transport --tls-ca --tls-cert --tls-key --tls-name --config --leases --wait --timeout \
-        --conflict-exit-code --on-lost --grace --data --command --id --pause --max-reign
+        --conflict-exit-code --on-lost --grace --max-hold --data --command --id --pause --max-reign
     set -l skip 2
     set -l count 0
     for word in (commandline -opc)
@@ -62,6 +62,7 @@ complete -c uvzk -n '__uvzk_is lock' -x -s w -l wait -l timeout -d 'Wait this ma
 complete -c uvzk -n '__uvzk_is lock' -x -s E -l conflict-exit-code -d 'Exit status if others hold the lock'
 complete -c uvzk -n '__uvzk_is lock' -x -l on-lost -a 'term kill ignore' -d 'If the lock is lost'
 complete -c uvzk -n '__uvzk_is lock elect' -x -l grace -d 'Seconds between SIGTERM and SIGKILL'
+complete -c uvzk -n '__uvzk_is lock' -x -l max-hold -d 'End the command, and give the lock back, after so many seconds'
 complete -c uvzk -n '__uvzk_is lock' -s a -l all -d 'Hold it until all processes of the command have ended'
 complete -c uvzk -n '__uvzk_is lock' -l revocable -d 'Send SIGTERM when another client asks for the lock'
 complete -c uvzk -n '__uvzk_is lock' -x -l data -d 'What status shows'

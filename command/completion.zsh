@@ -38,6 +38,7 @@ _uvzk_lock() {
         '(-E --conflict-exit-code)'{-E+,--conflict-exit-code=}'[exit status if others hold the lock]:code: ' \
         '--on-lost=[what to do with the command if the lock is lost]:action:(term kill ignore)' \
         '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
+        '--max-hold=[end the command, and give the lock back, at the latest then]:seconds: ' \
         '(-a --all)'{-a,--all}'[hold it until all processes of the command have ended]' \
         '(--leases --traceparent)--revocable[send the command SIGTERM when another client asks for the lock]' \
         '--data=[what status shows]:text: ' \

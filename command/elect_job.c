@@ -307,7 +307,7 @@ static void lost(struct elect_job *job, int reason)
 {
     job->fatal = is_final(reason) ? reason : 0;
     if (job->state == RUNNING) {
-        supervised_run_lost(&job->run, "this host does not lead any more");
+        supervised_run_lost(&job->run, reason, "this host does not lead any more");
         return;
     }
     supervised_run_cancel(&job->run);
@@ -502,8 +502,12 @@ static void job_begin(struct elect_job *job, const struct elect_request *request
 int elect_job_run(const struct elect_request *request)
 {
     static struct elect_job job; /* zeroed; libuv keeps pointers to its handles */
+    struct service_manager untold;
 
     job_begin(&job, request);
+    /* This process tells the service manager nothing, and CMD must not tell it anything in
+     * the place of this process. */
+    service_manager_init(&untold);
     /* First of all, because the supervisor must inherit no thread and no socket. */
     int failed = supervised_run_prepare(&job.run);
     if (failed == EX_OK) {

@@ -33,6 +33,8 @@ int exit_code_of(int status)
     case UVZK_EPROOF:
     case UVZK_EDELETED:
         return EX_TEMPFAIL;
+    case UVZK_EMAXHOLD:
+        return EXIT_MAX_HOLD;
     case UVZK_EUNIMPLEMENTED:
         return EX_PROTOCOL;
     case UVZK_EAUTH:

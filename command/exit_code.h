@@ -1,5 +1,5 @@
-/* The exit status of the command: the status of CMD; 126 or 127 if CMD cannot be run; or,
- * if uvzk itself fails, a code of sysexits.h. */
+/* The exit status of the command: the status of CMD; 126 or 127 if CMD cannot be run;
+ * 124 after --max-hold; or, if uvzk itself fails, a code of sysexits.h. */
 #ifndef EXIT_CODE_H
 #define EXIT_CODE_H
 
@@ -7,6 +7,9 @@
 
 /* The lock was lost: CMD was ended, or was not run. */
 #define EXIT_LOST EX_TEMPFAIL
+
+/* CMD was ended because it has held the lock for --max-hold; as timeout(1). */
+#define EXIT_MAX_HOLD 124
 
 /* An enclosing `uvzk lock` holds the lock, so the command would wait for itself. */
 #define EXIT_OWN_LOCK EX_CONFIG

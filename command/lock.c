@@ -17,13 +17,15 @@
 #include "lock_job.h"
 #include "subcommands.h"
 
-#define LEASES_MAX 100U /* the limit of uvzk.h for one hold */
+#define LEASES_MAX 100U         /* the limit of uvzk.h for one hold */
+#define MAX_HOLD_LEAST_MS 1000U /* CMD is ended some time before */
 
 enum {
     OPTION_LEASES = 1,
     OPTION_REVOCABLE,
     OPTION_DATA,
     OPTION_TRACEPARENT,
+    OPTION_MAX_HOLD,
 };
 
 static const struct option options[] = {
@@ -35,6 +37,7 @@ static const struct option options[] = {
     {"wait", required_argument, NULL, 'w'},
     {"timeout", required_argument, NULL, 'w'}, /* as in flock */
     {"conflict-exit-code", required_argument, NULL, 'E'},
+    {"max-hold", required_argument, NULL, OPTION_MAX_HOLD},
     {"all", no_argument, NULL, 'a'},
     {"revocable", no_argument, NULL, OPTION_REVOCABLE},
     {"data", required_argument, NULL, OPTION_DATA},
@@ -50,8 +53,9 @@ static const char help[] =
     "\n"
     "Runs CMD while it holds a lock in ZooKeeper. The exit status is CMD's, or 128 + N\n"
     "if signal N ended CMD; 69 without a connection to the servers; 75 if the lock was\n"
-    "lost, so that CMD was ended; 78 inside a uvzk lock that holds this lock; 126 if\n"
-    "CMD cannot be run; 127 if CMD was not found.\n"
+    "lost, so that CMD was ended; 78 inside a uvzk lock that holds this lock; 124 if\n"
+    "CMD was ended after --max-hold; 126 if CMD cannot be run; 127 if CMD was not\n"
+    "found.\n"
     "\n"
     "  -x, -e, --exclusive       the write half of a read-write lock (the default)\n"
     "  -s, --shared              its read half\n"
@@ -63,6 +67,7 @@ static const char help[] =
     "                            exit status if others held the lock all that time (1)\n"
     "      --on-lost ACTION      what to do with CMD: term (the default), kill, ignore\n"
     "      --grace SECONDS       between SIGTERM and SIGKILL (5)\n"
+    "      --max-hold SECONDS    end CMD, and give the lock back, at the latest then\n"
     "  -a, --all                 hold it until all processes of CMD have ended\n"
     "      --revocable           send CMD SIGTERM when another client asks for it\n"
     "      --data TEXT           what status shows of this contender (user, host, pid, "
@@ -98,6 +103,16 @@ static const char *traceparent_of_environment(void)
     return traceparent;
 }
 
+static uint64_t read_max_hold(const char *text)
+{
+    uint64_t ms = argument_milliseconds("--max-hold", text);
+
+    if (ms < MAX_HOLD_LEAST_MS) {
+        argument_wrong("--max-hold", text, "at least 1 second");
+    }
+    return ms;
+}
+
 /* These two functions store the value of an option and return true, or return false if
  * the option is not one of theirs. This one has the options that choose the lock, and how
  * long it is held. */
@@ -124,6 +139,10 @@ static bool is_of_the_lock(struct lock_request *request, int option, const char 
         return true;
     case OPTION_TRACEPARENT:
         request->traceparent = traceparent_of_environment();
+        return true;
+    case OPTION_MAX_HOLD:
+        request->max_hold_ms = read_max_hold(argument);
+        request->rules.max_hold_ms = request->max_hold_ms;
         return true;
     case 'a':
         request->rules.waits_for_all = true;

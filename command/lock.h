@@ -18,6 +18,7 @@ struct lock_request {
     uint64_t wait_ms;    /* from the start of the command; 0: none given */
     int conflict_code;   /* the exit status if others held the lock all the time */
     bool revocable;
+    uint64_t max_hold_ms; /* CMD is ended, and the lock given back, then; 0: no limit */
     struct termination_rules rules;
     struct connection_options connection;
     const char *node_data;   /* the data of the lock's znode */

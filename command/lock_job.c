@@ -19,6 +19,9 @@
 #define LEAVING LOCK_JOB_LEAVING
 #define DONE LOCK_JOB_DONE
 
+/* How long before the grace period the end of --max-hold is told on stderr, at most. */
+#define WARNING_MS 60000U
+
 static const struct uvzk__state table[] = {
     [CONNECTING] = {"CONNECTING", UVZK__BIT(WAITING) | UVZK__BIT(LEAVING)},
     [WAITING] = {"WAITING", UVZK__BIT(RUNNING) | UVZK__BIT(LEAVING)},
@@ -47,6 +50,14 @@ static void say_verbose(const struct lock_job *job, const char *text)
     if (job->request->connection.verbose) {
         fprintf(stderr, "uvzk: %s: %s\n", job->request->path, text);
     }
+}
+
+static void tell_service_manager(const struct lock_job *job, const char *what)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text), "%s %.200s", what, job->request->path);
+    service_manager_tell(&job->run.service_manager, text);
 }
 
 /* --------------------------------------------------------------------- leaving */
@@ -79,6 +90,7 @@ static void leave(struct lock_job *job, int exit_code)
     }
     move(job, LEAVING);
     job->exit_code = exit_code;
+    service_manager_stopping(&job->run.service_manager, "releasing the lock");
     /* Fails if the lock is not held. Closing the client ends a pending acquire. */
     uvzk_hold_release(&job->hold, on_released);
     job->open_handles += job->signals.count;
@@ -117,6 +129,10 @@ static void on_begun(struct supervised_run *run)
     struct lock_job *job = run->data;
 
     move(job, RUNNING);
+    tell_service_manager(job, "holds");
+    if (job->hold_ends_at != 0) {
+        supervised_run_tell(run, MESSAGE_MAX_HOLD, (int64_t)job->hold_ends_at);
+    }
     if (job->revoked) {
         supervised_run_tell(run, MESSAGE_REVOKE, 0);
     }
@@ -227,7 +243,7 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     fprintf(stderr, "uvzk: %s: the lock was lost: %s%s\n", job->request->path,
             uvzk_strerror(reason),
             job->request->rules.on_lost == ON_LOST_IGNORE ? "; the command goes on" : "");
-    supervised_run_lost(&job->run, "the lock was lost");
+    supervised_run_lost(&job->run, reason, "the lock was lost");
 }
 
 static void on_revoked(uvzk_hold_t *hold)
@@ -237,6 +253,19 @@ static void on_revoked(uvzk_hold_t *hold)
     say_verbose(job, "another client asks for the lock");
     job->revoked = true;
     supervised_run_tell(&job->run, MESSAGE_REVOKE, 0);
+}
+
+/* CMD is ended some time before ends_at (termination.h). The supervisor needs the moment
+ * to tell the reason. If CMD does not run yet, on_begun sends it. */
+static void on_max_hold(uvzk_hold_t *hold, uint64_t ends_at)
+{
+    struct lock_job *job = hold->data;
+    uint64_t now = uvzk_now();
+
+    fprintf(stderr, "uvzk: %s: --max-hold: the lock is given back in %.1f s\n",
+            job->request->path, (double)(ends_at > now ? ends_at - now : 0) / 1000);
+    job->hold_ends_at = ends_at;
+    supervised_run_tell(&job->run, MESSAGE_MAX_HOLD, (int64_t)ends_at);
 }
 
 /* ------------------------------------------------------------------------ acquiring */
@@ -285,6 +314,15 @@ static int make_lock(struct lock_job *job)
     }
 }
 
+/* Before CMD gets SIGTERM, which is at most a quarter of the time before the end. */
+static uint64_t warning_of(const struct lock_request *request)
+{
+    uint64_t warning = request->rules.grace_ms + WARNING_MS;
+    uint64_t half = request->max_hold_ms / 2;
+
+    return warning < half ? warning : half;
+}
+
 static int acquire(struct lock_job *job)
 {
     uvzk_acquire_options_t options;
@@ -294,6 +332,9 @@ static int acquire(struct lock_job *job)
     options.leases = job->request->leases;
     options.queued_cb = on_queued;
     options.revoke_cb = job->request->revocable ? on_revoked : NULL;
+    options.max_hold_ms = (int64_t)job->request->max_hold_ms;
+    options.max_hold_warning_ms = warning_of(job->request);
+    options.max_hold_cb = on_max_hold;
     if (job->request->traceparent != NULL) {
         /* Otherwise this is the client's default data. */
         options.node_data = job->request->node_data;
@@ -301,6 +342,7 @@ static int acquire(struct lock_job *job)
         options.traceparent = job->request->traceparent;
     }
     job->revoked = false; /* a request to an earlier znode does not count */
+    job->hold_ends_at = 0;
     job->hold.data = job;
     return uvzk_lock_acquire(job->lock, &job->hold, &options, on_acquired, on_lost);
 }
@@ -318,6 +360,7 @@ static void on_connected(struct connection *connection, int status)
         return;
     }
     move(job, WAITING);
+    tell_service_manager(job, "waits for");
     status = make_lock(job);
     if (status == 0) {
         status = acquire(job);
@@ -403,6 +446,7 @@ int lock_job_run(const struct lock_request *request)
     static struct lock_job job; /* zeroed; libuv keeps pointers to its handles */
 
     job_begin(&job, request);
+    service_manager_init(&job.run.service_manager);
     /* First of all, because the supervisor must inherit no thread and no socket. */
     int failed = supervised_run_prepare(&job.run);
     if (failed == EX_OK) {

@@ -37,6 +37,8 @@ extern const struct uvzk__machine lock_job_machine;
 struct lock_job {
     uint8_t state; /* enum lock_job_state */
     bool revoked;  /* another client has asked for the lock since the last acquire */
+    uint64_t
+        hold_ends_at; /* the end of --max-hold (CLOCK_BOOTTIME, ms); 0: not known yet */
     const struct lock_request *request;
     uv_loop_t loop;
     struct connection connection;

@@ -30,11 +30,17 @@
 
 static void ended(struct supervised_run *run, const struct supervised_end *end)
 {
-    run->running = run->lost = false;
+    run->running = run->started = run->lost = run->at_limit = false;
     run->hold = NULL;
     uv_timer_stop(&run->proofs);
     uv_timer_stop(&run->overdue);
     run->ended_cb(run, end);
+}
+
+/* The supervisor may have ended CMD because of --max-hold before the hold was lost. */
+static int exit_code_of_loss(const struct supervised_run *run, uint32_t flags)
+{
+    return run->at_limit || (flags & ENDED_AT_LIMIT) ? EXIT_MAX_HOLD : EXIT_LOST;
 }
 
 /* The supervisor died or does not do its work. So the holder kills CMD and its
@@ -42,7 +48,8 @@ static void ended(struct supervised_run *run, const struct supervised_end *end)
 static void supervisor_failed(struct supervised_run *run, const char *how)
 {
     const struct supervised_end end = {.outcome = SUPERVISED_OUT_OF_HAND,
-                                       .exit_code = run->lost ? EXIT_LOST : EX_OSERR};
+                                       .exit_code = run->lost ? exit_code_of_loss(run, 0)
+                                                              : EX_OSERR};
 
     fprintf(stderr,
             "uvzk: the supervisor %s; all processes that it had started are killed\n",
@@ -66,7 +73,7 @@ static void command_ended(struct supervised_run *run, const struct message *mess
     if (message->flags & (ENDED_NEVER_BEGUN | ENDED_BY_US)) {
         end.outcome = SUPERVISED_MADE_TO;
         end.by_signal = 0;
-        end.exit_code = EXIT_LOST;
+        end.exit_code = exit_code_of_loss(run, message->flags);
     }
     ended(run, &end);
 }
@@ -80,9 +87,27 @@ static void not_run(struct supervised_run *run, int error)
     ended(run, &end);
 }
 
+/* With ON_LOST_IGNORE CMD goes on without the lock, so the watchdog does not depend on the
+ * hold. */
+static void keep_service_alive(struct supervised_run *run)
+{
+    bool ignores = run->options.rules.on_lost == ON_LOST_IGNORE;
+
+    if (run->started && (ignores || !run->lost)) {
+        service_manager_keep_alive(&run->service_manager,
+                                   ignores ? UINT64_MAX
+                                           : uvzk_hold_valid_until(run->hold),
+                                   uvzk_client_session_timeout(run->client));
+    }
+}
+
 static void handle_message(struct supervised_run *run, const struct message *message)
 {
     switch (message->kind) {
+    case MESSAGE_STARTED:
+        run->started = true;
+        keep_service_alive(run);
+        break;
     case MESSAGE_NOT_STARTED:
         not_run(run, (int)message->number);
         break;
@@ -136,9 +161,9 @@ static uint64_t look_every(const struct supervised_run *run)
 {
     uint64_t part = uvzk_client_session_timeout(run->client) / LOOKS_PER_SESSION;
 
-    return part < LOOK_LEAST_MS  ? LOOK_LEAST_MS
-           : part > LOOK_MOST_MS ? LOOK_MOST_MS
-                                 : part;
+    part = part > LOOK_MOST_MS ? LOOK_MOST_MS : part;
+    part = service_manager_every(&run->service_manager, part);
+    return part < LOOK_LEAST_MS ? LOOK_LEAST_MS : part;
 }
 
 /* The validity must be in the shared memory before the supervisor reads MESSAGE_START,
@@ -183,6 +208,7 @@ static void on_proofs(uv_timer_t *timer)
 
     if (run->running) {
         hand_on_validity(run);
+        keep_service_alive(run);
     } else {
         run_when_proved(run);
     }
@@ -214,14 +240,15 @@ static void make_end(struct supervised_run *run, enum message_kind kind, const c
 
 /* The supervisor may have begun to end CMD already, because the validity was about to
  * end. */
-void supervised_run_lost(struct supervised_run *run, const char *why)
+void supervised_run_lost(struct supervised_run *run, int reason, const char *why)
 {
     if (!run->running || run->lost) {
         return;
     }
     run->lost = true;
-    uv_timer_stop(&run->proofs);
+    run->at_limit = reason == UVZK_EMAXHOLD;
     if (run->options.rules.on_lost != ON_LOST_IGNORE) {
+        uv_timer_stop(&run->proofs);
         make_end(run, MESSAGE_LOST, why);
     }
 }

@@ -15,6 +15,7 @@
 #include <uvzk.h>
 
 #include "channel.h"
+#include "service_manager.h"
 #include "supervisor.h"
 
 /* How a run has ended. In each case CMD and all processes that had to end with it are
@@ -46,8 +47,13 @@ struct supervised_run {
     struct supervisor_options options;
     const char *says_begun; /* "granted", for --verbose; NULL: without */
     bool running;           /* from begun_cb to ended_cb */
+    bool started;           /* the supervisor has started CMD */
     bool lost;              /* the hold was lost while CMD ran */
+    bool at_limit;          /* it was lost because of --max-hold */
     struct supervisor supervisor;
+    /* Gets keepalives while CMD runs. The user may have initialised it before
+     * supervised_run_prepare; zeros: nobody is told. */
+    struct service_manager service_manager;
     const uvzk_client_t *client; /* of the hold */
     uvzk_hold_t *hold;           /* of this run; NULL: none */
     uint64_t asked_at;           /* when the wait for the hold began, for says_begun */
@@ -76,9 +82,9 @@ void supervised_run_start(struct supervised_run *, uvzk_hold_t *);
 void supervised_run_cancel(struct supervised_run *);
 
 /* If CMD runs: the hold is lost, and the supervisor does what --on-lost says; or the hold
- * has to be given up, and is held until CMD has ended. ended_cb is called then. why: the
- * text that the supervisor prints. May be called again. */
-void supervised_run_lost(struct supervised_run *, const char *why);
+ * has to be given up, and is held until CMD has ended. ended_cb is called then. reason: as
+ * in uvzk_hold_lost_cb. why: the text that the supervisor prints. May be called again. */
+void supervised_run_lost(struct supervised_run *, int reason, const char *why);
 void supervised_run_give_up(struct supervised_run *, const char *why);
 
 /* Sends the supervisor a message without a text, if CMD runs. */

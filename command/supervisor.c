@@ -44,6 +44,8 @@ struct supervisor_process {
     bool reaped;    /* CMD was waited for; its group may still have members */
     bool said;      /* the reason why CMD is ended was printed */
     bool was_front; /* CMD had the terminal when it ended */
+    bool at_limit;  /* CMD is ended because of --max-hold */
+    uint64_t limit; /* when the hold ends (CLOCK_BOOTTIME, ms); 0: not known */
     int status;     /* CMD's, from waitpid() */
 };
 
@@ -129,6 +131,7 @@ static void start(struct supervisor_process *process, const struct message *mess
     }
     process->command = command;
     termination_started(&process->termination, message->flags);
+    channel_send_number(process->channel, MESSAGE_STARTED, command);
     /* The child has already done this. Here it sets process->terminal.given. */
     if (terminal_is_wanted_at_once(&process->terminal)) {
         terminal_give(&process->terminal, command);
@@ -229,6 +232,9 @@ static void handle_message(struct supervisor_process *process,
         carry_out(process, termination_given_up(&process->termination, uvzk_now()),
                   message->text);
         break;
+    case MESSAGE_MAX_HOLD:
+        process->limit = (uint64_t)message->number;
+        break;
     default:
         break;
     }
@@ -265,15 +271,22 @@ static void set_alarm(const struct supervisor_process *process)
     timerfd_settime(process->alarm, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* As long as proofs arrive, only the longest hold ends the validity. */
 static void check_now(struct supervisor_process *process)
 {
-    const char *why = termination_rest_is_due(&process->termination)
-                          ? "not all that it has started has ended with it"
-                          : process->options->says_unproved;
+    bool rest_is_due = termination_rest_is_due(&process->termination);
+    uint64_t valid_until = validity(process);
+    enum termination_action wish =
+        termination_check(&process->termination, uvzk_now(), valid_until);
 
-    carry_out(process,
-              termination_check(&process->termination, uvzk_now(), validity(process)),
-              why);
+    if (wish != ACTION_NONE && !process->said) {
+        process->at_limit =
+            !rest_is_due && process->limit != 0 && valid_until >= process->limit;
+    }
+    carry_out(process, wish,
+              rest_is_due         ? "not all that it has started has ended with it"
+              : process->at_limit ? "it has been held for --max-hold"
+                                  : process->options->says_unproved);
 }
 
 /* No message says that the holder has moved the validity on. So the alarm may fire
@@ -296,7 +309,8 @@ static void run_supervisor(struct supervisor_process *process)
 static uint32_t flags_of_end(const struct supervisor_process *process)
 {
     return (termination_made_to_end(&process->termination) ? ENDED_BY_US : 0) |
-           (process->was_front ? ENDED_IN_FRONT : 0);
+           (process->was_front ? ENDED_IN_FRONT : 0) |
+           (process->at_limit ? ENDED_AT_LIMIT : 0);
 }
 
 /* Blocks all signals and leaves the shell's process group. A signal from the terminal to
@@ -321,7 +335,8 @@ static void supervise_once(struct supervisor_process *process)
 {
     termination_init(&process->termination, &process->options->rules);
     process->command = 0;
-    process->reaped = process->said = process->was_front = false;
+    process->reaped = process->said = process->was_front = process->at_limit = false;
+    process->limit = 0;
     run_supervisor(process);
     /* If CMD was not run, start() has already told the holder why. */
     if (process->command > 0) {

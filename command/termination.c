@@ -19,7 +19,8 @@
 #define DEAD_BEFORE_MS 100U
 /* How often SIGKILL is repeated: a process may be started while the others are killed. */
 #define KILL_AGAIN_MS 20U
-/* SIGTERM is at most a quarter of the session timeout before SIGKILL. */
+/* SIGTERM is at most a quarter of the session timeout before SIGKILL, and at most a quarter
+ * of the longest hold. */
 #define EARLY_PARTS 4U
 
 static const struct uvzk__state table[] = {
@@ -72,16 +73,23 @@ static uint64_t earlier(uint64_t moment, uint64_t by)
     return moment > by ? moment - by : 0;
 }
 
+static uint64_t lesser(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
 /* Returns the time from SIGTERM to SIGKILL when the validity ends: the grace period, at
- * most a quarter of the session timeout. A hold that is proved on schedule may have only
- * a third of the session timeout left, and must not be ended then. */
+ * most a quarter of the session timeout and of the longest hold. A hold that is proved on
+ * schedule may have only a third of the session timeout left, and must not be ended
+ * then. */
 static uint64_t early(const struct termination_rules *rules, uint64_t session_ms)
 {
-    uint64_t most = session_ms / EARLY_PARTS;
+    uint64_t shortest =
+        rules->max_hold_ms == 0 ? session_ms : lesser(session_ms, rules->max_hold_ms);
 
-    return rules->on_lost != ON_LOST_TERM ? 0
-           : rules->grace_ms < most       ? rules->grace_ms
-                                          : most;
+    return rules->on_lost != ON_LOST_TERM
+               ? 0
+               : lesser(rules->grace_ms, shortest / EARLY_PARTS);
 }
 
 void termination_started(struct termination *termination, uint64_t session_ms)

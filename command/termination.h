@@ -18,7 +18,9 @@
  * The servers cannot grant the lock to another contender before the hold's validity ends,
  * unless the znode is deleted or the session is ended by hand. So CMD must be dead at
  * that time. SIGKILL is due 100 ms before the validity ends. SIGTERM is due one grace
- * period before SIGKILL, but at most a quarter of the session timeout before it. */
+ * period before SIGKILL, but at most a quarter of the session timeout before it. With
+ * --max-hold the validity ends when that time is over, and SIGTERM is at most a quarter of
+ * it before SIGKILL. */
 #ifndef TERMINATION_H
 #define TERMINATION_H
 
@@ -46,9 +48,10 @@ enum on_lost {
 
 struct termination_rules {
     enum on_lost on_lost;
-    uint64_t grace_ms;  /* from SIGTERM to SIGKILL */
-    bool waits_for_all; /* --all: CMD's descendants must have ended too */
-    bool ends_the_rest; /* when CMD has ended, its descendants are made to end */
+    uint64_t grace_ms;    /* from SIGTERM to SIGKILL */
+    uint64_t max_hold_ms; /* the validity ends this long after the grant; 0: no limit */
+    bool waits_for_all;   /* --all: CMD's descendants must have ended too */
+    bool ends_the_rest;   /* when CMD has ended, its descendants are made to end */
 };
 
 enum termination_action { ACTION_NONE, ACTION_TERM, ACTION_KILL };

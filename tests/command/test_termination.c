@@ -61,6 +61,22 @@ static void no_more_than_a_quarter_of_the_session_is_grace(void **state)
     assert_false(termination_in_time(&rules, SESSION, ask, VALID));
 }
 
+/* The validity ends with the longest hold, which may be short. */
+static void no_more_than_a_quarter_of_the_longest_hold_is_grace(void **state)
+{
+    const struct termination_rules rules = {
+        .on_lost = ON_LOST_TERM, .grace_ms = GRACE, .max_hold_ms = 1000};
+    struct termination s;
+    uint64_t ask = VALID - DEAD_BEFORE - 250;
+
+    (void)state;
+    termination_init(&s, &rules);
+    termination_started(&s, SESSION);
+    assert_int_equal(termination_next_check(&s, VALID), ask);
+    assert_true(termination_in_time(&rules, SESSION, ask - 1, VALID));
+    assert_false(termination_in_time(&rules, SESSION, ask, VALID));
+}
+
 static void seen_too_late_it_is_killed_at_once(void **state)
 {
     struct termination s = begun(ON_LOST_TERM, false);
@@ -203,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asked_so_that_the_grace_ends_before_the_validity),
         cmocka_unit_test(another_proof_in_time_changes_nothing),
+        cmocka_unit_test(no_more_than_a_quarter_of_the_longest_hold_is_grace),
         cmocka_unit_test(no_more_than_a_quarter_of_the_session_is_grace),
         cmocka_unit_test(seen_too_late_it_is_killed_at_once),
         cmocka_unit_test(lost_it_has_its_grace),
