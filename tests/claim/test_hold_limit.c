@@ -73,11 +73,14 @@ static void lost_at_the_limit(struct hold *hold, uint64_t granted_ms)
 
 /* ------------------------------------------------------------- one after the other */
 
-/* In the lost callback: the znode still exists, and nobody has been granted the lock. */
+static uint64_t deletes; /* that the holder's client has sent before the end */
+
+/* In the lost callback: no delete has been sent, and nobody has been granted the lock. */
 static void nobody_else_yet(struct hold *hold)
 {
     if (hold->lost > 0) {
         assert_true(sim_exists(world.sim, hold->path));
+        assert_int_equal(process_metrics(&a).deletes, deletes);
         assert_int_equal(other.answered, 0);
         assert_false(uvzk_lock_is_held(&a.mutex));
         assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
@@ -91,6 +94,8 @@ static void it_is_told_before_another_is_granted(uint64_t seed, void *const *sta
         begin(seed, state);
         held.hook = nobody_else_yet;
         hold_begin(&other, local ? &a : &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, WARNING_MS);
+        deletes = process_metrics(&a).deletes;
         lost_at_the_limit(&held, held.answered_ms);
         hold_await(&other, GRANTED_WITHIN_MS);
         assert_true(other.token > held.token);
@@ -110,6 +115,8 @@ static void other_callbacks_do_not_come_between(uint64_t seed, void *const *stat
     take(&again, MAX_HOLD_MS, WARNING_MS);
     held.hook = again.hook = nobody_else_yet;
     hold_begin(&other, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, WARNING_MS);
+    deletes = process_metrics(&a).deletes;
     lost_at_the_limit(&held, held.answered_ms);
     lost_at_the_limit(&again, held.answered_ms);
     hold_await(&other, GRANTED_WITHIN_MS);
