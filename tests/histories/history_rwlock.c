@@ -88,6 +88,20 @@ static void expect_end_of_reads(struct actor *worker)
     }
 }
 
+/* Whether the worker has a write hold whose max_hold_ms is over, which is still to be told:
+ * another acquire to write joins it, and ends with it. */
+static bool writes_until_told(const struct actor *worker)
+{
+    for (int i = 0; i < ACQUISITIONS_MAX; i++) {
+        const struct acquisition *acquisition = &worker->acquisitions[i];
+        if (acquisition->owner != NULL && acquisition->lock == WRITE &&
+            acquisition->state == HOLDING && acquisition->max_hold_ms > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void upgrade(struct actor *worker, uvzk_lock_t *lock)
 {
     struct history *history = worker->history;
@@ -99,7 +113,9 @@ static void upgrade(struct actor *worker, uvzk_lock_t *lock)
     hold->data = history;
     int status = uvzk_lock_acquire(lock, hold, &options, on_upgraded, on_upgraded);
     if (status == 0) {
-        expect_end_of_reads(worker);
+        if (!writes_until_told(worker)) {
+            expect_end_of_reads(worker);
+        }
         (void)uvzk_hold_cancel(hold);
         return;
     }

@@ -52,8 +52,11 @@ static void await_turns(struct native_test *test, unsigned turns)
     struct ask *ask = ask_new(test->probe, UVZK__RPC_EXISTS, "/a");
     seen.reply_cb = ask->rpc.reply_cb;
     ask->rpc.reply_cb = on_reply;
+    unsigned pings = test->server.pings;
     (void)ask_wait(ask_submit(ask));
     native_await(test, &seen.turns, turns);
+    /* Nothing else has woken the loop. */
+    assert_int_equal(test->server.pings, pings);
     uv_close((uv_handle_t *)&check, NULL);
     test->probe->user.turn = seen.turn;
     native_settle(test);
