@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "history_transport.h"
 
@@ -200,6 +201,32 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
 }
 
 /* UVZK_FAULTS: so many times as many. */
+void history_sim_usual_faults(struct sim *sim, struct sim_faults *faults, bool expires,
+                              bool pauses, uint32_t timeout_ms)
+{
+    uint32_t weight = (uint32_t)sim_random(sim, 4);
+
+    memset(faults, 0, sizeof(*faults));
+    faults->lose_request = 4000 * weight;
+    faults->lose_reply = 8000 * weight;
+    faults->reply_enomem = sim_random(sim, 4) == 0 ? 4000 : 0;
+    faults->delay = 4000 * weight;
+    faults->reset = 60000 * weight;
+    faults->silence = 30000 * weight;
+    faults->expire = expires ? 60000 * weight : 0;
+    faults->pause = pauses ? 30000 * weight : 0;
+    faults->stall = pauses ? 30000 * weight : 0;
+    faults->follower_cut = 30000 * weight;
+    faults->repeat_connected = 20000;
+    faults->replace_handle = 40000;
+    faults->restart = 20000 * weight;
+    faults->down_max_ms = sim_random(sim, 2) == 0
+                              ? 500
+                              : (uint32_t)(2 + 4 * sim_random(sim, 2)) * timeout_ms;
+    faults->pause_max_ms = 2 * timeout_ms;
+    faults->cut_max_ms = 2 * timeout_ms;
+}
+
 void history_sim_more_faults(struct sim_faults *faults)
 {
     const char *text = getenv("UVZK_FAULTS");

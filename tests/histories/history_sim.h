@@ -72,6 +72,11 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
 struct sim *history_sim_new(uint64_t seed, const struct sim_options *options);
 void history_sim_free(struct sim *sim);
 
+/* The faults that histories of one znode begin with, or of a few: for one in four hardly
+ * any. expires: sessions, by an operator. pauses: of processes and of their loops. */
+void history_sim_usual_faults(struct sim *sim, struct sim_faults *faults, bool expires,
+                              bool pauses, uint32_t timeout_ms);
+
 /* Adds those of the seed's kinds, and takes away what the transport cannot have. */
 void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeout_ms);
 

@@ -8,6 +8,7 @@
 
 #include "client/create.h"
 #include "failing_allocator.h"
+#include "history_ports.h"
 #include "history_transport.h"
 #include "sim.h"
 #include "ticker.h"
@@ -16,7 +17,6 @@
 #define SHARED DIRECTORY "/shared"
 #define SLOTS_MAX 5
 #define HANDLES 2 /* the first has a path of its own, the second shares its path */
-#define SESSIONS_MAX 3
 #define DATA_SIZE 24
 #define PATH_SIZE 40
 #define ACTIVE_MS 8000U
@@ -41,7 +41,7 @@ struct handle {
 struct client_slot {
     struct history *history;
     int number;
-    struct uvzk__port *ports[SESSIONS_MAX];
+    struct uvzk__port *ports[HISTORY_PORTS_MAX];
     uint32_t sessions;
     uvzk_client_t *client; /* NULL: closed */
     struct handle handles[HANDLES];
@@ -86,12 +86,7 @@ static uint64_t soon(struct history *history, uint64_t most_ms)
 
 static bool auth_failed(const struct client_slot *slot)
 {
-    for (uint32_t i = 0; i < slot->sessions; i++) {
-        if (history_transport.auth_failed(slot->ports[i])) {
-            return true;
-        }
-    }
-    return false;
+    return history_ports_auth_failed(slot->ports, slot->sessions);
 }
 
 /* -------------------------------------------------------------- the callbacks */
@@ -151,21 +146,6 @@ static void on_client_closed(uvzk_client_t *client)
 
 /* ---------------------------------------------------------------- what they do */
 
-/* Every other client has several, where any has. */
-static void open_ports(struct client_slot *slot)
-{
-    struct history *history = slot->history;
-    bool several = (history->kinds & HISTORY_SESSIONS) != 0 && slot->number % 2 == 0;
-    char name[8];
-
-    (void)snprintf(name, sizeof(name), "c%d", slot->number);
-    slot->sessions = several ? 2 + (uint32_t)chance(history, SESSIONS_MAX - 1) : 1;
-    for (uint32_t i = 0; i < slot->sessions; i++) {
-        slot->ports[i] = history_transport.port_new(
-            history->sim, name, i == 0 ? NULL : slot->ports[0], history->timeout_ms);
-    }
-}
-
 static void open_seat(struct client_slot *slot)
 {
     struct history *history = slot->history;
@@ -176,7 +156,8 @@ static void open_seat(struct client_slot *slot)
     options.session_timeout_ms = history->timeout_ms;
     options.retry.kind = UVZK_RETRY_FOREVER;
     options.retry.base_ms = 50;
-    open_ports(slot);
+    slot->sessions = history_ports_open(slot->ports, history->sim, slot->number,
+                                        history->kinds, history->timeout_ms);
     slot->client = calloc(1, sizeof(*slot->client));
     slot->client->data = slot;
     slot->closing = false;
@@ -362,28 +343,9 @@ static bool is_gone(const struct handle *handle)
 static void some_faults(struct history *history, uint64_t seed)
 {
     struct sim_faults faults;
-    uint32_t weight = (uint32_t)chance(history, 4); /* one in four has hardly any */
 
-    memset(&faults, 0, sizeof(faults));
-    faults.lose_request = 4000 * weight;
-    faults.lose_reply = 8000 * weight;
-    faults.reply_enomem = chance(history, 4) == 0 ? 4000 : 0;
-    faults.delay = 4000 * weight;
-    faults.reset = 60000 * weight;
-    faults.silence = 30000 * weight;
-    faults.expire = history->operator_kills ? 60000 * weight : 0;
-    faults.pause = history->pauses ? 30000 * weight : 0;
-    faults.stall = history->pauses ? 30000 * weight : 0;
-    faults.follower_cut = 30000 * weight;
-    faults.repeat_connected = 20000;
-    faults.replace_handle = 40000;
-    faults.restart = 20000 * weight;
-    faults.down_max_ms =
-        chance(history, 2) == 0
-            ? 500
-            : (uint32_t)(2 + 4 * chance(history, 2)) * history->timeout_ms;
-    faults.pause_max_ms = 2 * history->timeout_ms;
-    faults.cut_max_ms = 2 * history->timeout_ms;
+    history_sim_usual_faults(history->sim, &faults, history->operator_kills,
+                             history->pauses, history->timeout_ms);
     history_sim_faults(&faults, seed, history->timeout_ms);
     history_sim_more_faults(&faults);
     sim_set_faults(history->sim, &faults);
