@@ -34,6 +34,10 @@ ALIVE = """alive() {
 """
 
 
+# For CMD: the time of its grant, which time_told reads.
+TELL_TIME = "read up rest </proc/uptime; echo $up"
+
+
 class Wrong(Exception):
     """What is not as it should be."""
 
@@ -45,6 +49,16 @@ def check(right, what):
 
 def check_equal(found, wanted, what):
     check(found == wanted, f"{what}: {found!r} instead of {wanted!r}")
+
+
+def boottime():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def time_told(line):
+    """The latest CLOCK_BOOTTIME, in s, that a line of TELL_TIME can mean: the kernel rounds it down
+    to hundredths."""
+    return float(line) + 0.01
 
 
 def until(holds, what):

@@ -98,16 +98,19 @@ static void increment(void)
                      0);
 }
 
-static void count_up_together(const char *path)
+static void count_up_together(void)
 {
+    int64_t before;
+
+    assert_int_equal(number_get(&ours), 0);
+    before = ours.value.post_value;
     done = outrun = promoted = 0;
     peer_say(&curator, "increment N %d", INCREMENTS);
     increment();
     assert_true(world_await_count(&world, &done, INCREMENTS, PATIENCE_MS));
     assert_non_null(peer_expect(&curator, "incremented N"));
     assert_int_equal(number_get(&ours), 0);
-    assert_true(ours.value.post_value == 2 * INCREMENTS);
-    world_assert_data(&world, path, "\0\0\0\0\0\0\1\220", 8);
+    assert_true(ours.value.post_value == before + 2 * INCREMENTS);
     print_message("outrun %d times, promoted %d times\n", outrun, promoted);
 }
 
@@ -119,9 +122,13 @@ static void test_no_increment_is_lost(void **state)
     (void)state;
     begin(path, NULL);
     assert_non_null(peer_ask(&curator, "made N", "atomic N %s 3", path));
-    count_up_together(path);
+    count_up_together();
+    world_assert_data(&world, path, "\0\0\0\0\0\0\1\220", 8);
     end();
 }
+
+/* Whether the two meet is a matter of chance: the test counts on until they have. */
+#define MOST_ROUNDS 20
 
 /* The mutex of the promoted phase is the same: Curator's call waits while we hold it, and
  * both sides come through with one try each. */
@@ -130,6 +137,7 @@ static void test_both_are_promoted_to_the_same_mutex(void **state)
     const char *path = "/interop/atomic/promoted", *mutex = "/interop/atomic/mutex";
     uvzk_atomic_long_options_t options;
     uvzk_mutex_t same = {.data = NULL};
+    int rounds = 0;
 
     (void)state;
     uvzk_atomic_long_options_init(&options);
@@ -140,10 +148,12 @@ static void test_both_are_promoted_to_the_same_mutex(void **state)
     begin(path, &options);
     assert_int_equal(uvzk_mutex_init(&us.client, &same, mutex), 0);
     assert_non_null(peer_ask(&curator, "made N", "promoted N %s 1 %s", path, mutex));
-    count_up_together(path);
+    do {
+        count_up_together();
+    } while (promoted == 0 && ++rounds < MOST_ROUNDS);
+    assert_true(promoted > 0);
     assert_int_equal(uvzk_lock_close(&same, NULL), 0);
     end();
-    assert_true(promoted > 0);
 }
 
 int main(int argc, char **argv)
