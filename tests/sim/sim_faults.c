@@ -351,6 +351,10 @@ void sim_move(struct uvzk__port *port)
 void sim_lag(struct sim *sim, int server, uint64_t ms)
 {
     struct sim__member *member = &sim->server.members[server];
+    /* The leader has what it commits, and hears of its sessions by itself. */
+    if (sim__member_leads(sim, member)) {
+        return;
+    }
     sim__trace(sim, "server", "%d applies nothing for %llu ms", server,
                (unsigned long long)ms);
     member->lags_until = later(member->lags_until, after(sim, ms));

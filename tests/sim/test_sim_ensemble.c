@@ -459,6 +459,34 @@ static void a_late_answer_tells_of_all(void **state)
     }
 }
 
+/* A leader has no lag: it hears of its sessions on time, as it answers them on time. */
+static void a_leader_does_not_lag(void **state)
+{
+    struct sim_options options;
+    (void)state;
+    sim_options_init(&options);
+    options.latency_min_ms = options.latency_max_ms = 1;
+    options.servers = 3;
+    options.followers = options.late_pings = true;
+    struct sim *sim = sim_new(1, &options);
+    struct probe *a = probe_new(sim, "a");
+    sim_set_timeout(a->port, 4000);
+    sim_connect_to(a->port, LEADER);
+    probe_open(a);
+    probe_hear(a, "CONNECTED");
+    sim_run_for(sim, 2000);
+    uint64_t from = sim_now(sim);
+    sim_lag(sim, LEADER, 10000);
+    sim_run_for(sim, 2450);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+    sim_run_until(sim, from + 3500);
+    sim_follower_cut(a->port, 60000);
+    sim_run_until(sim, from + 2450 + 4000);
+    assert_true(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_minority_goes_with_its_leader),
         cmocka_unit_test(a_follower_refuses_by_itself),
         cmocka_unit_test(a_late_answer_tells_of_all),
+        cmocka_unit_test(a_leader_does_not_lag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
