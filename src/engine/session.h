@@ -67,6 +67,8 @@ struct uvzk__session {
      * does not support them. */
     bool containers;
     bool auth_failed; /* a server has refused the credentials */
+    bool in_turn;     /* the rounds of a turn run */
+    bool turn_wanted; /* uvzk__wake was called in the round that runs */
     struct uvzk__session_life life;
     /* When port->close() was called; uvzk__now() returns this time from then on. */
     uint64_t port_closing_ms;

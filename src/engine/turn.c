@@ -14,9 +14,13 @@ uint64_t uvzk__now(struct uvzk__session *session)
                                                   : session->port->now(session->port);
 }
 
+/* The work that a round makes is mostly done in the next round of the turn, so the port is
+ * called only if the turn ends before. */
 void uvzk__wake(struct uvzk__session *session)
 {
-    if (!uvzk__session_port_is_closing(session)) {
+    if (session->in_turn) {
+        session->turn_wanted = true;
+    } else if (!uvzk__session_port_is_closing(session)) {
         session->port->wake(session->port);
     }
 }
@@ -121,13 +125,16 @@ void uvzk__turn(struct uvzk__session *session)
     int rounds = 0;
     bool more;
 
+    session->in_turn = true;
     do {
+        session->turn_wanted = false;
         run_due(session);
         run_work(session);
         uvzk__notify_all(session);
         more = has_work(session);
     } while (more && ++rounds < ROUNDS_A_TURN);
-    if (more) {
+    session->in_turn = false;
+    if (more || session->turn_wanted) {
         uvzk__wake(session);
     }
     /* A callback may have closed the client, and with it the port. */
