@@ -70,6 +70,11 @@ static void tell_cached(struct uvzk__leader_report *report)
     struct uvzk__leader_cache *leader_cache = report->leader_cache;
     const uvzk_election_participant_t *leader = uvzk__leader_cache_leader(leader_cache);
 
+    /* A server that has diverged shows an earlier leader, which says nothing of the
+     * newest one. */
+    if (leader != NULL && leader->token < report->newest_token) {
+        return;
+    }
     /* The cache may still show this participant. */
     if (leader != NULL && leader->token <= report->past_token) {
         leader = NULL;

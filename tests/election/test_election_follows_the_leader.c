@@ -351,6 +351,44 @@ static void a_server_that_has_diverged(uint64_t seed, void *const *state)
     end();
 }
 
+/* The same server shows the znode with which this participant led before. */
+static void a_server_that_shows_the_own_znode(uint64_t seed, void *const *state)
+{
+    candidates_reset();
+    world_begin_servers(&world, seed, state, 3);
+    process_begin(&b, &world, "b", NULL);
+    process_make(&c, &world, "c", NULL);
+    int leading = sim_leader(world.sim), diverged = (leading + 1) % 3;
+    sim_connect_to(b.port, leading);
+    sim_connect_to(c.port, leading);
+    process_start(&c);
+    c.may_log_errors = true;
+    candidate_begin(&third, &c, "third");
+    candidate_await_led(&third, 1, MS);
+    candidate_begin(&second, &b, "second");
+    candidate_await_leader(&second, "third", MS);
+    third.may_err = true;
+    sim_miss_deletes(world.sim, diverged, 1);
+    candidate_resign(&third);
+    candidate_await_led(&second, 1, MS);
+    candidate_await_leader(&third, "second", MS);
+    sim_connect_to(c.port, diverged);
+    sim_move(c.port);
+    world_run_for(&world, 2000);
+    assert_string_equal(third.leader_id, "second");
+    sim_converge(world.sim);
+    sim_connect_to(c.port, -1);
+    world_run_for(&world, 2000);
+    assert_string_equal(third.leader_id, "second");
+    candidate_end(&second);
+    candidate_await_led(&third, 2, MS);
+    candidate_end(&third);
+    process_end(&b);
+    process_end(&c);
+    world.each_ms = NULL;
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +404,7 @@ int main(void)
         WORLD_SCENARIO(servers_lag, 1, 10),
         WORLD_SCENARIO(one_that_resigns_sees_nobody, 1, 10),
         WORLD_SCENARIO(a_server_that_has_diverged, 1, 10),
+        WORLD_SCENARIO(a_server_that_shows_the_own_znode, 1, 10),
     };
 
     return cmocka_run_group_tests_name("election follows the leader", tests, NULL, NULL);
