@@ -40,8 +40,7 @@ static void end(void)
     world_end(&world);
 }
 
-/* TestDistributedAtomicLong.testCorrectness, testSimple and testCompareAndSet: what each
- * call replaces and leaves. */
+/* TestDistributedAtomicLong.testBasic: what each call replaces and leaves. */
 static void test_simple(void **state)
 {
     struct number *number = &numbers[0];
@@ -64,7 +63,7 @@ static void test_simple(void **state)
     end();
 }
 
-/* TestDistributedAtomicLong.testCorruptedData. */
+/* TestDistributedAtomicLong.testCorruptedValue. */
 static void test_corrupted_data(void **state)
 {
     (void)state;
@@ -124,7 +123,7 @@ static void count_together(const uvzk_atomic_long_options_t *options)
     end();
 }
 
-/* TestDistributedAtomicLong.testConcurrency. */
+/* TestDistributedAtomicLong.testSimulation. */
 static void test_many_clients_count_together(void **state)
 {
     uvzk_atomic_long_options_t options;
