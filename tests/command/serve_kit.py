@@ -9,9 +9,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
-from command_kit import PATIENCE_S, SHORT, Run, check, check_equal, clean_up
+from command_kit import PATIENCE_S, SHORT, Run, boottime, check, check_equal, clean_up
 
 MODE = 0o777
 
@@ -129,7 +128,7 @@ class Program:
 
 
 def boottime_ms():
-    return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+    return boottime() * 1000
 
 
 class Holder:

@@ -309,21 +309,29 @@ static void one_that_resigns_sees_nobody(uint64_t seed, void *const *state)
     end();
 }
 
-/* A server goes on showing the znode of a leader that has gone (A9). Its client comes
- * there after it has read of the next leader elsewhere: it does not go back. */
-static void a_server_that_has_diverged(uint64_t seed, void *const *state)
+/* a and b connect to the leader, whose number is returned. c is not started yet, and goes
+ * to a server that diverges. */
+static int begin_at_leader(uint64_t seed, void *const *state)
 {
     candidates_reset();
     world_begin_servers(&world, seed, state, 3);
     process_begin(&a, &world, "a", NULL);
     process_begin(&b, &world, "b", NULL);
     process_make(&c, &world, "c", NULL);
-    int leading = sim_leader(world.sim), diverged = (leading + 1) % 3;
+    c.may_log_errors = true;
+    int leading = sim_leader(world.sim);
     sim_connect_to(a.port, leading);
     sim_connect_to(b.port, leading);
+    return leading;
+}
+
+/* A server goes on showing the znode of a leader that has gone (A9). Its client comes
+ * there after it has read of the next leader elsewhere: it does not go back. */
+static void a_server_that_has_diverged(uint64_t seed, void *const *state)
+{
+    int leading = begin_at_leader(seed, state), diverged = (leading + 1) % 3;
     sim_connect_to(c.port, diverged);
     process_start(&c);
-    c.may_log_errors = true;
     candidate_begin(&first, &a, "first");
     candidate_await_led(&first, 1, MS);
     candidate_begin(&second, &b, "second");
@@ -354,15 +362,9 @@ static void a_server_that_has_diverged(uint64_t seed, void *const *state)
 /* The same server shows the znode with which this participant led before. */
 static void a_server_that_shows_the_own_znode(uint64_t seed, void *const *state)
 {
-    candidates_reset();
-    world_begin_servers(&world, seed, state, 3);
-    process_begin(&b, &world, "b", NULL);
-    process_make(&c, &world, "c", NULL);
-    int leading = sim_leader(world.sim), diverged = (leading + 1) % 3;
-    sim_connect_to(b.port, leading);
+    int leading = begin_at_leader(seed, state), diverged = (leading + 1) % 3;
     sim_connect_to(c.port, leading);
     process_start(&c);
-    c.may_log_errors = true;
     candidate_begin(&third, &c, "third");
     candidate_await_led(&third, 1, MS);
     candidate_begin(&second, &b, "second");
@@ -383,10 +385,7 @@ static void a_server_that_shows_the_own_znode(uint64_t seed, void *const *state)
     candidate_end(&second);
     candidate_await_led(&third, 2, MS);
     candidate_end(&third);
-    process_end(&b);
-    process_end(&c);
-    world.each_ms = NULL;
-    world_end(&world);
+    end();
 }
 
 int main(void)

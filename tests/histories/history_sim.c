@@ -200,7 +200,6 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     }
 }
 
-/* UVZK_FAULTS: so many times as many. */
 void history_sim_usual_faults(struct sim *sim, struct sim_faults *faults, bool expires,
                               bool pauses, uint32_t timeout_ms)
 {
@@ -227,6 +226,7 @@ void history_sim_usual_faults(struct sim *sim, struct sim_faults *faults, bool e
     faults->cut_max_ms = 2 * timeout_ms;
 }
 
+/* UVZK_FAULTS: so many times as many. */
 void history_sim_more_faults(struct sim_faults *faults)
 {
     const char *text = getenv("UVZK_FAULTS");

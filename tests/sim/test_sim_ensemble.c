@@ -421,9 +421,8 @@ static void a_follower_refuses_by_itself(void **state)
     sim_free(sim);
 }
 
-/* A late answer to a ping reports all that the follower has heard until it answers, also
- * requests that came after the next ping was due. */
-static void late_answer_tells_of_all(uint64_t seed)
+/* A session of 4 s at that server, whose reports to the leader may be late. */
+static struct probe *reported_probe(uint64_t seed, int server)
 {
     struct sim_options options;
     sim_options_init(&options);
@@ -431,13 +430,21 @@ static void late_answer_tells_of_all(uint64_t seed)
     options.servers = 3;
     options.lag_max_ms = 0;
     options.followers = options.late_pings = true;
-    struct sim *sim = sim_new(seed, &options);
-    struct probe *a = probe_new(sim, "a");
+    struct probe *a = probe_new(sim_new(seed, &options), "a");
     sim_set_timeout(a->port, 4000);
-    sim_connect_to(a->port, FOLLOWER);
+    sim_connect_to(a->port, server);
     probe_open(a);
     probe_hear(a, "CONNECTED");
-    sim_run_for(sim, 2000);
+    sim_run_for(a->sim, 2000);
+    return a;
+}
+
+/* A late answer to a ping reports all that the follower has heard until it answers, also
+ * requests that came after the next ping was due. */
+static void late_answer_tells_of_all(uint64_t seed)
+{
+    struct probe *a = reported_probe(seed, FOLLOWER);
+    struct sim *sim = a->sim;
     assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
     uint64_t from = sim_now(sim);
     sim_lag(sim, FOLLOWER, 1500);
@@ -462,19 +469,9 @@ static void a_late_answer_tells_of_all(void **state)
 /* A leader has no lag: it hears of its sessions on time, as it answers them on time. */
 static void a_leader_does_not_lag(void **state)
 {
-    struct sim_options options;
     (void)state;
-    sim_options_init(&options);
-    options.latency_min_ms = options.latency_max_ms = 1;
-    options.servers = 3;
-    options.followers = options.late_pings = true;
-    struct sim *sim = sim_new(1, &options);
-    struct probe *a = probe_new(sim, "a");
-    sim_set_timeout(a->port, 4000);
-    sim_connect_to(a->port, LEADER);
-    probe_open(a);
-    probe_hear(a, "CONNECTED");
-    sim_run_for(sim, 2000);
+    struct probe *a = reported_probe(1, LEADER);
+    struct sim *sim = a->sim;
     uint64_t from = sim_now(sim);
     sim_lag(sim, LEADER, 10000);
     sim_run_for(sim, 2450);
