@@ -102,6 +102,17 @@ class Program:
         check(answer["ok"], f"acquired: {answer}")
         return answer
 
+    def acquire_in_a_new_session(self, path):
+        """The answer of a grant after a loss. The daemon may learn only from the next request
+        that its session has ended: then that request is refused, and the one after it is sent in
+        a new session."""
+        answer = self.ask("acquire", path=path)
+        if answer.get("error") == "UVZK_EEXPIRED":
+            check(answer["retriable"], f"may be asked again: {answer}")
+            return self.acquire(path)
+        check(answer["ok"], f"acquired: {answer}")
+        return answer
+
     def waiting(self, path, **fields):
         """The id of an acquire that stands in line."""
         request_id = self.send("acquire", path=path, queued=True, **fields)
