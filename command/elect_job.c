@@ -62,6 +62,38 @@ static void say_verbose(const struct elect_job *job, const char *what, int statu
     }
 }
 
+/* ------------------------------------------------------------ the service manager */
+
+static void tell_service_manager(const struct elect_job *job, const char *what)
+{
+    service_manager_tell(&job->run.service_manager, what, job->request->path);
+}
+
+/* A host without a running CMD holds up nobody, so its watchdog ends with no validity. While
+ * CMD runs, or is made to end, supervised_run.c sends the keepalives. */
+static void keep_standby_alive(struct elect_job *job)
+{
+    if (!job->run.running) {
+        service_manager_keep_alive(&job->run.service_manager, UINT64_MAX, 0);
+    }
+}
+
+static void on_keepalive(uv_timer_t *timer)
+{
+    keep_standby_alive(timer->loop->data);
+}
+
+static void begin_keepalives(struct elect_job *job)
+{
+    const struct service_manager *manager = &job->run.service_manager;
+
+    keep_standby_alive(job);
+    if (manager->watchdog_ms != 0) {
+        uint64_t every = service_manager_every(manager, UINT64_MAX);
+        uv_timer_start(&job->keepalives, on_keepalive, every, every);
+    }
+}
+
 /* --------------------------------------------------------------------- leaving */
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -82,14 +114,16 @@ static void leave(struct elect_job *job, int exit_code)
     }
     move(job, LEAVING);
     job->exit_code = exit_code;
+    service_manager_stopping(&job->run.service_manager, "leaving the election");
     /* Fails if the election was not initialised. */
     uvzk_election_close(&job->election, UVZK_ELECTION_SILENT, NULL);
-    job->open_handles += job->signals.count + SUPERVISED_RUN_HANDLES + 3;
+    job->open_handles += job->signals.count + SUPERVISED_RUN_HANDLES + 4;
     job_signals_end(&job->signals, on_handle_closed);
     supervised_run_close(&job->run, on_handle_closed);
     uv_close((uv_handle_t *)&job->pause, on_handle_closed);
     uv_close((uv_handle_t *)&job->term, on_handle_closed);
-    connection_close(&job->connection, on_handle_closed); /* the third */
+    uv_close((uv_handle_t *)&job->keepalives, on_handle_closed);
+    connection_close(&job->connection, on_handle_closed); /* the fourth */
 }
 
 /* Prints the reason, and ends the job. */
@@ -131,6 +165,7 @@ static void on_pause_over(uv_timer_t *timer)
     }
     job->run.asked_at = uvzk_now();
     move(job, STANDING);
+    tell_service_manager(job, "stands for election at");
 }
 
 static void start_pause(struct elect_job *job)
@@ -143,6 +178,8 @@ static void start_pause(struct elect_job *job)
 static void rest(struct elect_job *job, uint64_t pause_ms)
 {
     move(job, RESTING);
+    keep_standby_alive(job);
+    tell_service_manager(job, "pauses before it stands for election at");
     job->pause_ms = pause_ms;
     if (uvzk_election_resign(&job->election) < 0) {
         start_pause(job);
@@ -178,6 +215,7 @@ static void on_begun(struct supervised_run *run)
     struct elect_job *job = run->data;
 
     move(job, RUNNING);
+    tell_service_manager(job, "leads");
     job->begun_at = uvzk_now();
     job->stopped_by = 0;
     if (job->request->term_ms > 0) {
@@ -406,6 +444,8 @@ static void on_connected(struct connection *connection, int status)
         return;
     }
     move(job, STANDING);
+    tell_service_manager(job, "stands for election at");
+    begin_keepalives(job);
     status = stand(job);
     if (status < 0) {
         refused(job, "cannot stand for election", status);
@@ -458,6 +498,7 @@ static int begin_loop(struct elect_job *job)
     job->connection.data = job;
     uv_timer_init(&job->loop, &job->pause);
     uv_timer_init(&job->loop, &job->term);
+    uv_timer_init(&job->loop, &job->keepalives);
     int status = supervised_run_begin(&job->run, &job->loop, &job->connection.client);
     if (status == 0) {
         status = job_signals_begin(&job->signals, &job->loop, on_signal);
@@ -502,12 +543,9 @@ static void job_begin(struct elect_job *job, const struct elect_request *request
 int elect_job_run(const struct elect_request *request)
 {
     static struct elect_job job; /* zeroed; libuv keeps pointers to its handles */
-    struct service_manager untold;
 
     job_begin(&job, request);
-    /* This process tells the service manager nothing, and CMD must not tell it anything in
-     * the place of this process. */
-    service_manager_init(&untold);
+    service_manager_init(&job.run.service_manager);
     /* First of all, because the supervisor must inherit no thread and no socket. */
     int failed = supervised_run_prepare(&job.run);
     if (failed == EX_OK) {

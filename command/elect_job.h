@@ -47,18 +47,19 @@ struct elect_job {
     struct job_signals signals;
     struct participant_list participant_list;
     uvzk_election_t election;
-    int64_t listed_token; /* with which it led when the listing began */
-    uint64_t begun_at;    /* when CMD was begun (CLOCK_BOOTTIME, ms) */
-    uint64_t growth_ms;   /* the next pause after CMD has ended by itself */
-    uint64_t pause_ms;    /* RESTING: the pause after the leadership has ended */
-    uv_timer_t pause;     /* RESTING: until it stands again */
-    uv_timer_t term;      /* RUNNING: --max-reign */
-    size_t open_handles;  /* LEAVING: handles that are still being closed */
-    int exit_code;        /* set in LEAVING */
-    int fatal;            /* why it does not stand again; 0: it does */
-    int stopped_by;       /* RUNNING: a signal that ends the job with CMD; 0: none */
-    int killed_by;        /* LEAVING: the signal that must end the holder too; 0: none */
-    bool killed_job;      /* that signal must also end the rest of the shell's job */
+    int64_t listed_token;  /* with which it led when the listing began */
+    uint64_t begun_at;     /* when CMD was begun (CLOCK_BOOTTIME, ms) */
+    uint64_t growth_ms;    /* the next pause after CMD has ended by itself */
+    uint64_t pause_ms;     /* RESTING: the pause after the leadership has ended */
+    uv_timer_t pause;      /* RESTING: until it stands again */
+    uv_timer_t term;       /* RUNNING: --max-reign */
+    uv_timer_t keepalives; /* while CMD does not run, in a unit with WatchdogSec= */
+    size_t open_handles;   /* LEAVING: handles that are still being closed */
+    int exit_code;         /* set in LEAVING */
+    int fatal;             /* why it does not stand again; 0: it does */
+    int stopped_by;        /* RUNNING: a signal that ends the job with CMD; 0: none */
+    int killed_by;         /* LEAVING: the signal that must end the holder too; 0: none */
+    bool killed_job;       /* that signal must also end the rest of the shell's job */
 };
 
 /* Runs the job and returns the exit status, or kills this process with the signal that

@@ -54,10 +54,7 @@ static void say_verbose(const struct lock_job *job, const char *text)
 
 static void tell_service_manager(const struct lock_job *job, const char *what)
 {
-    char text[256];
-
-    snprintf(text, sizeof(text), "%s %.200s", what, job->request->path);
-    service_manager_tell(&job->run.service_manager, text);
+    service_manager_tell(&job->run.service_manager, what, job->request->path);
 }
 
 /* --------------------------------------------------------------------- leaving */

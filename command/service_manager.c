@@ -1,6 +1,7 @@
 /* systemd's protocol for services that tell of themselves (service_manager.h). Written
  * without libsystemd: the protocol is a few lines of text in a datagram, and systemd
- * promises that it stays so. lock_job.c calls these functions on its loop.
+ * promises that it stays so. lock_job.c and elect_job.c call these functions on
+ * their loops.
  *
  * A datagram never blocks the loop. If the service manager's queue is full, the text is
  * dropped: the next keepalive comes soon, and carries READY=1 if that was dropped. */
@@ -107,8 +108,12 @@ static void tell(const struct service_manager *manager, const char *before,
     (void)send_text(manager, lines);
 }
 
-void service_manager_tell(const struct service_manager *manager, const char *text)
+void service_manager_tell(const struct service_manager *manager, const char *what,
+                          const char *path)
 {
+    char text[TEXT_MAX / 2];
+
+    snprintf(text, sizeof(text), "%s %.200s", what, path);
     tell(manager, "", text);
 }
 

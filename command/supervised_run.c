@@ -93,7 +93,7 @@ static void keep_service_alive(struct supervised_run *run)
 {
     bool ignores = run->options.rules.on_lost == ON_LOST_IGNORE;
 
-    if (run->started && (ignores || !run->lost)) {
+    if (ignores || !run->lost) {
         service_manager_keep_alive(&run->service_manager,
                                    ignores ? UINT64_MAX
                                            : uvzk_hold_valid_until(run->hold),
@@ -182,6 +182,10 @@ static void run_command(struct supervised_run *run)
                 (double)(uvzk_now() - run->asked_at) / 1000, start.number, start.text);
     }
     run->running = true;
+    /* A standby's watchdog does not end with a validity. From here on it has to. */
+    if (run->service_manager.ready) {
+        keep_service_alive(run);
+    }
     if (channel_send(run->supervisor.channel, &start)) {
         run->begun_cb(run);
     } else {
@@ -208,7 +212,9 @@ static void on_proofs(uv_timer_t *timer)
 
     if (run->running) {
         hand_on_validity(run);
-        keep_service_alive(run);
+        if (run->started) {
+            keep_service_alive(run);
+        }
     } else {
         run_when_proved(run);
     }

@@ -110,7 +110,7 @@ static void it_tells_that_it_is_ready_once(void **state)
 
     (void)state;
     service_manager_init(&manager);
-    service_manager_tell(&manager, "waits for /a");
+    service_manager_tell(&manager, "waits for", "/a");
     assert_string_equal(told(), "STATUS=waits for /a");
     service_manager_keep_alive(&manager, NOW + 6000, SESSION);
     assert_string_equal(told(), "READY=1\nWATCHDOG=1\nWATCHDOG_USEC=5000000");
@@ -196,7 +196,7 @@ static void it_tells_nothing_within_a_script_of_a_unit(void **state)
     setenv("SYSTEMD_EXEC_PID", "1", 1);
     service_manager_init(&manager);
     service_manager_keep_alive(&manager, NOW + 6000, SESSION);
-    service_manager_tell(&manager, "waits");
+    service_manager_tell(&manager, "waits for", "/a");
     assert_string_equal(told(), "");
     assert_non_null(getenv("NOTIFY_SOCKET"));
 }
@@ -213,10 +213,10 @@ static void a_path_is_an_address(void **state)
     manager_socket = listen_as(path, strlen(path));
     setenv("NOTIFY_SOCKET", path, 1);
     service_manager_init(&manager);
-    service_manager_tell(&manager, "waits");
-    assert_string_equal(told(), "STATUS=waits");
+    service_manager_tell(&manager, "waits for", "/a");
+    assert_string_equal(told(), "STATUS=waits for /a");
     assert_int_equal(unlink(path), 0);
-    service_manager_tell(&manager, "nobody listens"); /* and nothing happens */
+    service_manager_tell(&manager, "waits for", "/b"); /* nobody listens */
 }
 
 static void other_addresses_are_left_alone(void **state)
@@ -229,13 +229,13 @@ static void other_addresses_are_left_alone(void **state)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         setenv("NOTIFY_SOCKET", others[i], 1);
         service_manager_init(&manager);
-        service_manager_tell(&manager, "waits");
+        service_manager_tell(&manager, "waits for", "/a");
     }
     memset(long_path, '/', sizeof(long_path) - 1);
     long_path[sizeof(long_path) - 1] = '\0';
     setenv("NOTIFY_SOCKET", long_path, 1);
     service_manager_init(&manager);
-    service_manager_tell(&manager, "waits");
+    service_manager_tell(&manager, "waits for", "/a");
     assert_string_equal(told(), "");
 }
 
