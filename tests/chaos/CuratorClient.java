@@ -7,9 +7,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
@@ -148,6 +152,46 @@ public final class CuratorClient {
         };
     }
 
+    /** Each reign has a latch of its own, because a latch leads until it is closed. */
+    private Lock latch(String path) {
+        return (ms, leases) -> {
+            LeaderLatch latch = new LeaderLatch(client, path);
+            latch.start();
+            if (latch.await(ms, TimeUnit.MILLISECONDS)) {
+                return latch::close;
+            }
+            latch.close();
+            return null;
+        };
+    }
+
+    private static final class Reign extends LeaderSelectorListenerAdapter {
+        final CountDownLatch begun = new CountDownLatch(1);
+        final CountDownLatch over = new CountDownLatch(1);
+
+        @Override
+        public void takeLeadership(CuratorFramework same) throws InterruptedException {
+            begun.countDown();
+            over.await();
+        }
+    }
+
+    private Lock selector(String path) {
+        return (ms, leases) -> {
+            Reign reign = new Reign();
+            LeaderSelector selector = new LeaderSelector(client, path, reign);
+            selector.start();
+            if (!reign.begun.await(ms, TimeUnit.MILLISECONDS)) {
+                selector.close();
+                return null;
+            }
+            return () -> {
+                reign.over.countDown();
+                selector.close();
+            };
+        };
+    }
+
     /** A thread of ours is one contender: each has its lock object's own entry. */
     private void make(String name, String kind, String path, int number) throws Exception {
         switch (kind) {
@@ -165,6 +209,12 @@ public final class CuratorClient {
                 break;
             case "semaphore":
                 locks.put(name, semaphore(new InterProcessSemaphoreV2(client, path, number)));
+                break;
+            case "latch":
+                locks.put(name, latch(path));
+                break;
+            case "selector":
+                locks.put(name, selector(path));
                 break;
             case "count":
                 SharedCount count = new SharedCount(client, path, 0);

@@ -21,23 +21,31 @@ enum fencing {
     FENCING_OF_COHORT /* or equal, with a greater number in the cohort */
 };
 
+/* A lock, or an election: then leading is holding it. */
 struct chaos_lock {
     char name[WORD_MAX], path[PATH_MAX_TEXT];
     uvzk_lock_t lock;
     uvzk_lock_t *used; /* &lock, or a half of a read-write lock's `halves` */
     uvzk_rwlock_t halves;
     enum fencing fencing;
+    bool is_election;
+    uint32_t election_kind; /* uvzk_election_kind_t */
 };
 
 struct worker {
     char id[WORD_MAX];
     struct chaos_lock *lock;
-    uvzk_hold_t hold;
+    uvzk_hold_t acquired;     /* of a lock */
+    uvzk_election_t election; /* of an election: this participant */
+    bool is_participant;      /* `election` has been initialised */
+    int64_t leader;           /* the greatest token of a leader that was told to it */
+    uvzk_hold_t *hold;        /* while it holds, or leads */
     uv_timer_t timer;
     /* The arguments of the command "work"; patience_ms is the acquire's timeout. */
     uint32_t hold_ms, pause_ms, leases, long_ms;
     int64_t patience_ms;
-    bool busy; /* from the acquire to the end of the hold */
+    bool busy; /* from the acquire to the end of the hold; of an election: while it stands
+                  or leads */
     bool holds, releases, outlasts;
     /* Start of the hold, and its validity as last read (CLOCK_BOOTTIME). */
     uint64_t from_ns, valid_until_ms;
@@ -75,11 +83,19 @@ int make_lock(const char *name, const char *kind, const char *path, uint32_t num
 int make_multi(const char *name, unsigned flags, char *const *members, size_t count);
 struct chaos_lock *find_lock(const char *name);
 
-/* workers.c */
+/* workers.c: the next four write down what has come of an acquire, of a hold or of a
+ * reign, and let the worker pause. */
 void worker_begin(struct worker *worker);
+void worker_granted(struct worker *worker, uvzk_hold_t *hold);
+void worker_refused(struct worker *worker, const char *what, int status);
+void worker_over(struct worker *worker);
+void worker_lost(struct worker *worker, int reason);
 void workers_sample(void);
 void workers_go(void);
 bool workers_rest(void);
+
+/* elections.c: election_stand() returns 0 or an error code. */
+int election_stand(struct worker *worker);
 
 /* values.c: begin_setting() returns false if there is no such value. */
 int make_value(const char *name, bool counts, const char *path);

@@ -59,11 +59,14 @@ static void tell_nodes(const char *number, const uvzk_hold_entry_t *entry)
     }
 }
 
-static const char *name_of(const uvzk_lock_t *lock)
+/* The lock of a participant belongs to its election, and is known by its path. */
+static const char *name_of(const uvzk_hold_entry_t *entry)
 {
     for (size_t i = 0; i < chaos.lock_count; i++) {
-        if (chaos.locks[i].used == lock) {
-            return chaos.locks[i].name;
+        const struct chaos_lock *lock = &chaos.locks[i];
+        if (lock->is_election ? strcmp(lock->path, entry->lock_path) == 0
+                              : lock->used == entry->lock) {
+            return lock->name;
         }
     }
     return "-";
@@ -83,7 +86,7 @@ static void tell_hold(const uvzk_client_t *client, const uvzk_hold_entry_t *entr
                       void *context)
 {
     const char *number = context;
-    const char *name = name_of(entry->lock);
+    const char *name = name_of(entry);
     (void)client;
     if (entry->is_held) {
         say("known %s held %u %s %llu %llu %lld", number, entry->session, name,

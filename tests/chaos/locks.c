@@ -1,4 +1,5 @@
-/* The locks of the client: makes a lock of a kind by the kind's name. */
+/* The locks of the client: makes a lock of a kind by the kind's name. Of an election, each
+ * worker makes its own participant (elections.c). */
 #include "client.h"
 
 #include <stdio.h>
@@ -86,6 +87,12 @@ int make_lock(const char *name, const char *kind, const char *path, uint32_t num
     }
     if (strcmp(kind, "fixed") == 0) {
         return make_driven(lock, UVZK_NODE_EPHEMERAL);
+    }
+    if (strcmp(kind, "latch") == 0 || strcmp(kind, "selector") == 0) {
+        lock->is_election = true;
+        lock->election_kind =
+            kind[0] == 'l' ? UVZK_ELECTION_LATCH : UVZK_ELECTION_SELECTOR;
+        return 0;
     }
     return strcmp(kind, "persistent") == 0
                ? make_driven(lock, UVZK_NODE_PERSISTENT_SEQUENTIAL)

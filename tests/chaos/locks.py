@@ -1,5 +1,5 @@
-"""The locks of a run: their paths, how many clients may hold them at once, and which clients take
-them."""
+"""The locks and elections of a run: their paths, how many clients may hold them at once, and which
+clients take them. Of an election one client may lead at once."""
 
 from dataclasses import dataclass
 
@@ -50,6 +50,8 @@ LOCKS = (
     Lock("fixed", "fixed", "/chaos/fixed", "driver", others=False),
     Lock("count", "count", "/chaos/count", "shared"),
     Lock("value", "value", "/chaos/value", "shared", others=False),
+    Lock("latch", "latch", "/chaos/latch", "election"),
+    Lock("selector", "selector", "/chaos/selector", "election"),
     Lock("persistent", "persistent", "/chaos/persistent", "driver", others=False),
 )
 

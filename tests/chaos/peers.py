@@ -31,6 +31,7 @@ class Client:
         self.command, self.log = command, log
         self.shown, self.sets, self.processes = [], [], 0
         self.fresh, self.refused, self.errors, self.fallen = [], [], [], []
+        self.older = []  # lines: who was told of an older leader than before
         # Holds that have begun, by worker; and the holds of a killed process.
         self.begun, self.cut_short = {}, []
         self.sessions, self.past = {}, {}  # past: session id -> when the client left it
@@ -111,6 +112,8 @@ class Client:
         elif words[0] == "fell":
             hold = self.begun.get(words[1])  # which is still valid
             self.fallen.append((line.rstrip(), hold and replace(hold, until=clock.now())))
+        elif words[0] == "older":
+            self.older.append(line.rstrip())
         elif words[0] == "error":
             self.errors.append(line.rstrip())
         else:

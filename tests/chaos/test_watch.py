@@ -23,8 +23,8 @@ def stat(owner, czxid=1, age_ms=0):
 
 def client(maker, session, held=()):
     return SimpleNamespace(
-        maker=maker, name=maker, fresh=[], shown=[], sets=[], refused=[], fallen=[], cut_short=[], kills=0,
-        past={}, sessions={}, alive=lambda: True, killed=False,
+        maker=maker, name=maker, fresh=[], shown=[], sets=[], refused=[], fallen=[], older=[], cut_short=[],
+        kills=0, past={}, sessions={}, alive=lambda: True, killed=False,
         owns=lambda asked: asked == session, longest_timeout_ms=lambda default: default,
         ask_known=lambda: [["held", "0", name, "0", "0", "0"] for name in held])
 
@@ -283,6 +283,14 @@ class Fences(unittest.TestCase):
             watch.look_at_clients()
             self.assertEqual(len(watch.violations), wrong)
         one.fallen = [("fell u0-m m 5", None)]
+        watch.look_at_clients()
+        self.assertEqual(len(watch.violations), 1)
+
+    def test_a_follower_that_was_told_of_an_older_leader(self):
+        one = client(OURS, 5)
+        one.older = ["older u0-latch latch 3 5"]
+        watch = SilentWatch(World(one))
+        watch.look_at_clients()
         watch.look_at_clients()
         self.assertEqual(len(watch.violations), 1)
 

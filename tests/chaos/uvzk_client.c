@@ -1,7 +1,8 @@
 /* chaos_uvzk_client: a process with one uvzk client, for the chaos program. It acquires
- * and releases locks repeatedly, and prints the begin and the end of each hold. It reads
- * commands from stdin, one per line. Arguments: hosts, session timeout and the servers'
- * tick in ms, number of sessions, directory of the fenced resources, name server.
+ * and releases locks repeatedly, stands for election repeatedly, and prints the begin and
+ * the end of each hold and each reign. It reads commands from stdin, one per line.
+ * Arguments: hosts, session timeout and the servers' tick in ms, number of sessions,
+ * directory of the fenced resources, name server.
  *
  *   lock NAME KIND PATH [N]       made NAME      kinds: see make() and make_lock()
  *   multi NAME FLAGS MEMBER...    made NAME
@@ -30,6 +31,7 @@
  *       the result of a set; STATUS: 0, or the code
  *   refused ID NAME STATUS AT_NS
  *   fell ID NAME TOKEN            the fenced resource refused the token of a valid hold
+ *   older ID NAME TOKEN BEFORE    a participant was told of an older leader than before
  * An error is printed as "error ID-or-NAME TEXT". The process ends when stdin ends. */
 #include "client.h"
 

@@ -93,6 +93,9 @@ class Watch:
                 interventions = self.world.records.journal.interventions
                 if hold is None or hold_checks.by_hand(hold, hold.since, interventions) is None:
                     self.violate("the fenced store refused a valid hold: " + line)
+            older, client.older = client.older, []
+            for line in older:
+                self.violate("a follower was told of an older leader: " + line)
             # Another thread may kill the client between these checks; it sets `killed` first.
             gone = not client.killed and not client.alive() and not client.killed
             if client.maker == OURS and gone and not self.world.stopping.is_set():

@@ -1,8 +1,9 @@
 /* Workers: each acquires a lock, holds it for a while, releases it, and acquires it
- * again. Each hold is printed with its begin and its end. The end is the call of release,
- * or the last moment at which uvzk_hold_is_valid() would have been true. A worker whose
- * hold ends while the client is suspended does not release, because then the validity
- * decides. uvzk_client.c begins the workers. */
+ * again; or it stands for election, which elections.c does. Each hold is printed with its
+ * begin and its end. The end is the call of release, or the last moment at which
+ * uvzk_hold_is_valid() would have been true. A worker whose hold ends while the client is
+ * suspended does not release, because then the validity decides. uvzk_client.c begins the
+ * workers. */
 #include "client.h"
 
 #include <stdio.h>
@@ -49,6 +50,14 @@ static void write_down_end(struct worker *worker, uint64_t until_ns, const char 
     worker->holds = false;
 }
 
+static void worker_sample(struct worker *worker)
+{
+    uint64_t until = worker->holds ? uvzk_hold_valid_until(worker->hold) : 0;
+    if (until != 0) {
+        worker->valid_until_ms = until;
+    }
+}
+
 /* Returns the latest moment at which the hold was known to be valid: the last validity
  * that was read, or now, whichever is earlier. */
 static uint64_t end_of_validity(const struct worker *worker, uint64_t now)
@@ -59,23 +68,51 @@ static uint64_t end_of_validity(const struct worker *worker, uint64_t now)
 
 /* ---------------------------------------------------------------------------- the end */
 
+static void write_down_refusal(const struct worker *worker, const char *what, int status)
+{
+    say("refused %s %s %s%s %llu", worker->id, worker->lock->name, what,
+        uvzk_err_name(status), (unsigned long long)now_ns());
+}
+
 static void on_released(uvzk_hold_t *hold, int status)
 {
     struct worker *worker = hold->data;
     worker->releases = false;
     if (status < 0 && status != UVZK_ELOST && status != UVZK_EEXPIRED) {
-        say("refused %s %s release:%s %llu", worker->id, worker->lock->name,
-            uvzk_err_name(status), (unsigned long long)now_ns());
+        write_down_refusal(worker, "release:", status);
     }
+    pause_for(worker, worker->pause_ms);
+}
+
+void worker_lost(struct worker *worker, int reason)
+{
+    uv_timer_stop(&worker->timer);
+    write_down_end(worker, end_of_validity(worker, now_ns()), uvzk_err_name(reason));
     pause_for(worker, worker->pause_ms);
 }
 
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct worker *worker = hold->data;
-    uv_timer_stop(&worker->timer);
-    write_down_end(worker, end_of_validity(worker, now_ns()), uvzk_err_name(reason));
+    worker_lost(hold->data, reason);
+}
+
+/* A leader has resigned, and its znode is deleted from now on. */
+void worker_over(struct worker *worker)
+{
+    worker->releases = true;
+    write_down_end(worker, end_of_validity(worker, now_ns()), "released");
     pause_for(worker, worker->pause_ms);
+}
+
+static void release(struct worker *worker, uint64_t now)
+{
+    worker->releases = true;
+    int status = uvzk_hold_release(worker->hold, on_released);
+    if (status == 0) {
+        write_down_end(worker, now, "released");
+    } else {
+        worker->releases = false;
+    }
 }
 
 static void on_time(uv_timer_t *timer)
@@ -86,17 +123,16 @@ static void on_time(uv_timer_t *timer)
         uv_timer_start(timer, on_time, worker->hold_ms + 1, 0);
         return;
     }
+    if (worker->lock->is_election) {
+        worker_sample(worker);
+        uvzk_election_resign(&worker->election); /* an error: it is about to be deposed */
+        return;
+    }
     /* The hold has become invalid before this timer ran. */
-    if (uvzk_hold_is_valid(&worker->hold) == 0) {
+    if (uvzk_hold_is_valid(worker->hold) == 0) {
         now = end_of_validity(worker, now);
     }
-    worker->releases = true;
-    int status = uvzk_hold_release(&worker->hold, on_released);
-    if (status == 0) {
-        write_down_end(worker, now, "released");
-    } else {
-        worker->releases = false;
-    }
+    release(worker, now);
 }
 
 /* -------------------------------------------------------------------------- the grant */
@@ -104,10 +140,10 @@ static void on_time(uv_timer_t *timer)
 static void note_paths(struct worker *worker)
 {
     size_t length = 0;
-    worker->path_count = uvzk_hold_lease_count(&worker->hold);
+    worker->path_count = uvzk_hold_lease_count(worker->hold);
     worker->paths[0] = '\0';
     for (uint32_t i = 0; i < worker->path_count; i++) {
-        const char *path = uvzk_hold_lease_path(&worker->hold, i);
+        const char *path = uvzk_hold_lease_path(worker->hold, i);
         if (path != NULL && length < sizeof(worker->paths) - 1) {
             length += (size_t)snprintf(worker->paths + length,
                                        sizeof(worker->paths) - length, " %s", path);
@@ -129,7 +165,7 @@ static void show_token(struct worker *worker)
     for (char *at = store + strlen(chaos.fences) + 1; *at != '\0'; at++) {
         *at = *at == '/' ? '_' : *at;
     }
-    if (!fenced_resource_accept(store, token) && uvzk_hold_is_valid(&worker->hold) != 0) {
+    if (!fenced_resource_accept(store, token) && uvzk_hold_is_valid(worker->hold) != 0) {
         say("fell %s %s %lld", worker->id, worker->lock->name, (long long)token);
     }
 }
@@ -160,18 +196,12 @@ static uint32_t session_of(const uvzk_hold_t *hold)
     return search.session;
 }
 
-static void on_acquired(uvzk_hold_t *hold, int status)
+void worker_granted(struct worker *worker, uvzk_hold_t *hold)
 {
-    struct worker *worker = hold->data;
-    uint64_t now = now_ns();
-    if (status < 0) {
-        say("refused %s %s %s %llu", worker->id, worker->lock->name,
-            uvzk_err_name(status), (unsigned long long)now);
-        pause_for(worker, worker->pause_ms + 20);
-        return;
-    }
+    worker->releases = false;
     worker->holds = true;
-    worker->from_ns = now;
+    worker->hold = hold;
+    worker->from_ns = now_ns();
     worker->valid_until_ms = uvzk_hold_valid_until(hold);
     worker->token = uvzk_hold_token(hold);
     worker->cohort = uvzk_hold_cohort(hold);
@@ -184,20 +214,39 @@ static void on_acquired(uvzk_hold_t *hold, int status)
                    is_long ? (uint64_t)rand() % worker->long_ms : worker->hold_ms, 0);
 }
 
-static void acquire(struct worker *worker)
+void worker_refused(struct worker *worker, const char *what, int status)
+{
+    write_down_refusal(worker, what, status);
+    pause_for(worker, worker->pause_ms + 20);
+}
+
+static void on_acquired(uvzk_hold_t *hold, int status)
+{
+    if (status < 0) {
+        worker_refused(hold->data, "", status);
+    } else {
+        worker_granted(hold->data, hold);
+    }
+}
+
+static int acquire_lock(struct worker *worker)
 {
     uvzk_acquire_options_t options;
     uvzk_acquire_options_init(&options);
     options.timeout_ms = worker->patience_ms;
     options.leases = worker->leases;
+    worker->acquired.data = worker;
+    return uvzk_lock_acquire(worker->lock->used, &worker->acquired, &options, on_acquired,
+                             on_lost);
+}
+
+static void acquire(struct worker *worker)
+{
     worker->busy = true;
-    worker->hold.data = worker;
-    int status = uvzk_lock_acquire(worker->lock->used, &worker->hold, &options,
-                                   on_acquired, on_lost);
+    int status =
+        worker->lock->is_election ? election_stand(worker) : acquire_lock(worker);
     if (status < 0) {
-        say("refused %s %s at_once:%s %llu", worker->id, worker->lock->name,
-            uvzk_err_name(status), (unsigned long long)now_ns());
-        pause_for(worker, worker->pause_ms + 100);
+        worker_refused(worker, "at_once:", status);
     }
 }
 
@@ -213,11 +262,7 @@ void worker_begin(struct worker *worker)
 void workers_sample(void)
 {
     for (size_t i = 0; i < chaos.worker_count; i++) {
-        struct worker *worker = &chaos.workers[i];
-        uint64_t until = worker->holds ? uvzk_hold_valid_until(&worker->hold) : 0;
-        if (until != 0) {
-            worker->valid_until_ms = until;
-        }
+        worker_sample(&chaos.workers[i]);
     }
 }
 
