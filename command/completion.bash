@@ -21,7 +21,7 @@ _uvzk_options() { # <subcommand>
         echo "--socket --mode --owner --sessions --max-connections --max-pending --max-line --max-unsent
             $connection"
         ;;
-    top) echo "--once --interval --limit --json $connection" ;;
+    top) echo "--once --interval --limit --socket --json $connection" ;;
     esac
 }
 

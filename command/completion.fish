@@ -85,6 +85,7 @@ complete -c uvzk -n '__uvzk_is wait' -x -s E -l conflict-exit-code -d 'Exit stat
 complete -c uvzk -n '__uvzk_is revoke' -s a -l all -d 'Ask the waiters too'
 complete -c uvzk -n '__uvzk_is revoke' -x -s w -l wait -d 'Wait this many seconds at most until they have gone'
 complete -c uvzk -n '__uvzk_is top' -s 1 -l once -d 'Print one table'
+complete -c uvzk -n '__uvzk_is top' -r -F -s s -l socket -d 'The socket of a uvzk serve'
 complete -c uvzk -n '__uvzk_is top' -x -l limit -d 'How many znodes to list each time'
 complete -c uvzk -n '__uvzk_is leader status holders wait revoke verify top' -s j -l json -d 'Print JSON'
 

@@ -117,6 +117,7 @@ _uvzk_top() {
         '(-1 --once)'{-1,--once}'[print one table]' \
         '--interval=[how often to read the locks]:seconds: ' \
         '--limit=[how many znodes to list each time]:number: ' \
+        '(-s --socket)'{-s+,--socket=}'[socket of a uvzk serve]:socket:_files' \
         '*:path: '
 }
 

@@ -95,32 +95,14 @@ static void take_out(struct visit *visit)
 
 /* ---------------------------------------------------------------------------- rows */
 
-static void free_rows(struct lock_walk *walk)
-{
-    for (size_t i = 0; i < walk->row_count; i++) {
-        free(walk->rows[i].path);
-        free(walk->rows[i].data);
-    }
-    free(walk->rows);
-    walk->rows = NULL;
-    walk->row_count = 0;
-}
-
-/* Adds an empty row. NULL: no memory. */
 static struct lock_row *add_row(struct visit *visit)
 {
-    struct lock_walk *walk = visit->walk;
-    struct lock_row *more = realloc(walk->rows, (walk->row_count + 1) * sizeof(*more));
-    char *path = strdup(visit->path);
+    struct lock_row *row = lock_rows_add(&visit->walk->found, visit->path);
 
-    walk->rows = more == NULL ? walk->rows : more;
-    if (more == NULL || path == NULL) {
-        free(path);
-        fail(walk, UV_ENOMEM);
-        return NULL;
+    if (row == NULL) {
+        fail(visit->walk, UV_ENOMEM);
     }
-    walk->rows[walk->row_count] = (struct lock_row){.path = path};
-    return &walk->rows[walk->row_count++];
+    return row;
 }
 
 static int64_t earlier(int64_t one_ms, int64_t other_ms)
@@ -170,20 +152,6 @@ static void add_rows(struct visit *visit)
     }
 }
 
-/* For qsort: most waiters first, then whoever waits longest, then by path. */
-static int by_waiters(const void *left, const void *right)
-{
-    const struct lock_row *a = left, *b = right;
-
-    if (a->waiters != b->waiters) {
-        return a->waiters > b->waiters ? -1 : 1;
-    }
-    if (a->waited_since_ms != b->waited_since_ms) {
-        return a->waited_since_ms < b->waited_since_ms ? -1 : 1;
-    }
-    return strcmp(a->path, b->path);
-}
-
 /* ---------------------------------------------------------------------- one visit */
 
 static void advance(struct lock_walk *walk);
@@ -204,7 +172,7 @@ static void leave(struct visit *visit)
 static void visit_failed(struct visit *visit, int status)
 {
     if (status == UVZK_ENOAUTH || (status == UVZK_EPATH && !visit->given)) {
-        visit->walk->unreadable++;
+        visit->walk->found.unreadable++;
     } else {
         fail(visit->walk, status);
     }
@@ -363,7 +331,7 @@ static void begin_next(struct lock_walk *walk)
 {
     struct visit *visit = take_pending(walk);
 
-    walk->listings++;
+    walk->found.listings++;
     visit->next = walk->visits;
     walk->visits = visit;
     walk->running++;
@@ -380,8 +348,8 @@ static void begin_next(struct lock_walk *walk)
 static void advance(struct lock_walk *walk)
 {
     while (walk->pending != NULL && walk->running < WIDTH) {
-        if (walk->listings == walk->listings_max || walk->status < 0) {
-            walk->left_out = true;
+        if (walk->found.listings == walk->listings_max || walk->status < 0) {
+            walk->found.left_out = true;
             drop_pending(walk);
         } else {
             begin_next(walk);
@@ -391,20 +359,17 @@ static void advance(struct lock_walk *walk)
         return;
     }
     if (walk->status < 0) {
-        free_rows(walk);
-    } else if (walk->row_count > 0) {
-        qsort(walk->rows, walk->row_count, sizeof(*walk->rows), by_waiters);
+        lock_rows_free(&walk->found);
     }
+    lock_rows_sort(&walk->found);
     walk->cb(walk, walk->status);
 }
 
 int lock_walk_start(struct lock_walk *walk, lock_walk_cb cb)
 {
-    free_rows(walk);
+    lock_rows_free(&walk->found);
     walk->cb = cb;
     walk->pending_end = &walk->pending;
-    walk->listings = walk->unreadable = 0;
-    walk->left_out = false;
     walk->status = 0;
     for (size_t i = 0; i < walk->root_count; i++) {
         visit_later(walk, NULL, walk->roots[i]);
@@ -423,7 +388,7 @@ void lock_walk_cancel(struct lock_walk *walk)
 
 void lock_walk_free(struct lock_walk *walk)
 {
-    free_rows(walk);
+    lock_rows_free(&walk->found);
     drop_pending(walk);
     while (walk->visits != NULL) {
         struct visit *visit = walk->visits;

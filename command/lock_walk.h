@@ -1,8 +1,5 @@
 /* A walk through the tree of znodes that finds the locks below some directories, and what
- * of each lock `uvzk top` shows: one row for each lock.
- *
- * The rows are all that top.c knows of the locks. Whatever fills the same rows in another
- * way can take the place of the walk. */
+ * of each lock `uvzk top` shows: one row for each lock. */
 #ifndef LOCK_WALK_H
 #define LOCK_WALK_H
 
@@ -12,20 +9,7 @@
 
 #include <uvzk.h>
 
-#include "participant_list.h"
-
-/* What is shown of a lock. Times are by the server's clock, in ms since 1970; 0: nobody is
- * there, or the znode was gone before it was read. */
-struct lock_row {
-    char *path; /* owned */
-    size_t holders, waiters;
-    enum recipe recipe;      /* of the first participant; only if there is one */
-    int64_t token;           /* of the first holder; 0: it has none */
-    int64_t held_since_ms;   /* when the znode of the first holder was created */
-    int64_t waited_since_ms; /* when the znode of the first waiter was created */
-    char *data;              /* of the first holder's znode; owned; NULL: not known */
-    size_t data_length;
-};
+#include "lock_rows.h"
 
 struct lock_walk;
 /* Called once for each lock_walk_start that has returned 0, and not inside of it. status <
@@ -40,12 +24,7 @@ struct lock_walk {
     size_t listings_max; /* how many znodes are listed in one walk */
     void *data;          /* the user's */
 
-    /* The result: the busiest lock first. */
-    struct lock_row *rows;
-    size_t row_count;
-    size_t listings;   /* how many znodes have been listed */
-    size_t unreadable; /* how many could not be listed, for lack of READ for example */
-    bool left_out;     /* there were more than listings_max */
+    struct lock_rows found; /* left_out: there were more than listings_max */
 
     /* The walk's own. */
     lock_walk_cb cb;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "latch_lock.h"
+
 /* How often a listing is repeated. After that the last listing is reported, as
  * inconsistent. */
 #define LISTINGS_MORE 8U
@@ -334,32 +336,6 @@ int participant_list_read(struct participant_list *participant_list, bool looks,
     return list(participant_list);
 }
 
-/* Returns the text by which the znodes of a leader latch are sorted, as Curator does: what
- * follows the last `latch-`. NULL: not one of them. */
-static const char *latch_sort_key(const uvzk_lock_driver_t *driver, const char *child)
-{
-    const char *key = NULL;
-
-    for (const char *found = strstr(child, driver->name); found != NULL;
-         found = strstr(key, driver->name)) {
-        key = found + strlen(driver->name);
-    }
-    return key;
-}
-
-/* An election can be listed by its participants only (uvzk_election_participants). A lock
- * whose driver knows the names lists it for others. */
-static int init_latch(struct participant_list *participant_list, const char *path)
-{
-    uvzk_lock_driver_t driver;
-
-    uvzk_lock_driver_init(&driver);
-    driver.name = "latch-";
-    driver.sort_key = latch_sort_key;
-    return uvzk_lock_init_with_driver(participant_list->client, &participant_list->latch,
-                                      path, &driver);
-}
-
 int participant_list_init(struct participant_list *participant_list,
                           uvzk_client_t *client, const char *path)
 {
@@ -374,7 +350,8 @@ int participant_list_init(struct participant_list *participant_list,
         status = uvzk_semaphore_init(client, &participant_list->semaphore, path, 1, NULL);
     }
     if (status == 0) {
-        status = init_latch(participant_list, path);
+        status =
+            latch_lock_init(participant_list->client, &participant_list->latch, path);
     }
     return status;
 }

@@ -1,20 +1,22 @@
-/* uvzk top: the busiest locks below some directories, as a screen that is drawn again every
- * few seconds, or once as a table or JSON. main.c calls subcommand_top.
+/* uvzk top: the busiest locks below some directories, or of one daemon, as a screen that is
+ * drawn again every few seconds, or once as a table or JSON. main.c calls subcommand_top.
  *
- *   connected --> read_locks() --> lock_walk.c --> on_walked() --> show()
- *                    ^                                             |
- *                    '-------------- after interval_ms -------------'
+ *   connected --> read_locks() --> lock_walk.c ------> on_walked() --> show()
+ *                    ^      `----> daemon_locks.c --> on_told() ---^   |
+ *                    '-------------- after interval_ms ----------------'
  *
- * lock_walk.c reads from the servers, and screen.c has the terminal. A lost connection
- * leaves the last table on the screen, with the reason. */
+ * lock_walk.c reads from the servers, daemon_locks.c from `uvzk serve`, and screen.c has the
+ * terminal. A lost connection leaves the last table on the screen, with the reason. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <sysexits.h>
 
 #include "arguments.h"
+#include "daemon_locks.h"
 #include "exit_code.h"
 #include "lock_walk.h"
 #include "output.h"
@@ -30,13 +32,17 @@
 
 static const char help[] =
     "usage: uvzk top [OPTION...] PATH...\n"
+    "       uvzk top [OPTION...] --socket SOCKET\n"
     "\n"
-    "Shows the locks at and below each PATH, those with the most waiters first.\n"
+    "Shows the locks at and below each PATH, those with the most waiters first; or the\n"
+    "locks that the programs of one `uvzk serve` hold and wait for.\n"
     "\n"
     "  -1, --once                print one table and end, as if it were no terminal\n"
     "  -j, --json                print one line of JSON and end\n"
     "      --interval S          how often to read the locks (2)\n"
-    "      --limit N             how many znodes to list each time (1000)\n";
+    "      --limit N             how many znodes to list each time (1000)\n"
+    "  -s, --socket SOCKET       ask the daemon at this socket, and no ZooKeeper "
+    "server\n";
 
 struct top {
     struct query_options asked;
@@ -44,11 +50,13 @@ struct top {
     uv_loop_t loop;
     struct connection connection;
     struct lock_walk walk;
+    struct daemon_locks daemon;    /* with --socket, in place of connection and walk */
+    const struct lock_rows *locks; /* what is shown: of the walk or of the daemon */
     struct screen screen;
     uv_timer_t again;
     uvzk_read_t chroot_read;
-    bool walked;     /* the walk has rows to show */
-    const char *why; /* the last walk has failed; NULL: it has not */
+    bool read;       /* `locks` has been read once */
+    const char *why; /* the last reading has failed; NULL: it has not */
     bool ending;
     int exit_code;
 };
@@ -86,17 +94,21 @@ static void print_row(FILE *out, const struct lock_row *row)
 }
 
 /* What the table does not show. */
-static void print_gaps(FILE *out, const struct lock_walk *walk)
+static void print_gaps(FILE *out, const struct top *top)
 {
-    if (walk->left_out) {
+    const struct lock_rows *locks = top->locks;
+
+    if (locks->left_out && top->daemon.socket != NULL) {
+        fprintf(out, "There are more locks than these %zu.\n", locks->count);
+    } else if (locks->left_out) {
         fprintf(out,
                 "There are more znodes than the %zu that were listed: name other paths, "
                 "or a greater --limit.\n",
-                walk->listings_max);
+                top->walk.listings_max);
     }
-    if (walk->unreadable > 0) {
-        fprintf(out, "%zu %s could not be listed.\n", walk->unreadable,
-                walk->unreadable == 1 ? "znode" : "znodes");
+    if (locks->unreadable > 0) {
+        fprintf(out, "%zu %s could not be listed.\n", locks->unreadable,
+                locks->unreadable == 1 ? "znode" : "znodes");
     }
 }
 
@@ -104,12 +116,12 @@ static void print_sum(FILE *out, const struct top *top)
 {
     size_t held = 0, waiters = 0;
 
-    for (size_t i = 0; i < top->walk.row_count; i++) {
-        held += top->walk.rows[i].holders > 0;
-        waiters += top->walk.rows[i].waiters;
+    for (size_t i = 0; i < top->locks->count; i++) {
+        held += top->locks->rows[i].holders > 0;
+        waiters += top->locks->rows[i].waiters;
     }
-    fprintf(out, "%zu %s, %zu held, %zu %s%s%s\n", top->walk.row_count,
-            top->walk.row_count == 1 ? "lock" : "locks", held, waiters,
+    fprintf(out, "%zu %s, %zu held, %zu %s%s%s\n", top->locks->count,
+            top->locks->count == 1 ? "lock" : "locks", held, waiters,
             waiters == 1 ? "waits" : "wait", top->why == NULL ? "" : "; not read again: ",
             top->why == NULL ? "" : top->why);
 }
@@ -117,18 +129,18 @@ static void print_sum(FILE *out, const struct top *top)
 /* lines_max: of all that is printed. */
 static void print_table(FILE *out, const struct top *top, size_t lines_max)
 {
-    const struct lock_walk *walk = &top->walk;
-    size_t gaps = (walk->left_out ? 1U : 0U) + (walk->unreadable > 0 ? 1U : 0U);
+    const struct lock_rows *locks = top->locks;
+    size_t gaps = (locks->left_out ? 1U : 0U) + (locks->unreadable > 0 ? 1U : 0U);
     size_t room = lines_max > HEAD_LINES + gaps ? lines_max - HEAD_LINES - gaps : 0;
 
     print_sum(out, top);
-    print_gaps(out, walk);
-    if (walk->row_count > 0) {
+    print_gaps(out, top);
+    if (locks->count > 0) {
         fprintf(out, "%5s  %5s  %-5s  %10s  %9s  %9s  %s\n", "WAIT", "HOLD", "KIND",
                 "TOKEN", "HELD", "LONGEST", "PATH  DATA");
     }
-    for (size_t i = 0; i < walk->row_count && i < room; i++) {
-        print_row(out, &walk->rows[i]);
+    for (size_t i = 0; i < locks->count && i < room; i++) {
+        print_row(out, &locks->rows[i]);
     }
 }
 
@@ -158,15 +170,15 @@ static void print_row_json(const struct lock_row *row)
     fputc('}', stdout);
 }
 
-static void print_json(const struct lock_walk *walk)
+static void print_json(const struct lock_rows *locks)
 {
     fputs("{\"locks\":[", stdout);
-    for (size_t i = 0; i < walk->row_count; i++) {
+    for (size_t i = 0; i < locks->count; i++) {
         fputs(i == 0 ? "" : ",", stdout);
-        print_row_json(&walk->rows[i]);
+        print_row_json(&locks->rows[i]);
     }
-    printf("],\"listed\":%zu,\"left_out\":%s,\"unreadable\":%zu}\n", walk->listings,
-           walk->left_out ? "true" : "false", walk->unreadable);
+    printf("],\"listed\":%zu,\"left_out\":%s,\"unreadable\":%zu}\n", locks->listings,
+           locks->left_out ? "true" : "false", locks->unreadable);
 }
 
 /* ------------------------------------------------------------------------ the run */
@@ -177,9 +189,13 @@ static void end(struct top *top, int exit_code)
         top->ending = true;
         top->exit_code = exit_code;
         screen_close(&top->screen);
-        lock_walk_cancel(&top->walk);
         uv_close((uv_handle_t *)&top->again, NULL);
-        connection_close(&top->connection, NULL);
+        if (top->daemon.socket != NULL) {
+            daemon_locks_cancel(&top->daemon);
+        } else {
+            lock_walk_cancel(&top->walk);
+            connection_close(&top->connection, NULL);
+        }
     }
 }
 
@@ -212,7 +228,7 @@ static void on_event(struct screen *screen, enum screen_event event)
 
     if (event == SCREEN_QUIT) {
         end(top, EX_OK);
-    } else if (top->walked) {
+    } else if (top->read) {
         draw(top);
     }
 }
@@ -231,7 +247,7 @@ static void show(struct top *top)
         uv_timer_start(&top->again, on_again, top->asked.interval_ms, 0);
     } else {
         if (top->asked.json) {
-            print_json(&top->walk);
+            print_json(top->locks);
         } else {
             print_table(stdout, top, SIZE_MAX);
         }
@@ -259,7 +275,9 @@ static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *
 
 static bool nobody_is_there(const struct lock_walk *walk)
 {
-    return walk->row_count == 0 || walk->rows[0].waiters + walk->rows[0].holders == 0;
+    const struct lock_rows *locks = &walk->found;
+
+    return locks->count == 0 || locks->rows[0].waiters + locks->rows[0].holders == 0;
 }
 
 static void on_walked(struct lock_walk *walk, int status)
@@ -270,7 +288,7 @@ static void on_walked(struct lock_walk *walk, int status)
         fail(top, status, uvzk_strerror(status));
         return;
     }
-    top->walked = true;
+    top->read = true;
     top->why = status < 0 ? uvzk_strerror(status) : NULL;
     if (status == 0 && nobody_is_there(walk) &&
         strchr(top->asked.connection.hosts, '/') != NULL) {
@@ -285,32 +303,65 @@ static void on_walked(struct lock_walk *walk, int status)
     }
 }
 
+/* A daemon that cannot be asked now may be there again later. */
+static void on_told(struct daemon_locks *daemon, int status)
+{
+    struct top *top = daemon->data;
+
+    if (status < 0 && top->once) {
+        fprintf(stderr, "uvzk: %s: %s\n", daemon->socket, uv_strerror(status));
+        end(top, EX_UNAVAILABLE);
+        return;
+    }
+    top->read = true;
+    top->why = status < 0 ? uv_strerror(status) : NULL;
+    show(top);
+}
+
 static void read_locks(struct top *top)
 {
+    if (top->daemon.socket != NULL) {
+        daemon_locks_read(&top->daemon, on_told);
+        return;
+    }
     int status = lock_walk_start(&top->walk, on_walked);
-
     if (status < 0) {
         fail(top, status, refusal_text(&top->asked.connection, status));
     }
 }
 
-static void on_connected(struct connection *connection, int status)
+static void begin_reading(struct top *top)
 {
-    struct top *top = connection->data;
+    int status = top->once ? 0 : screen_open(&top->screen, &top->loop, on_event);
 
-    /* connection.c has printed the reason. */
-    if (status < 0) {
-        end(top, EX_UNAVAILABLE);
-        return;
-    }
-    if (!top->once) {
-        status = screen_open(&top->screen, &top->loop, on_event);
-    }
     if (status < 0) {
         fail(top, status, uv_strerror(status));
     } else {
         read_locks(top);
     }
+}
+
+static void on_connected(struct connection *connection, int status)
+{
+    /* connection.c has printed the reason. */
+    if (status < 0) {
+        end(connection->data, EX_UNAVAILABLE);
+    } else {
+        begin_reading(connection->data);
+    }
+}
+
+/* Returns EX_OK or an exit code. */
+static int begin(struct top *top)
+{
+    if (top->daemon.socket != NULL) {
+        top->locks = &top->daemon.found;
+        begin_reading(top);
+        return EX_OK;
+    }
+    top->locks = &top->walk.found;
+    return connection_open(&top->connection, &top->loop, &top->asked.connection, NULL,
+                           on_connected);
 }
 
 static int run(struct top *top)
@@ -322,9 +373,10 @@ static int run(struct top *top)
     top->screen.data = top;
     top->walk.data = top;
     top->walk.client = &top->connection.client;
+    top->daemon.data = top;
+    top->daemon.loop = &top->loop;
     uv_timer_init(&top->loop, &top->again);
-    int failed = connection_open(&top->connection, &top->loop, &top->asked.connection,
-                                 NULL, on_connected);
+    int failed = begin(top);
     if (failed != EX_OK) {
         end(top, failed);
     }
@@ -336,11 +388,21 @@ static int run(struct top *top)
 
 /* ---------------------------------------------------------------- the command line */
 
+static const char *socket_argument(const char *text)
+{
+    if (text[0] == '\0' ||
+        strlen(text) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+        argument_wrong("--socket", text, "a path of 1 to 107 bytes");
+    }
+    return text;
+}
+
 static void understand(struct top *top, int argc, char **argv)
 {
     static const struct option options[] = {{"once", no_argument, NULL, '1'},
                                             {"interval", required_argument, NULL, 1},
                                             {"limit", required_argument, NULL, 2},
+                                            {"socket", required_argument, NULL, 's'},
                                             QUERY_LONG_OPTIONS,
                                             {NULL, 0, NULL, 0}};
     int option;
@@ -348,7 +410,7 @@ static void understand(struct top *top, int argc, char **argv)
     query_options_init(&top->asked);
     top->asked.interval_ms = INTERVAL_MS;
     top->walk.listings_max = LISTINGS;
-    while ((option = getopt_long(argc, argv, "1" QUERY_SHORT_OPTIONS, options, NULL)) !=
+    while ((option = getopt_long(argc, argv, "1s:" QUERY_SHORT_OPTIONS, options, NULL)) !=
            -1) {
         if (option == '1') {
             top->once = true;
@@ -357,14 +419,18 @@ static void understand(struct top *top, int argc, char **argv)
         } else if (option == 2) {
             top->walk.listings_max =
                 (size_t)argument_number("--limit", optarg, 1, LISTINGS_MAX);
+        } else if (option == 's') {
+            top->daemon.socket = socket_argument(optarg);
         } else if (!query_option(&top->asked, option, optarg, help)) {
             subcommand_usage(help);
         }
     }
-    if (optind == argc) {
+    if ((optind == argc) != (top->daemon.socket != NULL)) {
         subcommand_usage(help);
     }
-    subcommand_needs_hosts(&top->asked.connection);
+    if (top->daemon.socket == NULL) {
+        subcommand_needs_hosts(&top->asked.connection);
+    }
     top->walk.roots = argv + optind;
     top->walk.root_count = (size_t)(argc - optind);
 }

@@ -239,6 +239,7 @@ static void on_acquired(uvzk_hold_t *of, int status)
         return;
     }
     move(hold, HELD);
+    hold->granted = served_validity_now().monotonic;
     json_t *object = answer(hold, hold->request_id, hold->received);
     served_answer_add_text(object, "node", uvzk_hold_path(&hold->hold));
     hold->request_id = -1;
@@ -302,6 +303,7 @@ static struct served_hold *hold_new(struct served_connection *connection,
     hold->connection = connection;
     hold->number = ++connection->daemon->last_number;
     hold->request_id = request->id;
+    hold->kind = request->kind;
     hold->received = connection->received;
     if (request->owner != NULL) {
         hold->owner = served_owner_enter(&connection->owners, request->owner);

@@ -43,10 +43,12 @@ struct served_hold {
     uint8_t state; /* enum served_hold_state */
     struct served_connection *connection;
     struct served_lock *lock;
+    enum served_kind kind;
     struct served_owner *owner; /* NULL: no re-entry */
     int64_t number;             /* by which the program names the hold */
     int64_t request_id;         /* of the acquire, then of the release; -1: no answer */
     uint64_t received;          /* when the acquire was read (CLOCK_MONOTONIC, ns) */
+    uint64_t granted;           /* when it was granted, by the same clock; 0: not yet */
     uint64_t told_until; /* the greatest valid_until that was sent; CLOCK_BOOTTIME, ms */
     struct served_hold *prev, *next; /* EXPIRING: of the daemon's list */
 };

@@ -7,6 +7,8 @@
 
 #include <utlist.h>
 
+#include "latch_lock.h"
+
 static bool is_half(enum served_kind kind)
 {
     return kind == SERVED_READ || kind == SERVED_WRITE;
@@ -75,7 +77,9 @@ static int init(struct served_locks *locks, struct served_lock *lock,
         return uvzk_semaphore_init(locks->client, &lock->single, request->path,
                                    (uint32_t)request->max_leases, NULL);
     }
-    return uvzk_mutex_init(locks->client, &lock->single, request->path);
+    return request->kind == SERVED_LATCH
+               ? latch_lock_init(locks->client, &lock->single, request->path)
+               : uvzk_mutex_init(locks->client, &lock->single, request->path);
 }
 
 /* Takes the memory of the key over into the lock. */
@@ -90,6 +94,7 @@ static struct served_lock *open_lock(struct served_locks *locks,
         return NULL;
     }
     memcpy(lock->key, key, length);
+    lock->path = lock->key + length - strlen(request->path);
     lock->has_halves = is_half(request->kind);
     HASH_ADD_KEYPTR(hh, locks->locks, lock->key, length, lock);
     if (lock->hh.tbl == NULL) {

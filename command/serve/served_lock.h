@@ -23,6 +23,7 @@ struct served_lock {
     size_t users;                    /* holds and listings */
     size_t closing;                  /* parts that are being closed */
     struct served_lock *prev, *next; /* of the idle list, if nobody uses it */
+    const char *path;                /* in `key` */
     char key[];                      /* kind, max_leases and path */
 };
 

@@ -1,6 +1,7 @@
 #include "serve/served_operations.h"
 
 #include "serve/daemon.h"
+#include "serve/lock_summaries.h"
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
@@ -40,6 +41,9 @@ static void run(struct served_connection *connection,
         break;
     case SERVED_UNWATCH:
         served_listing_unwatch(connection, request);
+        break;
+    case SERVED_LOCKS:
+        lock_summaries_send(connection, request);
         break;
     }
 }

@@ -6,6 +6,8 @@
 #define INTERVAL_LEAST_MS 100
 #define LEASES_MAX 100 /* the limit of uvzk.h for one hold */
 #define MAX_LEASES_MAX 1000000
+/* An answer of so many locks fits into --max-unsent. */
+#define LIMIT_MAX 100
 
 /* Which fields an operation has. */
 #define OF_LOCK 1U    /* path, lock, max_leases */
@@ -14,7 +16,8 @@
 #define OF_WATCH 8U   /* interval_ms */
 #define OF_UNWATCH 16U
 #define OF_CANCEL 32U
-#define OF_ELECT 64U /* path, data, timeout_ms, revocable, queued */
+#define OF_ELECT 64U /* path, lock, data, timeout_ms, revocable, queued */
+#define OF_LOCKS 128U
 
 static const struct {
     const char *name;
@@ -29,12 +32,19 @@ static const struct {
     [SERVED_PARTICIPANTS] = {"participants", OF_LOCK},
     [SERVED_WATCH] = {"watch", OF_LOCK | OF_WATCH},
     [SERVED_UNWATCH] = {"unwatch", OF_UNWATCH},
+    [SERVED_LOCKS] = {"locks", OF_LOCKS},
 };
 
 static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
                                     [SERVED_READ] = "read",
                                     [SERVED_WRITE] = "write",
-                                    [SERVED_SEMAPHORE] = "semaphore"};
+                                    [SERVED_SEMAPHORE] = "semaphore",
+                                    [SERVED_LATCH] = "latch"};
+
+const char *served_kind_name(enum served_kind kind)
+{
+    return kinds[kind];
+}
 
 /* ---------------------------------------------------------------- values of fields */
 
@@ -69,7 +79,7 @@ static const char *take_kind(enum served_kind *kind, const json_t *value)
             return NULL;
         }
     }
-    return "lock is not mutex, read, write or semaphore";
+    return "lock is not mutex, read, write, semaphore or latch";
 }
 
 /* ------------------------------------------------------------------- all fields */
@@ -87,7 +97,7 @@ struct field {
 
 static const struct field fields[] = {
     {"path", OF_LOCK | OF_ELECT, TEXT, MEMBER(path), 0, 0},
-    {"lock", OF_LOCK, KIND, MEMBER(kind), 0, 0},
+    {"lock", OF_LOCK | OF_ELECT, KIND, MEMBER(kind), 0, 0},
     {"max_leases", OF_LOCK, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX},
     {"leases", OF_ACQUIRE, NUMBER, MEMBER(leases), 1, LEASES_MAX},
     {"owner", OF_ACQUIRE, TEXT, MEMBER(owner), 0, 0},
@@ -100,6 +110,7 @@ static const struct field fields[] = {
     {"interval_ms", OF_WATCH, NUMBER, MEMBER(interval_ms), INTERVAL_LEAST_MS,
      SERVED_TIMEOUT_MAX_MS},
     {"watch", OF_UNWATCH, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX},
+    {"limit", OF_LOCKS, NUMBER, MEMBER(limit), 1, LIMIT_MAX},
     {"acquire", OF_CANCEL, NUMBER, MEMBER(number), 0, SERVED_NUMBER_MAX},
 };
 
@@ -163,6 +174,13 @@ static const char *check(const struct served_request *request)
     if ((of & (OF_HOLD | OF_UNWATCH | OF_CANCEL)) != 0 && request->number < 0) {
         return "hold, watch or acquire is missing";
     }
+    if (request->operation == SERVED_ELECT && request->kind != SERVED_LATCH &&
+        request->kind != SERVED_MUTEX) {
+        return "the lock of elect is latch or mutex";
+    }
+    if (request->operation == SERVED_ACQUIRE && request->kind == SERVED_LATCH) {
+        return "a latch is for elect";
+    }
     if (semaphore != (request->max_leases > 0) || (!semaphore && request->leases > 0)) {
         return "max_leases belongs to a semaphore, and only to it";
     }
@@ -197,7 +215,8 @@ const char *served_request_read(struct served_request *request, const char *line
     *request = (struct served_request){.id = -1,
                                        .number = -1,
                                        .timeout_ms = SERVED_WAIT_FOREVER,
-                                       .interval_ms = INTERVAL_DEFAULT_MS};
+                                       .interval_ms = INTERVAL_DEFAULT_MS,
+                                       .limit = LIMIT_MAX};
     request->json = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(request->json)) {
         return "the line is not a JSON object";
@@ -209,6 +228,7 @@ const char *served_request_read(struct served_request *request, const char *line
     }
     const char *wrong = read_operation(request);
     if (wrong == NULL) {
+        request->kind = request->operation == SERVED_ELECT ? SERVED_LATCH : SERVED_MUTEX;
         wrong = read_fields(request);
     }
     return wrong != NULL ? wrong : check(request);

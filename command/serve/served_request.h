@@ -22,17 +22,24 @@
 
 enum served_operation {
     SERVED_ACQUIRE,
-    SERVED_ELECT, /* an acquire of a mutex */
+    SERVED_ELECT, /* an acquire of SERVED_LATCH, or of SERVED_MUTEX */
     SERVED_CANCEL,
     SERVED_RELEASE,
     SERVED_VALID,
     SERVED_VERIFY,
     SERVED_PARTICIPANTS,
     SERVED_WATCH,
-    SERVED_UNWATCH
+    SERVED_UNWATCH,
+    SERVED_LOCKS
 };
 
-enum served_kind { SERVED_MUTEX, SERVED_READ, SERVED_WRITE, SERVED_SEMAPHORE };
+enum served_kind {
+    SERVED_MUTEX,
+    SERVED_READ,
+    SERVED_WRITE,
+    SERVED_SEMAPHORE,
+    SERVED_LATCH /* an election as Curator's LeaderLatch; of a LeaderSelector it is a mutex */
+};
 
 struct served_request {
     enum served_operation operation;
@@ -41,6 +48,7 @@ struct served_request {
     int64_t leases, max_leases; /* 0 unless kind is SERVED_SEMAPHORE */
     int64_t timeout_ms;         /* 0: try once; SERVED_WAIT_FOREVER */
     int64_t interval_ms;        /* of a watch */
+    int64_t limit;              /* how many locks SERVED_LOCKS lists at most */
     int64_t number;             /* "hold", "watch" or "acquire": what the request names */
     bool revocable, queued;     /* whether these events are wanted */
     /* Texts in `json`; NULL: not given. */
@@ -52,5 +60,8 @@ struct served_request {
  * both cases served_request_free must be called. */
 const char *served_request_read(struct served_request *, const char *line, size_t length);
 void served_request_free(struct served_request *);
+
+/* Returns the kind's name in the protocol. */
+const char *served_kind_name(enum served_kind);
 
 #endif

@@ -90,6 +90,15 @@ static void other_operations(void **state)
     assert_int_equal(request.number, 0);
     assert_accepted("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"data\":\"me\"}");
     assert_int_equal(request.operation, SERVED_ELECT);
+    assert_int_equal(request.kind, SERVED_LATCH);
+    assert_accepted("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"lock\":\"mutex\"}");
+    assert_int_equal(request.kind, SERVED_MUTEX);
+    assert_accepted("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"lock\":\"latch\"}");
+    assert_int_equal(request.kind, SERVED_LATCH);
+    assert_accepted("{\"id\":1,\"op\":\"locks\"}");
+    assert_int_equal(request.limit, 100);
+    assert_accepted("{\"id\":1,\"op\":\"locks\",\"limit\":3}");
+    assert_int_equal(request.limit, 3);
     assert_accepted(
         "{\"id\":1,\"op\":\"participants\",\"path\":\"/a\",\"lock\":\"read\"}");
     assert_int_equal(request.kind, SERVED_READ);
@@ -161,8 +170,10 @@ static void wrong_fields(void **state)
     assert_refused("{\"id\":1,\"op\":\"release\"}", "is missing");
     assert_refused("{\"id\":1,\"op\":\"release\",\"hold\":0}", "out of range");
     assert_refused("{\"id\":1,\"op\":\"cancel\"}", "is missing");
-    assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"lock\":\"read\"}",
+    assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"owner\":\"me\"}",
                    "no such field");
+    assert_refused("{\"id\":1,\"op\":\"locks\",\"path\":\"/a\"}", "no such field");
+    assert_refused("{\"id\":1,\"op\":\"locks\",\"limit\":101}", "out of range");
     assert_refused("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"interval_ms\":1}",
                    "out of range");
 }
@@ -170,6 +181,10 @@ static void wrong_fields(void **state)
 static void fields_that_do_not_go_together(void **state)
 {
     (void)state;
+    assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"lock\":\"read\"}",
+                   "latch or mutex");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"latch\"}",
+                   "for elect");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"leases\":1}",
                    "max_leases");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"semaphore\"}",

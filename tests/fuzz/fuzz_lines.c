@@ -31,7 +31,9 @@ static void check_accepted(const struct served_request *request)
     PROMISE(request->leases >= 0 && request->leases <= request->max_leases);
     PROMISE(request->leases <= 100);
     PROMISE(!request->revocable || (!semaphore && request->data == NULL));
-    PROMISE(request->operation <= SERVED_UNWATCH && request->kind <= SERVED_SEMAPHORE);
+    PROMISE(request->operation <= SERVED_LOCKS && request->kind <= SERVED_LATCH);
+    PROMISE(request->kind != SERVED_LATCH || request->operation != SERVED_ACQUIRE);
+    PROMISE(request->limit >= 1 && request->limit <= 100);
     PROMISE((request->operation == SERVED_ACQUIRE || request->operation == SERVED_ELECT ||
              request->operation == SERVED_PARTICIPANTS ||
              request->operation == SERVED_WATCH) == (request->path != NULL));

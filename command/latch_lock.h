@@ -1,0 +1,13 @@
+/* A lock whose contenders are the participants of an election: its znodes are those of
+ * Curator's LeaderLatch, and of a uvzk_election_t of this kind. Leading is holding it. It is
+ * for those who list an election without standing in it, and for `uvzk serve`, where a
+ * program leads as it holds a lock. */
+#ifndef LATCH_LOCK_H
+#define LATCH_LOCK_H
+
+#include <uvzk.h>
+
+/* As uvzk_mutex_init. */
+int latch_lock_init(uvzk_client_t *, uvzk_lock_t *, const char *path);
+
+#endif
