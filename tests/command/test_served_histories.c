@@ -1,10 +1,10 @@
 /* Random histories of the holds of `uvzk serve`, in virtual time: two daemons, whose
- * clients have all kinds of trouble, and programs that acquire, release, ask, disconnect
- * and are cut off, while the daemons end and begin again. Requests and answers take any
- * time.
+ * clients have all kinds of trouble, and programs that acquire, stand for election, release,
+ * ask, disconnect and are cut off, while the daemons end and begin again. Requests and
+ * answers take any time.
  *
- * Never do two programs believe in the same mutex. A program believes in a hold from the
- * answer on until the last validity that it was told, by whichever clock ends later; it
+ * Never do two programs believe in the same mutex, or that they lead the same election. A
+ * program believes in a hold from the answer on until the last validity that it was told, by whichever clock ends later; it
  * stops when it sends a release, closes its connection, or reads that the hold is lost.
  *
  * These are the real requests, holds and locks of the daemon, over the simulator. What
@@ -32,7 +32,8 @@
 #define HISTORY_MS 60000U
 #define DAEMONS 2U
 #define PROGRAMS 6U
-#define PATHS 2U
+#define PATHS 3U
+#define ELECTION 2U /* this path is not a mutex */
 #define DELAY_MAX_MS 40U
 #define STEP_MAX_MS 20U
 #define HOLDS_MAX 4U
@@ -272,8 +273,9 @@ static void ask_for_lock(struct program *program)
 
     program->path = (unsigned)any(PATHS);
     snprintf(fields, sizeof(fields),
-             "\"op\":\"acquire\",\"path\":\"/path%u\",\"timeout_ms\":%" PRIu64,
-             program->path, any(3) * any(8000));
+             "\"op\":\"%s\",\"path\":\"/path%u\",\"timeout_ms\":%" PRIu64,
+             program->path == ELECTION ? "elect" : "acquire", program->path,
+             any(3) * any(8000));
     ask(program, fields);
 }
 
