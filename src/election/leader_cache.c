@@ -170,7 +170,7 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
         return NULL;
     }
     leader_cache->refs--; /* not ended, so nothing has to be freed */
-    uvzk__leader_cache_watch_answered(leader_cache, armed);
+    uvzk__renewed_watch_answered(&leader_cache->watch, armed);
     return leader_cache;
 }
 
@@ -178,7 +178,7 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
  * would report the next change. */
 static bool arm(struct uvzk__leader_cache *leader_cache, const char *path)
 {
-    if (uvzk__leader_cache_watch_arm(leader_cache, path)) {
+    if (uvzk__renewed_watch_arm(&leader_cache->watch, &leader_cache->rpc, path)) {
         return true;
     }
     leader_cache->read_again = true;
@@ -299,7 +299,7 @@ static const char *first_of(const struct uvzk__leader_cache *leader_cache,
 static void watch_children(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->on_children = true;
-    leader_cache->read_again = leader_cache->watch.state == UVZK__LEADER_CACHE_UNWATCHED;
+    leader_cache->read_again = !uvzk__renewed_watch_is_set(&leader_cache->watch);
 }
 
 /* There is a first in the queue, and its path is stored. */
@@ -314,7 +314,7 @@ static void listed_first(struct uvzk__leader_cache *leader_cache)
         return;
     }
     leader_cache->on_children = false;
-    uvzk__leader_cache_watch_end(leader_cache);
+    uvzk__renewed_watch_end(&leader_cache->watch);
     leader_cache->covered = is_covered(leader_cache);
     read_first(leader_cache, !leader_cache->covered);
 }
@@ -366,7 +366,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static void list_path(struct uvzk__leader_cache *leader_cache)
 {
-    uvzk__leader_cache_watch_end(leader_cache);
+    uvzk__renewed_watch_end(&leader_cache->watch);
     leader_cache->covered = false;
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_CHILDREN, leader_cache->path, listed);
     if (!leader_cache->on_children || arm(leader_cache, leader_cache->path)) {
@@ -389,8 +389,8 @@ static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
 
 static bool is_due(const struct uvzk__leader_cache *leader_cache)
 {
-    bool watched = leader_cache->watch.state != UVZK__LEADER_CACHE_UNWATCHED ||
-                   leader_cache->covered;
+    bool watched =
+        uvzk__renewed_watch_is_set(&leader_cache->watch) || leader_cache->covered;
 
     return leader_cache->read_again || !watched ||
            !uvzk__is_of_this_connection(leader_cache->session, leader_cache->read_stamp);
@@ -424,17 +424,22 @@ void uvzk__leader_cache_resume(struct uvzk__leader_cache *leader_cache)
     uvzk__leader_cache_pump(leader_cache);
 }
 
+static void unwatched(struct uvzk__renewed_watch *watch)
+{
+    uvzk__leader_cache_pump(UVZK__CONTAINER_OF(watch, struct uvzk__leader_cache, watch));
+}
+
 void uvzk__leader_cache_init(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->retry_timer.due = retry_due;
-    uvzk__leader_cache_watch_init(leader_cache, uvzk__leader_cache_pump);
+    uvzk__renewed_watch_init(&leader_cache->watch, leader_cache->session, unwatched);
     uvzk__list_init(&leader_cache->reports);
 }
 
 void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
 {
     uvzk__timer_clear(leader_cache->session, &leader_cache->retry_timer);
-    uvzk__leader_cache_watch_end(leader_cache);
+    uvzk__renewed_watch_end(&leader_cache->watch);
     leader_cache->ended = true;
     uvzk__leader_cache_pin(leader_cache);
     uvzk__leader_cache_unpin(leader_cache);
@@ -442,7 +447,7 @@ void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
 
 void uvzk__leader_cache_watches_lost(struct uvzk__leader_cache *leader_cache)
 {
-    uvzk__leader_cache_watch_end(leader_cache);
+    uvzk__renewed_watch_end(&leader_cache->watch);
     leader_cache->covered = false;
 }
 
@@ -453,7 +458,7 @@ void uvzk__leader_cache_contender_watch(struct uvzk__leader_cache *leader_cache,
         return;
     }
     if (set && leader_cache->watch.path == leader_cache->first) {
-        uvzk__leader_cache_watch_end(leader_cache);
+        uvzk__renewed_watch_end(&leader_cache->watch);
         leader_cache->covered = true;
     } else if (!set && leader_cache->covered) {
         leader_cache->covered = false;

@@ -23,6 +23,7 @@
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "engine/invariant.h"
+#include "engine/renewed_watch.h"
 #include "engine/session_life.h"
 #include "future/future.h"
 #include "lock_job.h"
@@ -51,6 +52,7 @@ static const struct {
     {&uvzk__session_machine, "src/engine/session_life.h"},
     {&uvzk__connection_machine, "src/engine/connection.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
+    {&uvzk__renewed_watch_machine, "src/engine/renewed_watch.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},
     {&uvzk__node_cache_machine, "src/value/node_cache.h"},
     {&uvzk__node_cache_watch_machine, "src/value/node_cache_watch.h"},
@@ -78,7 +80,6 @@ static const struct {
     {&uvzk__atomic_machine, "src/atomic/atomic_long.h"},
     {&uvzk__candidacy_machine, "src/election/candidacy.h"},
     {&uvzk__leader_cache_machine, "src/election/leader_cache.h"},
-    {&uvzk__leader_cache_watch_machine, "src/election/leader_cache_watch.h"},
     {&uvzk__persistent_node_machine, "src/membership/persistent_node.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},

@@ -238,7 +238,7 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
     struct uvzk__leader_cache *leader_cache, *following;
     HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
     {
-        seen += leader_cache->watch.state != UVZK__LEADER_CACHE_UNWATCHED;
+        seen += uvzk__renewed_watch_is_set(&leader_cache->watch);
     }
     return any_driver_defined
                ? (count < seen ? "there are more watches than were counted" : NULL)
