@@ -185,6 +185,7 @@ typedef struct uvzk_election_participants_s
     uvzk_election_participants_t;                     /* of uvzk_election_participants */
 typedef struct uvzk_atomic_call_s uvzk_atomic_call_t; /* a call on an atomic long */
 typedef struct uvzk_persistent_node_s uvzk_persistent_node_t; /* PersistentNode */
+typedef struct uvzk_group_member_s uvzk_group_member_t;       /* GroupMember */
 typedef struct uvzk_future_s uvzk_future_t;                 /* the outcome of one call */
 typedef struct uvzk_barrier_s uvzk_barrier_t;               /* DistributedBarrier */
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
@@ -236,6 +237,9 @@ struct uvzk_atomic_call_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_persistent_node_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_group_member_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_read_s {
@@ -2147,6 +2151,95 @@ UVZK_EXTERN int uvzk_persistent_node_set_data(uvzk_persistent_node_t *node,
 UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
                                            uvzk_persistent_node_close_cb cb);
 
+/* -------------------------------------------------------------- group member
+ *
+ *     static uvzk_group_member_t this_worker;
+ *
+ *     static void workers_changed(uvzk_group_member_t *member, int status)
+ *     {
+ *         const uvzk_group_entry_t *workers;
+ *         size_t count;
+ *
+ *         report("the list of workers", status);
+ *         if (status == 0 && uvzk_group_member_list(member, &workers, &count) == 0) {
+ *             for (size_t i = 0; i < count; i++) {
+ *                 report(workers[i].id, 0);
+ *             }
+ *         }
+ *     }
+ *     static int join_workers(void)
+ *     {
+ *         return uvzk_group_member_init(&client, &this_worker, "/workers", "17", "10.0.0.7",
+ *                                       8, NULL, workers_changed);
+ *     } */
+
+/* A group member is one of the programs that are listed at a path (Curator's GroupMember):
+ * an ephemeral persistent node at path/id, and a list of all children of that path with
+ * their data, which uvzk keeps up to date by watches. It has a watch on the path, and one on
+ * each znode below it. Every child of the path counts as a member, whoever created it. */
+
+/* One member of the group, as it is known now. */
+typedef struct {
+    const char *id;   /* the name of its znode */
+    const void *data; /* of the znode; NULL: they may not be read, or could not be yet */
+    size_t length;    /* in bytes */
+    int64_t
+        mzxid; /* of the transaction that wrote the data; 0: the caller's own entry, or
+                         the data are not known */
+} uvzk_group_entry_t;
+
+/* As joined_cb: what has become of the member's own znode, exactly as in
+ * uvzk_persistent_node_change_cb. status 0: it has joined. UVZK_ENODEEXISTS: there is a
+ * znode of this id that is not this member's; uvzk waits until it is gone, and never
+ * takes it over. As members_cb: status 0: the members, or the data of others than the
+ * caller, differ from those at the last call with 0; uvzk_group_member_list returns
+ * them. A call comes when the data of all in the list have been read. Several changes
+ * may be told in one call, and no list is told twice in a row, unless a status < 0 was
+ * told between: an entry counts as another one if its mzxid is another. status < 0: the
+ * members cannot be listed, and the list stays what it was; uvzk tries again, at growing
+ * intervals of up to one session timeout. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EZOOKEEPER:
+ * the server refused it. UVZK_ELIMIT: no room for another watch. A missing connection is
+ * reported to state_cb only; meanwhile the list stays what it was. */
+typedef void (*uvzk_group_member_change_cb)(uvzk_group_member_t *member, int status);
+
+/* FINAL for the member. The status is that of uvzk_persistent_node_close_cb. */
+typedef void (*uvzk_group_member_close_cb)(uvzk_group_member_t *member, int status);
+
+/* Initialises a group member and begins to join the group at the path.
+ * The id is the name of the znode, and no other member of the group may have it. Missing
+ * parents are created as those of a persistent node. The id and the data are copied;
+ * joined_cb and members_cb may be NULL. The path is as in uvzk_mutex_init. UVZK_EPATH: also
+ * the id is empty, ".", "..", has a '/' or may not be in a path. UV_EINVAL: also length over
+ * 1000000. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *member,
+                                       const char *path, const char *id, const void *data,
+                                       size_t length,
+                                       uvzk_group_member_change_cb joined_cb,
+                                       uvzk_group_member_change_cb members_cb);
+
+/* Sets the member's own data, as uvzk_persistent_node_set_data does.
+ * joined_cb is called when they are written. members_cb is called at the other members, and
+ * not at this one. UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
+UVZK_EXTERN int uvzk_group_member_set_data(uvzk_group_member_t *member, const void *data,
+                                           size_t length);
+
+/* Returns the members that are known now, in the order of their ids, compared byte by byte.
+ * The caller is always one of them, with its latest data, even while its znode is not there
+ * (as in Curator). Until the members have been listed for the first time it is the only one.
+ * What is returned is uvzk's own, and valid until the caller returns to the loop, or calls
+ * uvzk_group_member_list, set_data or close. Sends nothing, and allocates nothing. UV_EINVAL:
+ * an argument is NULL. UVZK_ECLOSED: closing, or not initialised. */
+UVZK_EXTERN int uvzk_group_member_list(const uvzk_group_member_t *member,
+                                       const uvzk_group_entry_t **members, size_t *count);
+
+/* Closes a group member and deletes its znode.
+ * cb (may be NULL) is called when the znode is known to be gone, as that of
+ * uvzk_persistent_node_close. A client closes its group members when it is closed, without a
+ * callback of their own; their znodes go with the session. UVZK_ESTATE: closing, or not
+ * initialised. UV_EINVAL. */
+UVZK_EXTERN int uvzk_group_member_close(uvzk_group_member_t *member,
+                                        uvzk_group_member_close_cb cb);
+
 /* ------------------------------------------------------------------- futures
  *
  *     static uvzk_mutex_t replicas[5];
@@ -2403,6 +2496,10 @@ UVZK_EXTERN int uvzk_election_close_future(uvzk_election_t *election,
 /* Closes a persistent node, with a future, as uvzk_lock_close_future does. */
 UVZK_EXTERN int uvzk_persistent_node_close_future(uvzk_persistent_node_t *node,
                                                   uvzk_future_t *future);
+
+/* Closes a group member, with a future, as uvzk_lock_close_future does. */
+UVZK_EXTERN int uvzk_group_member_close_future(uvzk_group_member_t *member,
+                                               uvzk_future_t *future);
 
 #ifdef __cplusplus
 }

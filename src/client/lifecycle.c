@@ -31,6 +31,7 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "future/future.h"
+#include "membership/watched_children.h"
 #include "proof/prover.h"
 #include "settle/create_order.h"
 #include "settle/settle.h"
@@ -440,6 +441,7 @@ static void end(struct uvzk__client *client)
     for (uint32_t i = 0; i < client->count; i++) {
         uvzk__elections_free(client->sessions[i]);
         uvzk__claims_free(client->sessions[i]->claims);
+        uvzk__watched_children_free(client->sessions[i]);
         uvzk__shared_values_free(client->sessions[i]);
         uvzk__barriers_free(client->sessions[i]);
         uvzk__atomic_longs_free(client->sessions[i]);

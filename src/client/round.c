@@ -10,6 +10,7 @@
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "election/leader_caches.h"
+#include "membership/watched_children.h"
 #include "proof/prover.h"
 #include "settle/create_batch.h"
 #include "settle/delete_batch.h"
@@ -62,6 +63,12 @@ static void turned(struct uvzk__session *session)
     uvzk__close_when_done(session);
 }
 
+static bool is_watched(const struct uvzk__session *session, const char *path)
+{
+    return uvzk__leader_cache_exists(session, path) ||
+           uvzk__watched_children_exist(session, path);
+}
+
 const struct uvzk__turn_hooks uvzk__round_hooks = {
     .answered = uvzk__prover_answered,
     .connected = reached,
@@ -71,6 +78,6 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .has_work = has_work,
     .yield_watch = uvzk__watermarks_yield_watch,
     .contender_watch = uvzk__leader_caches_contender_watch,
-    .is_watched = uvzk__leader_cache_exists,
+    .is_watched = is_watched,
     .turn_ended = turned,
 };

@@ -3,6 +3,7 @@
 #include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "election/leader_caches.h"
+#include "membership/watched_children.h"
 #include "value/node_cache.h"
 
 void uvzk__session_objects_session_ended(struct uvzk__session *session, int code)
@@ -12,6 +13,7 @@ void uvzk__session_objects_session_ended(struct uvzk__session *session, int code
     uvzk__node_caches_watches_lost(session);
     uvzk__barriers_session_ended(session, code);
     uvzk__leader_caches_watches_lost(session);
+    uvzk__watched_children_watches_lost(session);
 }
 
 void uvzk__session_objects_watches_lost(struct uvzk__session *session)
@@ -19,6 +21,7 @@ void uvzk__session_objects_watches_lost(struct uvzk__session *session)
     uvzk__node_caches_watches_lost(session);
     uvzk__barriers_watches_lost(session);
     uvzk__leader_caches_watches_lost(session);
+    uvzk__watched_children_watches_lost(session);
 }
 
 void uvzk__session_objects_unreachable(struct uvzk__session *session, int code)
@@ -34,4 +37,5 @@ void uvzk__session_objects_resume(struct uvzk__session *session)
     uvzk__barriers_resume(session);
     uvzk__atomic_longs_resume(session);
     uvzk__leader_caches_resume(session);
+    uvzk__watched_children_resume(session);
 }

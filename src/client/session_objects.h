@@ -1,5 +1,5 @@
-/* What a user has opened on a client beside its locks: shared values, barriers, atomic longs
- * and elections. They are told together of what happens to their session. */
+/* What a user has opened on a client beside its locks: shared values, barriers, atomic longs,
+ * elections, persistent nodes and group members. They are told together of what happens to their session. */
 #ifndef UVZK_SESSION_OBJECTS_H
 #define UVZK_SESSION_OBJECTS_H
 

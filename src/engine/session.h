@@ -33,9 +33,10 @@ struct uvzk__session {
     struct uvzk__directories *directories;   /* directory/directories.h */
     struct uvzk__claims *claims;             /* claim/claim.h */
     struct uvzk__atomic_longs *atomic_longs; /* atomic/atomic_long.h */
-    struct uvzk__elections *elections;       /* election/elections.h */
-    struct uvzk__futures *futures;           /* future/future.h */
-    struct uvzk__lifecycle *lifecycle;       /* client/lifecycle.h */
+    struct uvzk__watched_children *watched_children; /* of groups; a uthash by path */
+    struct uvzk__elections *elections;               /* election/elections.h */
+    struct uvzk__futures *futures;                   /* future/future.h */
+    struct uvzk__lifecycle *lifecycle;               /* client/lifecycle.h */
 
     /* Shared by all sessions of the client; NULL: the client is not observed. */
     struct uvzk__observer *observer;
@@ -111,6 +112,12 @@ static inline struct uvzk__node_cache **
 uvzk__node_caches(const struct uvzk__session *session)
 {
     return (struct uvzk__node_cache **)(uintptr_t)&session->node_caches;
+}
+
+static inline struct uvzk__watched_children **
+uvzk__watched_children(const struct uvzk__session *session)
+{
+    return (struct uvzk__watched_children **)(uintptr_t)&session->watched_children;
 }
 
 /* The user's client, the session's number in it, and its other sessions. */

@@ -98,8 +98,14 @@ static void client_gone(uvzk_shared_value_t *value)
 {
     struct uvzk__persistent_node *node = node_of(value);
 
-    node->shell->impl = NULL;
+    uvzk_persistent_node_t *shell = node->shell;
+    void (*client_gone_cb)(uvzk_persistent_node_t *) = node->client_gone_cb;
+
+    shell->impl = NULL;
     free_node(node);
+    if (client_gone_cb != NULL) {
+        client_gone_cb(shell);
+    }
 }
 
 static void value_closed(uvzk_shared_value_t *value)
@@ -360,4 +366,21 @@ struct uvzk__session *uvzk__persistent_node_session(const uvzk_persistent_node_t
     const struct uvzk__persistent_node *node = shell == NULL ? NULL : shell->impl;
 
     return node == NULL ? NULL : node->session;
+}
+
+void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *shell,
+                                           void (*gone_cb)(uvzk_persistent_node_t *))
+{
+    struct uvzk__persistent_node *node = shell->impl;
+
+    node->client_gone_cb = gone_cb;
+}
+
+void uvzk__persistent_node_data(const uvzk_persistent_node_t *shell, const void **data,
+                                size_t *length)
+{
+    const struct uvzk__persistent_node *node = shell->impl;
+
+    *data = node->data;
+    *length = node->length;
 }

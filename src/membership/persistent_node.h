@@ -52,7 +52,9 @@ struct uvzk__persistent_node {
     struct uvzk__notification notification;
     uvzk_persistent_node_change_cb cb; /* may be NULL, and so may close_cb */
     uvzk_persistent_node_close_cb close_cb;
-    void *data; /* what the znode is to have */
+    void (*client_gone_cb)(
+        uvzk_persistent_node_t *); /* its client ended before its close; may be NULL */
+    void *data;                    /* what the znode is to have */
     size_t length;
     /* What the request under way writes: `data`, or older data that are freed behind it. */
     void *sent;
@@ -71,6 +73,14 @@ struct uvzk__persistent_node {
 struct uvzk__session *uvzk__persistent_node_session(const uvzk_persistent_node_t *);
 
 /* ------------------------------------------------------------ for this room alone */
+
+/* The callback for the end of the client before the node's close. */
+void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *,
+                                           void (*gone_cb)(uvzk_persistent_node_t *));
+/* What the znode of an initialized persistent node is to have; valid until they are set
+ * again. */
+void uvzk__persistent_node_data(const uvzk_persistent_node_t *, const void **data,
+                                size_t *length);
 
 /* The only writer of `state`. */
 void uvzk__persistent_node_move(struct uvzk__persistent_node *,

@@ -28,6 +28,7 @@
 #include "future/future.h"
 #include "lock_job.h"
 #include "membership/persistent_node.h"
+#include "membership/watched_children.h"
 #include "native/native_session.h"
 #include "port/dialect.h"
 #include "port/port_life.h"
@@ -81,6 +82,7 @@ static const struct {
     {&uvzk__candidacy_machine, "src/election/candidacy.h"},
     {&uvzk__leader_cache_machine, "src/election/leader_cache.h"},
     {&uvzk__persistent_node_machine, "src/membership/persistent_node.h"},
+    {&uvzk__watched_children_machine, "src/membership/watched_children.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},
     {&uvzk__feature_machine, "loop/port/dialect.h"},

@@ -18,6 +18,7 @@
 #include "directory/queue.h"
 #include "election/elections.h"
 #include "election/leader_cache.h"
+#include "membership/watched_children.h"
 #include "proof/prover.h"
 #include "value/node_cache.h"
 
@@ -239,6 +240,11 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
     HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
     {
         seen += uvzk__renewed_watch_is_set(&leader_cache->watch);
+    }
+    struct uvzk__watched_children *children, *next_children;
+    HASH_ITER(hh, session->watched_children, children, next_children)
+    {
+        seen += uvzk__renewed_watch_is_set(&children->watch);
     }
     return any_driver_defined
                ? (count < seen ? "there are more watches than were counted" : NULL)

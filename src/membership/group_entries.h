@@ -1,0 +1,60 @@
+/* The other members of a group, as one of them knows them: each has an entry from the listing
+ * that shows its znode to the first listing that does not, and a shared value that follows
+ * its data. Its znode is deleted when that value says so, or when a listing does, whichever
+ * is first. */
+#ifndef UVZK_GROUP_ENTRIES_H
+#define UVZK_GROUP_ENTRIES_H
+
+#include <stdbool.h>
+
+#include "base/table.h"
+#include "uvzk.h"
+
+struct uvzk__group_member;
+
+struct uvzk__group_entry {
+    struct uvzk__group_member *member; /* that knows it */
+    UT_hash_handle hh;                 /* in entries->known, by the id */
+    uvzk_shared_value_t value;
+    int64_t told_mzxid; /* what the user was told last; 0: no data */
+    bool told;          /* the user was told that it is a member */
+    bool listed;        /* in the last listing */
+    bool answered;      /* its data were read, or that was refused, or it was gone */
+    bool exists;        /* as far as its data tell */
+    bool dropped;       /* it is in no table, and its value closes */
+    char id[];
+};
+
+/* Part of a group member. */
+struct uvzk__group_entries {
+    uvzk_client_t *client;
+    char *path;                      /* of the group, below the namespace */
+    struct uvzk__group_entry *known; /* a uthash by id */
+    uvzk_group_entry_t *shown;       /* memory for what uvzk_group_member_list returns */
+    size_t capacity; /* of `shown`; always enough for all, and for itself */
+};
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Copies the path and makes room for the member itself. Returns 0 or UV_ENOMEM. free: nothing
+ * is known any more. */
+int uvzk__group_entries_init(struct uvzk__group_entries *, uvzk_client_t *,
+                             const char *path);
+void uvzk__group_entries_free(struct uvzk__group_entries *);
+
+/* The names of all children, the member's own one among them. Returns 0 or UV_ENOMEM; then
+ * some entries may be missing until the next listing. */
+int uvzk__group_entries_list(struct uvzk__group_member *, const char *const *names,
+                             size_t count);
+/* Whether the data of all listed entries have been read once. */
+bool uvzk__group_entries_are_read(const struct uvzk__group_entries *);
+/* Records what is known as told, and drops what is not listed any more. Returns whether it
+ * differs from what was told before. */
+bool uvzk__group_entries_tell(struct uvzk__group_entries *);
+/* The member is closed: drops all entries. */
+void uvzk__group_entries_drop_all(struct uvzk__group_entries *);
+/* Adds those that are members now to `shown`, behind the first `count`. Returns how many
+ * there are then. */
+size_t uvzk__group_entries_show(const struct uvzk__group_entries *, size_t count);
+
+#endif

@@ -1,0 +1,325 @@
+/* Group members (group_member.h): the calls of the user, and the order in which the parts
+ * end. */
+#include "membership/group_member.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/refusal.h"
+#include "engine/turn.h"
+#include "membership/persistent_node.h"
+#include "value/shared_value.h"
+
+/* ------------------------------------------------------------------- the parts */
+
+static void free_memory(struct uvzk__group_member *member)
+{
+    uvzk__group_entries_free(&member->entries);
+    uvzk__free(member->id);
+    uvzk__free(member);
+}
+
+void uvzk__group_member_part_ended(struct uvzk__group_member *member)
+{
+    if (--member->parts == 0) {
+        free_memory(member);
+    }
+}
+
+/* The user's struct is the user's again. */
+static void leave_shell(struct uvzk__group_member *member)
+{
+    uvzk__list_remove(&member->notification.link);
+    if (member->shell != NULL) {
+        member->shell->impl = NULL;
+        member->shell = NULL;
+    }
+}
+
+static void node_client_gone(uvzk_persistent_node_t *node)
+{
+    struct uvzk__group_member *member = node->data;
+
+    leave_shell(member);
+    uvzk__group_member_part_ended(member);
+}
+
+static void children_client_gone(struct uvzk__children_listener *listener)
+{
+    struct uvzk__group_member *member =
+        UVZK__CONTAINER_OF(listener, struct uvzk__group_member, children);
+
+    leave_shell(member);
+    uvzk__group_member_part_ended(member);
+}
+
+static void node_closed(uvzk_persistent_node_t *node, int status)
+{
+    struct uvzk__group_member *member = node->data;
+    uvzk_group_member_t *shell = member->shell;
+    uvzk_group_member_close_cb close_cb = member->close_cb;
+
+    leave_shell(member);
+    uvzk__group_member_part_ended(member);
+    if (close_cb != NULL) {
+        close_cb(shell, status);
+    }
+}
+
+/* ------------------------------------------------------------------- reporting */
+
+static void node_changed(uvzk_persistent_node_t *node, int status)
+{
+    const struct uvzk__group_member *member = node->data;
+
+    if (member->joined_cb != NULL) {
+        member->joined_cb(member->shell, status);
+    }
+}
+
+void uvzk__group_member_note(struct uvzk__group_member *member)
+{
+    if (!member->closing) {
+        uvzk__notify_later(member->session, &member->notification);
+    }
+}
+
+/* Whether there is news for the user. A list is told when the data of all in it have been
+ * read once, so that those who come together are told together. */
+static bool has_news(struct uvzk__group_member *member)
+{
+    if (member->status == UV_EAGAIN ||
+        (member->status == 0 && !uvzk__group_entries_are_read(&member->entries))) {
+        return false;
+    }
+    bool changed = member->status == 0 && uvzk__group_entries_tell(&member->entries);
+    changed = changed || member->status != member->told;
+    member->told = member->status;
+    return changed;
+}
+
+static void tell(struct uvzk__notification *notification)
+{
+    struct uvzk__group_member *member =
+        UVZK__CONTAINER_OF(notification, struct uvzk__group_member, notification);
+
+    if (!member->closing && !uvzk__session_is_closing(member->session) &&
+        has_news(member) && member->members_cb != NULL) {
+        member->members_cb(member->shell, member->status);
+    }
+}
+
+static struct uvzk__group_member *of_listener(struct uvzk__children_listener *listener)
+{
+    return UVZK__CONTAINER_OF(listener, struct uvzk__group_member, children);
+}
+
+static int listed(struct uvzk__children_listener *listener, const char *const *names,
+                  size_t count)
+{
+    struct uvzk__group_member *member = of_listener(listener);
+    int status = uvzk__group_entries_list(member, names, count);
+
+    if (status == 0) {
+        member->status = 0;
+        uvzk__group_member_note(member);
+    }
+    return status;
+}
+
+static void refused(struct uvzk__children_listener *listener, int status)
+{
+    of_listener(listener)->status = status;
+    uvzk__group_member_note(of_listener(listener));
+}
+
+/* ----------------------------------------------------------------- init, close */
+
+static int check_id(const char *id)
+{
+    bool bad = id[0] == '\0' || strchr(id, '/') != NULL || strcmp(id, ".") == 0 ||
+               strcmp(id, "..") == 0;
+
+    return uvzk__refuse_if(UVZK_EPATH,
+                           bad ? "id: empty, \".\", \"..\" or with a '/'" : NULL);
+}
+
+static int check(const uvzk_client_t *client, const uvzk_group_member_t *shell,
+                 const char *path, const char *id)
+{
+    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "the member is NULL"
+                                            : id == NULL  ? "id is NULL"
+                                                          : NULL);
+
+    if (status == 0) {
+        status = uvzk__refuse_if(UV_EBUSY, shell->impl != NULL
+                                               ? "the member is initialised already, or "
+                                                 "not zeroed"
+                                               : NULL);
+    }
+    if (status == 0) {
+        status = uvzk__shared_value_check(client, path);
+    }
+    return status != 0 ? status : check_id(id);
+}
+
+/* Nothing refers to it yet. NULL: out of memory. */
+static struct uvzk__group_member *new_member(uvzk_client_t *client, const char *path,
+                                             const char *id)
+{
+    struct uvzk__group_member *member = uvzk__calloc(1, sizeof(*member));
+
+    if (member == NULL) {
+        return NULL;
+    }
+    uvzk__list_init(&member->notification.link);
+    member->notification.notify_cb = tell;
+    member->node.data = member;
+    member->children.listed_cb = listed;
+    member->children.refused_cb = refused;
+    member->children.client_gone_cb = children_client_gone;
+    member->status = member->told = UV_EAGAIN;
+    member->parts = 2; /* the node and the listener */
+    member->id = uvzk__strdup(id);
+    if (uvzk__group_entries_init(&member->entries, client, path) != 0 ||
+        member->id == NULL) {
+        free_memory(member);
+        return NULL;
+    }
+    return member;
+}
+
+static int follow_children(struct uvzk__group_member *member,
+                           struct uvzk__session *session)
+{
+    char *full = uvzk__path_join(uvzk__namespace_of(session), member->entries.path);
+
+    if (full == NULL) {
+        return UV_ENOMEM;
+    }
+    member->session = uvzk__home_of(session, full);
+    int status = uvzk__children_listener_begin(member->session, &member->children, full);
+    uvzk__free(full);
+    return status;
+}
+
+static int keep_node(struct uvzk__group_member *member, const void *data, size_t length)
+{
+    char *path = uvzk__path_join(member->entries.path, member->id);
+
+    if (path == NULL) {
+        return UV_ENOMEM;
+    }
+    int status = uvzk_persistent_node_init(member->entries.client, &member->node, path,
+                                           UVZK_PERSISTENT_NODE_EPHEMERAL, data, length,
+                                           node_changed);
+    uvzk__free(path);
+    if (status == 0) {
+        uvzk__persistent_node_set_client_gone(&member->node, node_client_gone);
+    }
+    return status;
+}
+
+int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *shell,
+                           const char *path, const char *id, const void *data,
+                           size_t length, uvzk_group_member_change_cb joined_cb,
+                           uvzk_group_member_change_cb members_cb)
+{
+    int status = check(client, shell, path, id);
+
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__group_member *member = new_member(client, path, id);
+    if (member == NULL) {
+        return UV_ENOMEM;
+    }
+    member->shell = shell;
+    member->joined_cb = joined_cb;
+    member->members_cb = members_cb;
+    status = follow_children(member, client->impl);
+    if (status == 0) {
+        status = keep_node(member, data, length);
+        if (status != 0) {
+            uvzk__children_listener_end(&member->children);
+        }
+    }
+    if (status != 0) {
+        free_memory(member);
+        return status;
+    }
+    shell->impl = member;
+    return 0;
+}
+
+int uvzk_group_member_set_data(uvzk_group_member_t *shell, const void *data,
+                               size_t length)
+{
+    struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "the member is NULL");
+    }
+    if (member == NULL) {
+        return uvzk__refuse(UVZK_ECLOSED, "the member is not initialised");
+    }
+    return uvzk_persistent_node_set_data(&member->node, data, length);
+}
+
+int uvzk_group_member_close(uvzk_group_member_t *shell,
+                            uvzk_group_member_close_cb close_cb)
+{
+    struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "the member is NULL");
+    }
+    if (member == NULL || member->closing) {
+        return uvzk__refuse(UVZK_ESTATE, "the member is closing, or not initialised");
+    }
+    member->closing = true;
+    member->close_cb = close_cb;
+    uvzk__children_listener_end(&member->children);
+    uvzk__group_member_part_ended(member); /* the node is left */
+    uvzk__group_entries_drop_all(&member->entries);
+    return uvzk_persistent_node_close(&member->node, node_closed);
+}
+
+/* --------------------------------------------------------------------- the list */
+
+static int by_id(const void *left, const void *right)
+{
+    const uvzk_group_entry_t *one = left, *other = right;
+
+    return strcmp(one->id, other->id);
+}
+
+int uvzk_group_member_list(const uvzk_group_member_t *shell,
+                           const uvzk_group_entry_t **members, size_t *count)
+{
+    const struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL || members == NULL || count == NULL) {
+        return uvzk__refuse(UV_EINVAL, shell == NULL ? "the member is NULL"
+                                                     : "members or count is NULL");
+    }
+    if (member == NULL || member->closing) {
+        return uvzk__refuse(UVZK_ECLOSED, "the member is closing, or not initialised");
+    }
+    uvzk_group_entry_t *own = &member->entries.shown[0];
+    *own = (uvzk_group_entry_t){.id = member->id, .mzxid = 0};
+    uvzk__persistent_node_data(&member->node, &own->data, &own->length);
+    *count = uvzk__group_entries_show(&member->entries, 1);
+    *members = member->entries.shown;
+    qsort(own, *count, sizeof(*own), by_id);
+    return 0;
+}
+
+struct uvzk__session *uvzk__group_member_session(const uvzk_group_member_t *shell)
+{
+    const struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+
+    return member == NULL ? NULL : uvzk__persistent_node_session(&member->node);
+}

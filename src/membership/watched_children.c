@@ -1,0 +1,350 @@
+/* The children of one znode (watched_children.h). Each reply, event and timer records what
+ * has happened, and pump() sends the request that is due. */
+#include "membership/watched_children.h"
+
+#include <string.h>
+
+#include "engine/invariant.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+#define RETRY_MS 100
+#define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
+
+#define IDLE UVZK__WATCHED_CHILDREN_IDLE
+#define LISTING UVZK__WATCHED_CHILDREN_LISTING
+#define LOOKING UVZK__WATCHED_CHILDREN_LOOKING
+
+static const struct uvzk__state table[] = {
+    [IDLE] = {"IDLE", UVZK__BIT(LISTING) | UVZK__BIT(LOOKING)},
+    [LISTING] = {"LISTING", UVZK__BIT(IDLE)},
+    [LOOKING] = {"LOOKING", UVZK__BIT(IDLE)},
+};
+
+const struct uvzk__machine uvzk__watched_children_machine =
+    UVZK__MACHINE("watched children's request", table);
+
+static bool invariant_holds(const struct uvzk__watched_children *watched)
+{
+    return watched->state == IDLE || watched->refs > 0;
+}
+
+/* The only writer of `state`. */
+static void move(struct uvzk__watched_children *watched,
+                 enum uvzk__watched_children_state state)
+{
+    watched->state = (uint8_t)uvzk__move(
+        watched->session, &uvzk__watched_children_machine, watched->state, state);
+    uvzk__invariant(watched->session, &uvzk__watched_children_machine, watched->state,
+                    invariant_holds(watched));
+}
+
+static struct uvzk__children_listener *listener_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__children_listener, link);
+}
+
+/* ------------------------------------------------------------------- what is told */
+
+static void retry_after(struct uvzk__watched_children *watched, uint64_t ms)
+{
+    watched->list_again = true;
+    watched->retry_pending = true;
+    uvzk__timer_set(watched->session, &watched->retry_timer,
+                    uvzk__now(watched->session) + ms);
+}
+
+static void tell_names(struct uvzk__watched_children *watched, const char *const *names,
+                       size_t count)
+{
+    int status = 0;
+
+    watched->retry_ms = 0;
+    for (struct uvzk__link *link = watched->listeners.next; link != &watched->listeners;
+         link = link->next) {
+        int taken = listener_at(link)->listed_cb(listener_at(link), names, count);
+        status = taken != 0 ? taken : status;
+    }
+    if (status != 0) {
+        retry_after(watched, RETRY_MS);
+    }
+}
+
+static void tell_refusal(struct uvzk__watched_children *watched, int status)
+{
+    for (struct uvzk__link *link = watched->listeners.next; link != &watched->listeners;
+         link = link->next) {
+        listener_at(link)->refused_cb(listener_at(link), status);
+    }
+}
+
+/* A refused request is not likely to be accepted a moment later. So each pause is twice as
+ * long as the one before, up to one session timeout. */
+static void no_answer(struct uvzk__watched_children *watched, int status)
+{
+    uint64_t timeout_ms = uvzk__session_timeout(watched->session);
+
+    if (uvzk__is_transient(status)) {
+        retry_after(watched, RETRY_MS);
+        return;
+    }
+    watched->retry_ms = watched->retry_ms == 0 ? RETRY_MS : 2 * watched->retry_ms;
+    if (watched->retry_ms > timeout_ms) {
+        watched->retry_ms = timeout_ms;
+    }
+    retry_after(watched, watched->retry_ms);
+    tell_refusal(watched, status);
+}
+
+/* ---------------------------------------------------------------------- requests */
+
+static void pump(struct uvzk__watched_children *watched);
+
+static void free_memory(struct uvzk__watched_children *watched)
+{
+    uvzk__free(watched->path);
+    uvzk__free(watched);
+}
+
+static void free_if_over(struct uvzk__watched_children *watched)
+{
+    if (watched->ended && watched->refs == 0) {
+        free_memory(watched);
+    }
+}
+
+/* Called first for every reply. armed: the request has set the watch. Returns NULL if there
+ * are no listeners any more; it may be freed then. */
+static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int status,
+                                                   bool armed)
+{
+    struct uvzk__watched_children *watched =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__watched_children, rpc);
+
+    uvzk__answered(watched->session, rpc, status, false);
+    move(watched, IDLE);
+    watched->refs--;
+    if (watched->ended) {
+        free_if_over(watched);
+        return NULL;
+    }
+    uvzk__renewed_watch_answered(&watched->watch, armed);
+    return watched;
+}
+
+/* Sends the request with the watch. Without room it is not sent, because nothing would
+ * report the next change. */
+static bool submit(struct uvzk__watched_children *watched,
+                   enum uvzk__watched_children_state state)
+{
+    if (!uvzk__renewed_watch_arm(&watched->watch, &watched->rpc, watched->path)) {
+        retry_after(watched, NO_ROOM_RETRY_MS);
+        tell_refusal(watched, UVZK_ELIMIT);
+        return false;
+    }
+    watched->refs++; /* reply_begins() removes this reference */
+    move(watched, state);
+    uvzk__submit(watched->session, &watched->rpc);
+    return true;
+}
+
+static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    bool missing = reply->status == UVZK_ENONODE;
+    /* The watch is armed on a path that exists too. The next listing removes it. */
+    struct uvzk__watched_children *watched =
+        reply_begins(rpc, reply->status, missing || reply->status == 0);
+
+    if (watched == NULL) {
+        return;
+    }
+    if (reply->status == 0) {
+        watched->list_again = true; /* created since the listing */
+    } else if (!missing) {
+        no_answer(watched, reply->status);
+    }
+    pump(watched);
+}
+
+/* The path does not exist. An exists sets a watch on it all the same. */
+static void look(struct uvzk__watched_children *watched)
+{
+    if (!uvzk__may_send(watched->session)) {
+        watched->list_again = true;
+        return;
+    }
+    uvzk__rpc_prepare(&watched->rpc, UVZK__RPC_EXISTS, watched->path, looked);
+    (void)submit(watched, LOOKING);
+}
+
+static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__watched_children *watched =
+        reply_begins(rpc, reply->status, reply->status == 0);
+
+    if (watched == NULL) {
+        return;
+    }
+    if (reply->status == 0) {
+        tell_names(watched, reply->names, reply->name_count);
+    } else if (reply->status == UVZK_ENONODE) {
+        tell_names(watched, NULL, 0);
+        look(watched);
+    } else {
+        no_answer(watched, reply->status);
+    }
+    pump(watched);
+}
+
+static bool is_due(const struct uvzk__watched_children *watched)
+{
+    return watched->list_again || !uvzk__renewed_watch_is_set(&watched->watch) ||
+           !uvzk__is_of_this_connection(watched->session, watched->list_stamp);
+}
+
+static void pump(struct uvzk__watched_children *watched)
+{
+    if (watched->state != IDLE || watched->retry_pending ||
+        uvzk__session_is_closing(watched->session) || !uvzk__may_send(watched->session) ||
+        !is_due(watched)) {
+        return;
+    }
+    uvzk__renewed_watch_end(&watched->watch);
+    uvzk__rpc_prepare(&watched->rpc, UVZK__RPC_CHILDREN, watched->path, listed);
+    if (submit(watched, LISTING)) {
+        watched->list_again = false;
+        watched->list_stamp = uvzk__stamp(watched->session);
+    }
+}
+
+/* ------------------------------------------------------------- making, listening */
+
+static void resume(struct uvzk__watched_children *watched)
+{
+    uvzk__timer_clear(watched->session, &watched->retry_timer);
+    watched->retry_pending = false;
+    pump(watched);
+}
+
+static void retry_due(struct uvzk__timer *timer)
+{
+    resume(UVZK__CONTAINER_OF(timer, struct uvzk__watched_children, retry_timer));
+}
+
+static void unwatched(struct uvzk__renewed_watch *watch)
+{
+    pump(UVZK__CONTAINER_OF(watch, struct uvzk__watched_children, watch));
+}
+
+static struct uvzk__watched_children *find(const struct uvzk__session *session,
+                                           const char *path)
+{
+    struct uvzk__watched_children *watched;
+
+    HASH_FIND_STR(*uvzk__watched_children(session), path, watched);
+    return watched;
+}
+
+bool uvzk__watched_children_exist(const struct uvzk__session *session, const char *path)
+{
+    return find(session, path) != NULL;
+}
+
+static struct uvzk__watched_children *make(struct uvzk__session *session,
+                                           const char *path)
+{
+    struct uvzk__watched_children *watched = uvzk__calloc(1, sizeof(*watched));
+
+    if (watched == NULL) {
+        return NULL;
+    }
+    watched->session = session;
+    watched->retry_timer.due = retry_due;
+    uvzk__renewed_watch_init(&watched->watch, session, unwatched);
+    uvzk__list_init(&watched->listeners);
+    watched->path = uvzk__strdup(path);
+    if (watched->path != NULL) {
+        HASH_ADD_KEYPTR(hh, *uvzk__watched_children(session), watched->path, strlen(path),
+                        watched);
+    }
+    /* An allocation failed, possibly that of the hash table. */
+    if (watched->hh.tbl == NULL) {
+        free_memory(watched);
+        return NULL;
+    }
+    return watched;
+}
+
+int uvzk__children_listener_begin(struct uvzk__session *session,
+                                  struct uvzk__children_listener *listener,
+                                  const char *path)
+{
+    struct uvzk__watched_children *watched = find(session, path);
+
+    if (watched == NULL) {
+        watched = make(session, path);
+    }
+    if (watched == NULL) {
+        return UV_ENOMEM;
+    }
+    listener->watched = watched;
+    uvzk__list_init(&listener->link);
+    uvzk__list_append(&watched->listeners, &listener->link);
+    watched->list_again = true; /* it has not heard the names yet */
+    pump(watched);
+    return 0;
+}
+
+static void end_unused(struct uvzk__watched_children *watched)
+{
+    if (uvzk__list_empty(&watched->listeners)) {
+        HASH_DEL(*uvzk__watched_children(watched->session), watched);
+        uvzk__timer_clear(watched->session, &watched->retry_timer);
+        uvzk__renewed_watch_end(&watched->watch);
+        watched->ended = true;
+        free_if_over(watched);
+    }
+}
+
+void uvzk__children_listener_end(struct uvzk__children_listener *listener)
+{
+    struct uvzk__watched_children *watched = listener->watched;
+
+    listener->watched = NULL;
+    uvzk__list_remove(&listener->link);
+    end_unused(watched);
+}
+
+/* ------------------------------------------------------------- all of a session */
+
+void uvzk__watched_children_watches_lost(struct uvzk__session *session)
+{
+    struct uvzk__watched_children *watched, *next;
+
+    HASH_ITER(hh, *uvzk__watched_children(session), watched, next)
+    {
+        uvzk__renewed_watch_end(&watched->watch);
+    }
+}
+
+void uvzk__watched_children_resume(struct uvzk__session *session)
+{
+    struct uvzk__watched_children *watched, *next;
+
+    HASH_ITER(hh, *uvzk__watched_children(session), watched, next)
+    {
+        resume(watched);
+    }
+}
+
+void uvzk__watched_children_free(struct uvzk__session *session)
+{
+    while (*uvzk__watched_children(session) != NULL) {
+        struct uvzk__children_listener *listener =
+            listener_at((*uvzk__watched_children(session))->listeners.next);
+
+        /* The last one ends it, which removes it from the table. */
+        uvzk__children_listener_end(listener);
+        listener->client_gone_cb(listener);
+    }
+}

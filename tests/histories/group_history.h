@@ -1,0 +1,35 @@
+/* One history: a few clients are members of one group in one simulated ensemble, each with an
+ * id of its own, and all of them with one id that they share. They set data, close and come
+ * back at random, while faults happen and an operator deletes znodes. A seed decides
+ * everything.
+ *
+ * Checked at every callback:
+ *   answers     no status is told twice in a row, no list either, nothing after the close
+ *   itself      each lists itself, with its newest data
+ * and at the end, when the faults have stopped:
+ *   existence   the znode of each open member is there, with its data, in its client's
+ *               session; of several with one id one has it, and the others are told so
+ *   members     each lists the znodes that there are, with their data, and nothing else, and
+ *               has been told of them
+ *   closes      each is answered; what is closed is gone
+ *   residue     no request, no watch, no session, no memory */
+#ifndef UVZK_GROUP_HISTORY_H
+#define UVZK_GROUP_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "history_sim.h"
+
+struct group_history_result {
+    uint64_t steps, faults; /* faults: sim_fault_count */
+    uint64_t told, present, changes, closes;
+    uint64_t trace_hash;
+    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
+};
+
+/* On failure the trace's last lines have been printed to stderr. verbose: every line
+ * of the trace goes there as it happens. */
+void group_history_run(uint64_t seed, bool verbose, struct group_history_result *result);
+
+#endif
