@@ -2412,6 +2412,157 @@ class persistent_node {
     state *state_ = nullptr;
 };
 
+/* ----------------------------------------------------------------- group member */
+
+/* One member of a group, as uvzk_group_entry_t. */
+struct group_entry {
+    std::string_view id;
+    std::string_view data; /* empty and NULL: not known */
+    std::int64_t mzxid;
+};
+
+/* The members of a group as they were known when this was made, in the order of their ids.
+ * The texts are the library's: valid as long as what uvzk_group_member_list returns. */
+class group_members {
+  public:
+    explicit group_members(const uvzk_group_member_t &of) noexcept
+    {
+        how_ = uvzk_group_member_list(&of, &entries_, &size_);
+    }
+    /* 0, or UVZK_ECLOSED; then it is empty. */
+    uvzk::status status() const noexcept
+    {
+        return uvzk::status(how_);
+    }
+    std::size_t size() const noexcept
+    {
+        return size_;
+    }
+    group_entry operator[](std::size_t index) const noexcept
+    {
+        const uvzk_group_entry_t &entry = entries_[index];
+        return {entry.id,
+                std::string_view(static_cast<const char *>(entry.data), entry.length),
+                entry.mzxid};
+    }
+
+  private:
+    const uvzk_group_entry_t *entries_ = nullptr;
+    std::size_t size_ = 0;
+    int how_ = 0;
+};
+
+namespace detail {
+
+/* It frees itself when the library has called back after the close, or when its client was
+ * closed before. */
+struct group_member_state final : value_in_client {
+    uvzk_group_member_t c{};
+    function<void(status)> on_join, on_members;
+    ending closing;
+
+    static void joined(uvzk_group_member_t *member, int how) noexcept
+    {
+        auto *self = static_cast<group_member_state *>(member->data);
+        if (self->on_join) {
+            self->on_join(status(how));
+        }
+    }
+    static void changed(uvzk_group_member_t *member, int how) noexcept
+    {
+        auto *self = static_cast<group_member_state *>(member->data);
+        if (self->on_members) {
+            self->on_members(status(how));
+        }
+    }
+    static void closed(uvzk_group_member_t *member, int how) noexcept
+    {
+        end(static_cast<group_member_state *>(member->data), how);
+    }
+    static void end(group_member_state *self, int how) noexcept
+    {
+        call_ref told = self->closing.take();
+        delete self;
+        if (told) {
+            told->done(how);
+        }
+    }
+};
+
+} // namespace detail
+
+/* A member of a group, and the list of all members, as uvzk_group_member_t. Its destructor
+ * closes it: the znode is deleted in the background. It may outlive its client; then its
+ * functions return UVZK_ECLOSED, as those of an empty one do. */
+class group_member {
+  public:
+    group_member() noexcept = default; /* empty */
+    group_member(group_member &&other) noexcept
+        : state_(std::exchange(other.state_, nullptr))
+    {
+    }
+    group_member &operator=(group_member &&other) noexcept
+    {
+        group_member old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        return *this;
+    }
+    ~group_member()
+    {
+        if (state_ != nullptr) {
+            end();
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+
+    /* Sets the data, as uvzk_group_member_set_data. */
+    status set_data(std::string_view data) noexcept
+    {
+        return state_ == nullptr ? status(UVZK_ECLOSED)
+                                 : status(uvzk_group_member_set_data(
+                                       &state_->c, data.data(), data.size()));
+    }
+    /* The members that are known now. An empty one lists none. */
+    group_members members() const noexcept
+    {
+        static const uvzk_group_member_t closed{};
+        return group_members(state_ == nullptr ? closed : state_->c);
+    }
+    /* Closes it, as its destructor does. The future is done when the znode is known to be
+     * gone, with the status of uvzk_group_member_close_cb. The object is empty at
+     * once. */
+    future<void> close() noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
+    }
+    uvzk_group_member_t &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  private:
+    friend class client;
+    using state = detail::group_member_state;
+
+    explicit group_member(state *made) noexcept : state_(made)
+    {
+    }
+    void end() noexcept
+    {
+        state *of = std::exchange(state_, nullptr);
+        if (uvzk_group_member_close(&of->c, state::closed) != 0) {
+            state::end(of, 0); /* it was closed with its client before */
+        }
+    }
+    state *state_ = nullptr;
+};
+
 /* ----------------------------------------------------------------------- client */
 
 namespace detail {
@@ -2838,6 +2989,36 @@ class client {
         }
         state->join(state_->values);
         return uvzk::persistent_node(state.release());
+    }
+
+    /* A member of the group at the path; errors as from uvzk_group_member_init. `joined` and
+     * `changed` are called as its two callbacks; each may destroy the member. */
+    result<uvzk::group_member> group_member(std::string_view path, std::string_view id,
+                                            std::string_view data,
+                                            function<void(status)> joined = {},
+                                            function<void(status)> changed = {}) noexcept
+    {
+        using member_state = detail::group_member_state;
+        std::unique_ptr<member_state> state(new (std::nothrow) member_state);
+        detail::text text(path), name(id);
+        if (state == nullptr || joined.no_memory() || changed.no_memory() ||
+            text.status() == UV_ENOMEM || name.status() == UV_ENOMEM) {
+            return UV_ENOMEM;
+        }
+        if (text.status() != 0 || name.status() != 0) {
+            return path_error(text.status() != 0 ? text : name);
+        }
+        state->c.data = state.get();
+        state->on_join = std::move(joined);
+        state->on_members = std::move(changed);
+        int status = uvzk_group_member_init(native_if(), &state->c, text.c_str(),
+                                            name.c_str(), data.data(), data.size(),
+                                            member_state::joined, member_state::changed);
+        if (status < 0) {
+            return status;
+        }
+        state->join(state_->values);
+        return uvzk::group_member(state.release());
     }
 
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
