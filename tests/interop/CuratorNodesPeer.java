@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,7 +38,8 @@ import org.apache.zookeeper.CreateMode;
  * persistent NAME PATH MODE DATA      made NAME     the znode is there
  * await NAME PATH                     exists NAME   when the znode is there
  * group NAME PATH ID DATA             made NAME
- * members NAME                        members NAME ID=DATA...
+ * set_data NAME DATA                  set NAME
+ * await_members NAME ID=DATA...       lists NAME    when these are the members, by their ids
  * close NAME                          closed NAME
  * </pre>
  *
@@ -151,8 +153,17 @@ public final class CuratorNodesPeer {
                 group.start();
                 say("made " + name);
                 break;
-            case "members":
-                say("members " + name + members(groups.get(name)));
+            case "set_data":
+                groups.get(name).setThisData(bytes(words[2]));
+                say("set " + name);
+                break;
+            case "await_members":
+                String expected = " " + String.join(" ",
+                        Arrays.copyOfRange(words, 2, words.length));
+                while (!members(groups.get(name)).equals(expected)) {
+                    Thread.sleep(10);
+                }
+                say("lists " + name);
                 break;
             case "close":
                 if (nodes.containsKey(name)) {
