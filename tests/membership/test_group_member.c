@@ -143,6 +143,24 @@ static void the_own_id_is_always_listed(void **state)
     assert_int_equal(scene->c.changed, changed);
 }
 
+/* As in docs/recipes/group-member.md. */
+static void a_change_costs_few_requests(void **state)
+{
+    struct scene *scene = *state;
+    uint64_t before = sim_submitted(scene->c.process.port);
+
+    assert_non_null(sim_create_by_hand(scene->world.sim, OTHER, UVZK__EPHEMERAL));
+    group_process_await_list(&scene->c, "c=one d=two x= ");
+    assert_int_equal(sim_submitted(scene->c.process.port) - before, 2);
+    assert_int_equal(sim_set_by_hand(scene->world.sim, OTHER, "x", 1), 0);
+    group_process_await_list(&scene->c, "c=one d=two x=x ");
+    assert_int_equal(sim_submitted(scene->c.process.port) - before, 3);
+    go_by_hand(scene, OTHER);
+    group_process_await_list(&scene->c, "c=one d=two ");
+    world_run_for(&scene->world, 100);
+    assert_int_equal(sim_submitted(scene->c.process.port) - before, 6);
+}
+
 /* ------------------------------------------------------------------------ data */
 
 static void data_are_followed(void **state)
@@ -455,6 +473,7 @@ int main(void)
         CASE(a_znode_of_any_kind_is_a_member),
         CASE(many_come_in_one_burst),
         CASE(the_own_id_is_always_listed),
+        CASE(a_change_costs_few_requests),
         CASE(data_are_followed),
         CASE(what_may_not_be_read_is_listed_without_data),
         CASE(a_reconnection_is_no_news),
