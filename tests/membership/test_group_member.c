@@ -59,6 +59,7 @@ static void members_are_seen_until_they_close(void **state)
 {
     struct scene *scene = *state;
     int changed = scene->c.changed;
+    uint64_t watches = process_watches(&scene->c.process);
 
     world_run_for(&scene->world, 3ULL * WORLD_TIMEOUT_MS);
     assert_int_equal(scene->c.changed, changed); /* renewed watches are no news */
@@ -68,6 +69,8 @@ static void members_are_seen_until_they_close(void **state)
     assert_false(sim_exists(scene->world.sim, GROUP_PROCESS_PATH "/d"));
     group_process_await_list(&scene->c, "c=one ");
     assert_int_equal(scene->c.changed, changed + 1);
+    world_run_for(&scene->world, 100);
+    assert_int_equal(process_watches(&scene->c.process), watches - 1);
 }
 
 /* The first list is complete: all data are known. */
@@ -223,11 +226,18 @@ static void a_new_session_joins_and_lists_again(void **state)
     group_process_await_list(&scene->d, "d=two ");
     come_by_hand(scene);
     group_process_await(&scene->c, &scene->c.present, 2);
+    uint64_t begun = world_now(&scene->world);
     group_process_await_list(&scene->d, "c=one d=two x=x ");
     group_process_await_list(&scene->c, "c=one d=two x=x ");
     /* And the new session has watches. */
     go_by_hand(scene, OTHER);
     group_process_await_list(&scene->c, "c=one d=two ");
+    come_by_hand(scene);
+    group_process_await_list(&scene->c, "c=one d=two x=x ");
+    go_by_hand(scene, OTHER);
+    group_process_await_list(&scene->c, "c=one d=two ");
+    /* None of that has waited for a watch to be renewed. */
+    assert_in_range(world_now(&scene->world), begun, begun + WORLD_TIMEOUT_MS / 4);
 }
 
 static void a_member_whose_session_ends_is_gone(void **state)
@@ -324,6 +334,11 @@ static void a_path_that_vanishes_comes_back(void **state)
     go_by_hand(scene, GROUP_PROCESS_PATH "/d");
     go_by_hand(scene, GROUP_PROCESS_PATH);
     group_process_await_list(&scene->c, "c=one ");
+    /* It is waited for, by a watch. */
+    uint64_t before = sim_submitted(scene->c.process.port);
+    world_run_for(&scene->world, 300);
+    assert_in_range(sim_submitted(scene->c.process.port), before, before + 20);
+    assert_false(sim_exists(scene->world.sim, GROUP_PROCESS_PATH));
     group_process_await_list(&scene->c, "c=one d=two ");
     group_process_await_list(&scene->d, "c=one d=two ");
 }

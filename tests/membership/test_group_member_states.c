@@ -417,6 +417,40 @@ static void memory_runs_out(void **state)
     }
 }
 
+/* One member comes while the n-th allocation fails. It is listed before the watch is renewed.
+ * Returns whether an allocation failed. */
+static bool list_in_need(uint64_t first)
+{
+    struct play play;
+
+    begin(&play, NULL);
+    process_start(&play.c.process);
+    group_process_await(&play.c, &play.c.present, 1);
+    group_process_await_list(&play.c, "c=first ");
+    failing_allocator_arm(first, 1);
+    come(&play);
+    world_run_for(&play.world, 50);
+    bool failed = failing_allocator_failures() > 0;
+    failing_allocator_arm(0, 0);
+    uint64_t begun = world_now(&play.world);
+    group_process_await_list(&play.c, "c=first x= ");
+    assert_in_range(world_now(&play.world), begun, begun + WORLD_TIMEOUT_MS / 4);
+    finish(&play, CLOSED);
+    assert_int_equal(failing_allocator_live_blocks(), 0);
+    return failed;
+}
+
+static void who_comes_without_memory_is_listed_soon(void **state)
+{
+    uint64_t first = 1;
+
+    (void)state;
+    while (list_in_need(first)) {
+        first++;
+    }
+    assert_true(first > 3); /* there was something to fail */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +458,7 @@ int main(void)
         cmocka_unit_test(disturbed_at_every_event),
         cmocka_unit_test(every_state_has_met_every_disturbance),
         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(who_comes_without_memory_is_listed_soon),
     };
 
     if (failing_allocator_install() != 0) {
