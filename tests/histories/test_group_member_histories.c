@@ -42,8 +42,8 @@ int main(void)
     if (!history_seeds_run(history_transport.histories, run_one, &count)) {
         return 1;
     }
-    printf(", %" PRIu64 " joins, %" PRIu64 " times told, %" PRIu64
-           " lists, %" PRIu64 " closes: all checks hold\n",
+    printf(", %" PRIu64 " joins, %" PRIu64 " times told, %" PRIu64 " lists, %" PRIu64
+           " closes: all checks hold\n",
            sum.present, sum.told, sum.changes, sum.closes);
     return 0;
 }
