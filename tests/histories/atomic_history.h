@@ -22,10 +22,8 @@
 #include "history_sim.h"
 
 struct atomic_history_result {
-    uint64_t steps, faults; /* faults: sim_fault_count */
+    struct history_outcome outcome;
     uint64_t calls, done, outrun, unknown, promoted;
-    uint64_t trace_hash;
-    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };
 
 /* On failure the trace's last lines have been printed to stderr. verbose: every line

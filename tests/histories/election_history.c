@@ -92,7 +92,7 @@ static void fail(struct history *history, const char *format, ...)
 
     history->failed = true;
     va_start(arguments, format);
-    history_sim_failed(history->sim, history->result->failure, format, arguments);
+    history_sim_failed(history->sim, history->result->outcome.failure, format, arguments);
     va_end(arguments);
 }
 
@@ -817,9 +817,7 @@ void election_history_run(uint64_t seed, bool verbose,
         fail(history, "%" PRId64 " blocks of memory are left",
              failing_allocator_live_blocks());
     }
-    result->steps = sim_steps(history->sim);
-    result->faults = sim_fault_count(history->sim);
-    result->trace_hash = sim_trace_hash(history->sim);
+    history_sim_outcome(history->sim, &result->outcome);
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */

@@ -23,11 +23,9 @@
 #include "history_sim.h"
 
 struct election_history_result {
-    uint64_t steps, faults; /* faults: sim_fault_count */
+    struct history_outcome outcome;
     uint64_t led, resigned, lost, timed_out, changes, errors, listed, futures;
     uint64_t lost_txn_overlaps; /* moments with two leaders, which the promise excepts */
-    uint64_t trace_hash;
-    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };
 
 /* On failure the trace's last lines have been printed to stderr. verbose: every line

@@ -8,12 +8,6 @@
 
 #include "history_sim.h"
 
-/* What every kind of history says of one seed. */
-struct history_outcome {
-    uint64_t steps, faults, trace_hash;
-    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
-};
-
 /* Runs one history. counts: it is one of those of which the kind keeps the sums. */
 typedef void (*history_seeds_run_one)(uint64_t seed, bool verbose, bool counts,
                                       struct history_outcome *outcome);

@@ -277,3 +277,10 @@ void history_sim_failed(struct sim *sim, char failure[HISTORY_FAILURE_SIZE],
         sim_note(sim, "FAILED: %s", failure);
     }
 }
+
+void history_sim_outcome(const struct sim *sim, struct history_outcome *outcome)
+{
+    outcome->steps = sim_steps(sim);
+    outcome->faults = sim_fault_count(sim);
+    outcome->trace_hash = sim_trace_hash(sim);
+}

@@ -11,6 +11,13 @@
 
 #define HISTORY_FAILURE_SIZE 256
 
+/* What has come of a history of any kind. */
+struct history_outcome {
+    uint64_t steps, faults; /* faults: sim_fault_count */
+    uint64_t trace_hash;
+    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
+};
+
 /* What ZooKeeper may do, and not all seeds let it do: each a bit. */
 enum history_kind {
     HISTORY_BATCHES = 1, /* what has arrived comes in one batch before one turn */
@@ -87,5 +94,8 @@ void history_sim_more_faults(struct sim_faults *faults);
  * failed before. */
 void history_sim_failed(struct sim *sim, char failure[HISTORY_FAILURE_SIZE],
                         const char *format, va_list arguments);
+
+/* Sets all but the failure. */
+void history_sim_outcome(const struct sim *, struct history_outcome *);
 
 #endif

@@ -19,10 +19,8 @@
 #include "history_sim.h"
 
 struct node_history_result {
-    uint64_t steps, faults; /* faults: sim_fault_count */
+    struct history_outcome outcome;
     uint64_t told, present, closes;
-    uint64_t trace_hash;
-    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };
 
 /* On failure the trace's last lines have been printed to stderr. verbose: every line

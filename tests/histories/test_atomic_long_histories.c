@@ -9,7 +9,6 @@
  * A failing seed is printed; UVZK_SEED=that UVZK_HISTORIES=1 replays it exactly. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "atomic_history.h"
 #include "history_seeds.h"
@@ -23,10 +22,7 @@ static void run_one(uint64_t seed, bool verbose, bool counts,
     struct atomic_history_result result;
 
     atomic_history_run(seed, verbose, &result);
-    outcome->steps = result.steps;
-    outcome->faults = result.faults;
-    outcome->trace_hash = result.trace_hash;
-    memcpy(outcome->failure, result.failure, sizeof(outcome->failure));
+    *outcome = result.outcome;
     if (counts) {
         sum.calls += result.calls;
         sum.done += result.done;
