@@ -50,8 +50,8 @@ struct top {
     uv_loop_t loop;
     struct connection connection;
     struct lock_walk walk;
-    struct daemon_locks daemon;    /* with --socket, in place of connection and walk */
-    const struct lock_rows *locks; /* what is shown: of the walk or of the daemon */
+    struct daemon_locks daemon; /* with --socket, in place of connection and walk */
+    struct lock_rows locks;     /* what was read last without a failure; owned */
     struct screen screen;
     uv_timer_t again;
     uvzk_read_t chroot_read;
@@ -96,7 +96,7 @@ static void print_row(FILE *out, const struct lock_row *row)
 /* What the table does not show. */
 static void print_gaps(FILE *out, const struct top *top)
 {
-    const struct lock_rows *locks = top->locks;
+    const struct lock_rows *locks = &top->locks;
 
     if (locks->left_out && top->daemon.socket != NULL) {
         fprintf(out, "There are more locks than these %zu.\n", locks->count);
@@ -116,12 +116,12 @@ static void print_sum(FILE *out, const struct top *top)
 {
     size_t held = 0, waiters = 0;
 
-    for (size_t i = 0; i < top->locks->count; i++) {
-        held += top->locks->rows[i].holders > 0;
-        waiters += top->locks->rows[i].waiters;
+    for (size_t i = 0; i < top->locks.count; i++) {
+        held += top->locks.rows[i].holders > 0;
+        waiters += top->locks.rows[i].waiters;
     }
-    fprintf(out, "%zu %s, %zu held, %zu %s%s%s\n", top->locks->count,
-            top->locks->count == 1 ? "lock" : "locks", held, waiters,
+    fprintf(out, "%zu %s, %zu held, %zu %s%s%s\n", top->locks.count,
+            top->locks.count == 1 ? "lock" : "locks", held, waiters,
             waiters == 1 ? "waits" : "wait", top->why == NULL ? "" : "; not read again: ",
             top->why == NULL ? "" : top->why);
 }
@@ -129,7 +129,7 @@ static void print_sum(FILE *out, const struct top *top)
 /* lines_max: of all that is printed. */
 static void print_table(FILE *out, const struct top *top, size_t lines_max)
 {
-    const struct lock_rows *locks = top->locks;
+    const struct lock_rows *locks = &top->locks;
     size_t gaps = (locks->left_out ? 1U : 0U) + (locks->unreadable > 0 ? 1U : 0U);
     size_t room = lines_max > HEAD_LINES + gaps ? lines_max - HEAD_LINES - gaps : 0;
 
@@ -247,7 +247,7 @@ static void show(struct top *top)
         uv_timer_start(&top->again, on_again, top->asked.interval_ms, 0);
     } else {
         if (top->asked.json) {
-            print_json(top->locks);
+            print_json(&top->locks);
         } else {
             print_table(stdout, top, SIZE_MAX);
         }
@@ -273,11 +273,20 @@ static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *
     }
 }
 
-static bool nobody_is_there(const struct lock_walk *walk)
+static bool nobody_is_there(const struct lock_rows *locks)
 {
-    const struct lock_rows *locks = &walk->found;
-
     return locks->count == 0 || locks->rows[0].waiters + locks->rows[0].holders == 0;
+}
+
+/* status: of the reading. What was read before stays if it has failed. */
+static void take(struct top *top, struct lock_rows *found, int status)
+{
+    top->read = true;
+    if (status == 0) {
+        lock_rows_free(&top->locks);
+        top->locks = *found;
+        *found = (struct lock_rows){0};
+    }
 }
 
 static void on_walked(struct lock_walk *walk, int status)
@@ -288,9 +297,9 @@ static void on_walked(struct lock_walk *walk, int status)
         fail(top, status, uvzk_strerror(status));
         return;
     }
-    top->read = true;
+    take(top, &walk->found, status);
     top->why = status < 0 ? uvzk_strerror(status) : NULL;
-    if (status == 0 && nobody_is_there(walk) &&
+    if (status == 0 && nobody_is_there(&top->locks) &&
         strchr(top->asked.connection.hosts, '/') != NULL) {
         top->chroot_read.data = top;
         status = uvzk_client_read(&top->connection.client, &top->chroot_read, "/",
@@ -313,7 +322,7 @@ static void on_told(struct daemon_locks *daemon, int status)
         end(top, EX_UNAVAILABLE);
         return;
     }
-    top->read = true;
+    take(top, &daemon->found, status);
     top->why = status < 0 ? uv_strerror(status) : NULL;
     show(top);
 }
@@ -355,11 +364,9 @@ static void on_connected(struct connection *connection, int status)
 static int begin(struct top *top)
 {
     if (top->daemon.socket != NULL) {
-        top->locks = &top->daemon.found;
         begin_reading(top);
         return EX_OK;
     }
-    top->locks = &top->walk.found;
     return connection_open(&top->connection, &top->loop, &top->asked.connection, NULL,
                            on_connected);
 }
@@ -383,6 +390,7 @@ static int run(struct top *top)
     uv_run(&top->loop, UV_RUN_DEFAULT);
     uv_loop_close(&top->loop);
     lock_walk_free(&top->walk);
+    lock_rows_free(&top->locks);
     return top->exit_code;
 }
 
