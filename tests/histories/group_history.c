@@ -16,7 +16,7 @@
 #define GROUP "/groups/deep"
 #define SLOTS_MAX 5
 #define HANDLES 2 /* the first has an id of its own, the second shares its id */
-#define ID_SIZE 8
+#define ID_SIZE 12
 #define LIST_SIZE 512U /* of a list as text */
 #define DATA_SIZE 24
 #define PATH_SIZE 40
@@ -448,6 +448,17 @@ static void some_faults(struct history *history, uint64_t seed)
     sim_set_faults(history->sim, &faults);
 }
 
+static void name_handle(struct handle *handle, int number)
+{
+    char id[ID_SIZE] = "shared";
+
+    if (!handle->shared) {
+        (void)snprintf(id, sizeof(id), "%d", number);
+    }
+    (void)snprintf(handle->path, PATH_SIZE, "%s/%s", GROUP, id);
+    memcpy(handle->id, id, sizeof(id));
+}
+
 static void begin(struct history *history, uint64_t seed, bool verbose)
 {
     struct sim_options options;
@@ -467,9 +478,7 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
         for (int j = 0; j < HANDLES; j++) {
             slot->handles[j].slot = slot;
             slot->handles[j].shared = j == 1;
-            (void)snprintf(slot->handles[j].id, ID_SIZE, j == 1 ? "shared" : "%d", i);
-            (void)snprintf(slot->handles[j].path, PATH_SIZE, "%s/%s", GROUP,
-                           slot->handles[j].id);
+            name_handle(&slot->handles[j], i);
         }
         open_seat(slot);
     }
