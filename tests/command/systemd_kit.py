@@ -23,7 +23,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 STOPPED = ("--session-timeout", "10", "--tick", "0.2")
 
 WATCHDOG_S = 30  # WatchdogSec=: longer than the session, so that the lock decides
-SERVICE = "echo ${NOTIFY_SOCKET-none} ${WATCHDOG_USEC-none}; trap 'exit 0' TERM; while :; do read line || sleep 1000; done"
+SERVICE = "trap 'exit 0' TERM; echo ${NOTIFY_SOCKET-none} ${WATCHDOG_USEC-none}; while :; do read line || sleep 1000; done"
 
 
 class Unit:
@@ -53,6 +53,7 @@ class Unit:
         list(self.datagrams())  # of the processes before
         self.told.clear()
         self.lengths.clear()
+        self.said = None  # by its command
         self.deadline = None
         # The shell becomes uvzk, and keeps its process id.
         become = 'export WATCHDOG_PID=$$ SYSTEMD_EXEC_PID=$$; exec "$@"'
@@ -79,6 +80,12 @@ class Unit:
                 self.deadline = boottime() + self.length
             if "STOPPING" in self.told:
                 self.deadline = None
+
+    def service_says(self):
+        """What SERVICE says when it has set its trap."""
+        if self.said is None:
+            self.said = self.process.stdout.readline()
+        return self.said
 
     @property
     def length(self):
@@ -185,7 +192,9 @@ class Manager(threading.Thread):
             check(unit.restarted_at < next_at, f"started at {unit.restarted_at}, the next at {next_at}")
 
     def stop(self, unit, code=0):
-        """As `systemctl stop` with KillMode=mixed."""
+        """As `systemctl stop` with KillMode=mixed. SERVICE ends with 0."""
+        if code == 0:
+            unit.service_says()
         unit.process.terminate()
         self.until(lambda: unit.process.poll() is not None, "the unit has ended")
         self.until(lambda: "STOPPING" in unit.told, "it tells that it ends")
