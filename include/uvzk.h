@@ -2183,9 +2183,9 @@ typedef struct {
     const char *id;   /* the name of its znode */
     const void *data; /* of the znode; NULL: they may not be read, or could not be yet */
     size_t length;    /* in bytes */
-    int64_t
-        mzxid; /* of the transaction that wrote the data; 0: the caller's own entry, or
-                         the data are not known */
+    /* Of the transaction that wrote the data; 0: the caller's own entry, or the data are
+     * not known. */
+    int64_t mzxid;
 } uvzk_group_entry_t;
 
 /* As joined_cb: what has become of the member's own znode, exactly as in
