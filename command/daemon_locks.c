@@ -98,7 +98,6 @@ static void on_closed(uv_handle_t *handle)
     if (--locks->open_handles > 0) {
         return;
     }
-    locks->running = false;
     line_buffer_free(&locks->lines);
     if (locks->cancelled) {
         lock_rows_free(&locks->found);
@@ -187,7 +186,6 @@ void daemon_locks_read(struct daemon_locks *locks, daemon_locks_cb cb)
 {
     lock_rows_free(&locks->found);
     locks->cb = cb;
-    locks->running = true;
     locks->open_handles = 2;
     line_buffer_init(&locks->lines, ANSWER_MAX);
     uv_pipe_init(locks->loop, &locks->pipe, 0);
@@ -201,7 +199,7 @@ void daemon_locks_read(struct daemon_locks *locks, daemon_locks_cb cb)
 void daemon_locks_cancel(struct daemon_locks *locks)
 {
     locks->cancelled = true;
-    if (locks->running) {
+    if (locks->open_handles > 0) {
         finish(locks, UV_ECANCELED);
     } else {
         lock_rows_free(&locks->found);

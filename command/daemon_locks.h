@@ -37,8 +37,8 @@ struct daemon_locks {
     uv_connect_t connecting;
     uv_write_t writing;
     struct line_buffer lines;
-    bool running, cancelled;
-    size_t open_handles;
+    bool cancelled;
+    size_t open_handles; /* 0: it does not read */
     int status;
 };
 
