@@ -283,9 +283,11 @@ static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes f
                : 0;
 }
 
-/* Rpcs before this one have been settled without an answer, and are replied first. Their
- * callbacks may close the port. Rpcs behind it may have been settled, too, and nothing else
- * may come that would deliver them. */
+/* A frame that does not answer the request ends the connection, and its loss settles the
+ * rpc, which is still SENT: the server may have executed the request. Rpcs before this one
+ * have been settled without an answer, and are replied first. Their callbacks may close the
+ * port. Rpcs behind it may have been settled, too, and nothing else may come that would
+ * deliver them. */
 static int answered(struct uvzk__native_session *session, struct uvzk__jute_bytes frame,
                     int32_t xid)
 {

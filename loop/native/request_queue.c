@@ -114,22 +114,16 @@ void uvzk__request_queue_sent(struct uvzk__request_queue *queue, uint64_t end,
     wait_behind(queue, rpc);
 }
 
-const struct uvzk__sent *uvzk__request_queue_answered(struct uvzk__request_queue *queue,
-                                                      int32_t xid)
+const struct uvzk__sent *
+uvzk__request_queue_answered(const struct uvzk__request_queue *queue, int32_t xid)
 {
-    if (queue->sent_count == 0 || xid != queue->answer_xid) {
-        return NULL;
-    }
-    const struct uvzk__sent *sent = sent_at(queue, 0);
-    queue->sent_at = (queue->sent_at + 1) % queue->capacity;
-    queue->sent_count--;
-    queue->answer_xid = after(xid);
-    return sent;
+    return queue->sent_count > 0 && xid == queue->answer_xid ? sent_at(queue, 0) : NULL;
 }
 
 /* ------------------------------------------------------------------------ the replies */
 
-void uvzk__request_queue_take(struct uvzk__request_queue *queue)
+/* Takes the first rpc off the list. */
+static void take(struct uvzk__request_queue *queue)
 {
     struct uvzk__rpc *rpc = queue->first;
 
@@ -143,6 +137,14 @@ void uvzk__request_queue_take(struct uvzk__request_queue *queue)
         wait_behind(queue, rpc);
     }
     queue->count--;
+}
+
+void uvzk__request_queue_take(struct uvzk__request_queue *queue)
+{
+    queue->sent_at = (queue->sent_at + 1) % queue->capacity;
+    queue->sent_count--;
+    queue->answer_xid = after(queue->answer_xid);
+    take(queue);
 }
 
 void uvzk__request_queue_fail(struct uvzk__request_queue *queue, uint64_t taken, int sent,
@@ -188,7 +190,7 @@ void uvzk__request_queue_deliver(struct uvzk__request_queue *queue)
     while (budget-- > 0 && (rpc = queue->first) != NULL && rpc->port.state == SETTLED) {
         const struct uvzk__reply reply = {.status = rpc->port.status,
                                           .failed_op = failed_op(rpc)};
-        uvzk__request_queue_take(queue);
+        take(queue);
         /* The callback may submit the rpc again or free it. */
         rpc->reply_cb(rpc, &reply);
     }

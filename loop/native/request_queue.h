@@ -64,12 +64,13 @@ int uvzk__request_queue_reserve(struct uvzk__request_queue *queue);
 void uvzk__request_queue_sent(struct uvzk__request_queue *queue, uint64_t end,
                               int32_t opcode);
 
-/* The server has answered the request with this xid. Returns it, and takes it off the
- * ring; its rpc stays in the list until uvzk__request_queue_take. NULL: this is not the
- * next answer. */
-const struct uvzk__sent *uvzk__request_queue_answered(struct uvzk__request_queue *queue,
-                                                      int32_t xid);
-/* Takes the first rpc, which is about to be replied. */
+/* The request that an answer with this xid is for. It stays SENT until
+ * uvzk__request_queue_take, so that the loss of the connection settles it if the answer
+ * cannot be read. NULL: this is not the next answer. */
+const struct uvzk__sent *
+uvzk__request_queue_answered(const struct uvzk__request_queue *queue, int32_t xid);
+/* Takes the first rpc, whose request has been answered, off the list and off the ring: it
+ * is about to be replied. */
 void uvzk__request_queue_take(struct uvzk__request_queue *queue);
 
 /* The connection is lost, of which the kernel has taken `taken` bytes: settles all rpcs

@@ -339,5 +339,6 @@ int main(void)
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
     return failed + native_dialect_tests_run() + native_watch_tests_run() +
-           native_sending_tests_run() + native_turn_tests_run();
+           native_sending_tests_run() + native_turn_tests_run() +
+           native_reply_tests_run();
 }
