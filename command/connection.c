@@ -287,6 +287,32 @@ static void report_no_connection(struct connection *connection)
     }
 }
 
+/* Returns why no connection can follow, as an error code; 0: the client goes on trying. */
+static int final_reason(const uvzk_client_t *client)
+{
+    uvzk_client_error_t why;
+
+    uvzk_client_error_init(&why);
+    if (uvzk_client_last_error(client, &why) < 0) {
+        return 0;
+    }
+    return why.code == UVZK_EAUTH || why.code == UVZK_EINTERNAL ? why.code : 0;
+}
+
+/* There is no session, and there was no connection yet. */
+static void check_final(struct connection *connection)
+{
+    int reason = final_reason(&connection->client);
+
+    if (reason == 0 || connection->told) {
+        return;
+    }
+    fprintf(stderr, "uvzk: no session with %s", connection->options->hosts);
+    no_connection_print_reason(&connection->client);
+    fputs("\n", stderr);
+    tell(connection, reason);
+}
+
 static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct connection *connection = client->data;
@@ -298,6 +324,8 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     }
     if (state == UVZK_STATE_CONNECTED) {
         tell(connection, 0);
+    } else if (state == UVZK_STATE_LOST || state == UVZK_STATE_CLOSED) {
+        check_final(connection);
     } else if (connection->options->verbose && state == UVZK_STATE_SUSPENDED) {
         fputs("uvzk: the connection is lost\n", stderr);
     } else if (connection->options->verbose && state == UVZK_STATE_RECONNECTED) {

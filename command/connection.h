@@ -77,8 +77,9 @@ bool connection_option(struct connection_options *, int option, const char *argu
 int connection_options_complete(struct connection_options *);
 
 struct connection;
-/* Called at most once. status 0: the first connection exists. UVZK_ENOTSENT: there was
- * no connection within connect_timeout_ms; the reason has been printed. */
+/* Called at most once. status 0: the first connection exists. Else the reason has been
+ * printed. UVZK_ENOTSENT: there was no connection within connect_timeout_ms. UVZK_EAUTH,
+ * UVZK_EINTERNAL: there will be none. */
 typedef void (*connection_cb)(struct connection *, int status);
 
 struct connection {

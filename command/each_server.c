@@ -70,16 +70,20 @@ static void keep(struct look *look)
     }
 }
 
-/* Prints why a server could not be read. EX_UNAVAILABLE concerns this server only. Any
- * other failure, such as missing credentials, would be the same at each server, and ends
- * the run. */
+/* A server could not be read. EX_UNAVAILABLE concerns this server only. Any other failure,
+ * such as missing credentials, would be the same at each server, and ends the run. */
+static void note(const struct look *look, int status)
+{
+    if (exit_code_of(status) != EX_UNAVAILABLE) {
+        look->each_server->failed = exit_code_of(status);
+    }
+}
+
 static void complain(const struct look *look, int status)
 {
     fprintf(stderr, "uvzk: %s: the lock cannot be listed: %s\n", look->hosts,
             uvzk_strerror(status));
-    if (exit_code_of(status) != EX_UNAVAILABLE) {
-        look->each_server->failed = exit_code_of(status);
-    }
+    note(look, status);
 }
 
 static void on_participant_list(struct participant_list *participant_list, int status)
@@ -111,8 +115,9 @@ static void on_connected(struct connection *connection, int status)
         if (status < 0) {
             complain(look, status);
         }
+    } else {
+        note(look, status); /* connection.c has printed why there was no connection */
     }
-    /* connection.c has printed why there was no connection. */
     if (status < 0) {
         end_look(look);
     }

@@ -353,7 +353,7 @@ static void on_connected(struct connection *connection, int status)
     }
     /* connection.c has printed the reason. */
     if (status < 0) {
-        leave(job, EX_UNAVAILABLE);
+        leave(job, exit_code_of(status));
         return;
     }
     move(job, WAITING);

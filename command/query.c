@@ -176,7 +176,7 @@ static void on_connected(struct connection *connection, int status)
 
     /* connection.c has printed the reason. */
     if (status < 0) {
-        query_end(query, EX_UNAVAILABLE);
+        query_end(query, exit_code_of(status));
         return;
     }
     status = participant_list_init(&query->participant_list, &connection->client,

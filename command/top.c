@@ -354,7 +354,7 @@ static void on_connected(struct connection *connection, int status)
 {
     /* connection.c has printed the reason. */
     if (status < 0) {
-        end(connection->data, EX_UNAVAILABLE);
+        end(connection->data, exit_code_of(status));
     } else {
         begin_reading(connection->data);
     }

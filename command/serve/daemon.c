@@ -148,7 +148,7 @@ static void on_connection(uv_stream_t *socket, int status)
 static void on_connected(struct connection *zookeeper, int status)
 {
     if (status < 0) {
-        end(zookeeper->data, EX_UNAVAILABLE);
+        end(zookeeper->data, exit_code_of(status));
     }
 }
 
