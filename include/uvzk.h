@@ -2125,9 +2125,10 @@ typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int 
 /* Initialises a persistent node and begins to create the znode, with missing parents as
  * containers (as persistent znodes if the server has no containers). mode: of
  * uvzk_persistent_node_mode_t. The data are copied; cb may be NULL. The path is as in
- * uvzk_mutex_init. UV_EINVAL: also mode is no mode, or length is over 1000000.
- * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
- * UV_EBUSY. */
+ * uvzk_mutex_init. UV_EEXIST: this client has a persistent node or a group member of that
+ * path already. If that one is closing, this one begins behind its close. UV_EINVAL: also
+ * mode is no mode, or length is over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is closing
+ * or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
                                           uvzk_persistent_node_t *node, const char *path,
                                           uint32_t mode, const void *data, size_t length,
@@ -2206,9 +2207,10 @@ typedef void (*uvzk_group_member_change_cb)(uvzk_group_member_t *member, int sta
 typedef void (*uvzk_group_member_close_cb)(uvzk_group_member_t *member, int status);
 
 /* Initialises a group member and begins to join the group at the path.
- * The id is the name of the znode, and no other member of the group may have it. Missing
- * parents are created as those of a persistent node. The id and the data are copied;
- * joined_cb and members_cb may be NULL. The path is as in uvzk_mutex_init. UVZK_EPATH: also
+ * The id is the name of the znode, and no other member of the group may have it: UV_EEXIST
+ * if this client has one of that id, or a persistent node of that path. If that one is
+ * closing, this one joins behind its close. Missing parents are created as those of a
+ * persistent node. The id and the data are copied; joined_cb and members_cb may be NULL. The path is as in uvzk_mutex_init. UVZK_EPATH: also
  * the id is empty, ".", "..", has a '/' or may not be in a path. UV_EINVAL: also length over
  * 1000000. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *member,

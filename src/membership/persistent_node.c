@@ -88,10 +88,12 @@ static void free_node(struct uvzk__persistent_node *node)
     uvzk__free(node);
 }
 
-static struct uvzk__persistent_node *node_of(uvzk_shared_value_t *value)
+static struct uvzk__persistent_node *node_of(const uvzk_shared_value_t *value)
 {
     return value->data;
 }
+
+static void value_told(uvzk_shared_value_t *value, int status);
 
 /* Its client has ended without a close. */
 static void client_gone(uvzk_shared_value_t *value)
@@ -108,6 +110,18 @@ static void client_gone(uvzk_shared_value_t *value)
     }
 }
 
+/* One that was opened during the close begins. What was read last may show the znode that is
+ * gone by now. */
+static void let_next_begin(const struct uvzk__persistent_node *node)
+{
+    uvzk_shared_value_t *value =
+        uvzk__shared_value_first(node->session, node->path, value_told);
+
+    if (value != NULL && node_of(value)->state == UNKNOWN) {
+        uvzk__persistent_request_read_again(node_of(value));
+    }
+}
+
 static void value_closed(uvzk_shared_value_t *value)
 {
     struct uvzk__persistent_node *node = node_of(value);
@@ -116,6 +130,7 @@ static void value_closed(uvzk_shared_value_t *value)
     int status = node->status;
 
     shell->impl = NULL;
+    let_next_begin(node);
     free_node(node);
     if (close_cb != NULL) {
         close_cb(shell, status);
@@ -145,6 +160,12 @@ void uvzk__persistent_node_end(struct uvzk__persistent_node *node, int status)
     uvzk__persistent_node_move(node, GONE);
     uvzk__timer_clear(node->session, &node->retry_timer);
     uvzk__persistent_node_note(node, status);
+}
+
+bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *node)
+{
+    return uvzk__shared_value_first(node->session, node->path, value_told) !=
+           &node->value;
 }
 
 static struct uvzk__persistent_node *of_listener(struct uvzk__value_listener *listener)
@@ -213,6 +234,19 @@ static int check(const uvzk_persistent_node_t *shell, uint32_t mode, const void 
                                              ? "the node is initialised already, or not "
                                                "zeroed"
                                              : NULL);
+}
+
+/* Two would write against each other. */
+static int refuse_second(const struct uvzk__persistent_node *node,
+                         const struct uvzk__session *session)
+{
+    const uvzk_shared_value_t *last =
+        uvzk__shared_value_last(session, node->path, value_told);
+
+    return uvzk__refuse_if(UV_EEXIST, last != NULL && !node_of(last)->closing
+                                          ? "this client has a persistent node or a "
+                                            "group member of that path already"
+                                          : NULL);
 }
 
 /* Follows the znode: what is read decides. */
@@ -294,7 +328,10 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
     }
     node->shell = shell;
     node->cb = cb;
-    status = follow(node, client, path);
+    status = refuse_second(node, client->impl);
+    if (status == 0) {
+        status = follow(node, client, path);
+    }
     if (status != 0) {
         free_unused(node);
         return status;

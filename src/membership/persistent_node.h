@@ -18,7 +18,11 @@
  * as requests may be sent. So a lost reply needs no care: the reading shows what has come of
  * the request. A server that lags behind cannot do harm either: it shows a znode that is gone,
  * and the watch that the reading has set reports that later; or it shows none, and the create
- * is refused. */
+ * is refused.
+ *
+ * A client has at most one persistent node at a path that is not closing: both would be in one
+ * session, so each would take the znode for its own and set the other's data back. One that is
+ * opened during the close of another one waits until that has ended. */
 #ifndef UVZK_PERSISTENT_NODE_H
 #define UVZK_PERSISTENT_NODE_H
 
@@ -82,6 +86,9 @@ void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *,
 void uvzk__persistent_node_data(const uvzk_persistent_node_t *, const void **data,
                                 size_t *length);
 
+/* Whether another persistent node of this client at this path, which is closing, has not ended
+ * yet. Until then this one does nothing, because the znode is the other one's. */
+bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *);
 /* The only writer of `state`. */
 void uvzk__persistent_node_move(struct uvzk__persistent_node *,
                                 enum uvzk__persistent_node_state);

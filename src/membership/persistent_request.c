@@ -259,8 +259,9 @@ void uvzk__persistent_request_decide(struct uvzk__persistent_node *node)
 
     if (uvzk__persistent_node_is_under_way(node) ||
         node->state == UVZK__PERSISTENT_NODE_GONE || status == UV_EAGAIN ||
-        uvzk__deadline_is_armed(&node->retry_timer.deadline)) {
-        return; /* a later reading decides */
+        uvzk__deadline_is_armed(&node->retry_timer.deadline) ||
+        uvzk__persistent_node_waits_for_another(node)) {
+        return; /* a later reading decides, or the other one's end */
     }
     if (status != UVZK_ELIMIT && !uvzk__may_send(node->session)) {
         uvzk__persistent_request_read_again(node);

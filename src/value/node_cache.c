@@ -71,21 +71,26 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
     return node_cache;
 }
 
-struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *session,
-                                             const char *path)
+struct uvzk__node_cache *uvzk__node_cache_find(const struct uvzk__session *session,
+                                               const char *path)
 {
     struct uvzk__node_cache *node_cache;
 
     HASH_FIND_STR(*uvzk__node_caches(session), path, node_cache);
+    return node_cache;
+}
+
+struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *session,
+                                             const char *path)
+{
+    struct uvzk__node_cache *node_cache = uvzk__node_cache_find(session, path);
+
     return node_cache != NULL ? node_cache : make_node_cache(session, path);
 }
 
 bool uvzk__node_cache_exists(const struct uvzk__session *session, const char *path)
 {
-    struct uvzk__node_cache *node_cache;
-
-    HASH_FIND_STR(*uvzk__node_caches(session), path, node_cache);
-    return node_cache != NULL;
+    return uvzk__node_cache_find(session, path) != NULL;
 }
 
 void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)

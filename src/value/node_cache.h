@@ -83,6 +83,10 @@ void uvzk__node_caches_unreachable(struct uvzk__session *, int code);
 
 /* ------------------------------------------------------------ for this room alone */
 
+/* The node cache of this full path. NULL: there is none. */
+struct uvzk__node_cache *uvzk__node_cache_find(const struct uvzk__session *,
+                                               const char *path);
+
 /* Returns the node cache of this full path, and makes it if there is none. A new one must
  * get a value, or be ended. NULL: out of memory. */
 struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *, const char *path);
