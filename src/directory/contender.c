@@ -475,6 +475,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
  * have a node of the same name by now. */
 void uvzk__contender_not_shown(struct uvzk__contender *contender)
 {
+    uvzk__node_not_shown(&contender->node);
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
         !uvzk__is_driver_defined(contender->queue->kind)) {
         struct uvzk__contender *orphan =

@@ -469,7 +469,7 @@ void uvzk__contender_withdraw(struct uvzk__contender *);
  * node, or by a watch. Usually the node is gone. But if the server has diverged, the
  * node still exists on the other servers, and no contender would want it. So it is
  * also deleted as an orphan: the delete finds nothing, or shows that this server has
- * diverged (divergence.h). */
+ * diverged (divergence.h). In IDENTIFYING the node remembers it (node.h). */
 void uvzk__contender_missing(struct uvzk__contender *);
 void uvzk__contender_not_shown(struct uvzk__contender *);
 

@@ -387,6 +387,12 @@ void uvzk__contender_identified(struct uvzk__contender *contender, int status,
                                 int64_t czxid, bool ours, uint64_t shown)
 {
     uvzk__node_identified(&contender->node, status, czxid, ours);
+    /* [P1] The exists of another node may have told the czxid. A watch or a listing has
+     * reported since the create that this node is gone. */
+    if (uvzk__node_stands_not_shown(&contender->node)) {
+        uvzk__contender_not_shown(contender);
+        return;
+    }
     /* The exists that told the czxid has also shown the node. */
     if (shown != 0 && uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
         uvzk__last_seen_set(contender, shown);

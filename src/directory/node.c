@@ -164,7 +164,7 @@ static void stand(struct uvzk__node *node)
 void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place place)
 {
     expect(node, node->state == CREATING && node->in_flight, node->state);
-    node->in_flight = false;
+    node->in_flight = node->not_shown = false;
     if (status == 0) {
         node->place = place;
         stand(node);
@@ -241,6 +241,13 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
                status != UVZK_ETHROTTLED) {
         node->status = status;
         start_delete(node);
+    }
+}
+
+void uvzk__node_not_shown(struct uvzk__node *node)
+{
+    if (node->state == IDENTIFYING) {
+        node->not_shown = true;
     }
 }
 

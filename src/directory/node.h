@@ -65,6 +65,7 @@ struct uvzk__node {
     bool in_flight : 1;      /* a create, exists or delete of this znode */
     bool delete_unknown : 1; /* a delete's reply was lost: NONODE may be its effect */
     bool deleted : 1;        /* GONE: by this client's delete, or with the session */
+    bool not_shown : 1;      /* a reading in IDENTIFYING has not shown it */
     uint8_t illegal : 4;     /* an illegal move: its first state + 1. 0: there was none */
     /* Why the znode could not be created, identified or kept: an error code. 0 if there
      * is no such error, for example after a release. */
@@ -146,6 +147,15 @@ static inline bool uvzk__node_is_illegal(const struct uvzk__node *node, unsigned
 {
     *from = node->illegal - 1U;
     return node->illegal != 0;
+}
+
+/* The session's own server does not show the znode any more. This is remembered in
+ * IDENTIFYING, because the exists of another znode of the same multi may tell the czxid.
+ * And: whether the znode is STANDING by such a czxid. Then it is missing. */
+void uvzk__node_not_shown(struct uvzk__node *);
+static inline bool uvzk__node_stands_not_shown(const struct uvzk__node *node)
+{
+    return node->state == UVZK__NODE_STANDING && node->not_shown;
 }
 
 /* Starts in CREATING, wanted. */

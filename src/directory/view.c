@@ -405,13 +405,13 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
     }
 }
 
-/* A STANDING node that the listing does not show is gone, if its create was sent before
- * the listing. */
+/* A node whose create was answered is gone if the listing does not show it and was sent
+ * behind the create. In DELETING that does not matter. */
 static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->placed_count; i++) {
         struct uvzk__contender *contender = scan->placed[i];
-        if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+        if (uvzk__node_is_wanted(&contender->node) &&
             contender->create_stamp < uvzk__listing_stamp(queue) &&
             contender->listed_stamp != uvzk__listing_stamp(queue)) {
             uvzk__contender_not_shown(contender);
