@@ -2102,14 +2102,14 @@ typedef enum {
  * ephemeral one is of this client's session. Called for the first time, after each time
  * that it was told to be missing, and after each set_data. status < 0: it is not known to
  * exist; uvzk creates it, or tries that, and calls again. UVZK_ENONODE: it was deleted.
- * UVZK_EEXPIRED: the session of an ephemeral znode has ended. UVZK_ENODEEXISTS: there is
- * another session's znode, or, for an ephemeral one, a persistent znode. UVZK_ENOAUTH,
+ * UVZK_EEXPIRED: the session of an ephemeral znode has ended, or must be assumed to have
+ * ended (UVZK_STATE_LOST). UVZK_ENODEEXISTS: there is another session's znode, or, for an ephemeral one, a persistent znode. UVZK_ENOAUTH,
  * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
  * UVZK_EZOOKEEPER: the server refused to create it, to set it or to let it be read; uvzk
  * tries again, at growing intervals of up to one session timeout. UVZK_ELIMIT: no room for
  * another watch. UVZK_ENOTSENT: the host names do not resolve, and the retry policy is
  * used up. UVZK_EAUTH: the client's credentials were refused; this is the last call. A
- * missing connection is reported to state_cb only. */
+ * missing connection is reported to state_cb only, until it is LOST. */
 typedef void (*uvzk_persistent_node_change_cb)(uvzk_persistent_node_t *node, int status);
 
 /* FINAL for the node. 0: the znode is gone, or there was none of this client.

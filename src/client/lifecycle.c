@@ -232,6 +232,7 @@ static void lost_due(struct uvzk__timer *timer)
     uvzk__timer_set(session, &session->lifecycle->lost_timer, abandon_at);
     /* [P2] Holds whose proof has expired end before LOST is reported. */
     uvzk__prover_check(session);
+    uvzk__session_objects_lapsed(session);
     uvzk__combined_state_announce(
         session, check(session, uvzk__connection_lapse(&session->connection, now)));
 }

@@ -7,6 +7,8 @@
 
 /* The session has ended with this code, and its watches and ephemeral znodes are gone. */
 void uvzk__session_objects_session_ended(struct uvzk__session *, int code);
+/* The session must be assumed to have ended (LOST); it may turn out that it has not. */
+void uvzk__session_objects_lapsed(struct uvzk__session *);
 /* The session has lost its watches, and lives. */
 void uvzk__session_objects_watches_lost(struct uvzk__session *);
 /* No connection will come, or not soon: what waits for one ends with this code. */

@@ -115,7 +115,7 @@ static void client_gone(uvzk_shared_value_t *value)
 static void let_next_begin(const struct uvzk__persistent_node *node)
 {
     uvzk_shared_value_t *value =
-        uvzk__shared_value_first(node->session, node->path, value_told);
+        uvzk__shared_value_like(node->session, node->path, value_told, true);
 
     if (value != NULL && node_of(value)->state == UNKNOWN) {
         uvzk__persistent_request_read_again(node_of(value));
@@ -164,7 +164,7 @@ void uvzk__persistent_node_end(struct uvzk__persistent_node *node, int status)
 
 bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *node)
 {
-    return uvzk__shared_value_first(node->session, node->path, value_told) !=
+    return uvzk__shared_value_like(node->session, node->path, value_told, true) !=
            &node->value;
 }
 
@@ -196,6 +196,17 @@ static void session_ended(struct uvzk__value_listener *listener)
     if (node->ephemeral && node->closing) {
         uvzk__persistent_node_end(node, UVZK_EEXPIRED);
     } else if (node->ephemeral && node->status == 0) {
+        uvzk__persistent_node_note(node, UVZK_EEXPIRED);
+    }
+}
+
+/* The servers may have deleted an ephemeral znode by now, though no connection reports it. If
+ * the session turns out to live, the next reading says so. */
+static void lapsed(struct uvzk__value_listener *listener)
+{
+    struct uvzk__persistent_node *node = of_listener(listener);
+
+    if (node->ephemeral && !node->closing && node->status == 0) {
         uvzk__persistent_node_note(node, UVZK_EEXPIRED);
     }
 }
@@ -241,7 +252,7 @@ static int refuse_second(const struct uvzk__persistent_node *node,
                          const struct uvzk__session *session)
 {
     const uvzk_shared_value_t *last =
-        uvzk__shared_value_last(session, node->path, value_told);
+        uvzk__shared_value_like(session, node->path, value_told, false);
 
     return uvzk__refuse_if(UV_EEXIST, last != NULL && !node_of(last)->closing
                                           ? "this client has a persistent node or a "
@@ -262,6 +273,7 @@ static int follow(struct uvzk__persistent_node *node, uvzk_client_t *client,
     uvzk__shared_value_set_client_gone(&node->value, client_gone);
     node->listener.was_read = was_read;
     node->listener.session_ended = session_ended;
+    node->listener.lapsed = lapsed;
     node->listener.unreachable = unreachable;
     uvzk__shared_value_add_listener(&node->value, &node->listener);
     node->session = uvzk__shared_value_session(&node->value);

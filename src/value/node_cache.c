@@ -88,11 +88,6 @@ struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *session,
     return node_cache != NULL ? node_cache : make_node_cache(session, path);
 }
 
-bool uvzk__node_cache_exists(const struct uvzk__session *session, const char *path)
-{
-    return uvzk__node_cache_find(session, path) != NULL;
-}
-
 void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
 {
     /* Another shared value still uses it. */
@@ -462,13 +457,14 @@ void uvzk__node_caches_watches_lost(struct uvzk__session *session)
     }
 }
 
-void uvzk__node_caches_session_ended(struct uvzk__session *session)
+void uvzk__node_caches_session_ended(struct uvzk__session *session, bool assumed)
 {
     struct uvzk__node_cache *node_cache, *next;
 
     HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
     {
-        for_each_value(node_cache, uvzk__shared_value_session_ended);
+        for_each_value(node_cache, assumed ? uvzk__shared_value_lapsed
+                                           : uvzk__shared_value_session_ended);
     }
 }
 

@@ -67,14 +67,20 @@ struct uvzk__node_cache {
     bool ended; /* it has no values any more, and is freed when refs is 0 */
 };
 
-/* Whether there is a node cache of this full path. */
-bool uvzk__node_cache_exists(const struct uvzk__session *, const char *path);
+/* The node cache of this full path. NULL: there is none. */
+struct uvzk__node_cache *uvzk__node_cache_find(const struct uvzk__session *,
+                                               const char *path);
+static inline bool uvzk__node_cache_exists(const struct uvzk__session *session,
+                                           const char *path)
+{
+    return uvzk__node_cache_find(session, path) != NULL;
+}
 
 /* For all node caches of the session. watches_lost: the session has lost its watches, and
  * may have ended. */
 void uvzk__node_caches_watches_lost(struct uvzk__session *);
-/* The session has ended. */
-void uvzk__node_caches_session_ended(struct uvzk__session *);
+/* The session has ended. assumed: it must be assumed to have ended, and may live. */
+void uvzk__node_caches_session_ended(struct uvzk__session *, bool assumed);
 /* resume: a connection is ready, or a pause of the whole session is over. */
 void uvzk__node_caches_resume(struct uvzk__session *);
 /* unreachable: no connection will come, or not soon. The undecided sets end with this
@@ -82,10 +88,6 @@ void uvzk__node_caches_resume(struct uvzk__session *);
 void uvzk__node_caches_unreachable(struct uvzk__session *, int code);
 
 /* ------------------------------------------------------------ for this room alone */
-
-/* The node cache of this full path. NULL: there is none. */
-struct uvzk__node_cache *uvzk__node_cache_find(const struct uvzk__session *,
-                                               const char *path);
 
 /* Returns the node cache of this full path, and makes it if there is none. A new one must
  * get a value, or be ended. NULL: out of memory. */

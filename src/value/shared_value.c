@@ -119,6 +119,16 @@ void uvzk__shared_value_session_ended(struct uvzk__shared_value *value)
     }
 }
 
+void uvzk__shared_value_lapsed(struct uvzk__shared_value *value)
+{
+    EACH_LISTENER(link, next, value)
+    {
+        if (listener_at(link)->lapsed != NULL) {
+            listener_at(link)->lapsed(listener_at(link));
+        }
+    }
+}
+
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *shell)
 {
     const struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
@@ -126,9 +136,9 @@ struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *shel
     return value == NULL ? NULL : value->node_cache->session;
 }
 
-/* Begins at the first value, or at the last one. */
-static uvzk_shared_value_t *find(const struct uvzk__session *session, const char *path,
-                                 uvzk_shared_value_change_cb cb, bool first)
+uvzk_shared_value_t *uvzk__shared_value_like(const struct uvzk__session *session,
+                                             const char *path,
+                                             uvzk_shared_value_change_cb cb, bool first)
 {
     struct uvzk__node_cache *node_cache =
         uvzk__node_cache_find(uvzk__home_of(session, path), path);
@@ -146,20 +156,6 @@ static uvzk_shared_value_t *find(const struct uvzk__session *session, const char
         }
     }
     return NULL;
-}
-
-uvzk_shared_value_t *uvzk__shared_value_first(const struct uvzk__session *session,
-                                              const char *path,
-                                              uvzk_shared_value_change_cb cb)
-{
-    return find(session, path, cb, true);
-}
-
-uvzk_shared_value_t *uvzk__shared_value_last(const struct uvzk__session *session,
-                                             const char *path,
-                                             uvzk_shared_value_change_cb cb)
-{
-    return find(session, path, cb, false);
 }
 
 void uvzk__shared_value_listen(struct uvzk__shared_value *value,

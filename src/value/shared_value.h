@@ -18,10 +18,12 @@ struct uvzk__value_listener {
     /* The value is closed, and the listener has been removed. The value's struct may be
      * used for another value. May be NULL. */
     void (*closed)(struct uvzk__value_listener *);
-    /* The node cache has read the znode: get tells the outcome. The session has ended. No
-     * connection will come, or not soon. Each may be NULL; none may close the value. */
+    /* The node cache has read the znode: get tells the outcome. The session has ended, or
+     * must be assumed to have ended. No connection will come, or not soon. Each may be NULL;
+     * none may close the value. */
     void (*was_read)(struct uvzk__value_listener *);
     void (*session_ended)(struct uvzk__value_listener *);
+    void (*lapsed)(struct uvzk__value_listener *);
     void (*unreachable)(struct uvzk__value_listener *, int code);
 };
 
@@ -56,14 +58,10 @@ int uvzk__shared_value_check(const uvzk_client_t *, const char *path);
 int uvzk__shared_value_follow(uvzk_client_t *, uvzk_shared_value_t *, const char *path,
                               uvzk_shared_value_change_cb);
 /* Of the values of this client at this full path that report to this callback, those that
- * are closing included: the one that was opened first, and the one that was opened last.
- * NULL: there is none. */
-uvzk_shared_value_t *uvzk__shared_value_first(const struct uvzk__session *,
-                                              const char *path,
-                                              uvzk_shared_value_change_cb);
-uvzk_shared_value_t *uvzk__shared_value_last(const struct uvzk__session *,
+ * are closing included: the one that was opened first, or last. NULL: there is none. */
+uvzk_shared_value_t *uvzk__shared_value_like(const struct uvzk__session *,
                                              const char *path,
-                                             uvzk_shared_value_change_cb);
+                                             uvzk_shared_value_change_cb, bool first);
 /* The callback for the end of the client before the value's close. */
 void uvzk__shared_value_set_client_gone(uvzk_shared_value_t *,
                                         void (*client_gone)(uvzk_shared_value_t *));
@@ -101,8 +99,10 @@ void uvzk__shared_value_tell(struct uvzk__shared_value *);
 void uvzk__shared_value_send_sets(struct uvzk__shared_value *);
 /* A read was answered, in whatever way: sets that waited for it end. */
 void uvzk__shared_value_was_read(struct uvzk__shared_value *);
-/* The session has ended; no connection will come, or not soon. */
+/* The session has ended, or must be assumed to have; no connection will come, or not
+ * soon. */
 void uvzk__shared_value_session_ended(struct uvzk__shared_value *);
+void uvzk__shared_value_lapsed(struct uvzk__shared_value *);
 void uvzk__shared_value_unreachable(struct uvzk__shared_value *, int code);
 /* The undecided sets end with this code. */
 void uvzk__shared_value_end_sets(struct uvzk__shared_value *, int code);

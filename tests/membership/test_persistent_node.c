@@ -122,6 +122,30 @@ static void a_reconnection_is_no_news(void **state)
     assert_int_equal(scene->c.told, 1);
 }
 
+/* At LOST the servers may have ended the session, which nothing reports without a connection. */
+static void the_end_is_assumed_at_lost(void **state)
+{
+    struct scene *scene = *state;
+
+    sim_disconnect(scene->c.process.port, SIM_SILENT, 3ULL * WORLD_TIMEOUT_MS);
+    persistent_process_await(&scene->c, &scene->c.process.lost, 1);
+    sim_run_for(scene->world.sim, 1);
+    assert_int_equal(scene->c.told, 2);
+    assert_int_equal(scene->c.status, UVZK_EEXPIRED);
+    persistent_process_await(&scene->c, &scene->c.present, 2);
+    assert_int_equal(scene->c.told, 3);
+}
+
+static void the_end_of_a_session_is_nothing_to_a_persistent_one(void **state)
+{
+    struct scene *scene = *state;
+
+    sim_disconnect(scene->c.process.port, SIM_SILENT, 3ULL * WORLD_TIMEOUT_MS);
+    persistent_process_await(&scene->c, &scene->c.process.lost, 1);
+    sim_run_for(scene->world.sim, 5ULL * WORLD_TIMEOUT_MS);
+    assert_int_equal(scene->c.told, 1);
+}
+
 /* Missing parents are created, as containers. */
 static void parents_are_made(void **state)
 {
@@ -480,6 +504,8 @@ int main(void)
         EPHEMERAL_CASE(it_is_made_again_in_a_new_session),
         PERSISTENT_CASE(a_persistent_one_outlives_the_session),
         CASES(a_reconnection_is_no_news),
+        EPHEMERAL_CASE(the_end_is_assumed_at_lost),
+        PERSISTENT_CASE(the_end_of_a_session_is_nothing_to_a_persistent_one),
         CASES(parents_are_made),
         CASES(data_are_set),
         CASES(data_wait_for_a_connection),
