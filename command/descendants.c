@@ -26,14 +26,13 @@ bool descendants_adopt(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0;
 }
 
-/* Reads /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name may contain spaces
+/* Reads a file /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name may contain spaces
  * and parentheses, so the fields are read from behind the last ")". The start time is
  * the 22nd field. */
-static bool read_process(pid_t pid, struct process *out)
+static bool read_stat(const char *path, struct process *out)
 {
-    char path[64], text[1024];
+    char text[1024];
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return false;
@@ -43,7 +42,7 @@ static bool read_process(pid_t pid, struct process *out)
     text[length] = '\0';
     const char *behind_name = strrchr(text, ')');
     char state;
-    out->pid = pid;
+    out->pid = (pid_t)strtol(text, NULL, 10);
     if (behind_name == NULL ||
         sscanf(behind_name + 1,
                " %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
@@ -54,6 +53,32 @@ static bool read_process(pid_t pid, struct process *out)
     out->alive = state != 'Z' && state != 'X';
     out->ours = false;
     return true;
+}
+
+static bool read_process(pid_t pid, struct process *out)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return read_stat(path, out);
+}
+
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+/* In a process namespace of its own, a process may have the /proc of another one, which
+ * shows it under another number. */
+int descendants_check(void)
+{
+    struct process self;
+
+    errno = 0;
+    if (read_stat("/proc/self/stat", &self)) {
+        return self.pid == getpid() && self.parent == getppid() ? 0 : -ENOENT;
+    }
+    return is_shortage(errno) ? -errno : -ENOENT;
 }
 
 unsigned long long descendants_start_time(pid_t pid)
@@ -94,7 +119,7 @@ static void add(struct processes *processes, const struct process *process)
  * process has ended or is another user's. */
 static void note_shortage(struct processes *processes, int error)
 {
-    if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+    if (is_shortage(error)) {
         processes->incomplete = true;
     }
 }

@@ -12,6 +12,11 @@
 /* Makes the caller such an ancestor. Returns false if the kernel refuses. */
 bool descendants_adopt(void);
 
+/* Whether /proc shows the processes that this process sees: without it no descendant can be
+ * found. Returns 0 or -errno; -ENOENT: there is no such /proc. -EMFILE, -ENFILE, -ENOMEM:
+ * that is not known, because file descriptors or memory are short. */
+int descendants_check(void);
+
 /* Returns when a process was started, in clock ticks since the boot; 0 if there is no
  * such process. */
 unsigned long long descendants_start_time(pid_t);

@@ -8,12 +8,14 @@
  * itself. */
 #include "supervised_run.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "descendants.h"
 #include "exit_code.h"
 
 /* How long after the grace period the supervisor may take to report that CMD has
@@ -51,10 +53,10 @@ static void supervisor_failed(struct supervised_run *run, const char *how)
                                        .exit_code = run->lost ? exit_code_of_loss(run, 0)
                                                               : EX_OSERR};
 
-    fprintf(stderr,
-            "uvzk: the supervisor %s; all processes that it had started are killed\n",
-            how);
-    supervisor_kill(&run->supervisor);
+    fprintf(stderr, "uvzk: the supervisor %s; %s\n", how,
+            supervisor_kill(&run->supervisor)
+                ? "all processes that it had started are killed"
+                : "/proc is gone, so processes that it had started may go on");
     ended(run, &end);
 }
 
@@ -278,8 +280,19 @@ void supervised_run_tell(struct supervised_run *run, enum message_kind kind,
 
 int supervised_run_prepare(struct supervised_run *run)
 {
-    int status = supervisor_start(&run->supervisor, &run->options);
+    int status = descendants_check();
 
+    if (status == -ENOENT) {
+        fprintf(
+            stderr,
+            "uvzk: /proc does not show this process: without it, what %s starts cannot "
+            "be found and ended when the lock is lost\n",
+            run->options.command[0]);
+        return EX_OSFILE;
+    }
+    if (status == 0) {
+        status = supervisor_start(&run->supervisor, &run->options);
+    }
     if (status < 0) {
         fprintf(stderr, "uvzk: cannot start the supervisor: %s\n", uv_strerror(status));
     }

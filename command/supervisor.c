@@ -389,20 +389,25 @@ int supervisor_start(struct supervisor *supervisor,
     }
     status = supervisor->pid < 0 ? -errno : 0;
     supervisor->start_time = descendants_start_time(supervisor->pid);
+    if (status == 0 && supervisor->start_time == 0) {
+        status = -EMFILE; /* /proc was readable, so file descriptors are short */
+    }
     close(ends[1]);
     supervisor->channel = ends[0];
     return status;
 }
 
-void supervisor_kill(struct supervisor *supervisor)
+bool supervisor_kill(struct supervisor *supervisor)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000000L};
 
+    kill(supervisor->pid, SIGKILL); /* also without /proc; CMD itself dies with it */
     /* Repeats until none is left, because a process may be started during the call. The
      * start time spares children that this process had before it became uvzk by exec. */
     while (descendants_signal(0, supervisor->start_time, SIGKILL) > 0) {
         nanosleep(&pause, NULL);
     }
+    return descendants_check() == 0;
 }
 
 void supervisor_end(struct supervisor *supervisor)

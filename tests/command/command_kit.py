@@ -94,13 +94,14 @@ def name_of(pid):
 
 
 class Run:
-    """One run of the command. CMD's standard input is a pipe, so that it can wait for us."""
+    """One run of the command, which other words may start. CMD's standard input is a pipe, so that
+    it can wait for us."""
 
     runs = []
 
-    def __init__(self, *arguments, **options):
+    def __init__(self, *arguments, command=(UVZK,), **options):
         options = {"stdin": subprocess.PIPE, "env": ENVIRONMENT, **options}
-        self.process = subprocess.Popen([UVZK, *arguments], stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, **options)  # fmt: skip
         self.pid = self.process.pid
         self.buffers = {"stdout": b"", "stderr": b""}
