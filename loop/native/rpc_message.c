@@ -11,6 +11,7 @@
 #include "native/wire_reply.h"
 #include "native/wire_request.h"
 #include "platform/error_map.h"
+#include "port/reply_check.h"
 
 /* A server whose jute.maxbuffer is less closes the connection. */
 #define REQUEST_MAX (64U << 20)
@@ -83,14 +84,20 @@ size_t uvzk__rpc_message_refused_op(const struct uvzk__rpc *rpc)
 
 /* A create2 in a multi is answered with a stat by some servers and without by others, so
  * it is a create. */
-static int put_op(struct lists *lists, struct uvzk__chroot *chroot,
-                  const struct uvzk__op *op)
+static int32_t opcode_of_op(const struct uvzk__op *op)
 {
     static const int32_t opcodes[] = {[UVZK__OP_CREATE] = UVZK__OPCODE_CREATE,
                                       [UVZK__OP_DELETE] = UVZK__OPCODE_DELETE,
                                       [UVZK__OP_SET] = UVZK__OPCODE_SET_DATA,
                                       [UVZK__OP_CHECK] = UVZK__OPCODE_CHECK};
-    struct uvzk__wire_request wire = {.opcode = opcodes[op->kind],
+
+    return opcodes[op->kind];
+}
+
+static int put_op(struct lists *lists, struct uvzk__chroot *chroot,
+                  const struct uvzk__op *op)
+{
+    struct uvzk__wire_request wire = {.opcode = opcode_of_op(op),
                                       .version = op->version,
                                       .data = data_of(op->data, op->data_length)};
     int status = uvzk__chroot_add(chroot, op->path, &wire.path);
@@ -270,15 +277,21 @@ static void read_stat(const struct uvzk__wire_stat *wire, struct uvzk__stat *sta
     stat->child_count = wire->child_count;
 }
 
-/* 0, UV_ENOMEM or UV_EPROTO. */
-static int read_created(const struct uvzk__wire_reply *wire,
-                        const struct uvzk__chroot *chroot,
-                        struct uvzk__reply_memory *memory, struct uvzk__reply *reply)
+/* Not null, and the same as a C string. */
+static bool is_text(struct uvzk__jute_bytes text)
+{
+    return text.at != NULL && memchr(text.at, 0, text.length) == NULL;
+}
+
+/* The path of a create or a sync. 0, UV_ENOMEM or UV_EPROTO. */
+static int read_path(const struct uvzk__wire_reply *wire,
+                     const struct uvzk__chroot *chroot, struct uvzk__reply_memory *memory,
+                     struct uvzk__reply *reply)
 {
     struct uvzk__jute_bytes path;
     struct texts texts;
 
-    if (!uvzk__chroot_strip(chroot, wire->path, &path)) {
+    if (!is_text(wire->path) || !uvzk__chroot_strip(chroot, wire->path, &path)) {
         return UV_EPROTO;
     }
     if (!begin_texts(&texts, memory, 1, path.length)) {
@@ -295,13 +308,18 @@ static int read_names(const struct uvzk__wire_reply *wire,
     struct uvzk__jute_list left = wire->children;
     struct uvzk__jute_bytes name;
     struct texts texts;
-    size_t count = left.count < 0 ? 0 : (size_t)left.count;
 
+    if (left.count < 0) {
+        return UV_EPROTO;
+    }
     /* The list has 4 bytes more for each name. */
-    if (!begin_texts(&texts, memory, count, left.length)) {
+    if (!begin_texts(&texts, memory, (size_t)left.count, left.length)) {
         return UV_ENOMEM;
     }
     while (uvzk__jute_strings_next(&left, &name)) {
+        if (!is_text(name)) {
+            return UV_EPROTO;
+        }
         add_text(&texts, name);
     }
     reply->names = texts.pointers;
@@ -325,7 +343,27 @@ static int32_t find_failed(const struct uvzk__wire_reply *wire, size_t *failed)
     return 0;
 }
 
-/* The results of a multi that was executed, as many as it has ops. */
+/* There is one result for each op, of the op's kind or an error. */
+static bool results_fit(const struct uvzk__wire_reply *wire, const struct uvzk__rpc *rpc)
+{
+    struct uvzk__jute_list left = wire->results;
+    struct uvzk__wire_reply result;
+
+    if (wire->results.count < 0 || (size_t)wire->results.count != rpc->op_count) {
+        return false;
+    }
+    for (size_t i = 0; uvzk__wire_result_next(&left, UVZK__OPCODE_MULTI, &result); i++) {
+        int32_t asked = opcode_of_op(&rpc->ops[i]);
+        bool creates =
+            asked == UVZK__OPCODE_CREATE && result.opcode == UVZK__OPCODE_CREATE2;
+        if (result.opcode != asked && result.opcode != UVZK__OPCODE_ERROR && !creates) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The results of a multi that was executed. */
 static int read_made(const struct uvzk__wire_reply *wire,
                      const struct uvzk__chroot *chroot, size_t count,
                      struct uvzk__reply_memory *memory, struct uvzk__reply *reply)
@@ -335,9 +373,6 @@ static int read_made(const struct uvzk__wire_reply *wire,
     struct uvzk__jute_bytes path;
     struct texts texts;
 
-    if (wire->results.count < 0 || (size_t)wire->results.count != count) {
-        return UV_EPROTO;
-    }
     if (!begin_texts(&texts, memory, count, left.length)) {
         return UV_ENOMEM;
     }
@@ -347,7 +382,8 @@ static int read_made(const struct uvzk__wire_reply *wire,
         }
         if (result.path.at == NULL) {
             texts.pointers[texts.count++] = NULL;
-        } else if (uvzk__chroot_strip(chroot, result.path, &path)) {
+        } else if (is_text(result.path) &&
+                   uvzk__chroot_strip(chroot, result.path, &path)) {
             add_text(&texts, path);
         } else {
             return UV_EPROTO;
@@ -361,8 +397,10 @@ static int read_multi(const struct uvzk__wire_reply *wire, const struct uvzk__rp
                       const struct uvzk__chroot *chroot,
                       struct uvzk__reply_memory *memory, struct uvzk__reply *reply)
 {
+    if (!results_fit(wire, rpc)) {
+        return UV_EPROTO;
+    }
     int32_t code = find_failed(wire, &reply->failed_op);
-
     if (code == 0) {
         return read_made(wire, chroot, rpc->op_count, memory, reply);
     }
@@ -380,7 +418,8 @@ static int read_body(const struct uvzk__wire_reply *wire, const struct uvzk__rpc
 {
     switch (rpc->kind) {
     case UVZK__RPC_CREATE:
-        return read_created(wire, chroot, memory, reply);
+    case UVZK__RPC_SYNC:
+        return read_path(wire, chroot, memory, reply);
     case UVZK__RPC_CHILDREN:
         return read_names(wire, memory, reply);
     case UVZK__RPC_MULTI:
@@ -414,7 +453,7 @@ int uvzk__rpc_message_read(struct uvzk__jute_bytes frame, int32_t opcode,
     status = read_body(&wire, rpc, chroot, memory, reply);
     if (status == UV_ENOMEM) {
         reply->status = UV_ENOMEM;
-        status = 0;
+        return 0;
     }
-    return status;
+    return status < 0 || uvzk__reply_answers(rpc, reply) ? status : UV_EPROTO;
 }

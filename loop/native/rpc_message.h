@@ -39,7 +39,7 @@ size_t uvzk__rpc_message_refused_op(const struct uvzk__rpc *rpc);
 
 /* Reads the answer to a request with this opcode. *reply has views into the frame and
  * into the memory. A status of UV_ENOMEM is one of the reply. Returns 0, or UV_EPROTO if
- * the frame is malformed. */
+ * the frame is malformed, or cannot be the answer to this request. */
 int uvzk__rpc_message_read(struct uvzk__jute_bytes frame, int32_t opcode,
                            const struct uvzk__rpc *rpc, const struct uvzk__chroot *chroot,
                            struct uvzk__reply_memory *memory, struct uvzk__reply *reply);

@@ -1,7 +1,12 @@
 /* The completions of the C client. They run on the C client's thread. The reply that they
  * receive is valid only until they return, so they copy it into the request and push the
  * request onto the queue to the loop. An allocation failure while copying becomes the
- * reply's status. */
+ * reply's status.
+ *
+ * The C client passes on whatever a server has sent: a path that is null, a list with a
+ * count of -1, names that are null. What cannot be copied makes the reply's status
+ * UVZK_ECONNLOSS; what was copied is compared with the request on the loop
+ * (send_window.c), because the rpc must not be read on this thread. */
 #include "requests/answer.h"
 
 #include <string.h>
@@ -52,16 +57,25 @@ void uvzk__answer_void(int rc, const void *data)
 }
 
 /* The C client has written the created paths into the request's own memory (rpc.c), so
- * nothing is copied. */
+ * nothing is copied. Of an answer with fewer results than operations, the others still
+ * have the code that rpc.c has set. */
+static void take_made(struct uvzk__request *request)
+{
+    const char **made = request->made;
+    for (size_t i = 0; i < request->op_count; i++) {
+        made[i] = request->results[i].value;
+        if (request->results[i].err != ZOK) {
+            request->reply.status = UVZK_ECONNLOSS;
+        }
+    }
+    request->reply.made = made;
+}
+
 void uvzk__answer_multi(int rc, const void *data)
 {
     struct uvzk__request *request = request_of(data);
     if (rc == ZOK) {
-        const char **made = request->made;
-        for (size_t i = 0; i < request->op_count; i++) {
-            made[i] = request->results[i].value;
-        }
-        request->reply.made = made;
+        take_made(request);
     } else if (uvzk__error_of_reply(rc) != UVZK_ECONNLOSS) {
         request->reply.failed_op = failed_op(request);
     }
@@ -100,9 +114,15 @@ void uvzk__answer_data(int rc, const char *value, int length, const struct Stat 
 /* Uses one allocation: the pointers, then the texts. */
 static int copy_names(struct uvzk__request *request, const struct String_vector *names)
 {
+    if (names->count < 0) {
+        return UVZK_ECONNLOSS;
+    }
     size_t count = (size_t)names->count;
     size_t size = count * sizeof(char *) + 1;
     for (size_t i = 0; i < count; i++) {
+        if (names->data[i] == NULL) {
+            return UVZK_ECONNLOSS;
+        }
         size += strlen(names->data[i]) + 1;
     }
     const char **pointers = uvzk__request_set_memory(request, uvzk__malloc(size));
@@ -130,22 +150,24 @@ void uvzk__answer_names(int rc, const struct String_vector *names, const void *d
     to_loop(request, rc);
 }
 
-void uvzk__answer_path(int rc, const char *path, const void *data)
+/* The buffer fits the longest path that a server answers. */
+static void copy_path(struct uvzk__request *request, const char *path)
 {
-    (void)path;
-    to_loop(request_of(data), rc);
-}
-
-static void copy_created_path(struct uvzk__request *request, const char *path)
-{
-    size_t size = strlen(path) + 1;
-    if (size > request->name_size) {
-        /* The buffer fits the longest name that a server creates. */
-        request->reply.status = UV_ENOMEM;
+    if (path == NULL || strlen(path) >= request->name_size) {
+        request->reply.status = UVZK_ECONNLOSS;
     } else {
-        memcpy(request->name, path, size);
+        memcpy(request->name, path, strlen(path) + 1);
         request->reply.name = request->name;
     }
+}
+
+void uvzk__answer_path(int rc, const char *path, const void *data)
+{
+    struct uvzk__request *request = request_of(data);
+    if (rc == ZOK) {
+        copy_path(request, path);
+    }
+    to_loop(request, rc);
 }
 
 void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
@@ -153,7 +175,7 @@ void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
 {
     struct uvzk__request *request = request_of(data);
     if (rc == ZOK) {
-        copy_created_path(request, path);
+        copy_path(request, path);
         copy_stat(request, stat);
     }
     to_loop(request, rc);
@@ -163,7 +185,7 @@ void uvzk__answer_created_path(int rc, const char *path, const void *data)
 {
     struct uvzk__request *request = request_of(data);
     if (rc == ZOK) {
-        copy_created_path(request, path);
+        copy_path(request, path);
     }
     to_loop(request, rc);
 }

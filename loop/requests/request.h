@@ -59,8 +59,8 @@ struct uvzk__request {
     const char **made; /* MULTI: the created paths; within memory */
     size_t op_count;   /* MULTI: the length of results and made */
     size_t name_size;
-    /* CREATE: name_size bytes for the created path. They are allocated with the request,
-     * so that the completion needs no memory. */
+    /* CREATE, SYNC: name_size bytes for the path that is answered. They are allocated with
+     * the request, so that the completion needs no memory. */
     char name[];
 };
 

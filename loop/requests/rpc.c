@@ -229,6 +229,14 @@ static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
     }
 }
 
+/* The C client sets the codes of those results that come. */
+static void expect_results(zoo_op_result_t *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        results[i].err = ZRUNTIMEINCONSISTENCY;
+    }
+}
+
 /* Submits a multi; without any operation it is a transaction too.
  *
  * If the session has ended, zoo_amulti frees paths twice, or frees the caller's paths. So
@@ -257,6 +265,7 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
     for (size_t i = 0; i < rpc->op_count; i++) {
         fill_op(&multi, i, &rpc->ops[i]);
     }
+    expect_results(multi.results, rpc->op_count);
     uvzk__request_set_multi(request, multi.results, multi.made, rpc->op_count);
     if (zoo_state(zh) != ZOO_CONNECTED_STATE) {
         return ZINVALIDSTATE;

@@ -12,6 +12,7 @@
 #include "log/log_route.h"
 #include "platform/error_map.h"
 #include "platform/to_loop.h"
+#include "port/reply_check.h"
 #include "requests/outstanding.h"
 #include "requests/removal.h"
 #include "requests/request.h"
@@ -44,7 +45,7 @@ static bool arm(struct uvzk__request *request, const struct uvzk__rpc *rpc)
 bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *rpc)
 {
     size_t name_size = 0;
-    if (rpc->kind == UVZK__RPC_CREATE) {
+    if (rpc->kind == UVZK__RPC_CREATE || rpc->kind == UVZK__RPC_SYNC) {
         name_size = strlen(rpc->path) + UVZK__SUFFIX_SIZE;
     }
     struct uvzk__request *request = uvzk__request_new(window, rpc, name_size);
@@ -131,13 +132,22 @@ static bool too_early(const struct uvzk__request *request)
 /* ------------------------------------------------------------------- answered */
 
 /* Returns the status of the reply. An answer for which there was no memory is UV_ENOMEM:
- * the request did not fail, so its watch is armed and will be removed. */
+ * the request did not fail, so its watch is armed and will be removed.
+ *
+ * An answer that cannot be the one to its request is UVZK_ECONNLOSS: the server may have
+ * executed the request. No other code is safe. A success is believed, other failures say
+ * that the request was not executed, and after UVZK_ENOTSENT it is sent again. After
+ * UVZK_ECONNLOSS src/ backs off and finds out what was executed, and the answer proves no
+ * hold. The connection stays. Each frame has its length, so the next answer is the next
+ * request's and is checked as well; and to leave the server costs a new handle. */
 static int outcome(const struct uvzk__request *request)
 {
-    if (request->code == ZOK && request->reply.status != 0) {
-        return request->reply.status;
+    if (request->code != ZOK) {
+        return uvzk__error_of_reply(request->code);
     }
-    return uvzk__error_of_reply(request->code);
+    bool answers = request->reply.status != 0 || request->rpc == NULL ||
+                   uvzk__reply_answers(request->rpc, &request->reply);
+    return answers ? request->reply.status : UVZK_ECONNLOSS;
 }
 
 /* A request is not in flight any more. `answered`: a server has answered it on this
@@ -155,7 +165,8 @@ static void settle_watch(struct uvzk__request *request, int status)
     bool armed = request->code == ZOK ||
                  (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
     uvzk__request_watch_answered(request, armed);
-    if (armed && status == UV_ENOMEM && registration->watch != NULL) {
+    /* The user is told of a failure. */
+    if (request->code == ZOK && status != 0 && registration->watch != NULL) {
         uvzk__removal_of(registration);
     }
 }

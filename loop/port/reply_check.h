@@ -1,0 +1,22 @@
+/* Whether what a server has answered can be the answer to a request. A server never answers
+ * otherwise; a broken one may, and somebody between the server and the client. Both
+ * transports check each reply before src/ sees it. What they cannot see is a reply that
+ * fits its request and is not true. */
+#ifndef UVZK_REPLY_CHECK_H
+#define UVZK_REPLY_CHECK_H
+
+#include <stdbool.h>
+
+#include "engine/port.h"
+
+/* The reply has the fields of engine/port.h; that of a sync has the path as its name.
+ *
+ *   a created znode    has the path that was asked for, and a sequence number behind it if
+ *                      one was asked for
+ *   a sync             is of the path that was asked for
+ *   names of children  are names
+ *   a multi            made as many znodes as it has creates, each where it was asked
+ *                      for; the op that failed is one of its ops */
+bool uvzk__reply_answers(const struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
+
+#endif
