@@ -144,8 +144,9 @@ int configuration_read(const char *file, bool optional, uvzk_client_options_t *c
         return EX_OK;
     }
     if (open == NULL) {
-        fprintf(stderr, "uvzk: %s: %s\n", file, strerror(errno));
-        return EX_NOINPUT;
+        int error = errno;
+        fprintf(stderr, "uvzk: %s: %s\n", file, strerror(error));
+        return exit_code_of_file(error);
     }
     int failed = read_lines(open, &place, client);
     fclose(open);

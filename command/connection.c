@@ -287,24 +287,13 @@ static void report_no_connection(struct connection *connection)
     }
 }
 
-/* Returns why no connection can follow, as an error code; 0: the client goes on trying. */
-static int final_reason(const uvzk_client_t *client)
-{
-    uvzk_client_error_t why;
-
-    uvzk_client_error_init(&why);
-    if (uvzk_client_last_error(client, &why) < 0) {
-        return 0;
-    }
-    return why.code == UVZK_EAUTH || why.code == UVZK_EINTERNAL ? why.code : 0;
-}
-
-/* There is no session, and there was no connection yet. */
+/* There is no session, and there was no connection yet. After two reasons the client does
+ * not go on trying. */
 static void check_final(struct connection *connection)
 {
-    int reason = final_reason(&connection->client);
+    int reason = no_connection_reason(&connection->client);
 
-    if (reason == 0 || connection->told) {
+    if ((reason != UVZK_EAUTH && reason != UVZK_EINTERNAL) || connection->told) {
         return;
     }
     fprintf(stderr, "uvzk: no session with %s", connection->options->hosts);
@@ -349,7 +338,8 @@ static void on_connect_timeout(uv_timer_t *timer)
             (double)connection->options->connect_timeout_ms / 1000);
     no_connection_print_reason(&connection->client);
     fputs("\n", stderr);
-    tell(connection, UVZK_ENOTSENT);
+    int reason = no_connection_reason(&connection->client);
+    tell(connection, exit_code_is_shortage(reason) ? reason : UVZK_ENOTSENT);
 }
 
 static int open_client(struct connection *connection, uv_loop_t *loop,

@@ -78,8 +78,9 @@ int connection_options_complete(struct connection_options *);
 
 struct connection;
 /* Called at most once. status 0: the first connection exists. Else the reason has been
- * printed. UVZK_ENOTSENT: there was no connection within connect_timeout_ms. UVZK_EAUTH,
- * UVZK_EINTERNAL: there will be none. */
+ * printed. UVZK_ENOTSENT: there was no connection within connect_timeout_ms; UV_EMFILE and
+ * the like: because the system was short of something. UVZK_EAUTH, UVZK_EINTERNAL: there will
+ * be none. */
 typedef void (*connection_cb)(struct connection *, int status);
 
 struct connection {

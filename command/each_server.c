@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "comparison.h"
+#include "event_loop.h"
 #include "exit_code.h"
 #include "output.h"
 #include "server_list.h"
@@ -313,13 +314,20 @@ int each_server_run(const struct query_options *options)
         return EX_OSERR;
     }
     signal(SIGPIPE, SIG_DFL); /* a closed pipe at stdout ends the program silently */
-    uv_loop_init(&each_server->loop);
+    int exit_code = event_loop_begin(&each_server->loop);
+    if (exit_code != EX_OK) {
+        free(each_server);
+        return exit_code;
+    }
     each_server->options = options;
-    int exit_code = server_list_make(&each_server->servers, &each_server->loop,
-                                     options->connection.hosts);
+    exit_code = server_list_make(&each_server->servers, &each_server->loop,
+                                 options->connection.hosts);
     if (exit_code == EX_OK && each_server->servers.count < 2) {
         fputs("uvzk: there is only one server, nothing to compare\n", stderr);
         exit_code = EX_USAGE;
+    }
+    if (exit_code == EX_OK) {
+        exit_code = event_loop_has_room(each_server->servers.count);
     }
     if (exit_code == EX_OK) {
         bool complete = compare(each_server);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "event_loop.h"
 #include "exit_code.h"
 #include "output.h"
 #include "refusal.h"
@@ -492,7 +493,10 @@ static void on_signal(struct job_signals *signals, int signal_number)
  * closed again. */
 static int begin_loop(struct elect_job *job)
 {
-    uv_loop_init(&job->loop);
+    int failed = event_loop_begin(&job->loop);
+    if (failed != EX_OK) {
+        return failed;
+    }
     job->loop.data = job;
     job->signals.data = job;
     job->connection.data = job;

@@ -28,6 +28,8 @@ int exit_code_of(int status)
     case UVZK_ENOTQUEUED:
         return EX_UNAVAILABLE;
     case UV_ENOMEM:
+    case UV_EMFILE:
+    case UV_ENFILE:
         return EX_OSERR;
     case UVZK_ELOST:
     case UVZK_EPROOF:
@@ -44,6 +46,16 @@ int exit_code_of(int status)
     default:
         return EX_SOFTWARE;
     }
+}
+
+bool exit_code_is_shortage(int status)
+{
+    return exit_code_of(status) == EX_OSERR;
+}
+
+int exit_code_of_file(int error)
+{
+    return exit_code_is_shortage(-error) ? EX_OSERR : EX_NOINPUT;
 }
 
 int exit_code_of_start(int error)

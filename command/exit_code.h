@@ -3,6 +3,8 @@
 #ifndef EXIT_CODE_H
 #define EXIT_CODE_H
 
+#include <stdbool.h>
+
 #include <sysexits.h>
 
 /* The lock was lost: CMD was ended, or was not run. */
@@ -17,6 +19,12 @@
 /* Returns the exit status for an error code of uvzk or libuv; EX_OK for 0. Any other
  * code gives EX_SOFTWARE. */
 int exit_code_of(int status);
+
+/* Whether an error code says that the system is short of memory or file descriptors. */
+bool exit_code_is_shortage(int status);
+
+/* Returns the exit status if a file cannot be read, for its errno. */
+int exit_code_of_file(int error);
 
 /* As env(1), timeout(1) and the shell: CMD was found but cannot be run, or was not found. */
 #define EXIT_CANNOT_RUN 126

@@ -34,10 +34,13 @@ int job_signals_begin(struct job_signals *signals, uv_loop_t *loop, job_signals_
         if (is_ignored(handed_on[i])) {
             continue;
         }
-        uv_signal_t *handle = &signals->handles[signals->count++];
-        uv_signal_init(loop, handle);
-        handle->data = signals;
-        status = uv_signal_start(handle, on_signal, handed_on[i]);
+        uv_signal_t *handle = &signals->handles[signals->count];
+        status = uv_signal_init(loop, handle);
+        if (status == 0) {
+            signals->count++;
+            handle->data = signals;
+            status = uv_signal_start(handle, on_signal, handed_on[i]);
+        }
     }
     return status;
 }

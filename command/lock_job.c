@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event_loop.h"
 #include "exit_code.h"
 #include "refusal.h"
 
@@ -405,7 +406,10 @@ static void on_signal(struct job_signals *signals, int signal_number)
  * closed again. */
 static int begin_loop(struct lock_job *job)
 {
-    uv_loop_init(&job->loop);
+    int failed = event_loop_begin(&job->loop);
+    if (failed != EX_OK) {
+        return failed;
+    }
     job->loop.data = job;
     job->signals.data = job;
     job->connection.data = job;

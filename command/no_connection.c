@@ -7,6 +7,14 @@
 #define LAST_PAUSE_MS 120000U
 #define PAUSE_GROWTH 3U
 
+int no_connection_reason(const uvzk_client_t *client)
+{
+    uvzk_client_error_t why;
+
+    uvzk_client_error_init(&why);
+    return uvzk_client_last_error(client, &why) == 0 ? why.code : 0;
+}
+
 void no_connection_print_reason(const uvzk_client_t *client)
 {
     uvzk_client_error_t why;

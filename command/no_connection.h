@@ -28,6 +28,9 @@ void no_connection_begin(struct no_connection *);
 /* There is a connection again, or reports are not wanted any more. */
 void no_connection_end(struct no_connection *);
 
+/* Returns the code of the last reason why there was no connection; 0: none yet. */
+int no_connection_reason(const uvzk_client_t *);
+
 /* Prints " (address: reason)" for the last reason why there was no connection; nothing if
  * there is none yet. */
 void no_connection_print_reason(const uvzk_client_t *);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "event_loop.h"
 #include "exit_code.h"
 #include "refusal.h"
 #include "subcommands.h"
@@ -207,7 +208,10 @@ int query_run(struct query *query, const struct query_options *options,
               query_seen_cb seen_cb)
 {
     signal(SIGPIPE, SIG_DFL); /* a closed pipe at stdout ends the program silently */
-    uv_loop_init(&query->loop);
+    int failed = event_loop_begin(&query->loop);
+    if (failed != EX_OK) {
+        return failed;
+    }
     query->loop.data = query;
     query->options = options;
     query->seen_cb = seen_cb;
@@ -215,8 +219,8 @@ int query_run(struct query *query, const struct query_options *options,
     query->participant_list.data = query;
     uv_timer_init(&query->loop, &query->again);
     uv_timer_init(&query->loop, &query->over);
-    int failed = connection_open(&query->connection, &query->loop, &options->connection,
-                                 NULL, on_connected);
+    failed = connection_open(&query->connection, &query->loop, &options->connection, NULL,
+                             on_connected);
     if (failed != EX_OK) {
         query_end(query, failed);
     } else if (options->timeout_ms > 0) {

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sysexits.h>
+
+#include "exit_code.h"
 
 static int refuse(const char *entry, const char *why, int exit_code)
 {
@@ -53,7 +54,8 @@ static int look_up(struct server_list *list, uv_loop_t *loop, const char *host,
     int status = uv_getaddrinfo(loop, &request, NULL, host, port, &hints);
 
     if (status < 0) {
-        return refuse(host, uv_strerror(status), EX_UNAVAILABLE);
+        return refuse(host, uv_strerror(status),
+                      exit_code_is_shortage(status) ? EX_OSERR : EX_UNAVAILABLE);
     }
     int failed = keep_all(list, request.addrinfo, port);
     uv_freeaddrinfo(request.addrinfo);

@@ -17,6 +17,7 @@
 
 #include "arguments.h"
 #include "daemon_locks.h"
+#include "event_loop.h"
 #include "exit_code.h"
 #include "lock_walk.h"
 #include "output.h"
@@ -374,7 +375,10 @@ static int begin(struct top *top)
 static int run(struct top *top)
 {
     signal(SIGPIPE, SIG_DFL); /* a closed pipe at stdout ends the program silently */
-    uv_loop_init(&top->loop);
+    int failed = event_loop_begin(&top->loop);
+    if (failed != EX_OK) {
+        return failed;
+    }
     top->loop.data = top;
     top->connection.data = top;
     top->screen.data = top;
@@ -383,7 +387,7 @@ static int run(struct top *top)
     top->daemon.data = top;
     top->daemon.loop = &top->loop;
     uv_timer_init(&top->loop, &top->again);
-    int failed = begin(top);
+    failed = begin(top);
     if (failed != EX_OK) {
         end(top, failed);
     }

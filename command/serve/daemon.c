@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "base/machine.h"
+#include "event_loop.h"
 #include "exit_code.h"
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
@@ -184,19 +185,29 @@ static int begin_socket(struct daemon *daemon)
     return status < 0 ? EX_OSERR : EX_OK;
 }
 
-static void begin_loop(struct daemon *daemon)
+/* Returns EX_OK or an exit code. After a failure the process must exit. */
+static int begin_loop(struct daemon *daemon)
 {
     static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT};
 
     signal(SIGPIPE, SIG_IGN); /* a program that has gone; a closed stderr */
-    uv_loop_init(&daemon->loop);
+    int failed = event_loop_begin(&daemon->loop), status = 0;
+    if (failed != EX_OK) {
+        return failed;
+    }
     daemon->loop.data = daemon;
     uv_prepare_init(&daemon->loop, &daemon->checks);
     expiring_holds_init(&daemon->expiring, &daemon->loop);
-    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
-        uv_signal_init(&daemon->loop, &daemon->signals[i]);
-        uv_signal_start(&daemon->signals[i], on_signal, numbers[i]);
+    for (size_t i = 0; status == 0 && i < DAEMON_SIGNALS; i++) {
+        status = uv_signal_init(&daemon->loop, &daemon->signals[i]);
+        if (status == 0) {
+            status = uv_signal_start(&daemon->signals[i], on_signal, numbers[i]);
+        }
     }
+    if (status < 0) {
+        fprintf(stderr, "uvzk: no signal can be caught: %s\n", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : EX_OK;
 }
 
 /* Returns what status shows of the daemon's contenders. The text is static. */
@@ -217,11 +228,14 @@ int daemon_run(const struct daemon_options *options)
     daemon.options = options;
     listener_init(&daemon.listener, &options->listener);
     raise_descriptor_limit(options);
-    begin_loop(&daemon);
+    int failed = begin_loop(&daemon);
+    if (failed != EX_OK) {
+        return failed;
+    }
     daemon.zookeeper.data = &daemon;
     daemon.locks.client = &daemon.zookeeper.client;
-    int failed = connection_open(&daemon.zookeeper, &daemon.loop, &options->connection,
-                                 node_data(), on_connected);
+    failed = connection_open(&daemon.zookeeper, &daemon.loop, &options->connection,
+                             node_data(), on_connected);
     if (failed == EX_OK) {
         failed = begin_socket(&daemon);
     } else {

@@ -8,8 +8,9 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sysexits.h>
 #include <unistd.h>
+
+#include "exit_code.h"
 
 /* As sd_listen_fds(3): the first descriptor that is passed in. */
 #define FIRST_PASSED_IN 3
@@ -22,7 +23,10 @@ static int fail(const char *path, const char *what, int exit_code)
 
 static int fail_errno(const char *path)
 {
-    return fail(path, strerror(errno), EX_CANTCREAT);
+    int error = errno;
+
+    return fail(path, strerror(error),
+                exit_code_is_shortage(-error) ? EX_OSERR : EX_CANTCREAT);
 }
 
 /* --------------------------------------------------------------- passed in by systemd */
