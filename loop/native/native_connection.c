@@ -52,6 +52,7 @@ static void become_connected(struct uvzk__native_session *session, bool watches_
 
     session->received_at = session->sent_at = uvzk_now();
     session->received = session->stream->received;
+    uvzk__conduct_begin(&session->conduct);
     uvzk__search_rest(session->search);
     uvzk__native_session_move(session, CONNECTED);
     session->user->connected(session, &event);
@@ -181,8 +182,10 @@ static int read_message(struct uvzk__native_session *session,
         }
         session->unanswered_rearms -= session->unanswered_rearms > 0;
         session->failed_rearms = 0;
+        uvzk__conduct_answered(&session->conduct);
         return 0;
     default:
+        uvzk__conduct_answered(&session->conduct);
         return session->state == ASKING
                    ? read_asked(session, &header)
                    : session->user->answered(session, frame, header.xid);
@@ -247,6 +250,9 @@ static void stream_ready(struct uvzk__native_session *session, bool readable,
         session->received_at = uvzk_now();
     }
     read_frames(session, status);
+    if (session->stream == stream) {
+        uvzk__conduct_receives(&session->conduct, stream->in_length);
+    }
 }
 
 void uvzk__native_connection_ready(struct uvzk__sockets *sockets, int fd, bool readable,
@@ -273,9 +279,16 @@ static uint64_t ping_at(const struct uvzk__native_session *session)
     return session->sent_at + session->timeout_ms / 3;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A server that answers pings and no request is as good as a silent one. */
 static uint64_t silent_at(const struct uvzk__native_session *session)
 {
-    return session->received_at + (uint64_t)session->timeout_ms * 2 / 3;
+    return earlier(session->received_at, uvzk__conduct_owed_at(&session->conduct)) +
+           (uint64_t)session->timeout_ms * 2 / 3;
 }
 
 /* Nothing has been sent for some time, so the stream is at rest. */
@@ -293,6 +306,9 @@ static void check_silence(struct uvzk__native_session *session, uint64_t now)
         stream_ready(session, true, false);
     }
     if (session->state == CONNECTED && silent_at(session) <= now) {
+        if (uvzk__conduct_owed_at(&session->conduct) < session->received_at) {
+            uvzk__search_avoid(session->search, session->server);
+        }
         uvzk__native_session_lose(session, UV_ETIMEDOUT,
                                   "has not answered for two thirds of the session "
                                   "timeout");
@@ -322,11 +338,6 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
     session->user->leave(session);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Most of what happens makes the next moment later. An alarm that comes too early plans
  * anew, so it need not be moved each time. */
 static void plan(struct uvzk__native_session *session)
@@ -344,8 +355,11 @@ static void plan(struct uvzk__native_session *session)
     }
 }
 
-void uvzk__native_connection_pump(struct uvzk__native_session *session)
+void uvzk__native_connection_pump(struct uvzk__native_session *session, bool waits)
 {
+    if (session->state == CONNECTED) {
+        uvzk__conduct_owes(&session->conduct, waits || session->unanswered_rearms > 0);
+    }
     if (session->state == CONNECTED && uvzk__stream_waiting(session->stream) > 0) {
         uvzk__stream_flush(session->stream);
         session->sent_at = uvzk_now();

@@ -10,7 +10,7 @@ void uvzk__native_connection_ready(struct uvzk__sockets *sockets, int fd, bool r
 void uvzk__native_connection_due(struct uvzk__sockets *sockets);
 
 /* To be called when what was written is to be sent: flushes the stream and sets the
- * alarm. */
-void uvzk__native_connection_pump(struct uvzk__native_session *session);
+ * alarm. waits: a request that was written has no answer yet. */
+void uvzk__native_connection_pump(struct uvzk__native_session *session, bool waits);
 
 #endif

@@ -80,7 +80,8 @@ static void send_queue(struct uvzk__native_port *port)
 
     do {
         write_waiting(port, STREAM_MAX);
-        uvzk__native_connection_pump(&port->session);
+        uvzk__native_connection_pump(&port->session,
+                                     uvzk__request_queue_is_unanswered(&port->queue));
     } while (uvzk__stream_waiting(stream) == 0 &&
              uvzk__request_queue_waiting(&port->queue) != NULL);
 }
@@ -127,7 +128,7 @@ static void leave_port(struct uvzk__native_port *port)
     if (uvzk__native_session_is_connected(&port->session)) {
         send_queue(port);
     } else {
-        uvzk__native_connection_pump(&port->session);
+        uvzk__native_connection_pump(&port->session, false);
     }
     uvzk__ending_streams_free(&port->session.endings);
     uvzk__port_loop_leave(&port->base.port_loop);

@@ -12,13 +12,11 @@
 #include "native/native_connection.h"
 #include "uvzk.h"
 
-/* In ms. The pause before a server is sought: after a loss it is short; then
- * uvzk__pause_first, doubled while the search is in vain. */
-#define PAUSE_SOON_MS 20U
+/* In ms. The pause after a search in vain doubles up to this. */
 #define PAUSE_LAST_MS 4000U
 
-/* How long a server has for each step of the connection: a third of the session timeout,
- * but not less than this. */
+/* A server has a third of the session timeout for each step of the connection, but not
+ * less than this. */
 #define STEP_MIN_MS 200U
 
 #define DOWN UVZK__NATIVE_DOWN
@@ -249,7 +247,7 @@ void uvzk__native_session_try_next(struct uvzk__native_session *session, int cod
 }
 
 /* The connection of the CONNECTED session is lost. Its watches stay for the next one. */
-static void disconnect(struct uvzk__native_session *session)
+static void disconnect(struct uvzk__native_session *session, int code)
 {
     uint64_t taken = uvzk__stream_taken(session->stream);
 
@@ -257,7 +255,8 @@ static void disconnect(struct uvzk__native_session *session)
     uvzk__native_session_move(session, SEEKING);
     uvzk__watch_table_lose_connection(session->watches);
     session->pause_ms = uvzk__pause_first(session->timeout_ms);
-    uvzk__search_begin(session->search, PAUSE_SOON_MS);
+    uvzk__search_begin(session->search,
+                       uvzk__conduct_lost(&session->conduct, code, session->timeout_ms));
     session->user->lost(session, taken);
 }
 
@@ -279,7 +278,10 @@ void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
         return;
     }
     count_failed_rearm(session, code);
-    disconnect(session);
+    if (uvzk__conduct_is_breach(code)) {
+        uvzk__search_avoid(session->search, session->server);
+    }
+    disconnect(session, code);
     blame(session, code, text);
 }
 
@@ -287,7 +289,7 @@ void uvzk__native_session_leave(struct uvzk__native_session *session)
 {
     if (session->state == CONNECTED) {
         uvzk__search_avoid(session->search, session->server);
-        disconnect(session);
+        disconnect(session, UVZK_EDIVERGED);
         blame(session, UVZK_EDIVERGED, UVZK__DIVERGED_TEXT);
     }
 }

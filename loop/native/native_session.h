@@ -32,6 +32,7 @@
 #include "discovery/search.h"
 #include "discovery/sockets.h"
 #include "native/chroot.h"
+#include "native/conduct.h"
 #include "native/ending_streams.h"
 #include "native/stream.h"
 #include "native/tls_context.h"
@@ -109,6 +110,7 @@ struct uvzk__native_session {
     uint64_t received;             /* bytes of the stream at received_at */
     uint64_t deadline;             /* of CONNECTING, ESTABLISHING and ASKING */
     uint64_t alarm_at;             /* when the sockets' alarm comes at the latest */
+    struct uvzk__conduct conduct;  /* the server's, while CONNECTED */
     unsigned unanswered_rearms;    /* requests that re-arm watches */
     unsigned failed_rearms;        /* connections in turn that ended at them */
 };

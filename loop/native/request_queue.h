@@ -43,6 +43,13 @@ static inline bool uvzk__request_queue_is_empty(const struct uvzk__request_queue
     return queue->first == NULL;
 }
 
+/* Whether a request that was written has no answer yet. */
+static inline bool
+uvzk__request_queue_is_unanswered(const struct uvzk__request_queue *queue)
+{
+    return queue->sent_count > 0;
+}
+
 /* Appends the rpc, WAITING. */
 void uvzk__request_queue_add(struct uvzk__request_queue *queue, struct uvzk__rpc *rpc,
                              struct uvzk__port *port);

@@ -237,7 +237,7 @@ static void hear_rearm(struct scripted_connection *connection,
     note_paths(server, "child", request->watches[UVZK__WATCHES_CHILD]);
     if (server->drops_rearms) {
         drop(connection);
-    } else if (!server->silent) {
+    } else if (!server->silent && !server->ignores_rearms) {
         answer(connection, request->xid, request->opcode, server->refuses_rearms);
     }
 }
@@ -334,7 +334,7 @@ static void hear(struct scripted_connection *connection, struct uvzk__jute_bytes
     switch (request.opcode) {
     case UVZK__OPCODE_PING:
         server->pings++;
-        if (!server->silent) {
+        if (!server->silent && !server->ignores_pings) {
             answer(connection, UVZK__XID_PING, UVZK__OPCODE_PING, 0);
         }
         break;
@@ -384,6 +384,18 @@ static bool is_of_a_probe(const struct uvzk__connect_request *request)
     return (uint64_t)request->session_id >> 56 == 0xff;
 }
 
+/* What it does when it has granted a session. */
+static void misbehave(struct scripted_connection *connection)
+{
+    static const unsigned char of_no_request[4 + 16] = {0, 0, 0, 16, 0, 0, 0, 99};
+
+    if (connection->server->breaks) {
+        send_bytes(connection, of_no_request, sizeof(of_no_request));
+    } else if (connection->server->drops_granted) {
+        drop(connection);
+    }
+}
+
 static void hear_connect(struct scripted_connection *connection,
                          struct uvzk__jute_bytes frame)
 {
@@ -406,6 +418,7 @@ static void hear_connect(struct scripted_connection *connection,
          (long long)request.last_zxid);
     if (!server->silent) {
         grant(connection, server->session_id, server->timeout_ms);
+        misbehave(connection);
     }
 }
 

@@ -40,6 +40,10 @@ struct scripted_server {
     bool unimplemented;     /* it says so before it closes the connection */
     bool ignores_questions; /* it does not answer them */
     bool in_pieces;         /* sends byte by byte */
+    bool ignores_rearms;    /* it does not answer them */
+    bool ignores_pings;     /* it counts pings, and does not answer them */
+    bool breaks;            /* sends a wrong frame when it has granted a session */
+    bool drops_granted;     /* closes the connection then */
 
     /* What has happened. */
     struct scripted_connection *connections; /* the last one first */

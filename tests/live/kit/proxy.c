@@ -16,6 +16,7 @@
 
 #define FLAGS_EPHEMERAL_SEQUENTIAL 3
 #define READ_SIZE 65536
+#define PING_XID (-2)
 
 struct lane {
     struct proxy_link *link;
@@ -239,11 +240,34 @@ static void pass_request(struct proxy_link *link, char *frame, size_t length)
 
 /* In the answer to the connect request: length, protocol version, timeout, session id,
  * password with its length. Session id 0: the session was refused. */
+static bool grants_session(const char *frame, size_t length)
+{
+    return length >= 40 && read_int64(frame + 12) != 0;
+}
+
 static void note_session(struct proxy *proxy, const char *frame, size_t length)
 {
-    if (length >= 40 && read_int64(frame + 12) != 0) {
+    if (grants_session(frame, length)) {
         proxy->session_id = read_int64(frame + 12);
         memcpy(proxy->session_password, frame + 24, 16);
+    }
+}
+
+static bool is_dropped(const struct proxy *proxy, const char *frame, size_t length)
+{
+    return proxy->pings_alone && (length < 8 || read_int32(frame + 4) != PING_XID);
+}
+
+/* The answer to a connect request. */
+static void pass_greeting(struct proxy_link *link, const char *frame, size_t length)
+{
+    static const char of_no_length[4] = {-1, -1, -1, -1};
+    struct proxy *proxy = link->proxy;
+    link->replies.greeted = true;
+    note_session(proxy, frame, length);
+    send_frame(&link->requests, frame, length);
+    if (proxy->breaks && grants_session(frame, length)) {
+        send_frame(&link->requests, of_no_length, sizeof(of_no_length));
     }
 }
 
@@ -251,9 +275,13 @@ static void pass_reply(struct proxy_link *link, const char *frame, size_t length
 {
     struct proxy *proxy = link->proxy;
     if (!link->replies.greeted) {
-        link->replies.greeted = true;
-        note_session(proxy, frame, length);
-    } else if (link->dropping && length >= 8 && read_int32(frame + 4) == link->drop_xid) {
+        pass_greeting(link, frame, length);
+        return;
+    }
+    if (is_dropped(proxy, frame, length)) {
+        return;
+    }
+    if (link->dropping && length >= 8 && read_int32(frame + 4) == link->drop_xid) {
         proxy->dropped++;
         if (proxy->refuse_after_drop) {
             proxy_refuse(proxy);

@@ -43,6 +43,8 @@ struct proxy {
     bool hold_requests; /* hold back what the client sends */
     bool hold_replies;  /* hold back what the server sends */
     bool hold_answers;  /* the same, except the connect answers */
+    bool pings_alone;   /* drop what the server sends, except these and connect answers */
+    bool breaks;        /* send a wrong frame behind each answer that grants a session */
     bool drop_armed;    /* drop the reply to the next contender's create */
     bool refuse_after_drop;
     bool lose_listing; /* lose the next listing with its connection */

@@ -1,0 +1,81 @@
+/* What a server does with the requests of a native session (conduct.h). */
+#include "native/conduct.h"
+
+#include <uv.h>
+
+#include "discovery/pause.h"
+#include "uvzk.h"
+
+/* In ms. */
+#define PAUSE_SOON_MS 20U
+#define PAUSE_LAST_MS 4000U
+
+/* So many more bytes of an answer count: a server that sends a byte now and then answers
+ * nothing. */
+#define PART_BYTES 4096U
+
+void uvzk__conduct_begin(struct uvzk__conduct *conduct)
+{
+    conduct->began_at = uvzk_now();
+    conduct->owed_at = UINT64_MAX;
+    conduct->part = 0;
+    conduct->answered = false;
+}
+
+/* The next answer has all of its time. */
+static void restart(struct uvzk__conduct *conduct)
+{
+    if (conduct->owed_at != UINT64_MAX) {
+        conduct->owed_at = uvzk_now();
+    }
+}
+
+void uvzk__conduct_answered(struct uvzk__conduct *conduct)
+{
+    conduct->answered = true;
+    restart(conduct);
+}
+
+void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length)
+{
+    if (length < conduct->part) {
+        conduct->part = length;
+    } else if (length - conduct->part >= PART_BYTES) {
+        conduct->part = length;
+        restart(conduct);
+    }
+}
+
+void uvzk__conduct_owes(struct uvzk__conduct *conduct, bool owes)
+{
+    if (!owes) {
+        conduct->owed_at = UINT64_MAX;
+    } else if (conduct->owed_at == UINT64_MAX) {
+        conduct->owed_at = uvzk_now();
+    }
+}
+
+bool uvzk__conduct_is_breach(int code)
+{
+    return code == UV_EPROTO || code == UV_EMSGSIZE;
+}
+
+/* With the quarter that uvzk__pause_jittered may add, it is a tenth of the timeout. */
+static uint32_t longest_pause(uint32_t timeout_ms)
+{
+    uint32_t pause = timeout_ms / 25 * 2;
+
+    return pause < PAUSE_LAST_MS ? pause : PAUSE_LAST_MS;
+}
+
+uint32_t uvzk__conduct_lost(struct uvzk__conduct *conduct, int code, uint32_t timeout_ms)
+{
+    bool useless = uvzk_now() - conduct->began_at < timeout_ms &&
+                   (uvzk__conduct_is_breach(code) || !conduct->answered);
+    uint32_t pause =
+        useless && conduct->next_pause_ms > 0 ? conduct->next_pause_ms : PAUSE_SOON_MS;
+
+    conduct->next_pause_ms =
+        useless ? uvzk__pause_doubled(pause, longest_pause(timeout_ms)) : 0;
+    return pause;
+}
