@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/memory.h"
+#include "native/tls_errors.h"
 #include "native/tls_internal.h"
 
 struct uvzk__tls {
@@ -114,13 +115,11 @@ static void describe_error(struct uvzk__tls *tls, unsigned long error)
     }
 }
 
-/* Translates the outcome of a call of OpenSSL. */
-static int outcome(struct uvzk__tls *tls, int result)
+static int failure_of(struct uvzk__tls *tls, int result)
 {
     int kind = SSL_get_error(tls->ssl, result);
     unsigned long error = ERR_peek_error();
 
-    ERR_clear_error();
     if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) {
         return UV_EAGAIN;
     }
@@ -135,6 +134,15 @@ static int outcome(struct uvzk__tls *tls, int result)
         describe_error(tls, error);
     }
     return UV_EPROTO;
+}
+
+/* Translates the outcome of a call of OpenSSL. errors: what was taken for it. */
+static int outcome(struct uvzk__tls *tls, int result, struct uvzk__tls_errors *errors)
+{
+    int status = result == 1 ? 0 : failure_of(tls, result);
+
+    uvzk__tls_errors_put_back(errors);
+    return status;
 }
 
 const char *uvzk__tls_server(const struct uvzk__tls *tls)
@@ -195,14 +203,17 @@ struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *h
                                 const char *address, const char *server)
 {
     struct uvzk__tls *tls = uvzk__calloc(1, sizeof(*tls));
+    struct uvzk__tls_errors errors;
 
     if (tls == NULL) {
         return NULL;
     }
     tls->context = context;
     snprintf(tls->server, sizeof(tls->server), "%s", server);
-    if (!open_ssl(tls, host, address)) {
-        ERR_clear_error();
+    uvzk__tls_errors_take(&errors);
+    bool opened = open_ssl(tls, host, address);
+    uvzk__tls_errors_put_back(&errors);
+    if (!opened) {
         uvzk__tls_free(tls);
         return NULL;
     }
@@ -221,29 +232,37 @@ void uvzk__tls_free(struct uvzk__tls *tls)
 
 int uvzk__tls_handshake(struct uvzk__tls *tls)
 {
-    int result = SSL_do_handshake(tls->ssl);
+    struct uvzk__tls_errors errors;
 
-    return result == 1 ? 0 : outcome(tls, result);
+    uvzk__tls_errors_take(&errors);
+    return outcome(tls, SSL_do_handshake(tls->ssl), &errors);
 }
 
 int uvzk__tls_receive(struct uvzk__tls *tls, const void *bytes, size_t length)
 {
-    return BIO_write(tls->in, bytes, (int)length) == (int)length ? 0 : UV_ENOMEM;
+    struct uvzk__tls_errors errors;
+
+    uvzk__tls_errors_take(&errors);
+    int written = BIO_write(tls->in, bytes, (int)length);
+    uvzk__tls_errors_put_back(&errors);
+    return written == (int)length ? 0 : UV_ENOMEM;
 }
 
 int uvzk__tls_read(struct uvzk__tls *tls, void *bytes, size_t *length)
 {
-    int result = SSL_read_ex(tls->ssl, bytes, *length, length);
+    struct uvzk__tls_errors errors;
 
-    return result == 1 ? 0 : outcome(tls, result);
+    uvzk__tls_errors_take(&errors);
+    return outcome(tls, SSL_read_ex(tls->ssl, bytes, *length, length), &errors);
 }
 
 int uvzk__tls_write(struct uvzk__tls *tls, const void *bytes, size_t length)
 {
-    size_t written = 0;
-    int result = SSL_write_ex(tls->ssl, bytes, length, &written);
+    struct uvzk__tls_errors errors;
+    size_t written;
 
-    return result == 1 ? 0 : outcome(tls, result);
+    uvzk__tls_errors_take(&errors);
+    return outcome(tls, SSL_write_ex(tls->ssl, bytes, length, &written), &errors);
 }
 
 struct uvzk__jute_bytes uvzk__tls_output(const struct uvzk__tls *tls)

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/refusal.h"
+#include "native/tls_errors.h"
 #include "native/tls_internal.h"
 #include "native/tls_options.h"
 
@@ -81,7 +82,6 @@ static int complain(struct uvzk__tls_context *context, const char *what, const c
 
     snprintf(context->text, sizeof(context->text), "%s %s: %s", what, name,
              reason == NULL ? "it is not what is wanted" : reason);
-    ERR_clear_error();
     return UV_EINVAL;
 }
 
@@ -169,8 +169,7 @@ SSL *uvzk__tls_context_connection(struct uvzk__tls_context *context, const char 
 
 /* ------------------------------------------------------------------------ begin and end */
 
-/* Makes the SSL_CTX from the files. */
-static int load(struct uvzk__tls_context *context, SSL_CTX **loaded)
+static int make(struct uvzk__tls_context *context, SSL_CTX **made)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
     if (ctx == NULL) {
@@ -192,8 +191,19 @@ static int load(struct uvzk__tls_context *context, SSL_CTX **loaded)
         SSL_CTX_free(ctx);
         return status;
     }
-    *loaded = ctx;
+    *made = ctx;
     return 0;
+}
+
+/* Makes the SSL_CTX from the files. */
+static int load(struct uvzk__tls_context *context, SSL_CTX **made)
+{
+    struct uvzk__tls_errors errors;
+
+    uvzk__tls_errors_take(&errors);
+    int status = make(context, made);
+    uvzk__tls_errors_put_back(&errors);
+    return status;
 }
 
 /* The sentence outlives the context. */

@@ -8,66 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <uv.h>
 
 #include "native/tls.h"
-
-#define DAY_S (24L * 60 * 60)
-#define BYTES 17000
-
-struct issuer {
-    EVP_PKEY *key;
-    X509 *certificate;
-};
+#include "tls_peer.h"
 
 static struct issuer ours, other;
 static char file[] = "/tmp/uvzk-ca-XXXXXX";
-
-/* ---------------------------------------------------------------------- certificates */
-
-static void add_extension(X509 *certificate, int kind, const char *text)
-{
-    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, kind, text);
-
-    assert_non_null(extension);
-    assert_int_equal(X509_add_ext(certificate, extension, -1), 1);
-    X509_EXTENSION_free(extension);
-}
-
-/* Valid from so many days from now to so many; by: NULL: by itself. */
-static struct issuer certify(const char *name, const struct issuer *by, long from_days,
-                             long to_days, const char *names)
-{
-    static long serial;
-    struct issuer made = {EVP_EC_gen("P-256"), X509_new()};
-    X509_NAME *subject = X509_get_subject_name(made.certificate);
-
-    X509_set_version(made.certificate, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(made.certificate), ++serial);
-    X509_gmtime_adj(X509_getm_notBefore(made.certificate), from_days * DAY_S);
-    X509_gmtime_adj(X509_getm_notAfter(made.certificate), to_days * DAY_S);
-    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)name,
-                               -1, -1, 0);
-    X509_set_pubkey(made.certificate, made.key);
-    X509_set_issuer_name(made.certificate,
-                         by == NULL ? subject : X509_get_subject_name(by->certificate));
-    if (by == NULL) {
-        add_extension(made.certificate, NID_basic_constraints, "critical,CA:TRUE");
-    } else {
-        add_extension(made.certificate, NID_subject_alt_name, names);
-    }
-    assert_true(
-        X509_sign(made.certificate, by == NULL ? made.key : by->key, EVP_sha256()) > 0);
-    return made;
-}
-
-static void discard(struct issuer *issuer)
-{
-    X509_free(issuer->certificate);
-    EVP_PKEY_free(issuer->key);
-}
 
 /* Also when the clock has not gone on since: the file grows. */
 static void trust_in_file(const struct issuer *issuer, const char *comment)
@@ -80,42 +27,6 @@ static void trust_in_file(const struct issuer *issuer, const char *comment)
     fclose(out);
 }
 
-/* --------------------------------------------------------------------------- a server */
-
-static SSL *serve(const struct issuer *as)
-{
-    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
-
-    assert_int_equal(SSL_CTX_use_certificate(ctx, as->certificate), 1);
-    assert_int_equal(SSL_CTX_use_PrivateKey(ctx, as->key), 1);
-    SSL *server = SSL_new(ctx);
-    SSL_CTX_free(ctx);
-    SSL_set_bio(server, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-    SSL_set_accept_state(server);
-    return server;
-}
-
-/* What each has to say goes to the other. Returns whether there was anything. */
-static bool carry(struct uvzk__tls *tls, SSL *server, int *status)
-{
-    struct uvzk__jute_bytes out = uvzk__tls_output(tls);
-    char bytes[BYTES];
-    bool any = out.length > 0;
-
-    if (any) {
-        BIO_write(SSL_get_rbio(server), out.at, (int)out.length);
-        uvzk__tls_sent(tls, out.length);
-    }
-    (void)SSL_do_handshake(server);
-    int length = BIO_read(SSL_get_wbio(server), bytes, sizeof(bytes));
-    if (length > 0) {
-        any = true;
-        assert_int_equal(uvzk__tls_receive(tls, bytes, (size_t)length), 0);
-    }
-    *status = uvzk__tls_handshake(tls);
-    return any;
-}
-
 /* The outcome of a handshake with this server, at 127.0.0.1. failure: what it says has these
  * words; NULL: it succeeds. */
 static void assert_meets(struct uvzk__tls_context *context, const struct issuer *as,
@@ -123,10 +34,8 @@ static void assert_meets(struct uvzk__tls_context *context, const struct issuer 
 {
     SSL *server = serve(as);
     struct uvzk__tls *tls = uvzk__tls_new(context, host, "127.0.0.1", "127.0.0.1:2281");
-    int status = uvzk__tls_handshake(tls);
+    int status = shake_hands(tls, server);
 
-    while (status == UV_EAGAIN && carry(tls, server, &status)) {
-    }
     assert_int_equal(status, failure == NULL ? 0 : UV_EPROTO);
     if (failure != NULL) {
         assert_non_null(uvzk__tls_failure(tls));
