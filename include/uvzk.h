@@ -2182,7 +2182,8 @@ UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
 /* One member of the group, as it is known now. */
 typedef struct {
     const char *id;   /* the name of its znode */
-    const void *data; /* of the znode; NULL: they may not be read, or could not be yet */
+    const void *data; /* of the znode; NULL: they may not be read, could not be yet, or
+                         there is no room for a watch */
     size_t length;    /* in bytes */
     /* Of the transaction that wrote the data; 0: the caller's own entry, or the data are
      * not known. */
@@ -2199,8 +2200,11 @@ typedef struct {
  * told between: an entry counts as another one if its mzxid is another. status < 0: the
  * members cannot be listed, and the list stays what it was; uvzk tries again, at growing
  * intervals of up to one session timeout. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EZOOKEEPER:
- * the server refused it. UVZK_ELIMIT: no room for another watch. A missing connection is
- * reported to state_cb only; meanwhile the list stays what it was. */
+ * the server refused it. UVZK_ELIMIT: no room for another watch. If there is room for the
+ * path's, and not for those of all members, the list is kept up to date, with data NULL for
+ * the others, and each change is told with UVZK_ELIMIT instead of 0; options.sessions is
+ * the way out. A missing connection is reported to state_cb only; meanwhile the list stays
+ * what it was. */
 typedef void (*uvzk_group_member_change_cb)(uvzk_group_member_t *member, int status);
 
 /* FINAL for the member. The status is that of uvzk_persistent_node_close_cb. */

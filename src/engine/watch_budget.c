@@ -8,9 +8,14 @@
 #define NAME_BYTES 64 /* more than a contender's name in Curator's recipes, with '/' */
 
 /* A path in the request: 4 bytes for its length, and the text without the NUL. */
+static uint64_t cost_of(size_t path_length)
+{
+    return path_length + 4;
+}
+
 static uint64_t cost(const char *path)
 {
-    return strlen(path) + 4;
+    return cost_of(strlen(path));
 }
 
 static bool fits(const struct uvzk__session *session, uint64_t bytes)
@@ -23,7 +28,8 @@ bool uvzk__watch_budget_has_room(const struct uvzk__session *session, const char
     return fits(session, cost(path) + NAME_BYTES);
 }
 
-/* Warns once. The next warning comes only after a watch has found room again. */
+/* Warns once. Watches that are set anew find and take the last room again and again; so the
+ * next warning comes only after a tenth has been free. */
 static void warn_spent(struct uvzk__session *session)
 {
     if (!session->watches.warned) {
@@ -41,7 +47,6 @@ bool uvzk__watch_budget_take(struct uvzk__session *session, const char *path)
         warn_spent(session);
         return false;
     }
-    session->watches.warned = false;
     session->watches.bytes += cost(path);
     session->watches.count++;
     return true;
@@ -57,6 +62,25 @@ void uvzk__watch_budget_give(struct uvzk__session *session, const char *path)
 {
     session->watches.bytes -= cost(path);
     session->watches.count--;
+    if (session->watches.bytes <= UVZK__WATCH_BYTES_MAX / 10 * 9) {
+        session->watches.warned = false;
+    }
+}
+
+bool uvzk__watch_budget_take_share(struct uvzk__session *session, size_t path_length)
+{
+    uint64_t bytes = session->watches.shared_bytes + cost_of(path_length);
+
+    if (bytes > UVZK__WATCH_BYTES_SHARE_MAX) {
+        return false;
+    }
+    session->watches.shared_bytes = bytes;
+    return true;
+}
+
+void uvzk__watch_budget_give_share(struct uvzk__session *session, size_t path_length)
+{
+    session->watches.shared_bytes -= cost_of(path_length);
 }
 
 void uvzk__unwatch(struct uvzk__session *session, struct uvzk__watch *watch)

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "engine/watch_budget.h"
 #include "membership/group_member.h"
 #include "value/shared_value.h"
 
@@ -21,6 +22,14 @@ int uvzk__group_entries_init(struct uvzk__group_entries *entries, uvzk_client_t 
 
 void uvzk__group_entries_free(struct uvzk__group_entries *entries)
 {
+    struct uvzk__group_entry *entry, *next;
+
+    /* Those without a value. */
+    HASH_ITER(hh, entries->known, entry, next)
+    {
+        HASH_DEL(entries->known, entry);
+        uvzk__free(entry);
+    }
     uvzk__free(entries->path);
     uvzk__free(entries->shown);
 }
@@ -62,13 +71,20 @@ static void forget(struct uvzk__group_entries *entries, struct uvzk__group_entry
     if (!entry->dropped) {
         entry->dropped = true;
         HASH_DEL(entries->known, entry);
+        if (entry->home != NULL) {
+            uvzk__watch_budget_give_share(entry->home, entry->path_length);
+        }
     }
 }
 
 static void drop(struct uvzk__group_entries *entries, struct uvzk__group_entry *entry)
 {
     forget(entries, entry);
-    (void)uvzk_shared_value_close(&entry->value, value_closed);
+    if (entry->home != NULL) {
+        (void)uvzk_shared_value_close(&entry->value, value_closed);
+    } else {
+        uvzk__free(entry);
+    }
 }
 
 /* Its client has ended before its value was closed. */
@@ -80,17 +96,38 @@ static void client_gone(uvzk_shared_value_t *value)
     free_entry(entry);
 }
 
-/* Returns 0, or why its znode cannot be followed. */
+/* path: below the namespace. Returns 0, or why the znode cannot be followed. */
+static int follow_path(struct uvzk__group_entry *entry, const char *path)
+{
+    uvzk_client_t *client = entry->member->entries.client;
+    char *full = uvzk__path_join(uvzk__namespace_of(client->impl), path);
+
+    if (full == NULL) {
+        return UV_ENOMEM;
+    }
+    struct uvzk__session *home = uvzk__home_of(client->impl, full);
+    int status = UVZK_ELIMIT;
+    entry->path_length = strlen(full);
+    if (uvzk__watch_budget_take_share(home, entry->path_length)) {
+        status = uvzk__shared_value_follow(client, &entry->value, path, value_told);
+        if (status == 0) {
+            entry->home = home;
+        } else {
+            uvzk__watch_budget_give_share(home, entry->path_length);
+        }
+    }
+    uvzk__free(full);
+    return status;
+}
+
 static int follow(struct uvzk__group_entry *entry)
 {
-    struct uvzk__group_entries *entries = &entry->member->entries;
-    char *path = uvzk__path_join(entries->path, entry->id);
-    int status = path == NULL ? UV_ENOMEM
-                              : uvzk__shared_value_follow(entries->client, &entry->value,
-                                                          path, value_told);
+    char *path = uvzk__path_join(entry->member->entries.path, entry->id);
+    int status = path == NULL ? UV_ENOMEM : follow_path(entry, path);
 
     uvzk__free(path);
     if (status == 0) {
+        entry->member->parts++;
         entry->value.data = entry;
         uvzk__shared_value_set_client_gone(&entry->value, client_gone);
     }
@@ -117,15 +154,16 @@ static struct uvzk__group_entry *new_entry(struct uvzk__group_member *member,
 }
 
 /* Returns 0 or UV_ENOMEM. A name that no client of this library may use is left out: its path
- * is too long, or no text. */
+ * is too long, or no text. One without room for a watch is a member whose data are not
+ * known. */
 static int add(struct uvzk__group_member *member, const char *id)
 {
     struct uvzk__group_entry *entry = new_entry(member, id);
     int status = entry == NULL ? UV_ENOMEM : follow(entry);
 
-    if (status == 0) {
+    if (status == 0 || status == UVZK_ELIMIT) {
         entry->listed = true;
-        member->parts++;
+        entry->answered = entry->exists = status == UVZK_ELIMIT;
     } else if (entry != NULL) {
         forget(&member->entries, entry);
         uvzk__free(entry);
@@ -202,8 +240,34 @@ static int64_t mzxid_of(const struct uvzk__group_entry *entry)
 {
     struct uvzk__stat stat;
 
+    if (entry->home == NULL) {
+        return 0;
+    }
     (void)uvzk__shared_value_known(&entry->value, &stat);
     return stat.mzxid;
+}
+
+/* Whether it is a member whose data are not followed for want of room. */
+static bool is_unwatched(const struct uvzk__group_entry *entry)
+{
+    struct uvzk__stat stat;
+
+    return is_member(entry) &&
+           (entry->home == NULL ||
+            uvzk__shared_value_known(&entry->value, &stat) == UVZK_ELIMIT);
+}
+
+/* Those that have gone may have left room. */
+static void follow_others(struct uvzk__group_entries *entries)
+{
+    struct uvzk__group_entry *entry, *next;
+
+    HASH_ITER(hh, entries->known, entry, next)
+    {
+        if (entry->home == NULL && follow(entry) == 0) {
+            entry->answered = false;
+        }
+    }
 }
 
 bool uvzk__group_entries_tell(struct uvzk__group_entries *entries)
@@ -211,6 +275,7 @@ bool uvzk__group_entries_tell(struct uvzk__group_entries *entries)
     struct uvzk__group_entry *entry, *next;
     bool changed = false;
 
+    entries->unwatched = 0;
     HASH_ITER(hh, entries->known, entry, next)
     {
         bool member = is_member(entry);
@@ -220,11 +285,20 @@ bool uvzk__group_entries_tell(struct uvzk__group_entries *entries)
         }
         entry->told = member;
         entry->told_mzxid = mzxid;
+        entries->unwatched += is_unwatched(entry);
         if (!entry->listed) {
             drop(entries, entry);
         }
     }
+    if (entries->unwatched > 0) {
+        follow_others(entries);
+    }
     return changed;
+}
+
+size_t uvzk__group_entries_unwatched(const struct uvzk__group_entries *entries)
+{
+    return entries->unwatched;
 }
 
 void uvzk__group_entries_drop_all(struct uvzk__group_entries *entries)

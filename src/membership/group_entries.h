@@ -1,7 +1,11 @@
 /* The other members of a group, as one of them knows them: each has an entry from the listing
  * that shows its znode to the first listing that does not, and a shared value that follows
  * its data. Its znode is deleted when that value says so, or when a listing does, whichever
- * is first. */
+ * is first.
+ *
+ * A group may be larger than what a session may watch (watch_budget.h). An entry for which
+ * there is no room has no value: its data are not known, and only a listing says that its
+ * znode is deleted. */
 #ifndef UVZK_GROUP_ENTRIES_H
 #define UVZK_GROUP_ENTRIES_H
 
@@ -15,7 +19,10 @@ struct uvzk__group_member;
 struct uvzk__group_entry {
     struct uvzk__group_member *member; /* that knows it */
     UT_hash_handle hh;                 /* in entries->known, by the id */
-    uvzk_shared_value_t value;
+    uvzk_shared_value_t value;         /* initialized if there is a home */
+    /* The session of the value, in whose budget it has a share; NULL: there was no room. */
+    struct uvzk__session *home;
+    size_t path_length; /* of the znode, namespace included */
     int64_t told_mzxid; /* what the user was told last; 0: no data */
     bool told;          /* the user was told that it is a member */
     bool listed;        /* in the last listing */
@@ -32,6 +39,8 @@ struct uvzk__group_entries {
     struct uvzk__group_entry *known; /* a uthash by id */
     uvzk_group_entry_t *shown;       /* memory for what uvzk_group_member_list returns */
     size_t capacity; /* of `shown`; always enough for all, and for itself */
+    size_t
+        unwatched; /* listed members for whose watch there is no room; of the last tell */
 };
 
 /* ------------------------------------------------------------ for this room alone */
@@ -48,11 +57,13 @@ int uvzk__group_entries_list(struct uvzk__group_member *, const char *const *nam
                              size_t count);
 /* Whether the data of all listed entries have been read once. */
 bool uvzk__group_entries_are_read(const struct uvzk__group_entries *);
-/* Records what is known as told, and drops what is not listed any more. Returns whether it
- * differs from what was told before. */
+/* Records what is known as told, drops what is not listed any more, and follows others in its
+ * place. Returns whether it differs from what was told before. */
 bool uvzk__group_entries_tell(struct uvzk__group_entries *);
 /* The member is closed: drops all entries. */
 void uvzk__group_entries_drop_all(struct uvzk__group_entries *);
+/* How many of those that were told are without data, because there is no room for a watch. */
+size_t uvzk__group_entries_unwatched(const struct uvzk__group_entries *);
 /* Adds those that are members now to `shown`, behind the first `count`. Returns how many
  * there are then. */
 size_t uvzk__group_entries_show(const struct uvzk__group_entries *, size_t count);

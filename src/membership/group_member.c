@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/refusal.h"
+#include "engine/log.h"
 #include "engine/turn.h"
 #include "membership/persistent_node.h"
 #include "value/shared_value.h"
@@ -86,6 +87,16 @@ void uvzk__group_member_note(struct uvzk__group_member *member)
     }
 }
 
+/* Once, until all are watched again. */
+static void warn_unwatched(const struct uvzk__group_member *member)
+{
+    uvzk__log(
+        member->session, UVZK_LOG_WARN, "session",
+        "the group %s has more members than this client may watch: the data of %zu are "
+        "not known: set options.sessions, or increase it",
+        member->entries.path, uvzk__group_entries_unwatched(&member->entries));
+}
+
 /* Whether there is news for the user. A list is told when the data of all in it have been
  * read once, so that those who come together are told together. */
 static bool has_news(struct uvzk__group_member *member)
@@ -95,8 +106,15 @@ static bool has_news(struct uvzk__group_member *member)
         return false;
     }
     bool changed = member->status == 0 && uvzk__group_entries_tell(&member->entries);
-    changed = changed || member->status != member->told;
-    member->told = member->status;
+    int status = member->status;
+    if (status == 0 && uvzk__group_entries_unwatched(&member->entries) > 0) {
+        status = UVZK_ELIMIT;
+    }
+    if (status == UVZK_ELIMIT && status != member->told) {
+        warn_unwatched(member);
+    }
+    changed = changed || status != member->told;
+    member->told = status;
     return changed;
 }
 
@@ -107,7 +125,7 @@ static void tell(struct uvzk__notification *notification)
 
     if (!member->closing && !uvzk__session_is_closing(member->session) &&
         has_news(member) && member->members_cb != NULL) {
-        member->members_cb(member->shell, member->status);
+        member->members_cb(member->shell, member->told);
     }
 }
 

@@ -31,7 +31,7 @@ struct uvzk__group_member {
     uvzk_group_member_change_cb members_cb;
     uvzk_group_member_close_cb close_cb;
     char *id;
-    int status;     /* of the last listing; UV_EAGAIN: there was none yet */
+    int status;     /* of the last listing alone; UV_EAGAIN: there was none yet */
     int told;       /* what members_cb was told last; UV_EAGAIN: nothing yet */
     uint32_t parts; /* that use this memory: the node, the listener, each entry */
     bool closing;
