@@ -15,6 +15,7 @@ s/\bmetrics(\.|->)looks\b/metrics\1reads/g
 s/\buvzk_client_look(_future)?\b/uvzk_client_read\1/g
 s/\buvzk_look_cb\b/uvzk_read_cb/g
 s/(\buvzk_read_t ?\*[[:space:]]*\w+,[[:space:]]*int[[:space:]]+\w+,[[:space:]]*)(const void ?\*[[:space:]]*\w+,[[:space:]]*size_t[[:space:]]+\w+\)[[:space:]]*\{\n)([[:blank:]]*)/\1const uvzk_stat_t *stat, \2\3(void)stat;\n\3/g
+s/(\buvzk_read_t ?\*[[:space:]]*\w+,[[:space:]]*int[[:space:]]+\w+,[[:space:]]*)(const void ?\*[[:space:]]*\w+,[[:space:]]*size_t[[:space:]]+\w+\)[[:space:]]*\{)([^\n])/\1const uvzk_stat_t *stat, \2 (void)stat;\3/g
 s/(\buvzk_read_t ?\*[[:space:]]*\w*,[[:space:]]*int[[:space:]]*\w*,[[:space:]]*)(const void ?\*)/\1const uvzk_stat_t *stat, \2/g
 s/\n([[:blank:]]*)([^\n;{}]*\buvzk_future_stat\([^;{}]*,[[:space:]]*)(&\w+)(\))/\n\1uvzk_stat_init(\3);\n\1\2\3\4/g
 s/\n[[:blank:]]*uvzk_stat_init\((&\w+)\);(\n[[:blank:]]*uvzk_stat_init\(\1\);)/\2/g
@@ -25,6 +26,7 @@ s/\buvzk::bytes\b/uvzk::znode/g
 s/\buvzk_client_log_line_cb\b/uvzk_client_log_cb/g
 s/\blog_line_cb\b/log_cb/g
 s/(\buvzk_client_t ?\*[[:space:]]*\w+,[[:space:]]*int[[:space:]]+\w+,[[:space:]]*)(const char ?\*[[:space:]]*\w+\)[[:space:]]*\{\n)([[:blank:]]*)/\1const char *module, \2\3(void)module;\n\3/g
+s/(\buvzk_client_t ?\*[[:space:]]*\w+,[[:space:]]*int[[:space:]]+\w+,[[:space:]]*)(const char ?\*[[:space:]]*\w+\)[[:space:]]*\{)([^\n])/\1const char *module, \2 (void)module;\3/g
 s/(\buvzk_client_t ?\*[[:space:]]*\w*,[[:space:]]*int[[:space:]]*\w*,[[:space:]]*)(const char ?\*[[:space:]]*\w*\);)/\1const char *module, \2/g
 s/(\blog = \[[^]]*\][[:space:]]*\([[:space:]]*int ?\w*,[[:space:]]*)(std::string_view ?\w*\))/\1std::string_view, \2/g
 
