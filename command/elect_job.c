@@ -7,17 +7,16 @@
  * and the leadership is given up after that. */
 #include "elect_job.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "event_loop.h"
 #include "exit_code.h"
 #include "output.h"
 #include "refusal.h"
+#include "terminal.h"
 
 #define CONNECTING ELECT_JOB_CONNECTING
 #define STANDING ELECT_JOB_STANDING
@@ -513,21 +512,11 @@ static int begin_loop(struct elect_job *job)
     return status < 0 ? EX_OSERR : EX_OK;
 }
 
-static bool has_terminal(void)
-{
-    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    return fd >= 0;
-}
-
 static void job_begin(struct elect_job *job, const struct elect_request *request)
 {
     job->request = request;
     job->state = CONNECTING;
-    job->has_terminal = has_terminal();
+    job->has_terminal = terminal_exists();
     job->growth_ms = request->pause_ms;
     job->run.options = (struct supervisor_options){
         .rules = request->rules,

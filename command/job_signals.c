@@ -9,7 +9,7 @@ static const int handed_on[] = {SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
 
 _Static_assert(sizeof(handed_on) / sizeof(handed_on[0]) <= JOB_SIGNALS_MAX, "room");
 
-static bool is_ignored(int signal_number)
+bool job_signals_is_ignored(int signal_number)
 {
     struct sigaction action;
 
@@ -31,7 +31,7 @@ int job_signals_begin(struct job_signals *signals, uv_loop_t *loop, job_signals_
     /* A closed pipe at stderr must not end the holder before CMD. */
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; status == 0 && i < sizeof(handed_on) / sizeof(handed_on[0]); i++) {
-        if (is_ignored(handed_on[i])) {
+        if (job_signals_is_ignored(handed_on[i])) {
             continue;
         }
         uv_signal_t *handle = &signals->handles[signals->count];

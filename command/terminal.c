@@ -3,9 +3,24 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+static int open_terminal(void)
+{
+    return open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+}
+
+bool terminal_exists(void)
+{
+    int fd = open_terminal();
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
 void terminal_init(struct terminal *terminal, pid_t job)
 {
-    terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    terminal->fd = open_terminal();
     terminal->job = job;
     terminal->given = false;
 }

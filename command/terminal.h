@@ -17,6 +17,9 @@ struct terminal {
     bool given; /* CMD's group has it: given, and not taken back yet */
 };
 
+/* Whether this process has a controlling terminal. */
+bool terminal_exists(void);
+
 /* Opens the terminal. job: the process group of the process that the shell has
  * started. */
 void terminal_init(struct terminal *, pid_t job);

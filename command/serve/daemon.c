@@ -12,9 +12,11 @@
 #include "base/machine.h"
 #include "event_loop.h"
 #include "exit_code.h"
+#include "job_signals.h"
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
+#include "terminal.h"
 
 #define SERVING DAEMON_SERVING
 #define ENDING DAEMON_ENDING
@@ -79,7 +81,7 @@ static void close_all(struct daemon *daemon)
     {
         served_connection_cut(connection, SERVED_EENDING, "the daemon ends");
     }
-    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
+    for (size_t i = 0; i < daemon->signal_count; i++) {
         close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);
     }
     close_handle(daemon, (uv_handle_t *)&daemon->checks);
@@ -185,29 +187,58 @@ static int begin_socket(struct daemon *daemon)
     return status < 0 ? EX_OSERR : EX_OK;
 }
 
-/* Returns EX_OK or an exit code. After a failure the process must exit. */
-static int begin_loop(struct daemon *daemon)
+static int take_signal(struct daemon *daemon, int signal_number)
 {
-    static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT};
+    uv_signal_t *handle = &daemon->signals[daemon->signal_count];
+    int status = uv_signal_init(&daemon->loop, handle);
 
-    signal(SIGPIPE, SIG_IGN); /* a program that has gone; a closed stderr */
-    int failed = event_loop_begin(&daemon->loop), status = 0;
-    if (failed != EX_OK) {
-        return failed;
+    if (status == 0) {
+        daemon->signal_count++;
+        status = uv_signal_start(handle, on_signal, signal_number);
     }
-    daemon->loop.data = daemon;
-    uv_prepare_init(&daemon->loop, &daemon->checks);
-    expiring_holds_init(&daemon->expiring, &daemon->loop);
+    return status;
+}
+
+/* A signal that ended the process would cost each program its lock, and the next one a session
+ * timeout. So those that end programs end the daemon as SIGTERM does, and those that ask a
+ * daemon for something it does not do are ignored: a hang-up without a terminal asks it to read
+ * its configuration again. */
+static int begin_signals(struct daemon *daemon)
+{
+    static const int to_end[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGALRM, SIGHUP};
+    static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2};
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+        signal(ignored[i], SIG_IGN);
+    }
+    if (!terminal_exists()) {
+        signal(SIGHUP, SIG_IGN);
+    }
     for (size_t i = 0; status == 0 && i < DAEMON_SIGNALS; i++) {
-        status = uv_signal_init(&daemon->loop, &daemon->signals[i]);
-        if (status == 0) {
-            status = uv_signal_start(&daemon->signals[i], on_signal, numbers[i]);
+        /* A shell ignores SIGINT for a daemon in the background. */
+        bool always = to_end[i] == SIGTERM || to_end[i] == SIGINT;
+        if (always || !job_signals_is_ignored(to_end[i])) {
+            status = take_signal(daemon, to_end[i]);
         }
     }
     if (status < 0) {
         fprintf(stderr, "uvzk: no signal can be caught: %s\n", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
+}
+
+/* Returns EX_OK or an exit code. After a failure the process must exit. */
+static int begin_loop(struct daemon *daemon)
+{
+    int failed = event_loop_begin(&daemon->loop);
+    if (failed != EX_OK) {
+        return failed;
+    }
+    daemon->loop.data = daemon;
+    uv_prepare_init(&daemon->loop, &daemon->checks);
+    expiring_holds_init(&daemon->expiring, &daemon->loop);
+    return begin_signals(daemon);
 }
 
 /* Returns what status shows of the daemon's contenders. The text is static. */

@@ -1,7 +1,7 @@
 /* The daemon of `uvzk serve`: one ZooKeeper client, and the connections of the programs
  * that share it.
  *
- *     SERVING --- SIGTERM, failed ---> ENDING --- no hold left ---> CLOSING ---> DONE
+ *     SERVING --- a signal, failed --> ENDING --- no hold left ---> CLOSING ---> DONE
  *
  * SERVING begins before the first connection to the servers: acquires wait for it.
  * ENDING: no new connection, no new acquire; what waits is cancelled, and the programs
@@ -31,7 +31,7 @@ enum daemon_state {
 
 extern const struct uvzk__machine daemon_machine;
 
-#define DAEMON_SIGNALS 2
+#define DAEMON_SIGNALS 5
 
 struct daemon_options {
     struct listener_options listener;
@@ -52,6 +52,7 @@ struct daemon {
     struct listener listener;
     uv_pipe_t socket; /* the listener's, on the loop */
     uv_signal_t signals[DAEMON_SIGNALS];
+    size_t signal_count;
     uv_prepare_t checks; /* ENDING: whether a hold is left */
     struct expiring_holds expiring;
     struct served_locks locks;
@@ -63,7 +64,7 @@ struct daemon {
     int exit_code;
 };
 
-/* Serves until SIGTERM or SIGINT, or until it cannot go on. Returns the exit status. */
+/* Serves until SIGTERM or another signal that ends programs, or until it cannot go on. Returns the exit status. */
 int daemon_run(const struct daemon_options *);
 
 bool daemon_is_ending(const struct daemon *);

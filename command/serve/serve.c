@@ -1,6 +1,8 @@
 /* The command line of `uvzk serve`. */
+#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,31 +69,39 @@ static void read_mode(struct listener_options *listener, const char *text)
     listener->mode = (mode_t)mode;
 }
 
+/* (uid_t)-1 and (gid_t)-1 stand for "as it is". */
+static bool read_number(const char *text, unsigned *number)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long long read = strtoull(text, &end, 10);
+    *number = (unsigned)read;
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 &&
+           read < UINT32_MAX;
+}
+
 /* A name, or a number. */
 static bool read_user(const char *name, uid_t *uid)
 {
     const struct passwd *user = getpwnam(name);
-    char *end;
 
     if (user != NULL) {
         *uid = user->pw_uid;
         return true;
     }
-    *uid = (uid_t)strtoul(name, &end, 10);
-    return name[0] >= '0' && name[0] <= '9' && *end == '\0';
+    return read_number(name, uid);
 }
 
 static bool read_group(const char *name, gid_t *gid)
 {
     const struct group *group = getgrnam(name);
-    char *end;
 
     if (group != NULL) {
         *gid = group->gr_gid;
         return true;
     }
-    *gid = (gid_t)strtoul(name, &end, 10);
-    return name[0] >= '0' && name[0] <= '9' && *end == '\0';
+    return read_number(name, gid);
 }
 
 /* "user", ":group" or "user:group", as chown(1) has it. */
