@@ -517,6 +517,8 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  *   name=NAME  the name that every server's certificate must have; default the name, or
  *              the address, of each server in options.hosts
  *
+ * The files are regular files, and the key is not encrypted.
+ *
  * TLS 1.2 or newer. uvzk_client_init reads the files, and fails if one is of no use. They
  * are read again, on the loop's thread, before a connection if they have changed, so that
  * renewed certificates are taken up; as long as the new ones are of no use, the old ones

@@ -1,4 +1,5 @@
 /* The SSL_CTX of a client (tls_context.h). */
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uv.h>
@@ -29,6 +30,7 @@ struct uvzk__tls_context {
     struct resumable resumables[RESUMABLE];
     unsigned next_resumable; /* the one that is replaced next */
     unsigned users;          /* ports that share it */
+    bool asked_for_password; /* by OpenSSL, while the files were read */
     char text[UVZK__TLS_TEXT];
 };
 
@@ -76,7 +78,9 @@ static bool have_changed(const struct stat *before, const struct stat *now)
 static int complain(struct uvzk__tls_context *context, const char *what, const char *name)
 {
     unsigned long error = ERR_peek_error();
-    const char *reason = ERR_SYSTEM_ERROR(error)
+    const char *reason = context->asked_for_password
+                             ? "it is encrypted, and uvzk asks for no password"
+                         : ERR_SYSTEM_ERROR(error)
                              ? uv_strerror(uv_translate_sys_error(ERR_GET_REASON(error)))
                              : ERR_reason_error_string(error);
 
@@ -109,6 +113,31 @@ static int identify(struct uvzk__tls_context *context, SSL_CTX *ctx)
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 ||
         SSL_CTX_check_private_key(ctx) != 1) {
         return complain(context, "options.tls: key file", key);
+    }
+    return 0;
+}
+
+/* OpenSSL's own function would ask on the terminal, and wait. */
+static int have_no_password(char *buffer, int size, int writes, void *context)
+{
+    (void)buffer;
+    (void)size;
+    (void)writes;
+    ((struct uvzk__tls_context *)context)->asked_for_password = true;
+    return -1;
+}
+
+/* Opening a FIFO would wait for somebody who writes. What is not there is left to
+ * OpenSSL. */
+static int refuse_what_is_no_file(struct uvzk__tls_context *context,
+                                  const struct stat files[FILES])
+{
+    for (int file = 0; file < FILES; file++) {
+        if (files[file].st_mode != 0 && !S_ISREG(files[file].st_mode)) {
+            snprintf(context->text, sizeof(context->text),
+                     "options.tls: %s is not a regular file", name_of(context, file));
+            return UV_EINVAL;
+        }
     }
     return 0;
 }
@@ -176,6 +205,9 @@ static int make(struct uvzk__tls_context *context, SSL_CTX **made)
         return UV_ENOMEM;
     }
     SSL_CTX_set_app_data(ctx, context);
+    context->asked_for_password = false;
+    SSL_CTX_set_default_passwd_cb(ctx, have_no_password);
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, context);
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
     /* A connection at rest keeps no buffers for records. */
@@ -196,13 +228,17 @@ static int make(struct uvzk__tls_context *context, SSL_CTX **made)
 }
 
 /* Makes the SSL_CTX from the files. */
-static int load(struct uvzk__tls_context *context, SSL_CTX **made)
+static int load(struct uvzk__tls_context *context, const struct stat files[FILES],
+                SSL_CTX **made)
 {
     struct uvzk__tls_errors errors;
+    int status = refuse_what_is_no_file(context, files);
 
-    uvzk__tls_errors_take(&errors);
-    int status = make(context, made);
-    uvzk__tls_errors_put_back(&errors);
+    if (status == 0) {
+        uvzk__tls_errors_take(&errors);
+        status = make(context, made);
+        uvzk__tls_errors_put_back(&errors);
+    }
     return status;
 }
 
@@ -225,7 +261,7 @@ int uvzk__tls_context_new(const char *options, struct uvzk__tls_context **made)
     int status = uvzk__tls_options_read(&context->options, options);
     if (status == 0) {
         look_at_files(context, context->files);
-        status = load(context, &context->ctx);
+        status = load(context, context->files, &context->ctx);
         if (status == UV_EINVAL) {
             refuse(context);
         }
@@ -267,7 +303,7 @@ const char *uvzk__tls_context_renew(struct uvzk__tls_context *context)
     if (!have_changed(context->files, now)) {
         return NULL;
     }
-    int status = load(context, &ctx);
+    int status = load(context, now, &ctx);
     if (status != 0) {
         return status == UV_ENOMEM ? "out of memory" : context->text;
     }
