@@ -13,6 +13,7 @@
 #include "event_loop.h"
 #include "exit_code.h"
 #include "job_signals.h"
+#include "serve/diagnostics.h"
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
@@ -238,7 +239,12 @@ static int begin_loop(struct daemon *daemon)
     daemon->loop.data = daemon;
     uv_prepare_init(&daemon->loop, &daemon->checks);
     expiring_holds_init(&daemon->expiring, &daemon->loop);
-    return begin_signals(daemon);
+    failed = begin_signals(daemon);
+    int status = failed == EX_OK ? diagnostics_begin() : 0;
+    if (status < 0) {
+        fprintf(stderr, "uvzk: nothing can be reported: %s\n", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : failed;
 }
 
 /* Returns what status shows of the daemon's contenders. The text is static. */
@@ -281,5 +287,6 @@ int daemon_run(const struct daemon_options *options)
     uv_run(&daemon.loop, UV_RUN_DEFAULT);
     uv_loop_close(&daemon.loop);
     served_locks_free(&daemon.locks);
+    diagnostics_end();
     return daemon.exit_code;
 }

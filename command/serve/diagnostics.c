@@ -1,0 +1,156 @@
+#include "serve/diagnostics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long the end waits for a reader. */
+#define LAST_WAIT_S 1
+
+static struct {
+    int from, to;   /* the pipe's ends; a write to `to` does not wait */
+    size_t dropped; /* lines since the last one that had room */
+    FILE *direct;   /* what stderr was */
+    FILE *stream;   /* what it is: line by line to `put` */
+    pthread_t thread;
+} diagnostics;
+
+/* ---------------------------------------------------------------------- the thread */
+
+/* Standard error may be a description that does not wait, as another process has set it. */
+static void write_all(const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(STDERR_FILENO, text, length);
+        if (written >= 0) {
+            text += written;
+            length -= (size_t)written;
+        } else if (errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (errno != EINTR) {
+            return; /* nobody will read it */
+        }
+    }
+}
+
+static void *relay(void *unused)
+{
+    char block[PIPE_BUF];
+    ssize_t length;
+
+    while ((length = read(diagnostics.from, block, sizeof(block))) > 0) {
+        write_all(block, (size_t)length);
+    }
+    return unused;
+}
+
+/* The signals of the process are the loop's. */
+static int start_thread(void)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&diagnostics.thread, NULL, relay, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -error;
+}
+
+/* ------------------------------------------------------------------------ the loop */
+
+/* A pipe takes a piece of this length as a whole, or not at all. */
+static bool hand_over(const char *text, size_t length)
+{
+    return write(diagnostics.to, text, length) == (ssize_t)length;
+}
+
+static void tell_dropped(void)
+{
+    char line[128];
+    int length = snprintf(line, sizeof(line),
+                          "uvzk: %zu lines dropped: standard error was not read\n",
+                          diagnostics.dropped);
+
+    if (diagnostics.dropped > 0 && hand_over(line, (size_t)length)) {
+        diagnostics.dropped = 0;
+    }
+}
+
+static size_t lines_in(const char *text, size_t length)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        lines += text[i] == '\n';
+    }
+    return lines;
+}
+
+static ssize_t put(void *unused, const char *text, size_t length)
+{
+    (void)unused;
+    for (size_t at = 0; at < length;) {
+        size_t piece = length - at < PIPE_BUF ? length - at : PIPE_BUF;
+        tell_dropped();
+        if (diagnostics.dropped > 0 || !hand_over(text + at, piece)) {
+            diagnostics.dropped += lines_in(text + at, piece);
+        }
+        at += piece;
+    }
+    return (ssize_t)length;
+}
+
+static int open_stream(void)
+{
+    const cookie_io_functions_t functions = {.write = put};
+
+    diagnostics.stream = fopencookie(NULL, "w", functions);
+    if (diagnostics.stream == NULL) {
+        return -errno;
+    }
+    setvbuf(diagnostics.stream, NULL, _IOLBF, PIPE_BUF);
+    return 0;
+}
+
+int diagnostics_begin(void)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        return -errno;
+    }
+    diagnostics.from = ends[0];
+    diagnostics.to = ends[1];
+    int status = fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0 ? -errno : open_stream();
+    if (status == 0) {
+        status = start_thread();
+    }
+    if (status < 0) {
+        return status; /* the process ends */
+    }
+    diagnostics.direct = stderr;
+    stderr = diagnostics.stream;
+    return 0;
+}
+
+/* The thread may be waiting for a reader for ever: then it ends with the process. */
+void diagnostics_end(void)
+{
+    struct timespec limit;
+
+    fclose(diagnostics.stream);
+    stderr = diagnostics.direct;
+    tell_dropped();
+    close(diagnostics.to);
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += LAST_WAIT_S;
+    pthread_timedjoin_np(diagnostics.thread, NULL, &limit);
+}

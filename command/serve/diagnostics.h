@@ -1,0 +1,17 @@
+/* What `uvzk serve` prints on standard error, without waiting for whoever reads it: a log that
+ * nobody reads must not stop the loop, and with it everybody's locks.
+ *
+ * A thread writes the lines, so that it is the thread that waits. The loop hands them over by a
+ * pipe. While that is full, lines are dropped, and counted; the next line that has room is preceded
+ * by their number. The flags of standard error stay as they are, because other processes may share
+ * them. */
+#ifndef DIAGNOSTICS_H
+#define DIAGNOSTICS_H
+
+/* From now on `stderr` hands its lines over. Only one thread may print. Returns 0 or -errno. */
+int diagnostics_begin(void);
+
+/* Waits until the lines are written, but not for long, and undoes diagnostics_begin. */
+void diagnostics_end(void);
+
+#endif
