@@ -514,8 +514,8 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  *   ca=FILE    PEM, the CAs that servers' certificates are from; default the system's
  *   cert=FILE  PEM, the client's certificate and its chain; default none
  *   key=FILE   PEM, its key; default the file of cert
- *   name=NAME  the name that every server's certificate must have; default the name, or
- *              the address, of each server in options.hosts
+ *   name=NAME  the name, or the address, that every server's certificate must have;
+ *              default the name, or the address, of each server in options.hosts
  *
  * The files are regular files, and the key is not encrypted.
  *

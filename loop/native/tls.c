@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/memory.h"
+#include "discovery/hosts.h"
 #include "native/tls_errors.h"
 #include "native/tls_internal.h"
 
@@ -16,7 +17,8 @@ struct uvzk__tls {
     SSL *ssl;
     BIO *in, *out; /* the SSL's */
     char server[UVZK__SERVER_TEXT];
-    char expected[256]; /* the name or address that the certificate must have */
+    /* The name or address that the certificate must have. */
+    char expected[UVZK__HOST_MAX + 1];
     char failure[UVZK__TLS_TEXT];
 };
 
@@ -62,8 +64,12 @@ static void describe_certificate(struct uvzk__tls *tls, X509_STORE_CTX *store)
         break;
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        snprintf(tls->failure, sizeof(tls->failure), "its certificate %s is not for %s",
-                 subject, tls->expected);
+        snprintf(tls->failure, sizeof(tls->failure), "its certificate %s %s for %s",
+                 subject,
+                 X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) < 0
+                     ? "has no subjectAltName, and so is not"
+                     : "is not",
+                 tls->expected);
         break;
     default:
         snprintf(tls->failure, sizeof(tls->failure),
@@ -164,19 +170,49 @@ static bool ask_for(SSL *ssl, const char *name)
                     (void *)(uintptr_t)name) == 1;
 }
 
+/* The dot that ends a name is for the resolver: certificates do not have it. It stays if
+ * the name would be empty, because OpenSSL does not check an empty one. */
+static void write_expected(struct uvzk__tls *tls, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length > 1 && name[length - 1] == '.') {
+        length--;
+    }
+    snprintf(tls->expected, sizeof(tls->expected), "%.*s", (int)length, name);
+}
+
+/* An IPv4 address that is mapped into IPv6 is an IPv4 address in certificates. A scope is
+ * not in them. */
+static bool expect_address(X509_VERIFY_PARAM *rules, const struct uvzk__address *address)
+{
+    const unsigned char *bytes = (const unsigned char *)&address->socket.in.sin_addr;
+    size_t length = 4;
+
+    if (address->socket.any.sa_family == AF_INET6) {
+        bool mapped = IN6_IS_ADDR_V4MAPPED(&address->socket.in6.sin6_addr);
+        bytes = address->socket.in6.sin6_addr.s6_addr + (mapped ? 12 : 0);
+        length = mapped ? 4 : 16;
+    }
+    return X509_VERIFY_PARAM_set1_ip(rules, bytes, length) == 1;
+}
+
 /* Whose certificate it must be, and which one the server is asked for. */
 static bool expect(struct uvzk__tls *tls, const char *host, const char *address)
 {
     const char *name = uvzk__tls_context_name(tls->context);
     X509_VERIFY_PARAM *rules = SSL_get0_param(tls->ssl);
+    struct uvzk__address numeric;
 
-    name = name != NULL ? name : host;
-    snprintf(tls->expected, sizeof(tls->expected), "%s", name != NULL ? name : address);
-    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    if (name == NULL) {
-        return X509_VERIFY_PARAM_set1_ip_asc(rules, address) == 1;
+    name = name != NULL ? name : host != NULL ? host : address;
+    write_expected(tls, name);
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                               X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    if (uvzk__address_read(name, 0, &numeric)) {
+        return expect_address(rules, &numeric);
     }
-    return X509_VERIFY_PARAM_set1_host(rules, name, 0) == 1 && ask_for(tls->ssl, name);
+    return X509_VERIFY_PARAM_set1_host(rules, tls->expected, 0) == 1 &&
+           ask_for(tls->ssl, tls->expected);
 }
 
 static bool open_ssl(struct uvzk__tls *tls, const char *host, const char *address)

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/refusal.h"
+#include "discovery/hosts.h"
 
 /* Where the value of this key is stored; NULL: there is no such key. */
 static const char **place_of(struct uvzk__tls_options *options, const char *key)
@@ -65,6 +66,11 @@ int uvzk__tls_options_read(struct uvzk__tls_options *options, const char *text)
         return uvzk__refuse(UV_EINVAL,
                             "options.tls is not a list of ca=FILE, cert=FILE, key=FILE "
                             "(with cert) and name=NAME, separated by commas");
+    }
+    if (options->name != NULL && strlen(options->name) > UVZK__HOST_MAX) {
+        uvzk__tls_options_free(options);
+        return uvzk__refuse(UV_EINVAL,
+                            "options.tls: the name has more than 255 characters");
     }
     return 0;
 }

@@ -27,14 +27,31 @@ static void trust_in_file(const struct issuer *issuer, const char *comment)
     fclose(out);
 }
 
-/* The outcome of a handshake with this server, at 127.0.0.1. failure: what it says has these
- * words; NULL: it succeeds. */
-static void assert_meets(struct uvzk__tls_context *context, const struct issuer *as,
-                         const char *host, const char *failure)
+/* Which host the server was asked for; NULL: none. */
+static void assert_asked_for(const SSL *server, const char *name)
+{
+    const char *asked = SSL_get_servername(server, TLSEXT_NAMETYPE_host_name);
+
+    if (name == NULL) {
+        assert_null(asked);
+    } else {
+        assert_non_null(asked);
+        assert_string_equal(asked, name);
+    }
+}
+
+/* The outcome of a handshake with this server. failure: what it says has these words; NULL:
+ * it succeeds. asked_for: the host that the server is asked for; NULL: none. */
+static void assert_meets_at(struct uvzk__tls_context *context, const struct issuer *as,
+                            const char *host, const char *address, const char *asked_for,
+                            const char *failure)
 {
     SSL *server = serve(as);
-    struct uvzk__tls *tls = uvzk__tls_new(context, host, "127.0.0.1", "127.0.0.1:2281");
+    struct uvzk__tls *tls = uvzk__tls_new(context, host, address, "127.0.0.1:2281");
+    assert_non_null(tls);
     int status = shake_hands(tls, server);
+
+    assert_asked_for(server, asked_for);
 
     assert_int_equal(status, failure == NULL ? 0 : UV_EPROTO);
     if (failure != NULL) {
@@ -45,15 +62,28 @@ static void assert_meets(struct uvzk__tls_context *context, const struct issuer 
     SSL_free(server);
 }
 
-static struct uvzk__tls_context *trusting(const struct issuer *issuer)
+/* At 127.0.0.1. */
+static void assert_meets(struct uvzk__tls_context *context, const struct issuer *as,
+                         const char *host, const char *failure)
+{
+    assert_meets_at(context, as, host, "127.0.0.1", host, failure);
+}
+
+static struct uvzk__tls_context *with_options(const char *options)
 {
     struct uvzk__tls_context *context;
+
+    assert_int_equal(uvzk__tls_context_new(options, &context), 0);
+    return context;
+}
+
+static struct uvzk__tls_context *trusting(const struct issuer *issuer)
+{
     char options[sizeof(file) + 4];
 
     trust_in_file(issuer, "");
     snprintf(options, sizeof(options), "ca=%s", file);
-    assert_int_equal(uvzk__tls_context_new(options, &context), 0);
-    return context;
+    return with_options(options);
 }
 
 /* ----------------------------------------------------------------------------- the tests */
@@ -85,6 +115,71 @@ static void who_is_believed(void **state)
         discard(&server);
     }
     uvzk__tls_context_free(context);
+}
+
+/* A host name may end with a dot. Neither certificates nor what a server is asked for do. */
+static void a_dot_at_the_end_is_of_no_account(void **state)
+{
+    struct uvzk__tls_context *context = trusting(&ours);
+    struct issuer server = certify("server", &ours, -1, 1, "DNS:zoo1.example");
+    (void)state;
+
+    assert_meets_at(context, &server, "zoo1.example.", "127.0.0.1", "zoo1.example", NULL);
+    assert_meets_at(context, &server, "zoo2.example.", "127.0.0.1", "zoo2.example",
+                    "is not for zoo2.example");
+    assert_meets_at(context, &server, ".", "127.0.0.1", ".", "is not for .");
+    discard(&server);
+    uvzk__tls_context_free(context);
+}
+
+/* names: of the certificate; name: of the options; NULL: none. */
+static void assert_name(const char *names, const char *name, const char *address,
+                        const char *asked_for, const char *failure)
+{
+    struct issuer server = certify("zoo1.example", &ours, -1, 1, names);
+    char options[sizeof(file) + 80];
+
+    snprintf(options, sizeof(options), "ca=%s%s%s", file,
+             name == NULL ? "" : ",name=", name == NULL ? "" : name);
+    struct uvzk__tls_context *context = with_options(options);
+    assert_meets_at(context, &server, NULL, address, asked_for, failure);
+    uvzk__tls_context_free(context);
+    discard(&server);
+}
+
+static void the_name_of_the_options_is_asked_for(void **state)
+{
+    (void)state;
+    trust_in_file(&ours, "");
+    assert_name("DNS:all.example", "all.example", "127.0.0.1", "all.example", NULL);
+    assert_name("DNS:all.example", "all.example.", "127.0.0.1", "all.example", NULL);
+    assert_name("IP:127.0.0.1", "all.example", "127.0.0.1", "all.example", "is not for");
+}
+
+/* The same address may be written in several ways. */
+static void addresses_are_compared_as_addresses(void **state)
+{
+    (void)state;
+    trust_in_file(&ours, "");
+    assert_name("IP:10.0.0.1", "10.0.0.1", "127.0.0.1", NULL, NULL);
+    assert_name("IP:2001:db8::1", "2001:0db8::0001", "127.0.0.1", NULL, NULL);
+    assert_name("IP:127.0.0.1", "10.0.0.1", "127.0.0.1", NULL, "is not for 10.0.0.1");
+    assert_name("DNS:10.0.0.1", "10.0.0.1", "127.0.0.1", NULL, "is not for 10.0.0.1");
+    assert_name("IP:127.0.0.1", NULL, "::ffff:127.0.0.1", NULL, NULL);
+    assert_name("IP:127.0.0.1", NULL, "::ffff:127.0.0.2", NULL,
+                "is not for ::ffff:127.0.0.2");
+    assert_name("IP:fe80::1", NULL, "fe80::1%lo", NULL, NULL);
+}
+
+/* A name counts in the subjectAltName alone. */
+static void the_common_name_does_not_count(void **state)
+{
+    (void)state;
+    trust_in_file(&ours, "");
+    assert_name("IP:127.0.0.1", "zoo1.example", "127.0.0.1", "zoo1.example",
+                "is not for zoo1.example");
+    assert_name(NULL, "zoo1.example", "127.0.0.1", "zoo1.example",
+                "has no subjectAltName, and so is not for zoo1.example");
 }
 
 static void changed_files_are_read_again(void **state)
@@ -123,6 +218,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_believed),
+        cmocka_unit_test(a_dot_at_the_end_is_of_no_account),
+        cmocka_unit_test(the_name_of_the_options_is_asked_for),
+        cmocka_unit_test(addresses_are_compared_as_addresses),
+        cmocka_unit_test(the_common_name_does_not_count),
         cmocka_unit_test(changed_files_are_read_again),
     };
     return cmocka_run_group_tests(tests, make_issuers, discard_issuers);

@@ -1,9 +1,12 @@
 /* options.tls: what is accepted, and what it says. */
 #include "cmocka_test.h"
 
+#include <string.h>
+
 #include <uv.h>
 
 #include "native/tls_options.h"
+#include "uvzk.h"
 
 static void entries_are_read(void **state)
 {
@@ -41,12 +44,28 @@ static void wrong_lists_are_refused(void **state)
     }
 }
 
+/* No host has a longer name. */
+static void a_name_that_is_too_long_is_refused(void **state)
+{
+    struct uvzk__tls_options options;
+    char text[5 + 256 + 1] = "name=";
+    (void)state;
+
+    memset(text + 5, 'n', 256);
+    assert_int_equal(uvzk__tls_options_read(&options, text), UV_EINVAL);
+    assert_non_null(strstr(uvzk_refusal(UV_EINVAL), "255"));
+    text[5 + 255] = '\0';
+    assert_int_equal(uvzk__tls_options_read(&options, text), 0);
+    uvzk__tls_options_free(&options);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_are_read),
         cmocka_unit_test(nothing_is_a_list_too),
         cmocka_unit_test(wrong_lists_are_refused),
+        cmocka_unit_test(a_name_that_is_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
