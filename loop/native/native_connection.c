@@ -152,6 +152,29 @@ static void read_response(struct uvzk__native_session *session,
     }
 }
 
+/* A reply comes behind the events of every change that the server had applied. So a change
+ * after its zxid is all that an armed watch can have missed. That is not so before all
+ * watches are armed again, and of an event: its transaction may have others, which come
+ * behind it. */
+static void see_zxid(struct uvzk__native_session *session, int64_t zxid)
+{
+    if (session->unanswered_rearms == 0 && zxid > session->last_zxid) {
+        session->last_zxid = zxid;
+    }
+}
+
+static int read_rearmed(struct uvzk__native_session *session,
+                        const struct uvzk__wire_reply *header)
+{
+    if (header->err != 0) {
+        return UV_ENOTSUP;
+    }
+    session->unanswered_rearms -= session->unanswered_rearms > 0;
+    session->failed_rearms = 0;
+    see_zxid(session, header->zxid);
+    return 0;
+}
+
 /* A message of an ASKING or CONNECTED session. */
 static int read_message(struct uvzk__native_session *session,
                         struct uvzk__jute_bytes frame)
@@ -161,9 +184,6 @@ static int read_message(struct uvzk__native_session *session,
 
     if (status < 0) {
         return status;
-    }
-    if (header.xid != UVZK__XID_PING && header.zxid > session->last_zxid) {
-        session->last_zxid = header.zxid;
     }
     switch (header.xid) {
     case UVZK__XID_PING:
@@ -177,15 +197,11 @@ static int read_message(struct uvzk__native_session *session,
         }
         return 0;
     case UVZK__XID_SET_WATCHES:
-        if (header.err != 0) {
-            return UV_ENOTSUP;
-        }
-        session->unanswered_rearms -= session->unanswered_rearms > 0;
-        session->failed_rearms = 0;
         uvzk__conduct_answered(&session->conduct);
-        return 0;
+        return read_rearmed(session, &header);
     default:
         uvzk__conduct_answered(&session->conduct);
+        see_zxid(session, header.zxid);
         return session->state == ASKING
                    ? read_asked(session, &header)
                    : session->user->answered(session, frame, header.xid);

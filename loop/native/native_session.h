@@ -104,7 +104,7 @@ struct uvzk__native_session {
     int64_t id; /* 0: there is no session to continue */
     unsigned char password[UVZK__PASSWORD_MAX];
     size_t password_length;
-    int64_t last_zxid;             /* that a server has shown to this session */
+    int64_t last_zxid;             /* of a reply: a later change may have been missed */
     uint32_t timeout_ms;           /* granted last; while there is none: asked for */
     uint64_t sent_at, received_at; /* by uvzk_now() */
     uint64_t received;             /* bytes of the stream at received_at */

@@ -289,6 +289,7 @@ static int write_all(struct rearm *rearm, const struct uvzk__watch_table *table,
 {
     const struct uvzk__native_watch *native;
     struct uvzk__jute_bytes path;
+    size_t most = table->rearm_bytes > 0 ? table->rearm_bytes : UVZK__REARM_BYTES;
     int requests = 0;
     int status = 0;
 
@@ -300,8 +301,8 @@ static int write_all(struct rearm *rearm, const struct uvzk__watch_table *table,
             rearm->counts[native->list]++;
             rearm->bytes += path.length + 4;
         }
-        if (status == 0 && (rearm->bytes >= UVZK__REARM_BYTES ||
-                            (native->hh.next == NULL && rearm->bytes > 0))) {
+        if (status == 0 &&
+            (rearm->bytes >= most || (native->hh.next == NULL && rearm->bytes > 0))) {
             status = write_request(rearm, zxid, out);
             requests++;
         }

@@ -44,6 +44,7 @@ struct uvzk__native_watch {
 
 struct uvzk__watch_table {
     struct uvzk__native_watch *by_path;
+    size_t rearm_bytes; /* see uvzk__watch_table_rearm; 0: UVZK__REARM_BYTES */
 };
 
 /* The rpc arms a watch; it is outstanding, so that rpc->port.answer belongs to the
@@ -76,8 +77,8 @@ void uvzk__watch_table_lose_connection(struct uvzk__watch_table *table);
 void uvzk__watch_table_clear(struct uvzk__watch_table *table);
 
 /* Writes the requests that arm all watches again on a new connection, each of about
- * UVZK__REARM_BYTES. zxid: the last one that was seen on the connections before. Returns
- * the number of requests, or a code < 0. */
+ * `rearm_bytes`. zxid: no watch can have missed a change up to it. Returns the number of
+ * requests, or a code < 0. */
 #define UVZK__REARM_BYTES (128U << 10)
 int uvzk__watch_table_rearm(const struct uvzk__watch_table *table,
                             struct uvzk__chroot *chroot, int64_t zxid,

@@ -212,29 +212,30 @@ static void watch_armed(struct outside_client *client, uint64_t id, char kind,
     }
 }
 
-static void send_event(struct outside_client *client, int32_t event, const char *path)
+static void send_event(struct outside_client *client, int32_t event, int64_t zxid,
+                       const char *path)
 {
     send_reply(client, &(struct uvzk__wire_reply){.xid = UVZK__XID_EVENT,
-                                                  .zxid = -1,
+                                                  .zxid = zxid,
                                                   .opcode = UVZK__OPCODE_EVENT,
                                                   .event = event,
                                                   .state = 3,
                                                   .path = uvzk__jute_text(path)});
 }
 
-static void send_persistent(struct outside_client *client, int32_t event,
+static void send_persistent(struct outside_client *client, int32_t event, int64_t zxid,
                             const char *path, const char *child)
 {
     char *whole;
 
     if (child == NULL) {
-        send_event(client, event, path);
+        send_event(client, event, zxid, path);
         return;
     }
     size_t size = strlen(path) + strlen(child) + 2;
     whole = sim__alloc(size);
     snprintf(whole, size, "%s/%s", path, child);
-    send_event(client, event, whole);
+    send_event(client, event, zxid, whole);
     free(whole);
 }
 
@@ -260,6 +261,15 @@ static bool is_told(struct outside_client *client, struct outside_watch *watch,
     return event != UVZK__WATCH_CHILDREN && outside_watches_cover(&client->watches, path);
 }
 
+/* Behind an event, or behind an answer that makes watches armed again. */
+static void may_lose(struct outside_client *client)
+{
+    if (client->link != NULL &&
+        sim__io_loses_event(client->client.sim, client->link->member)) {
+        hang_up(client);
+    }
+}
+
 static void watch_fired(struct outside_client *client, const struct sim__answer *answer)
 {
     static const int32_t events[] = {[UVZK__WATCH_CREATED] = 1,
@@ -273,11 +283,12 @@ static void watch_fired(struct outside_client *client, const struct sim__answer 
         return;
     }
     if (outside_watch_kind(watch) == OUTSIDE_PERSISTENT) {
-        send_persistent(client, events[event], outside_watch_path(watch), answer->name);
+        send_persistent(client, events[event], answer->zxid, outside_watch_path(watch),
+                        answer->name);
         return;
     }
     if (!is_told(client, watch, event)) {
-        send_event(client, events[event], outside_watch_path(watch));
+        send_event(client, events[event], answer->zxid, outside_watch_path(watch));
     }
     outside_watch_remove(&client->watches, watch);
 }
@@ -832,6 +843,9 @@ static void answer_carried(struct outside_client *client, const struct asked *as
         reply.err = CODE_NO_WATCHER;
     }
     send_reply(client, &reply);
+    if (asked->opcode == UVZK__OPCODE_SET_WATCHES) {
+        may_lose(client);
+    }
 }
 
 static void answer_request(struct outside_client *client, const struct asked *asked,
@@ -933,6 +947,7 @@ static void read_answer(struct sim__client *inside, struct sim__answer *answer)
         break;
     case SIM__WATCH_EVENT:
         watch_fired(client, answer);
+        may_lose(client);
         break;
     default:
         ended(client);

@@ -95,6 +95,14 @@ void native_await(struct native_test *test, const unsigned *counter, unsigned va
     assert_true(run_until(&test->loop, has_reached, &reached, PATIENCE_MS));
 }
 
+void native_rearm_bytes(struct native_test *test, size_t bytes)
+{
+    struct uvzk__native_port *port =
+        UVZK__CONTAINER_OF(test->probe->port, struct uvzk__native_port, base.port);
+
+    port->watches.rearm_bytes = bytes;
+}
+
 void native_settle(struct native_test *test)
 {
     (void)ask_wait(ask_sync(test->probe, "/settle"));

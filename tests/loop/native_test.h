@@ -31,6 +31,8 @@ void native_end(struct native_test *test);
 void native_await(struct native_test *test, const unsigned *counter, unsigned value);
 /* Closes the newest connection at the server, and waits for the next CONNECTED. */
 void native_reconnect(struct native_test *test);
+/* Requests that arm watches again have so many bytes, or one path more. */
+void native_rearm_bytes(struct native_test *test, size_t bytes);
 /* Waits until both sides have read what was sent. */
 void native_settle(struct native_test *test);
 

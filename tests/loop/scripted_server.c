@@ -237,7 +237,9 @@ static void hear_rearm(struct scripted_connection *connection,
     note_paths(server, "child", request->watches[UVZK__WATCHES_CHILD]);
     if (server->drops_rearms) {
         drop(connection);
-    } else if (!server->silent && !server->ignores_rearms) {
+    } else if (!server->silent && !server->ignores_rearms &&
+               (server->answers_rearms == 0 ||
+                server->rearms <= server->answers_rearms)) {
         answer(connection, request->xid, request->opcode, server->refuses_rearms);
     }
 }
@@ -518,6 +520,7 @@ void scripted_server_open(uv_loop_t *loop, struct scripted_server *server)
     server->timeout_ms = 4000;
     server->answers = true;
     server->zxid = 1;
+    server->event_zxid = -1;
     memset(server->password, 'p', sizeof(server->password));
     uv_tcp_init(loop, &server->listener);
     server->listener.data = server;
@@ -565,7 +568,7 @@ void scripted_server_event(struct scripted_server *server, int32_t event,
                            const char *path)
 {
     const struct uvzk__wire_reply reply = {.xid = UVZK__XID_EVENT,
-                                           .zxid = -1,
+                                           .zxid = server->event_zxid,
                                            .opcode = UVZK__OPCODE_EVENT,
                                            .event = event,
                                            .state = 3,

@@ -26,24 +26,28 @@ struct scripted_server {
     char hosts[32]; /* "127.0.0.1:port" */
 
     /* The script. May be changed at any time. */
-    int64_t session_id;     /* that it grants */
-    int32_t timeout_ms;     /* that it grants; 0: refuses */
-    bool read_only;         /* it has no quorum */
-    bool silent;            /* says nothing, not even to a ping */
-    bool deaf;              /* reads nothing; set it by scripted_server_listen */
-    bool answers;           /* answers requests as if they had succeeded */
-    bool drops_rearms;      /* closes the connection at a request that re-arms watches */
-    int32_t refuses_rearms; /* their err */
-    int32_t auth_err;       /* the answer to credentials */
-    uint32_t unknown;       /* it closes the connection at these questions: bits of enum
+    int64_t session_id;      /* that it grants */
+    int32_t timeout_ms;      /* that it grants; 0: refuses */
+    bool read_only;          /* it has no quorum */
+    bool silent;             /* says nothing, not even to a ping */
+    bool deaf;               /* reads nothing; set it by scripted_server_listen */
+    bool answers;            /* answers requests as if they had succeeded */
+    bool drops_rearms;       /* closes the connection at a request that re-arms watches */
+    int32_t refuses_rearms;  /* their err */
+    unsigned answers_rearms; /* how many of them; 0: all */
+    int64_t event_zxid;      /* of events; -1: as before ZooKeeper 3.9 */
+    int32_t auth_err;        /* the answer to credentials */
+    uint32_t unknown;        /* it closes the connection at these questions: bits of enum
                                uvzk__feature */
-    bool unimplemented;     /* it says so before it closes the connection */
-    bool ignores_questions; /* it does not answer them */
-    bool in_pieces;         /* sends byte by byte */
-    bool ignores_rearms;    /* it does not answer them */
-    bool ignores_pings;     /* it counts pings, and does not answer them */
-    bool breaks;            /* sends a wrong frame when it has granted a session */
-    bool drops_granted;     /* closes the connection then */
+    bool unimplemented;      /* it says so before it closes the connection */
+    bool ignores_questions;  /* it does not answer them */
+    bool in_pieces;          /* sends byte by byte */
+    bool ignores_rearms;     /* it does not answer them */
+    unsigned answers_rearms; /* how many of them; 0: all */
+    int64_t event_zxid;      /* of events; -1: as before ZooKeeper 3.9 */
+    bool ignores_pings;      /* it counts pings, and does not answer them */
+    bool breaks;             /* sends a wrong frame when it has granted a session */
+    bool drops_granted;      /* closes the connection then */
 
     /* What has happened. */
     struct scripted_connection *connections; /* the last one first */

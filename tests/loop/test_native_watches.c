@@ -77,6 +77,49 @@ static void many_watches_are_armed_by_several_requests(void **state)
     native_end(test);
 }
 
+/* The second half must hear of what has happened before the reply to the first half. Until
+ * both have been answered, a lost connection is re-armed from where it was before. */
+static void half_a_rearming_shows_nothing(void **state)
+{
+    (void)state;
+    struct native_test *test = native_begin_connected();
+    native_rearm_bytes(test, 1);
+    (void)watch_on(test->probe, UVZK__RPC_GET, "/a");
+    (void)watch_on(test->probe, UVZK__RPC_GET, "/b");
+    test->server.zxid = 50;
+    test->server.answers_rearms = 1;
+    native_reconnect(test);
+    native_await(test, &test->server.rearms, 2);
+    (void)scripted_server_heard(&test->server);
+    test->server.answers_rearms = 0;
+    lose_connection(test);
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "connect 101 zxid 2; rearm from 2; rearm data /a; "
+                        "rearm from 2; rearm data /b; sync /settle");
+    lose_connection(test);
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "connect 101 zxid 53; rearm from 53; rearm data /a; "
+                        "rearm from 53; rearm data /b; sync /settle");
+    native_end(test);
+}
+
+/* ZooKeeper 3.9 sends the zxid of the transaction with each of its events, and the
+ * connection may be lost between two of them. */
+static void an_event_does_not_hide_the_next_one(void **state)
+{
+    (void)state;
+    struct native_test *test = native_begin_connected();
+    struct ask *first = watch_on(test->probe, UVZK__RPC_GET, "/a");
+    (void)watch_on(test->probe, UVZK__RPC_GET, "/b");
+    test->server.event_zxid = 70;
+    scripted_server_event(&test->server, 2, "/a");
+    ask_await_event(first, UVZK__WATCH_DELETED);
+    lose_connection(test);
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "connect 101 zxid 2; rearm from 2; rearm data /b; sync /settle");
+    native_end(test);
+}
+
 static void assert_is_lost(struct native_test *test, struct ask *watch)
 {
     assert_true(test->probe->watches_lost);
@@ -216,6 +259,8 @@ int native_watch_tests_run(void)
     const struct CMUnitTest tests[] = {
         CASE(watches_are_armed_again),
         CASE(many_watches_are_armed_by_several_requests),
+        CASE(half_a_rearming_shows_nothing),
+        CASE(an_event_does_not_hide_the_next_one),
         CASE(watches_are_lost_where_they_cannot_be_armed_again),
         CASE(watches_are_lost_where_the_request_is_refused),
         CASE(a_watch_is_removed_before_the_next_one),

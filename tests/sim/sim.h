@@ -65,6 +65,8 @@ struct sim_options {
     /* As other programs that speak the protocol: no session is resumed. Each reconnect
      * ends the client's session, which lives on at the server until its timeout. */
     bool forgets_sessions;
+    /* As ZooKeeper from 3.9 on: a watch event has the zxid of its transaction. */
+    bool event_zxids;
     /* Every client counts as connected to a follower. The follower reports to the leader
      * every half tick which sessions it has heard of. What it has not reported is lost
      * when the follower dies. */

@@ -201,10 +201,13 @@ struct sim__full_stat {
     bool has_no_data;
 };
 
+#define SIM__NO_ZXID (-1)
+
 struct sim__answer {
     struct sim__packet packet;
     uint32_t kind;             /* enum sim__answer_kind */
-    int64_t zxid;              /* of the server's last transaction */
+    int64_t zxid;              /* of the server's last transaction; WATCH_EVENT: its own,
+                                  or SIM__NO_ZXID */
     uint64_t watch_id;         /* WATCH_EVENT; REPLY: the watch to be armed, or 0 */
     uint32_t watch_event;      /* enum uvzk__watch_event */
     int64_t session_id;        /* CONNECTED */
@@ -544,10 +547,11 @@ int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *
 void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint32_t kind);
 void sim__watch_remove(struct sim__link *link, uint64_t id);
 void sim__watch_drop_all(struct sim__link *link);
-/* Sends a watch event to the client, unless a test makes it lose this event. child: to a
- * persistent watch; NULL: the event is about the watched znode. */
+/* Sends a watch event to the client, unless a test makes it lose this event. zxid: that
+ * the event has, or SIM__NO_ZXID. child: to a persistent watch; NULL: the event is about
+ * the watched znode. */
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t id,
-                     enum uvzk__watch_event event, const char *child);
+                     enum uvzk__watch_event event, int64_t zxid, const char *child);
 /* The first function fires the member's watches on the znode itself, after a delete also
  * those on its children, and persistent ones on the znode and on its parent. The second
  * one fires the watches on the children of its parent. If the watched znode is unreadable,
@@ -693,6 +697,11 @@ void sim__io_open(struct sim__client *client);
 void sim__io_send(struct sim__client *client, struct sim__request *request);
 /* An answer has arrived. Takes it over. */
 void sim__io_read(struct sim__client *client, struct sim__answer *answer);
+/* Decides at random whether the connection is lost behind a watch event, which is the
+ * worst moment: the other servers, to one of which the client now connects, have not
+ * applied the change that the event reports. And no reply has given the client a zxid by
+ * which such a server would refuse it. */
+bool sim__io_loses_event(struct sim *sim, const struct sim__member *member);
 /* Ends the handle without its session: EXPIRED will be reported. */
 void sim__io_abandon(struct sim__client *client);
 /* The connection has been lost. The first `keep` of the requests that are on their way

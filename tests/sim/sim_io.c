@@ -341,18 +341,17 @@ static void read_reply(struct sim__client *client, struct sim__answer *answer)
     sim__client_push(client, answer);
 }
 
-/* The connection is lost at the worst moment: the other servers, to one of which the
- * client now connects, have not applied the change that the event reports. And no reply
- * has given the client a zxid by which such a server would refuse it. */
-static void lose_by_event(struct sim__client *client)
+bool sim__io_loses_event(struct sim *sim, const struct sim__member *member)
 {
-    struct sim *sim = client->sim;
+    if (!sim__random_hit(sim, sim->faults.move_at_event)) {
+        return false;
+    }
     for (size_t i = 0; i < sim->server.member_count; i++) {
-        if (&sim->server.members[i] != client->link->member) {
+        if (&sim->server.members[i] != member) {
             sim_lag(sim, (int)i, sim_random(sim, EVENT_LAG_MS));
         }
     }
-    sim_move(&client->port);
+    return true;
 }
 
 static void read_event(struct sim__client *client, struct sim__answer *answer)
@@ -364,8 +363,8 @@ static void read_event(struct sim__client *client, struct sim__answer *answer)
     }
     watch->fired = watch->kind != SIM__WATCH_PERSISTENT;
     sim__client_push(client, answer);
-    if (sim__random_hit(client->sim, client->sim->faults.move_at_event)) {
-        lose_by_event(client);
+    if (sim__io_loses_event(client->sim, client->link->member)) {
+        sim_move(&client->port);
     }
 }
 

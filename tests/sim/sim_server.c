@@ -198,15 +198,18 @@ static void receive_rewatch(struct sim *sim, struct sim__link *link,
     }
     if (request->watch_kind == SIM__WATCH_EXIST) {
         if (node != NULL) {
-            sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_CREATED, NULL);
+            sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_CREATED,
+                            SIM__NO_ZXID, NULL);
             return;
         }
     } else if (node == NULL) {
-        sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_DELETED, NULL);
+        sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_DELETED, SIM__NO_ZXID,
+                        NULL);
         return;
     } else if ((child ? node->pzxid : node->stat.mzxid) > request->seen_zxid) {
         sim__watch_tell(sim, link, request->watch_id,
-                        child ? UVZK__WATCH_CHILDREN : UVZK__WATCH_CHANGED, NULL);
+                        child ? UVZK__WATCH_CHILDREN : UVZK__WATCH_CHANGED, SIM__NO_ZXID,
+                        NULL);
         return;
     }
     sim__watch_add(link, request->watch_id, request->path, request->watch_kind);

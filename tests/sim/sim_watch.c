@@ -95,7 +95,7 @@ void sim__watch_drop_all(struct sim__link *link)
 }
 
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
-                     enum uvzk__watch_event event, const char *child)
+                     enum uvzk__watch_event event, int64_t zxid, const char *child)
 {
     if (link->client != NULL && link->client->lose_events > 0) {
         link->client->lose_events--;
@@ -105,8 +105,15 @@ void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
     struct sim__answer *answer = sim__answer_new(SIM__WATCH_EVENT);
     answer->watch_id = watch_id;
     answer->watch_event = event;
+    answer->zxid = zxid;
     answer->name = child == NULL ? NULL : sim__copy(child, strlen(child) + 1);
     sim__link_send_down(sim, link, answer);
+}
+
+/* Of an event about a change that the member is applying. */
+static int64_t event_zxid(const struct sim *sim, const struct sim__member *member)
+{
+    return sim->options.event_zxids ? member->tree->zxid : SIM__NO_ZXID;
 }
 
 /* Since the fix of CVE-2024-23944, a client that may not READ the znode gets no event,
@@ -119,7 +126,8 @@ static void fire_all(struct sim *sim, struct sim__member *member,
         struct sim__server_watch *watch =
             UVZK__CONTAINER_OF(watches->next, struct sim__server_watch, on_point);
         if (!unreadable) {
-            sim__watch_tell(sim, watch->link, watch->id, event, NULL);
+            sim__watch_tell(sim, watch->link, watch->id, event, event_zxid(sim, member),
+                            NULL);
         }
         watch_free(member, watch);
     }
@@ -138,7 +146,7 @@ static void tell_persistent(struct sim *sim, struct sim__member *member, const c
          at = at->next) {
         struct sim__server_watch *watch =
             UVZK__CONTAINER_OF(at, struct sim__server_watch, on_point);
-        sim__watch_tell(sim, watch->link, watch->id, event,
+        sim__watch_tell(sim, watch->link, watch->id, event, event_zxid(sim, member),
                         length == node->length ? NULL : node->name);
     }
 }

@@ -195,6 +195,8 @@ struct uvzk__port *virtual_port_new(const char *name, const struct uvzk__port *b
         return NULL;
     }
     self->native = (struct uvzk__native_port *)(void *)base;
+    /* 1: each watch is armed again by a request of its own. */
+    self->native->watches.rearm_bytes = sim_random(virtual_time_sim(), 2);
     self->process = process;
     self->submit = base->port.submit;
     self->unwatch = base->port.unwatch;
