@@ -171,6 +171,7 @@ static int read_rearmed(struct uvzk__native_session *session,
     }
     session->unanswered_rearms -= session->unanswered_rearms > 0;
     session->failed_rearms = 0;
+    uvzk__conduct_answered(&session->conduct);
     see_zxid(session, header->zxid);
     return 0;
 }
@@ -197,7 +198,6 @@ static int read_message(struct uvzk__native_session *session,
         }
         return 0;
     case UVZK__XID_SET_WATCHES:
-        uvzk__conduct_answered(&session->conduct);
         return read_rearmed(session, &header);
     default:
         uvzk__conduct_answered(&session->conduct);

@@ -43,8 +43,6 @@ struct scripted_server {
     bool ignores_questions;  /* it does not answer them */
     bool in_pieces;          /* sends byte by byte */
     bool ignores_rearms;     /* it does not answer them */
-    unsigned answers_rearms; /* how many of them; 0: all */
-    int64_t event_zxid;      /* of events; -1: as before ZooKeeper 3.9 */
     bool ignores_pings;      /* it counts pings, and does not answer them */
     bool breaks;             /* sends a wrong frame when it has granted a session */
     bool drops_granted;      /* closes the connection then */

@@ -271,7 +271,22 @@ static void pass_greeting(struct proxy_link *link, const char *frame, size_t len
     }
 }
 
-static void pass_reply(struct proxy_link *link, const char *frame, size_t length)
+/* In a reply: length, xid, zxid. */
+static void pass_last_reply(struct proxy_link *link, char *frame, size_t length)
+{
+    struct proxy *proxy = link->proxy;
+    if (proxy->event_zxid != 0) {
+        uint32_t halves[] = {htonl((uint32_t)(proxy->event_zxid >> 32)),
+                             htonl((uint32_t)proxy->event_zxid)};
+        memcpy(frame + 8, halves, sizeof(halves));
+    }
+    proxy->cut_behind = 0;
+    proxy->cuts++;
+    send_frame(&link->requests, frame, length);
+    link_close(link);
+}
+
+static void pass_reply(struct proxy_link *link, char *frame, size_t length)
 {
     struct proxy *proxy = link->proxy;
     if (!link->replies.greeted) {
@@ -288,6 +303,10 @@ static void pass_reply(struct proxy_link *link, const char *frame, size_t length
         } else {
             link_reset(link);
         }
+        return;
+    } else if (length >= 16 && proxy->cut_behind != 0 &&
+               read_int32(frame + 4) == proxy->cut_behind) {
+        pass_last_reply(link, frame, length);
         return;
     }
     send_frame(&link->requests, frame, length);
@@ -564,4 +583,9 @@ void proxy_drop_reply(struct proxy *proxy, bool then_refuse)
 {
     proxy->drop_armed = true;
     proxy->refuse_after_drop = then_refuse;
+}
+
+void proxy_cut_behind(struct proxy *proxy, int32_t xid)
+{
+    proxy->cut_behind = xid;
 }

@@ -50,6 +50,9 @@ struct proxy {
     bool lose_listing; /* lose the next listing with its connection */
     int dropped;       /* replies dropped by proxy_drop_reply */
     int lost_listings;
+    int32_t cut_behind; /* see proxy_cut_behind; 0: none */
+    int cuts;           /* connections closed by it */
+    int64_t event_zxid; /* that this event gets, as in ZooKeeper 3.9; 0: the server's */
     struct proxy_dialect dialect; /* the test may set it */
     int hang_ups;                 /* so far, at unknown requests */
     int requests[PROXY_TYPES];    /* passed to the server so far, by type */
@@ -94,5 +97,8 @@ void proxy_drop_reply(struct proxy *proxy, bool then_refuse);
 /* Does not pass on the next getChildren request. Resets the connections instead, and
  * refuses new ones until proxy_pass. */
 void proxy_lose_listing(struct proxy *proxy);
+/* Closes the connection behind the next frame from the server with this xid: -1 is an
+ * event, -8 the answer to SET_WATCHES. */
+void proxy_cut_behind(struct proxy *proxy, int32_t xid);
 
 #endif
