@@ -208,8 +208,10 @@ static int read_message(struct uvzk__native_session *session,
     }
 }
 
-/* Why the connection is of no use. */
-static const char *loss_text(const struct uvzk__stream *stream, int status)
+/* Why the connection is of no use. The search has just had an answer from this server, by
+ * a question that names no transaction. */
+static const char *loss_text(const struct uvzk__native_session *session,
+                             const struct uvzk__stream *stream, int status)
 {
     const char *failure = uvzk__stream_failure(stream);
 
@@ -219,6 +221,10 @@ static const char *loss_text(const struct uvzk__stream *stream, int status)
     if (uvzk__stream_is_handshaking(stream)) {
         return status == UV_EOF ? "closed the connection in the TLS handshake"
                                 : uv_strerror(status);
+    }
+    if (status == UV_EOF && session->state == UVZK__NATIVE_ESTABLISHING &&
+        session->last_zxid > 0) {
+        return UVZK__OLDER_DATA_TEXT;
     }
     return status == UV_EOF        ? "closed the connection"
            : status == UV_EPROTO   ? "sent what ZooKeeper does not send"
@@ -243,7 +249,7 @@ static void read_frames(struct uvzk__native_session *session, int status)
     }
     if (session->stream == stream && (rc != UV_EAGAIN || status < 0)) {
         int code = rc != UV_EAGAIN ? rc : status;
-        uvzk__native_session_lose(session, code, loss_text(stream, code));
+        uvzk__native_session_lose(session, code, loss_text(session, stream, code));
     }
 }
 
@@ -255,7 +261,8 @@ static void stream_ready(struct uvzk__native_session *session, bool readable,
 
     if (session->state == CONNECTING) {
         if (status < 0) {
-            uvzk__native_session_try_next(session, status, loss_text(stream, status));
+            uvzk__native_session_try_next(session, status,
+                                          loss_text(session, stream, status));
         } else if (uvzk__stream_is_open(stream)) {
             send_connect_request(session);
         }

@@ -48,6 +48,11 @@ struct uvzk__loop_port {
 #define UVZK__DIVERGED_TEXT \
     "shows a znode that was deleted; the client has left it for another server"
 #define UVZK__NO_SESSION_TEXT "created a session without an id or a timeout"
+/* A server closes the connection of a client that has seen a later transaction, without a
+ * word. */
+#define UVZK__OLDER_DATA_TEXT                                                     \
+    "does not continue the session: its data may be older than what the session " \
+    "has seen (it lags behind, or was made anew)"
 
 /* Allocates a port of `size` bytes, which begins with a struct uvzk__loop_port; the rest
  * is zero. `transport` is borrowed, the options are copied. Returns NULL if out of

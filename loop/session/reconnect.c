@@ -63,9 +63,12 @@ static void forward_connect_error(struct uvzk__search_user *user,
 /* Servers that the handle knows answer probes, but the handle is not connected. */
 static void report_no_session(struct uvzk__zk_port *port)
 {
-    static const struct uvzk__connect_error trouble = {
+    static const struct uvzk__connect_error none = {
         UV_EAGAIN, "", "a server answers, but there is no session yet"};
-    forward_connect_error(&port->reconnect.user, &trouble);
+    static const struct uvzk__connect_error not_continued = {
+        UV_EAGAIN, "", "a server answers, but " UVZK__OLDER_DATA_TEXT};
+    forward_connect_error(&port->reconnect.user,
+                          port->session.client_id == 0 ? &none : &not_continued);
 }
 
 static void done(struct uvzk__search_user *user, int status)

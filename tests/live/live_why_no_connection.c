@@ -136,6 +136,41 @@ static void test_the_server_goes_away_meanwhile(void **state)
     world_end(&world);
 }
 
+/* The servers have lost their data, and know less than the session has seen. */
+static bool says_it_is_behind(void *unused)
+{
+    (void)unused;
+    return strstr(last_error().text, "was made anew") != NULL;
+}
+
+static void is_made_anew(uint32_t transport)
+{
+    begin();
+    world.options.transport = transport;
+    world.options.hosts = servers_hosts();
+    process_begin(&a, &world, "a", NULL);
+    for (int i = 0; i < 5; i++) {
+        hold_take(&first, &a);
+        hold_give_back(&first);
+    }
+    server_kill(live_server);
+    server_wipe(live_server);
+    assert_true(server_restart(live_server));
+    assert_true(world_await_that(&world, says_it_is_behind, NULL));
+    /* The session ends, and another one begins. */
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
+    world_look_again(&world);
+    process_end(&a);
+    world_end(&world);
+}
+
+static void test_the_server_is_made_anew(void **state)
+{
+    (void)state;
+    is_made_anew(UVZK_TRANSPORT_C_CLIENT);
+    is_made_anew(UVZK_TRANSPORT_NATIVE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_no_such_host),
         cmocka_unit_test(test_credentials_refused),
         cmocka_unit_test(test_the_server_goes_away_meanwhile),
+        cmocka_unit_test(test_the_server_is_made_anew),
     };
     return cmocka_run_group_tests_name("why_no_connection", tests, servers_start_one,
                                        servers_stop);
