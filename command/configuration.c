@@ -88,6 +88,13 @@ static char *trim(char *text)
     return text;
 }
 
+/* Whether it looks as if somebody had meant a comment. A password may look like anything. */
+static bool has_comment(const char *name, const char *value)
+{
+    return !uvzk_client_option_is_secret(name) &&
+           (strstr(value, " #") != NULL || strstr(value, "\t#") != NULL);
+}
+
 static int read_line(FILE *file, const struct place *place, char *line,
                      uvzk_client_options_t *client)
 {
@@ -109,7 +116,13 @@ static int read_line(FILE *file, const struct place *place, char *line,
                 place->file, name);
         return EX_NOINPUT;
     }
-    int status = uvzk_client_options_set(client, name, trim(value));
+    value = trim(value);
+    if (has_comment(name, value)) {
+        return wrong(place,
+                     "a # behind a value begins no comment: a comment has a line of "
+                     "its own");
+    }
+    int status = uvzk_client_options_set(client, name, value);
     return status == 0 ? EX_OK : refused(place, name, status);
 }
 

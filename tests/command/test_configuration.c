@@ -60,11 +60,34 @@ static void the_later_file_stands_above(void **state)
     unlink(second);
 }
 
+/* A namespace "field # ours" would be a znode of this name. */
+static void a_comment_has_a_line_of_its_own(void **state)
+{
+    static const char *const refused[] = {"namespace = field # ours\n",
+                                          "namespace = field\t# ours\n"};
+    static const char *const taken[] = {"namespace = field#ours\n", "# namespace = x\n",
+                                        "auth = ann:a #b\n"};
+    const char *hosts_from = NULL;
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        char name[] = "/tmp/uvzk-test-XXXXXX";
+        uvzk_client_options_t client;
+        write_file(name, i < 2 ? refused[i] : taken[i - 2]);
+        uvzk_client_options_init(&client);
+        assert_int_equal(configuration_read(name, true, &client, &hosts_from),
+                         i < 2 ? EX_USAGE : EX_OK);
+        assert_true(i != 0 || client.ns == NULL);
+        uvzk_client_options_free(&client);
+        unlink(name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_users_file_comes_after_the_machines),
         cmocka_unit_test(the_later_file_stands_above),
+        cmocka_unit_test(a_comment_has_a_line_of_its_own),
     };
     return cmocka_run_group_tests_name("configuration", tests, NULL, NULL);
 }
