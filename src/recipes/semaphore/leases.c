@@ -254,7 +254,10 @@ static bool lost_its_place(const struct uvzk__lease_request *request)
 }
 
 /* Grants in the order of the tokens. No lease request is granted before another one that
- * has begun to get leases, even if that one has to create them once more. */
+ * has begun to get leases, even if that one has to create them once more. One that has
+ * only some of its leases and has lost its place gives them up: it creates the others when
+ * its new ticket holds `locks`, and the ticket that does so now may be that of a lease
+ * request which waits for it. */
 static void grant_complete(struct uvzk__queue *queue)
 {
     const struct uvzk__link *head = &uvzk__leases(queue)->requests.with_leases;
@@ -271,10 +274,11 @@ static void grant_complete(struct uvzk__queue *queue)
          * valid. */
         if (!has_begun(request)) {
             first = first && lost_its_place(request);
+        } else if (lost_its_place(request) &&
+                   uvzk__lease_request_none_in_flight(request)) {
+            uvzk__leases_withdraw(request);
         } else if (!uvzk__lease_request_complete(request)) {
             first = false;
-        } else if (lost_its_place(request)) {
-            uvzk__leases_withdraw(request);
         } else {
             first = uvzk__lease_request_is_counted(request) &&
                     grant_or_prove(request, first) && first;
