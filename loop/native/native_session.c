@@ -172,7 +172,7 @@ static int make_tls(struct uvzk__native_session *session,
         log_line(session, complaint);
     }
     uvzk__address_text(address, text);
-    *tls = uvzk__tls_new(session->tls, host, text, session->server);
+    *tls = uvzk__tls_new(session->tls, host, text);
     return *tls == NULL ? UV_ENOMEM : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/memory.h"
+#include "discovery/addresses.h"
 #include "discovery/hosts.h"
 #include "native/tls_errors.h"
 #include "native/tls_internal.h"
@@ -16,7 +17,6 @@ struct uvzk__tls {
     struct uvzk__tls_context *context;
     SSL *ssl;
     BIO *in, *out; /* the SSL's */
-    char server[UVZK__SERVER_TEXT];
     /* The name or address that the certificate must have. */
     char expected[UVZK__HOST_MAX + 1];
     char failure[UVZK__TLS_TEXT];
@@ -151,11 +151,6 @@ static int outcome(struct uvzk__tls *tls, int result, struct uvzk__tls_errors *e
     return status;
 }
 
-const char *uvzk__tls_server(const struct uvzk__tls *tls)
-{
-    return tls->server;
-}
-
 const char *uvzk__tls_failure(const struct uvzk__tls *tls)
 {
     return tls->failure[0] == '\0' ? NULL : tls->failure;
@@ -217,7 +212,7 @@ static bool expect(struct uvzk__tls *tls, const char *host, const char *address)
 
 static bool open_ssl(struct uvzk__tls *tls, const char *host, const char *address)
 {
-    tls->ssl = uvzk__tls_context_connection(tls->context, tls->server);
+    tls->ssl = uvzk__tls_context_connection(tls->context);
     if (tls->ssl == NULL) {
         return false;
     }
@@ -236,7 +231,7 @@ static bool open_ssl(struct uvzk__tls *tls, const char *host, const char *addres
 }
 
 struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *host,
-                                const char *address, const char *server)
+                                const char *address)
 {
     struct uvzk__tls *tls = uvzk__calloc(1, sizeof(*tls));
     struct uvzk__tls_errors errors;
@@ -245,7 +240,6 @@ struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *h
         return NULL;
     }
     tls->context = context;
-    snprintf(tls->server, sizeof(tls->server), "%s", server);
     uvzk__tls_errors_take(&errors);
     bool opened = open_ssl(tls, host, address);
     uvzk__tls_errors_put_back(&errors);

@@ -15,10 +15,9 @@
 struct uvzk__tls;
 
 /* host: the name in the connect string; NULL: it has an address. address: as text.
- * server: identifies the server for resumption, "address:port". Returns NULL if out of
- * memory. */
+ * Returns NULL if out of memory. */
 struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *host,
-                                const char *address, const char *server);
+                                const char *address);
 void uvzk__tls_free(struct uvzk__tls *tls); /* NULL is allowed */
 
 /* These return 0, UV_EAGAIN: more must be received first, UV_ENOMEM, or UV_EPROTO: the

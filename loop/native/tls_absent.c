@@ -29,12 +29,11 @@ const char *uvzk__tls_context_renew(struct uvzk__tls_context *context)
 }
 
 struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *host,
-                                const char *address, const char *server)
+                                const char *address)
 {
     (void)context;
     (void)host;
     (void)address;
-    (void)server;
     return NULL;
 }
 

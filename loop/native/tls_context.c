@@ -14,23 +14,12 @@
 
 enum { CA, CERTIFICATE, KEY, FILES };
 
-/* The last session that a server has offered to resume. It is resumed with this server
- * only, because a resumed session's certificate is not looked at again. */
-struct resumable {
-    SSL_SESSION *session;
-    char server[UVZK__SERVER_TEXT]; /* "": none */
-};
-
-#define RESUMABLE 8U /* servers */
-
 struct uvzk__tls_context {
     struct uvzk__tls_options options;
     SSL_CTX *ctx;
     struct stat files[FILES]; /* as they were when they were read */
-    struct resumable resumables[RESUMABLE];
-    unsigned next_resumable; /* the one that is replaced next */
-    unsigned users;          /* ports that share it */
-    bool asked_for_password; /* by OpenSSL, while the files were read */
+    unsigned users;           /* ports that share it */
+    bool asked_for_password;  /* by OpenSSL, while the files were read */
     char text[UVZK__TLS_TEXT];
 };
 
@@ -142,60 +131,6 @@ static int refuse_what_is_no_file(struct uvzk__tls_context *context,
     return 0;
 }
 
-/* -------------------------------------------------------------------------- its sessions */
-
-static struct uvzk__tls_context *context_of(const SSL *ssl)
-{
-    return SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
-}
-
-static void forget_sessions(struct uvzk__tls_context *context)
-{
-    for (size_t i = 0; i < RESUMABLE; i++) {
-        SSL_SESSION_free(context->resumables[i].session);
-    }
-    memset(context->resumables, 0, sizeof(context->resumables));
-}
-
-/* The session with this server; NULL: there is none. */
-static struct resumable *find_resumable(struct uvzk__tls_context *context,
-                                        const char *server)
-{
-    for (size_t i = 0; i < RESUMABLE; i++) {
-        if (strcmp(context->resumables[i].server, server) == 0) {
-            return &context->resumables[i];
-        }
-    }
-    return NULL;
-}
-
-/* Returning 1 keeps the reference. */
-static int keep_session(SSL *ssl, SSL_SESSION *session)
-{
-    struct uvzk__tls_context *context = context_of(ssl);
-    const char *server = uvzk__tls_server(SSL_get_app_data(ssl));
-    struct resumable *resumable = find_resumable(context, server);
-
-    if (resumable == NULL) {
-        resumable = &context->resumables[context->next_resumable++ % RESUMABLE];
-    }
-    SSL_SESSION_free(resumable->session);
-    resumable->session = session;
-    snprintf(resumable->server, sizeof(resumable->server), "%s", server);
-    return 1;
-}
-
-SSL *uvzk__tls_context_connection(struct uvzk__tls_context *context, const char *server)
-{
-    SSL *ssl = SSL_new(context->ctx);
-    const struct resumable *resumable = find_resumable(context, server);
-
-    if (ssl != NULL && resumable != NULL) {
-        (void)SSL_set_session(ssl, resumable->session);
-    }
-    return ssl;
-}
-
 /* ------------------------------------------------------------------------ begin and end */
 
 static int make(struct uvzk__tls_context *context, SSL_CTX **made)
@@ -204,7 +139,6 @@ static int make(struct uvzk__tls_context *context, SSL_CTX **made)
     if (ctx == NULL) {
         return UV_ENOMEM;
     }
-    SSL_CTX_set_app_data(ctx, context);
     context->asked_for_password = false;
     SSL_CTX_set_default_passwd_cb(ctx, have_no_password);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, context);
@@ -212,9 +146,9 @@ static int make(struct uvzk__tls_context *context, SSL_CTX **made)
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
     /* A connection at rest keeps no buffers for records. */
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_session_cache_mode(ctx,
-                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(ctx, keep_session);
+    /* The server's certificate is looked at whenever the client connects: nothing is
+     * resumed. */
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     int status = trust(context, ctx);
     if (status == 0) {
         status = identify(context, ctx);
@@ -285,7 +219,6 @@ struct uvzk__tls_context *uvzk__tls_context_share(struct uvzk__tls_context *cont
 void uvzk__tls_context_free(struct uvzk__tls_context *context)
 {
     if (context != NULL && --context->users == 0) {
-        forget_sessions(context);
         SSL_CTX_free(context->ctx);
         uvzk__tls_options_free(&context->options);
         uvzk__free(context);
@@ -307,11 +240,15 @@ const char *uvzk__tls_context_renew(struct uvzk__tls_context *context)
     if (status != 0) {
         return status == UV_ENOMEM ? "out of memory" : context->text;
     }
-    forget_sessions(context);
     SSL_CTX_free(context->ctx);
     context->ctx = ctx;
     memcpy(context->files, now, sizeof(now));
     return NULL;
+}
+
+SSL *uvzk__tls_context_connection(const struct uvzk__tls_context *context)
+{
+    return SSL_new(context->ctx);
 }
 
 const char *uvzk__tls_context_name(const struct uvzk__tls_context *context)

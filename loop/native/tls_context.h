@@ -1,6 +1,6 @@
-/* What all TLS connections of a client have in common: whom it trusts, who it is, and the
- * session to resume. The files are read when the context is made, and again before a
- * connection if they have changed. */
+/* What all TLS connections of a client have in common: whom it trusts, and who it is. The
+ * files are read when the context is made, and again before a connection if they have
+ * changed. */
 #ifndef UVZK_TLS_CONTEXT_H
 #define UVZK_TLS_CONTEXT_H
 

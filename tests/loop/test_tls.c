@@ -47,7 +47,7 @@ static void assert_meets_at(struct uvzk__tls_context *context, const struct issu
                             const char *failure)
 {
     SSL *server = serve(as);
-    struct uvzk__tls *tls = uvzk__tls_new(context, host, address, "127.0.0.1:2281");
+    struct uvzk__tls *tls = uvzk__tls_new(context, host, address);
     assert_non_null(tls);
     int status = shake_hands(tls, server);
 
@@ -182,6 +182,32 @@ static void the_common_name_does_not_count(void **state)
                 "has no subjectAltName, and so is not for zoo1.example");
 }
 
+/* Also by a server that would resume. */
+static void a_server_shows_its_certificate_each_time(void **state)
+{
+    struct uvzk__tls_context *context = trusting(&ours);
+    struct issuer named = certify("server", &ours, -1, 1, "DNS:zoo1.example");
+    SSL *first = serve(&named);
+    (void)state;
+
+    for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
+        for (int i = 0; i < 3; i++) {
+            SSL *server = SSL_new(SSL_get_SSL_CTX(first));
+            listen_in_memory(server);
+            SSL_set_max_proto_version(server, version);
+            struct uvzk__tls *tls = uvzk__tls_new(context, "zoo1.example", "127.0.0.1");
+            assert_int_equal(shake_hands(tls, server), 0);
+            assert_int_equal(SSL_version(server), version);
+            assert_int_equal(SSL_session_reused(server), 0);
+            uvzk__tls_free(tls);
+            SSL_free(server);
+        }
+    }
+    SSL_free(first);
+    discard(&named);
+    uvzk__tls_context_free(context);
+}
+
 static void changed_files_are_read_again(void **state)
 {
     struct uvzk__tls_context *context = trusting(&ours);
@@ -222,6 +248,7 @@ int main(void)
         cmocka_unit_test(the_name_of_the_options_is_asked_for),
         cmocka_unit_test(addresses_are_compared_as_addresses),
         cmocka_unit_test(the_common_name_does_not_count),
+        cmocka_unit_test(a_server_shows_its_certificate_each_time),
         cmocka_unit_test(changed_files_are_read_again),
     };
     return cmocka_run_group_tests(tests, make_issuers, discard_issuers);

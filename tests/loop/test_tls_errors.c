@@ -103,8 +103,7 @@ static void a_connection_goes_on(void **state)
     struct issuer named = certify("server", &ours, -1, 1, "DNS:zoo1.example");
     SSL *server = serve(&named);
     leave_errors();
-    struct uvzk__tls *tls =
-        uvzk__tls_new(context, "zoo1.example", "127.0.0.1", "127.0.0.1:2281");
+    struct uvzk__tls *tls = uvzk__tls_new(context, "zoo1.example", "127.0.0.1");
     assert_as_left();
     shake_hands_among_errors(tls, server, 0);
     talk_among_errors(tls, server);
@@ -121,8 +120,7 @@ static void a_refused_server_leaves_nothing(void **state)
     struct uvzk__tls_context *context = context_of(file);
     struct issuer other = certify("server", &ours, -1, 1, "DNS:zoo2.example");
     SSL *server = serve(&other);
-    struct uvzk__tls *tls =
-        uvzk__tls_new(context, "zoo1.example", "127.0.0.1", "127.0.0.1:2281");
+    struct uvzk__tls *tls = uvzk__tls_new(context, "zoo1.example", "127.0.0.1");
     (void)state;
 
     shake_hands_among_errors(tls, server, UV_EPROTO);

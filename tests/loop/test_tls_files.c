@@ -132,7 +132,7 @@ static void a_renewal_by_no_file_is_refused(void **state)
     assert_non_null(context);
     assert_int_equal(rename(file_named("fifo"), file_named("mine.key")), 0);
     assert_non_null(strstr(uvzk__tls_context_renew(context), "not a regular file"));
-    struct uvzk__tls *tls = uvzk__tls_new(context, NULL, "127.0.0.1", "127.0.0.1:2281");
+    struct uvzk__tls *tls = uvzk__tls_new(context, NULL, "127.0.0.1");
     SSL *server = serve(&mine);
     assert_int_equal(shake_hands(tls, server), 0);
     SSL_free(server);

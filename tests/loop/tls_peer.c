@@ -52,6 +52,12 @@ void discard(struct issuer *issuer)
 
 /* --------------------------------------------------------------------------- a server */
 
+void listen_in_memory(SSL *server)
+{
+    SSL_set_bio(server, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    SSL_set_accept_state(server);
+}
+
 SSL *serve(const struct issuer *as)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
@@ -60,8 +66,7 @@ SSL *serve(const struct issuer *as)
     assert_int_equal(SSL_CTX_use_PrivateKey(ctx, as->key), 1);
     SSL *server = SSL_new(ctx);
     SSL_CTX_free(ctx);
-    SSL_set_bio(server, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-    SSL_set_accept_state(server);
+    listen_in_memory(server);
     return server;
 }
 

@@ -21,6 +21,7 @@ struct issuer certify(const char *name, const struct issuer *by, long from_days,
 void discard(struct issuer *issuer);
 
 /* Between bytes in memory. */
+void listen_in_memory(SSL *server);
 SSL *serve(const struct issuer *as);
 
 /* What the client has to say goes to the server, and what the server answers to the client.
