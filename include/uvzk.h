@@ -605,7 +605,10 @@ UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
  * A client has handles of its own on the loop. A program may close them together with all
  * other handles that uv_walk shows (check uv_is_closing first). From then on the client
  * runs no callback until uvzk_client_close is called. The program must still call
- * uvzk_client_close, before or after that, and run the loop until its callback. */
+ * uvzk_client_close, before or after that, and run the loop until its callback.
+ *
+ * In a child that fork() has made, the close of a client that its parent has opened sends
+ * nothing: the session stays the parent's. The child calls uv_loop_fork before. */
 UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
 
 /* Set whether the client keeps its loop alive, as uv_ref and uv_unref do for a handle.

@@ -16,6 +16,11 @@
  * least this often. */
 #define STEP_MS 1000U
 
+bool uvzk__sockets_are_inherited(const struct uvzk__sockets *sockets)
+{
+    return sockets->process != getpid();
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct uvzk__sockets *sockets = poll->data;
@@ -23,6 +28,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     int most = sockets->watched > 1 ? READY_AT_ONCE : 1;
     (void)status;
     (void)events;
+    if (uvzk__sockets_are_inherited(sockets)) {
+        uv_poll_stop(poll); /* it would be ready again and again */
+        return;
+    }
     /* Reads one event at a time, because handling one socket may close another, whose
      * event must not be delivered then. An only socket is not asked for again: what is
      * left there, the loop reports in its next iteration. */
@@ -55,6 +64,7 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
     sockets->timer.data = sockets;
     sockets->closing = false;
     sockets->watched = 0;
+    sockets->process = getpid();
     uv_poll_start(&sockets->poll, UV_READABLE, on_poll);
     return 0;
 }
@@ -114,7 +124,8 @@ int uvzk__sockets_watch(struct uvzk__sockets *sockets, int fd, bool readable,
 
 void uvzk__sockets_forget(struct uvzk__sockets *sockets, int fd)
 {
-    if (epoll_ctl(sockets->epoll, EPOLL_CTL_DEL, fd, NULL) == 0) {
+    if (!uvzk__sockets_are_inherited(sockets) &&
+        epoll_ctl(sockets->epoll, EPOLL_CTL_DEL, fd, NULL) == 0) {
         sockets->watched--;
     }
 }
@@ -122,7 +133,9 @@ void uvzk__sockets_forget(struct uvzk__sockets *sockets, int fd)
 static void on_timer(uv_timer_t *timer)
 {
     struct uvzk__sockets *sockets = timer->data;
-    sockets->due(sockets);
+    if (!uvzk__sockets_are_inherited(sockets)) {
+        sockets->due(sockets);
+    }
 }
 
 void uvzk__sockets_alarm(struct uvzk__sockets *sockets, uint64_t at_ms)

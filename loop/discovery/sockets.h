@@ -7,12 +7,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <uv.h>
 
 struct uvzk__sockets {
     uv_poll_t poll;
     uv_timer_t timer, last_timer; /* last_timer is used only while closing */
     int epoll;                    /* the descriptor of the epoll set */
+    pid_t process;                /* that has opened them */
     unsigned watched;             /* how many sockets are in it */
     bool closing;
     /* Set by the owner. They run on the loop's thread and never inside a call of this
@@ -21,6 +23,11 @@ struct uvzk__sockets {
     void (*due)(struct uvzk__sockets *);
     void (*closed)(struct uvzk__sockets *);
 };
+
+/* Whether this process is a child that fork() has made of the one that opened them. Its
+ * sockets and its epoll set are also the parent's, so no callback but closed() runs, the
+ * epoll set is left as it is, and the owner must neither send nor receive. */
+bool uvzk__sockets_are_inherited(const struct uvzk__sockets *sockets);
 
 /* Opens the poll handle and the timer. The callbacks must have been set. Returns 0, or
  * UV_EMFILE, UV_ENOMEM, ...: then nothing has changed. */

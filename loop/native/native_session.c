@@ -107,7 +107,7 @@ static void blame(struct uvzk__native_session *session, int code, const char *te
 static void retire_stream(struct uvzk__native_session *session,
                           struct uvzk__stream *stream, bool ends)
 {
-    if (stream != NULL && ends) {
+    if (stream != NULL && ends && !uvzk__sockets_are_inherited(&session->sockets)) {
         uvzk__ending_streams_add(&session->endings, stream);
     } else if (stream != NULL) {
         uvzk__ending_streams_close(&session->endings, stream);

@@ -205,7 +205,8 @@ static bool encrypt(struct uvzk__stream *stream)
 
 void uvzk__stream_flush(struct uvzk__stream *stream)
 {
-    bool all = uvzk__stream_is_open(stream);
+    bool all =
+        uvzk__stream_is_open(stream) && !uvzk__sockets_are_inherited(stream->sockets);
 
     if (all && stream->tls != NULL) {
         all = flush_tls(stream);

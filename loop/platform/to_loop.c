@@ -7,6 +7,12 @@ int uvzk__to_loop_init(struct uvzk__to_loop *to_loop)
     return pthread_mutex_init(&to_loop->mutex, NULL) == 0 ? 0 : UV_ENOMEM;
 }
 
+void uvzk__to_loop_renew(struct uvzk__to_loop *to_loop)
+{
+    uvzk__list_init(&to_loop->entries);
+    (void)pthread_mutex_init(&to_loop->mutex, NULL);
+}
+
 void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async)
 {
     pthread_mutex_lock(&to_loop->mutex);

@@ -39,6 +39,9 @@ int uvzk__to_loop_init(struct uvzk__to_loop *to_loop);
 void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async);
 /* The loop's async handle is about to be closed: from now on nothing wakes the loop. */
 void uvzk__to_loop_detach(struct uvzk__to_loop *to_loop);
+/* In a child that fork() has made, in which no other thread pushes: forgets the entries, and
+ * that a thread may have locked the mutex. */
+void uvzk__to_loop_renew(struct uvzk__to_loop *to_loop);
 /* No entry may be on the queue, and no thread may push any more. */
 void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop);
 

@@ -1,5 +1,7 @@
 #include "port/loop_port.h"
 
+#include <unistd.h>
+
 #include "base/memory.h"
 #include "platform/entropy.h"
 
@@ -43,6 +45,11 @@ static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t leng
     return uvzk__entropy(bytes, length);
 }
 
+bool uvzk__loop_port_is_inherited(const struct uvzk__loop_port *port)
+{
+    return port->process != getpid();
+}
+
 void uvzk__loop_port_tell(struct uvzk__loop_port *port,
                           enum uvzk__session_event_kind kind, int status)
 {
@@ -81,6 +88,7 @@ struct uvzk__loop_port *uvzk__loop_port_new(size_t size, uv_loop_t *loop,
         return NULL;
     }
     port->transport = transport;
+    port->process = getpid();
     set_calls(&port->port, transport);
     uvzk__dialect_init(&port->dialect, &port->port);
     if (uvzk__port_loop_init(&port->port_loop, loop, &port->to_loop, &port->life,

@@ -42,6 +42,7 @@ struct uvzk__loop_port {
     struct uvzk__port_options options;
     struct uvzk__dialect dialect;
     const struct uvzk__transport *transport;
+    pid_t process; /* that has opened it */
 };
 
 /* What both transports say of a server. */
@@ -67,6 +68,9 @@ static inline bool uvzk__loop_port_is_closing(const struct uvzk__loop_port *port
 {
     return uvzk__port_is_closing(&port->life);
 }
+
+/* Whether this process is a child that fork() has made of the one that opened the port. */
+bool uvzk__loop_port_is_inherited(const struct uvzk__loop_port *port);
 
 /* Reports a session event without details to the port's user. */
 void uvzk__loop_port_tell(struct uvzk__loop_port *port,

@@ -8,6 +8,7 @@
 #include "requests/send_window.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "log/log_route.h"
 #include "platform/error_map.h"
@@ -272,6 +273,9 @@ int uvzk__send_window_send_own(struct uvzk__send_window *window,
 
 void uvzk__send_window_pump(struct uvzk__send_window *window)
 {
+    if (window->process != getpid()) {
+        return;
+    }
     while (window->zh != NULL && window->in_flight < UVZK__SEND_WINDOW &&
            !uvzk__list_empty(&window->waiting)) {
         struct uvzk__request *request =
@@ -321,6 +325,14 @@ void uvzk__send_window_flush(struct uvzk__send_window *window)
     uvzk__send_window_pump(window);
 }
 
+void uvzk__send_window_inherit(struct uvzk__send_window *window)
+{
+    window->zh = NULL;
+    uvzk__submit_thread_reset(&window->submit_thread);
+    /* What the thread waits on cannot be destroyed. */
+    (void)uvzk__submit_thread_init(&window->submit_thread);
+}
+
 /* -------------------------------------------------------------- creation and connection */
 
 int uvzk__send_window_init(struct uvzk__send_window *window,
@@ -334,6 +346,7 @@ int uvzk__send_window_init(struct uvzk__send_window *window,
     window->log_route = log_route;
     window->has_credentials = has_credentials;
     window->dialect = dialect;
+    window->process = getpid();
     uvzk__list_init(&window->waiting);
     uvzk__list_init(&window->sent);
     uvzk__registrations_init(&window->registrations, to_loop);

@@ -4,6 +4,7 @@
 #define UVZK_SEND_WINDOW_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <zookeeper/zookeeper.h>
 
@@ -37,6 +38,7 @@ struct uvzk__send_window {
     /* A server has answered a question, with this code. May end the window's handle. */
     void (*told)(struct uvzk__send_window *, enum uvzk__own_request, int code);
     bool has_credentials;
+    pid_t process; /* that has made it; in a child of it nothing is sent */
 
     zhandle_t *zh;             /* where requests are sent; NULL: not connected */
     struct uvzk__link waiting; /* requests not yet sent, in the order of submission */
@@ -100,5 +102,8 @@ void uvzk__send_window_take_back(struct uvzk__send_window *window);
 /* The handle is about to be closed: submits the requests that the submit thread has not
  * yet submitted. From now on the loop submits all requests itself. */
 void uvzk__send_window_flush(struct uvzk__send_window *window);
+/* Disconnects the window in a child that fork() has made. The submit thread is its
+ * parent's. */
+void uvzk__send_window_inherit(struct uvzk__send_window *window);
 
 #endif

@@ -166,9 +166,17 @@ static void begin_call(struct uvzk__handle *handle,
                               &handle->port->base.to_loop, work, done);
 }
 
+static bool is_inherited(const struct uvzk__handle *handle)
+{
+    return uvzk__loop_port_is_inherited(&handle->port->base);
+}
+
 static void close_work(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
+    if (is_inherited(handle)) {
+        return; /* the C client's threads, and its connection, are the parent's */
+    }
     uvzk__submit_thread_end(&handle->window.submit_thread);
     if (handle->zh != NULL) {
         uvzk__log_route_enter(&handle->log_route);
@@ -197,7 +205,8 @@ static void begin_close(struct uvzk__handle *handle)
  * session. */
 static bool must_drain(const struct uvzk__handle *handle)
 {
-    return (handle->state == CONNECTED || uvzk__handle_has_connected(handle)) &&
+    return !is_inherited(handle) &&
+           (handle->state == CONNECTED || uvzk__handle_has_connected(handle)) &&
            uvzk__send_window_in_flight(&handle->window) > 0;
 }
 
@@ -206,7 +215,9 @@ void uvzk__handle_end(struct uvzk__handle *handle)
     /* A thread uses the zhandle_t; open_done or leave_done closes it. */
     if (handle->state == OPENING || handle->state == LEAVING) {
         move(handle, CLOSE_PENDING);
-        return;
+        if (!is_inherited(handle)) {
+            return;
+        }
     }
     uvzk__send_window_disconnect(&handle->window);
     if (must_drain(handle)) {

@@ -370,6 +370,24 @@ static void leave(struct uvzk__port *public_port)
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
+/* In a child that fork() has made, the handle's threads are the parent's. */
+static void inherit(struct uvzk__zk_port *port, struct uvzk__handle *handle)
+{
+    if (handle != NULL) {
+        uvzk__send_window_inherit(&handle->window);
+        port->handles++;
+    }
+}
+
+/* What only those threads have is not waited for. */
+static void inherit_all(struct uvzk__zk_port *port)
+{
+    uvzk__to_loop_renew(&port->base.to_loop);
+    port->handles = 0;
+    inherit(port, port->handle);
+    inherit(port, port->draining);
+}
+
 static void close_port(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
@@ -377,6 +395,9 @@ static void close_port(struct uvzk__port *public_port)
 
     if (!uvzk__loop_port_begin_close(&port->base)) {
         return;
+    }
+    if (uvzk__loop_port_is_inherited(&port->base)) {
+        inherit_all(port);
     }
     uvzk__log_lines_silence(&port->log_lines);
     port->leave_wanted = false;

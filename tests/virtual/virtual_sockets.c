@@ -385,6 +385,12 @@ static struct set *set_of(struct uvzk__sockets *sockets)
     return sockets->poll.data;
 }
 
+bool uvzk__sockets_are_inherited(const struct uvzk__sockets *sockets)
+{
+    (void)sockets;
+    return false;
+}
+
 int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
 {
     struct set *set = sim__alloc(sizeof(*set));

@@ -1,0 +1,279 @@
+/* Children that fork() has made of a process with open clients. What a child does with its
+ * copy of a client reaches no server: sessions, holds and places stay the parent's. */
+#include "world.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOCK "/fork"
+#define SESSION_MS 6000
+
+static struct world world;
+static struct process a, b;
+static struct hold held, waits;
+
+/* a holds, b waits. */
+static void begin(uvzk_transport_t transport)
+{
+    world_begin(&world, LOCK);
+    world.options.session_timeout_ms = SESSION_MS;
+    world.options.transport = transport;
+    process_begin(&a, &world, "a", NULL);
+    hold_take(&held, &a);
+    process_begin(&b, &world, "b", NULL);
+    hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
+    hold_await_queued(&waits);
+}
+
+static void end(void)
+{
+    hold_give_back(&held);
+    hold_acquire_release(&waits, PATIENCE_MS);
+    process_end(&a);
+    process_end(&b);
+    world_end(&world);
+}
+
+/* ----------------------------------------------------------------------------- a child */
+
+/* Instead of the C client's: a child must not call it, as its threads are the parent's. */
+static pid_t parent;
+static int calls_in_a_child;
+
+static bool is_parents(void)
+{
+    calls_in_a_child += getpid() != parent;
+    return getpid() == parent;
+}
+
+#define ORIGINAL(name) ((__typeof__(&(name)))(uintptr_t)dlsym(RTLD_NEXT, #name))
+
+int zookeeper_close(zhandle_t *zh)
+{
+    return is_parents() ? ORIGINAL(zookeeper_close)(zh) : ZOK;
+}
+
+int zoo_adelete(zhandle_t *zh, const char *path, int version,
+                void_completion_t completion, const void *data)
+{
+    return is_parents() ? ORIGINAL(zoo_adelete)(zh, path, version, completion, data)
+                        : ZOK;
+}
+
+int zoo_amulti(zhandle_t *zh, int count, const zoo_op_t *ops, zoo_op_result_t *results,
+               void_completion_t completion, const void *data)
+{
+    return is_parents() ? ORIGINAL(zoo_amulti)(zh, count, ops, results, completion, data)
+                        : ZOK;
+}
+
+static bool closed;
+
+static void client_closed(uvzk_client_t *client)
+{
+    (void)client;
+    closed = true;
+}
+
+/* In the child, whose loop has handles of its own. */
+static int run_until_closed(uv_loop_t *loop)
+{
+    uint64_t until = uvzk_now() + PATIENCE_MS;
+
+    while (!closed && uvzk_now() < until) {
+        run_once(loop);
+    }
+    return !closed ? 1 : calls_in_a_child > 0 ? 4 : 0;
+}
+
+static void ignore(uvzk_hold_t *hold, int status)
+{
+    (void)hold;
+    (void)status;
+}
+
+static int close_client(void)
+{
+    if (uv_loop_fork(world.loop) != 0) {
+        return 2;
+    }
+    return uvzk_client_close(&a.client, client_closed) != 0
+               ? 3
+               : run_until_closed(world.loop);
+}
+
+/* ... although that would give the lock to b. */
+static int release_and_close(void)
+{
+    if (uv_loop_fork(world.loop) != 0) {
+        return 2;
+    }
+    (void)uvzk_hold_release(&held.request, ignore);
+    return uvzk_client_close(&a.client, client_closed) != 0
+               ? 3
+               : run_until_closed(world.loop);
+}
+
+/* For longer than a proof, so that the child's copies would send one, and read answers. */
+static int run_on(void)
+{
+    if (uv_loop_fork(world.loop) != 0) {
+        return 2;
+    }
+    run_for(world.loop, SESSION_MS / 3);
+    return 0;
+}
+
+struct child {
+    pid_t pid;
+    int status;
+};
+
+static bool has_ended(void *context)
+{
+    struct child *child = context;
+
+    return waitpid(child->pid, &child->status, WNOHANG) == child->pid;
+}
+
+/* The parent's loop runs while the child does this. */
+static void run_child(int (*work)(void))
+{
+    struct child child = {fork(), 0};
+
+    assert_true(child.pid >= 0);
+    if (child.pid == 0) {
+        _exit(work());
+    }
+    assert_true(world_await_that(&world, has_ended, &child));
+    assert_true(WIFEXITED(child.status));
+    assert_int_equal(WEXITSTATUS(child.status), 0);
+}
+
+static void assert_nothing_has_happened(int64_t session)
+{
+    hold_verify(&held, PATIENCE_MS, 0);
+    assert_true(uvzk_hold_is_valid(&held.request));
+    assert_int_equal(held.lost, 0);
+    assert_int_equal(waits.answered, 0);
+    assert_int_equal(a.suspended, 0);
+    assert_int_equal(b.suspended, 0);
+    assert_true(uvzk_client_session_id(&a.client) == session);
+}
+
+static void a_child_changes_nothing(uvzk_transport_t transport, int (*work)(void))
+{
+    begin(transport);
+    int64_t session = uvzk_client_session_id(&a.client);
+    run_child(work);
+    assert_nothing_has_happened(session);
+    run_child(work);
+    assert_nothing_has_happened(session);
+    end();
+}
+
+static void test_native_closed_in_a_child(void **state)
+{
+    (void)state;
+    a_child_changes_nothing(UVZK_TRANSPORT_NATIVE, close_client);
+}
+
+/* ThreadSanitizer ends a child that starts a thread, as the close over the C client does. */
+#ifdef __SANITIZE_THREAD__
+#define NEEDS_THREADS_IN_A_CHILD() skip()
+#else
+#define NEEDS_THREADS_IN_A_CHILD() ((void)0)
+#endif
+
+static void test_c_client_closed_in_a_child(void **state)
+{
+    (void)state;
+    NEEDS_THREADS_IN_A_CHILD();
+    a_child_changes_nothing(UVZK_TRANSPORT_C_CLIENT, close_client);
+}
+
+static void test_native_released_in_a_child(void **state)
+{
+    (void)state;
+    a_child_changes_nothing(UVZK_TRANSPORT_NATIVE, release_and_close);
+}
+
+static void test_c_client_released_in_a_child(void **state)
+{
+    (void)state;
+    NEEDS_THREADS_IN_A_CHILD();
+    a_child_changes_nothing(UVZK_TRANSPORT_C_CLIENT, release_and_close);
+}
+
+static void test_native_left_open_in_a_child(void **state)
+{
+    (void)state;
+    a_child_changes_nothing(UVZK_TRANSPORT_NATIVE, run_on);
+}
+
+static void test_c_client_left_open_in_a_child(void **state)
+{
+    (void)state;
+    a_child_changes_nothing(UVZK_TRANSPORT_C_CLIENT, run_on);
+}
+
+/* -------------------------------------------------------------------------------- exec */
+
+/* How many descriptors a program that is executed now would have. */
+static int inherited(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        count += flags >= 0 && (flags & FD_CLOEXEC) == 0;
+    }
+    return count;
+}
+
+static int inherited_of(uvzk_transport_t transport)
+{
+    world_begin(&world, LOCK);
+    world.options.transport = transport;
+    int before = inherited();
+    process_begin(&a, &world, "a", NULL);
+    hold_take(&held, &a);
+    int more = inherited() - before;
+    hold_give_back(&held);
+    process_end(&a);
+    world_end(&world);
+    return more;
+}
+
+static void test_native_leaves_programs_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(inherited_of(UVZK_TRANSPORT_NATIVE), 0);
+}
+
+/* Its socket and its pipe, which have no close-on-exec: docs/guide/fork.md. */
+static void test_c_client_leaves_programs_three_descriptors(void **state)
+{
+    (void)state;
+    assert_int_equal(inherited_of(UVZK_TRANSPORT_C_CLIENT), 3);
+}
+
+int main(void)
+{
+    parent = getpid();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_native_closed_in_a_child),
+        cmocka_unit_test(test_native_released_in_a_child),
+        cmocka_unit_test(test_native_left_open_in_a_child),
+        cmocka_unit_test(test_c_client_closed_in_a_child),
+        cmocka_unit_test(test_c_client_released_in_a_child),
+        cmocka_unit_test(test_c_client_left_open_in_a_child),
+        cmocka_unit_test(test_native_leaves_programs_nothing),
+        cmocka_unit_test(test_c_client_leaves_programs_three_descriptors),
+    };
+    return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
+}
