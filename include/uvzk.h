@@ -583,7 +583,7 @@ UVZK_EXTERN int uvzk_client_option_is_secret(const char *name);
  * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
  * be called. UV_EINVAL: hosts is missing or malformed, or another option is unknown or
  * out of range, or a file of options.tls is of no use. UVZK_EPATH: malformed chroot or
- * namespace. UV_ENOTSUP: options.tls is set, and the transport is the C client, or uvzk
+ * namespace; a chroot with a comma is one that does not stand last. UV_ENOTSUP: options.tls is set, and the transport is the C client, or uvzk
  * was built without OpenSSL. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);

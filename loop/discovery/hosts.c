@@ -10,6 +10,8 @@
 /* As the ZooKeeper clients in Java and C have it. */
 #define DEFAULT_PORT 2181
 
+#define SHOWN 64 /* bytes of an entry that a refusal shows, with its NUL */
+
 static int parse_port(const char *text, size_t length, uint16_t *port)
 {
     unsigned value = 0;
@@ -122,24 +124,60 @@ int uvzk__hosts_next(const char **cursor, struct uvzk__host *host)
     return rc < 0 ? rc : 1;
 }
 
+/* The entry as it may be shown: it ends at a '?', because credentials may follow, and other
+ * characters than printable ones are '?'. */
+static void show_entry(const char *entry, char shown[SHOWN])
+{
+    size_t length = strcspn(entry, ",/?");
+
+    trim(&entry, &length);
+    length = length < SHOWN ? length : SHOWN - 1;
+    for (size_t i = 0; i < length; i++) {
+        shown[i] = (char)(entry[i] > ' ' && entry[i] < 127 ? entry[i] : '?');
+    }
+    shown[length] = '\0';
+}
+
+static int refuse_entry(const char *entry, unsigned number)
+{
+    char shown[SHOWN];
+
+    show_entry(entry, shown);
+    return shown[0] == '\0'
+               ? uvzk__refuse_with(UV_EINVAL, "options.hosts: entry %u names no server",
+                                   number)
+               : uvzk__refuse_with(UV_EINVAL,
+                                   "options.hosts: entry %u, \"%s\", is neither host nor "
+                                   "host:port, or an IPv6 address without brackets",
+                                   number, shown);
+}
+
+/* ZooKeeper's clients take all that follows the first '/' for the chroot, so the servers behind
+ * it would never be tried. */
+static int validate_chroot(const char *chroot)
+{
+    if (strchr(chroot, ',') != NULL) {
+        return uvzk__refuse(UVZK_EPATH,
+                            "options.hosts: a chroot with a comma: the chroot "
+                            "stands once, behind the last server");
+    }
+    int rc = *chroot == '\0' ? 0 : uvzk__path_validate(chroot);
+    return uvzk__refuse_if(rc, rc == 0 ? NULL : "options.hosts: the chroot is malformed");
+}
+
 int uvzk__hosts_validate(const char *hosts)
 {
-    if (hosts == NULL) {
+    if (hosts == NULL || hosts[0] == '\0') {
         return uvzk__refuse(UV_EINVAL, "options.hosts: no server is named");
     }
-    const char *cursor = hosts;
+    const char *cursor = hosts, *entry = hosts;
     struct uvzk__host host;
+    unsigned number = 1;
     int rc;
     while ((rc = uvzk__hosts_next(&cursor, &host)) > 0) {
+        entry = cursor;
+        number++;
     }
-    if (rc < 0) {
-        return uvzk__refuse(rc, hosts[0] == '\0'
-                                    ? "options.hosts: no server is named"
-                                    : "options.hosts: an entry is neither host nor "
-                                      "host:port, or an IPv6 address without "
-                                      "brackets");
-    }
-    const char *chroot = uvzk__hosts_chroot(hosts);
-    rc = *chroot == '\0' ? 0 : uvzk__path_validate(chroot);
-    return uvzk__refuse_if(rc, rc == 0 ? NULL : "options.hosts: the chroot is malformed");
+    return rc < 0 ? refuse_entry(entry, number)
+                  : validate_chroot(uvzk__hosts_chroot(hosts));
 }

@@ -14,8 +14,8 @@ struct uvzk__host {
 
 /* Returns 0 if the connect string is valid. UV_EINVAL: it names no host, or an entry is
  * neither a host nor host:port with a port from 1 to 65535. An IPv6 address must be in
- * brackets. UVZK_EPATH: the chroot is malformed. A failure also sets the refusal text
- * (base/refusal.h). */
+ * brackets. UVZK_EPATH: the chroot is malformed, or has a comma. A failure also sets the
+ * refusal text (base/refusal.h), which names the entry. */
 int uvzk__hosts_validate(const char *hosts);
 
 /* Returns the chroot within the connect string: "" or "/...". */

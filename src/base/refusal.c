@@ -1,5 +1,8 @@
 #include "base/refusal.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "uvzk.h"
 
 /* The last refused call of this thread. It cannot be kept in an object, because there is
@@ -7,6 +10,7 @@
 static _Thread_local struct {
     int code;
     const char *sentence;
+    char text[200]; /* of a sentence that has numbers in it */
 } last;
 
 int uvzk__refuse(int code, const char *sentence)
@@ -14,6 +18,16 @@ int uvzk__refuse(int code, const char *sentence)
     last.code = code;
     last.sentence = sentence;
     return code;
+}
+
+int uvzk__refuse_with(int code, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(last.text, sizeof(last.text), format, arguments);
+    va_end(arguments);
+    return uvzk__refuse(code, last.text);
 }
 
 /* The sentence is returned only for its own code: a later failure with another code may

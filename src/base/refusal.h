@@ -9,6 +9,10 @@
  * text that names the argument or the field. */
 int uvzk__refuse(int code, const char *sentence);
 
+/* The same with a sentence that has numbers in it. It is copied, and cut if it is long. */
+int uvzk__refuse_with(int code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Like uvzk__refuse, but does nothing and returns 0 if sentence is NULL. */
 static inline int uvzk__refuse_if(int code, const char *sentence)
 {

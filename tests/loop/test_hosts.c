@@ -39,6 +39,38 @@ static void bad_strings_are_refused(void **state)
     assert_int_equal(uvzk__hosts_validate(longest), UV_EINVAL);
 }
 
+static void the_bad_entry_is_named(void **state)
+{
+    static const struct {
+        const char *hosts, *words;
+    } bad[] = {
+        {"a:1,b:1,", "entry 3 names no server"},
+        {",a:1", "entry 1 names no server"},
+        {"a:1, ,b:1", "entry 2 names no server"},
+        {"a:1,b:x,c", "entry 2, \"b:x\", is neither host nor host:port"},
+        {"a:1,b:1\n", "entry 2, \"b:1?\", is neither"},
+        {"a:1,::1", "entry 2, \"::1\", is neither"},
+        {"a:1,b:x/app", "entry 2, \"b:x\", is neither"},
+        {"a:1?auth=ann:secret", "entry 1, \"a:1\", is neither"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(uvzk__hosts_validate(bad[i].hosts), UV_EINVAL);
+        assert_non_null(strstr(uvzk_refusal(UV_EINVAL), bad[i].words));
+        assert_null(strstr(uvzk_refusal(UV_EINVAL), "secret"));
+    }
+}
+
+/* h2 would never be tried. */
+static void a_chroot_of_each_server_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(uvzk__hosts_validate("h1/app,h2/app"), UVZK_EPATH);
+    assert_non_null(strstr(uvzk_refusal(UVZK_EPATH), "behind the last server"));
+    assert_int_equal(uvzk__hosts_validate("h1/app,h2"), UVZK_EPATH);
+    assert_int_equal(uvzk__hosts_validate("h1,h2/app"), 0);
+}
+
 static void bad_chroots_are_refused(void **state)
 {
     (void)state;
@@ -76,6 +108,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_strings_are_accepted),
         cmocka_unit_test(bad_strings_are_refused),
+        cmocka_unit_test(the_bad_entry_is_named),
+        cmocka_unit_test(a_chroot_of_each_server_is_refused),
         cmocka_unit_test(bad_chroots_are_refused),
         cmocka_unit_test(entries_are_taken_one_by_one),
     };
