@@ -188,13 +188,21 @@ static bool flush_tls(struct uvzk__stream *stream)
     return true;
 }
 
-/* Encrypts what waits, a record at most. */
+/* Encrypts what waits, a record at most. If the server has begun a new handshake, that
+ * goes on first, and what waits is sent when it is over. */
 static bool encrypt(struct uvzk__stream *stream)
 {
     size_t length = uvzk__stream_waiting(stream);
 
     length = length < UVZK__TLS_RECORD_MAX ? length : UVZK__TLS_RECORD_MAX;
-    if (uvzk__tls_write(stream->tls, stream->out.bytes + stream->out_taken, length) < 0) {
+    int status =
+        uvzk__tls_write(stream->tls, stream->out.bytes + stream->out_taken, length);
+    if (status == UV_EAGAIN) {
+        watch(stream, false);
+        (void)flush_tls(stream);
+        return false;
+    }
+    if (status < 0) {
         /* The owner hears of it as of every failure to send. */
         uvzk__socket_shut_down(stream->fd);
         return false;
@@ -296,7 +304,15 @@ static int go_on(struct uvzk__stream *stream)
         }
         stream->handshaking = false;
     }
-    return decrypt(stream);
+    int status = decrypt(stream);
+    /* In TLS 1.2 the server may begin a new handshake: what that has to say is sent, and
+     * what has waited for its end. A failure is told to the server. */
+    if (status == 0) {
+        uvzk__stream_flush(stream);
+    } else {
+        (void)flush_tls(stream);
+    }
+    return status;
 }
 
 static int receive_tls(struct uvzk__stream *stream)
