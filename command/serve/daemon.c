@@ -27,6 +27,8 @@
 #define BACKLOG 4096
 /* Descriptors beside those of the connections. */
 #define OTHER_DESCRIPTORS 64U
+/* How often the socket file is looked at. */
+#define SOCKET_FILE_MS 1000U
 
 static const struct uvzk__state table[] = {
     [SERVING] = {"SERVING", UVZK__BIT(ENDING)},
@@ -86,6 +88,7 @@ static void close_all(struct daemon *daemon)
         close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);
     }
     close_handle(daemon, (uv_handle_t *)&daemon->checks);
+    close_handle(daemon, (uv_handle_t *)&daemon->socket_file);
     close_handle(daemon, (uv_handle_t *)&daemon->expiring.timer);
     daemon->open_handles++; /* the connect timer */
     connection_close(&daemon->zookeeper, on_handle_closed);
@@ -110,7 +113,11 @@ static void end(struct daemon *daemon, int exit_code)
     }
     move(daemon, ENDING);
     daemon->exit_code = exit_code;
-    uv_close((uv_handle_t *)&daemon->socket, NULL);
+    /* It may be about to be made anew. */
+    if (!uv_is_closing((uv_handle_t *)&daemon->socket)) {
+        uv_close((uv_handle_t *)&daemon->socket, NULL);
+    }
+    uv_fs_poll_stop(&daemon->socket_file);
     listener_close(&daemon->listener);
     DL_FOREACH_SAFE(daemon->connections, connection, next)
     {
@@ -188,6 +195,62 @@ static int begin_socket(struct daemon *daemon)
     return status < 0 ? EX_OSERR : EX_OK;
 }
 
+/* ------------------------------------------------------------------ the socket file */
+
+static void on_socket_file(uv_fs_poll_t *, int, const uv_stat_t *, const uv_stat_t *);
+
+static int watch_socket_file(struct daemon *daemon)
+{
+    const char *path = daemon->options->listener.path;
+
+    if (path == NULL) {
+        return EX_OK; /* systemd has made the one that is passed in */
+    }
+    int status =
+        uv_fs_poll_start(&daemon->socket_file, on_socket_file, path, SOCKET_FILE_MS);
+    if (status < 0) {
+        fprintf(stderr, "uvzk: %s cannot be watched: %s\n", path, uv_strerror(status));
+    }
+    return exit_code_of(status);
+}
+
+/* The old socket is closed by now, so nobody is taken for another process that listens. */
+static void on_socket_closed(uv_handle_t *handle)
+{
+    struct daemon *daemon = handle->loop->data;
+
+    if (daemon->state != SERVING) {
+        return;
+    }
+    int failed = begin_socket(daemon);
+    failed = failed == EX_OK ? watch_socket_file(daemon) : failed;
+    if (failed != EX_OK) {
+        end(daemon, failed);
+    }
+}
+
+/* What the programs hold does not depend on the file, but nobody can find the daemon without
+ * it. If the place is taken or gone, the daemon ends: begin_socket has printed why. */
+static void on_socket_file(uv_fs_poll_t *handle, int status, const uv_stat_t *before,
+                           const uv_stat_t *now)
+{
+    struct daemon *daemon = handle->loop->data;
+    uv_handle_t *socket = (uv_handle_t *)&daemon->socket;
+
+    (void)status;
+    (void)before;
+    (void)now;
+    if (daemon->state != SERVING || uv_is_closing(socket) ||
+        listener_has_file(&daemon->listener)) {
+        return;
+    }
+    fprintf(stderr, "uvzk: %s was removed or replaced: making it anew\n",
+            daemon->options->listener.path);
+    uv_fs_poll_stop(handle); /* it reports a change, and not what is the same as before */
+    listener_close(&daemon->listener);
+    uv_close(socket, on_socket_closed);
+}
+
 static int take_signal(struct daemon *daemon, int signal_number)
 {
     uv_signal_t *handle = &daemon->signals[daemon->signal_count];
@@ -238,6 +301,7 @@ static int begin_loop(struct daemon *daemon)
     }
     daemon->loop.data = daemon;
     uv_prepare_init(&daemon->loop, &daemon->checks);
+    uv_fs_poll_init(&daemon->loop, &daemon->socket_file);
     expiring_holds_init(&daemon->expiring, &daemon->loop);
     failed = begin_signals(daemon);
     int status = failed == EX_OK ? diagnostics_begin() : 0;
@@ -275,6 +339,7 @@ int daemon_run(const struct daemon_options *options)
                              node_data(), on_connected);
     if (failed == EX_OK) {
         failed = begin_socket(&daemon);
+        failed = failed == EX_OK ? watch_socket_file(&daemon) : failed;
     } else {
         uv_pipe_init(&daemon.loop, &daemon.socket, 0);
     }

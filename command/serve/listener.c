@@ -181,14 +181,20 @@ int listener_open(struct listener *listener)
     return failed == EX_OK ? make(listener, &address) : failed;
 }
 
-void listener_close(struct listener *listener)
+bool listener_has_file(const struct listener *listener)
 {
     struct stat file;
 
-    if (listener->made && lstat(listener->options->path, &file) == 0 &&
-        file.st_dev == listener->device && file.st_ino == listener->inode) {
+    return listener->made && lstat(listener->options->path, &file) == 0 &&
+           file.st_dev == listener->device && file.st_ino == listener->inode;
+}
+
+void listener_close(struct listener *listener)
+{
+    if (listener_has_file(listener)) {
         unlink(listener->options->path);
     }
+    listener->made = false;
     if (listener->lock >= 0) {
         close(listener->lock);
         listener->lock = -1;

@@ -38,8 +38,11 @@ void listener_init(struct listener *, const struct listener_options *);
  * exit code after it has printed what is wrong. */
 int listener_open(struct listener *);
 
+/* Whether nobody has removed or replaced the socket file since listener_open made it. */
+bool listener_has_file(const struct listener *);
+
 /* Removes the socket file, if this daemon has made it, and its lock. The descriptor
- * belongs to whom it was handed to. */
+ * belongs to whom it was handed to. Then the listener can be opened again. */
 void listener_close(struct listener *);
 
 #endif
