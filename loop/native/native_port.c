@@ -125,6 +125,7 @@ static void take_turn(struct uvzk__native_port *port)
 static void leave_port(struct uvzk__native_port *port)
 {
     port->inside = false;
+    uvzk__reply_memory_trim(&port->memory);
     if (uvzk__native_session_is_connected(&port->session)) {
         send_queue(port);
     } else {

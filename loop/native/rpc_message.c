@@ -217,6 +217,16 @@ void uvzk__reply_memory_end(struct uvzk__reply_memory *memory)
     *memory = (struct uvzk__reply_memory){NULL, 0};
 }
 
+/* A reply with more is rare. */
+#define KEPT (1U << 20)
+
+void uvzk__reply_memory_trim(struct uvzk__reply_memory *memory)
+{
+    if (memory->capacity > KEPT) {
+        uvzk__reply_memory_end(memory);
+    }
+}
+
 /* NULL: out of memory. */
 static void *take(struct uvzk__reply_memory *memory, size_t size)
 {
@@ -309,7 +319,7 @@ static int read_names(const struct uvzk__wire_reply *wire,
     struct uvzk__jute_bytes name;
     struct texts texts;
 
-    if (left.count < 0) {
+    if (left.count < 0 || (size_t)left.count > UVZK__NAMES_MAX) {
         return UV_EPROTO;
     }
     /* The list has 4 bytes more for each name. */

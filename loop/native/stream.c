@@ -9,6 +9,7 @@
  * beyond IN_BUSY only for a frame that is longer. */
 #define IN_MIN 4096U
 #define IN_BUSY 65536U
+#define IN_KEPT (1U << 20) /* more is freed when nothing is left in it */
 /* Sent bytes are removed from the front of `out` when there are so many of them, or when
  * nothing waits behind them. */
 #define FORGET_AT 65536U
@@ -72,11 +73,21 @@ const char *uvzk__stream_failure(const struct uvzk__stream *stream)
 
 /* -------------------------------------------------------------------------- receiving */
 
+static void free_in(struct uvzk__stream *stream)
+{
+    uvzk__free(stream->in);
+    stream->in = NULL;
+    stream->in_at = stream->in_capacity = 0;
+}
+
 /* Makes room behind what has been received. False: out of memory. */
 static bool make_room(struct uvzk__stream *stream)
 {
     bool is_small = stream->in_filled && stream->in_capacity < IN_BUSY;
 
+    if (stream->in_length == 0 && stream->in_capacity > IN_KEPT) {
+        free_in(stream); /* the long frame has been read */
+    }
     if (stream->in_length == 0) {
         stream->in_at = 0;
     }
@@ -253,9 +264,7 @@ void uvzk__stream_trim(struct uvzk__stream *stream)
         uvzk__jute_writer_end(&stream->out);
     }
     if (stream->in_length == 0) {
-        uvzk__free(stream->in);
-        stream->in = NULL;
-        stream->in_at = stream->in_capacity = 0;
+        free_in(stream);
     }
 }
 

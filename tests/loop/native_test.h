@@ -42,6 +42,7 @@ int native_watch_tests_run(void);
 int native_sending_tests_run(void);
 int native_turn_tests_run(void);
 int native_reply_tests_run(void);
+int native_list_tests_run(void);
 int native_conduct_tests_run(void);
 
 #endif
