@@ -1,6 +1,7 @@
 /* The native transport, over streams of bytes in virtual time. */
 #include "history_sim.h"
 #include "history_transport.h"
+#include "tampering.h"
 #include "uvzk.h"
 #include "virtual_port.h"
 
@@ -26,11 +27,19 @@ static uint64_t clock_of(const struct uvzk__port *port)
     return uvzk_now();
 }
 
+/* Of a million replies so many are tampered with, in a program of its own. */
+#ifndef TAMPER
+#define TAMPER 0
+#endif
+#define HISTORIES (TAMPER > 0 ? 200 : 2000)
+
 /* Its processes have the simulation's clock, and no credentials. */
 const struct history_transport history_transport = {
-    .histories = 2000,
+    .histories = HISTORIES,
     .without = HISTORY_CLOCKS | HISTORY_AUTH,
     .by_bytes = true,
+    .tamper = TAMPER,
+    .tampered = tampering_count,
     .begin = virtual_ports_begin,
     .end = virtual_ports_end,
     .port_new = port_new,

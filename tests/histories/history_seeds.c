@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "failing_allocator.h"
+#include "history_transport.h"
 
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
@@ -65,5 +66,8 @@ bool history_seeds_run(uint64_t usual, history_seeds_run_one run_one, uint64_t *
     }
     printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " faults", *count,
            sum.steps, sum.faults);
+    if (history_tampered() > 0) {
+        printf(", %" PRIu64 " replies tampered with", history_tampered());
+    }
     return true;
 }

@@ -199,6 +199,7 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     if (history_transport.by_bytes) {
         faults->reply_enomem = 0; /* no server says that */
     }
+    faults->tamper = history_transport.tamper;
 }
 
 void history_sim_usual_faults(struct sim *sim, struct sim_faults *faults, bool expires,

@@ -16,6 +16,8 @@ struct history_transport {
         histories;    /* so many of each recipe, unless the environment says otherwise */
     unsigned without; /* enum history_kind: no seed has these with it */
     bool by_bytes;    /* in ZooKeeper's protocol */
+    uint32_t tamper;  /* of a million replies so many are tampered with, */
+    uint64_t (*tampered)(void);     /* ... and so many have been; NULL if tamper is 0 */
     void (*begin)(struct sim *sim); /* may be NULL, as end() */
     void (*end)(void);
     /* In a new process, or in that of the port `beside`. */
@@ -32,5 +34,11 @@ struct history_transport {
 };
 
 extern const struct history_transport history_transport;
+
+/* How many replies have been tampered with. */
+static inline uint64_t history_tampered(void)
+{
+    return history_transport.tamper > 0 ? history_transport.tampered() : 0;
+}
 
 #endif

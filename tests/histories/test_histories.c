@@ -3,10 +3,12 @@
  *   test_histories mutex|rwlock|semaphore|semaphore_mutex|multilock|exclusive_driver
  *                  |leases_driver
  *
- *   UVZK_HISTORIES  how many; 10000, over the native transport 2000
+ *   UVZK_HISTORIES  how many; 10000, over the native transport 2000,
+ *                   with replies that are tampered with 200
  *   UVZK_SEED       the first seed; 1
  *   UVZK_TUNING     always these UVZK__TUNE_* bits
  *   UVZK_UNTUNED    never these
+ *   UVZK_TAMPERED   no more histories once so many replies have been tampered with
  *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_FAULTS     so many times as many faults; 1
  *   UVZK_VERBOSE    set: every line of every trace
@@ -150,6 +152,9 @@ static void report(uint64_t count, const struct history_result *sum)
     if (sum->revoked > 0) {
         printf(", %" PRIu64 " revocations", sum->revoked);
     }
+    if (history_tampered() > 0) {
+        printf(", %" PRIu64 " replies tampered with", history_tampered());
+    }
     if (sum->lost_txn_overlaps > 0) {
         printf(", %" PRIu64 " moments beside what was forgotten or untold",
                sum->lost_txn_overlaps);
@@ -178,6 +183,10 @@ static int run_all(uint64_t first, uint64_t count)
     struct history_result sum = {0};
 
     for (uint64_t seed = first; seed < first + count; seed++) {
+        if (history_tampered() >= setting("UVZK_TAMPERED", UINT64_MAX)) {
+            count = seed - first;
+            break;
+        }
         if (run(seed, &sum) != 0) {
             return 1;
         }

@@ -380,8 +380,9 @@ struct sim_faults {
     /* A watch event: the client then loses its connection, and no other server applies
      * the change for up to a second. */
     uint32_t move_at_event;
-    uint32_t delay;                                /* a message */
-    uint32_t random_fails;                         /* a call of random() */
+    uint32_t delay;        /* a message */
+    uint32_t tamper;       /* a reply, over bytes alone (tests/virtual/tampering.h) */
+    uint32_t random_fails; /* a call of random() */
     uint32_t reset, silence, expire, pause, stall; /* a client's second */
     uint32_t follower_cut, repeat_connected;       /* a client's second */
     uint32_t move, clock_jump, fail_auth;          /* a client's second */

@@ -8,6 +8,7 @@
 #include "discovery/sockets.h"
 #include "native/jute_record.h"
 #include "native/message.h"
+#include "tampering.h"
 
 #define FIRST_FD 1000000 /* no descriptor of the kernel */
 #define FULL_MAX_MS 50U  /* how long a kernel takes nothing, at most */
@@ -29,6 +30,7 @@ struct virtual_socket {
     size_t server; /* its number */
     struct sim__event established, emptied;
     struct outside_client *client; /* the other end; NULL until it is OPEN */
+    struct tampering tampering;    /* stands between them */
     struct bytes up, down; /* an incomplete frame; what has come and is not yet read */
     bool is_full;          /* the kernel takes nothing now */
     bool ended;            /* the server has closed its end, behind `down` */
@@ -146,7 +148,7 @@ static void is_ready(struct virtual_event *event)
 
 /* ------------------------------------------------------------------------ the other end */
 
-static void server_sends(void *context, const void *bytes, size_t length)
+static void bytes_come(void *context, const void *bytes, size_t length)
 {
     struct virtual_socket *socket = context;
 
@@ -154,6 +156,13 @@ static void server_sends(void *context, const void *bytes, size_t length)
         append(&socket->down, bytes, length);
         report(socket);
     }
+}
+
+static void server_sends(void *context, const void *bytes, size_t length)
+{
+    struct virtual_socket *socket = context;
+
+    tampering_sent(&socket->tampering, bytes, length);
 }
 
 static void server_hangs_up(void *context)
@@ -166,6 +175,8 @@ static void server_hangs_up(void *context)
 
 static const struct outside_client_user user = {.send = server_sends,
                                                 .hang_up = server_hangs_up};
+static const struct tampering_user tampering_user = {.pass = bytes_come,
+                                                     .hang_up = server_hangs_up};
 
 /* The socket has ended. What has come before it may still be read. */
 static void break_socket(struct virtual_socket *socket, int error)
@@ -232,6 +243,8 @@ int uvzk__socket_connect(const struct uvzk__address *address, int *fd)
     socket->server = ntohs(address->socket.in.sin_port) - VIRTUAL_PORT;
     socket->established.fire = is_established;
     socket->emptied.fire = is_emptied;
+    tampering_begin(&socket->tampering, &tampering_user, socket,
+                    virtual_process_name(socket->process));
     virtual_event_init(&socket->ready, socket->process, is_ready);
     HASH_ADD_INT(by_fd, fd, socket);
     const struct virtual_network *network = virtual_process_network(socket->process);
@@ -277,6 +290,7 @@ static void deliver(struct virtual_socket *socket)
 
     while (uvzk__jute_frame(uvzk__jute_bytes(socket->up.at, socket->up.length),
                             UVZK__JUTE_MAXBUFFER, &frame) == 0) {
+        tampering_asked(&socket->tampering, frame);
         outside_client_receive(socket->client, frame);
         take_front(&socket->up, frame.length + 4);
     }
@@ -355,6 +369,7 @@ void uvzk__socket_close(int fd)
     }
     sim__event_clear(sim, &socket->established);
     sim__event_clear(sim, &socket->emptied);
+    tampering_end(&socket->tampering);
     virtual_event_clear(&socket->ready);
     HASH_DEL(by_fd, socket);
     free(socket->up.at);
