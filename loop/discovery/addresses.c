@@ -93,7 +93,7 @@ void uvzk__address_local(const struct uvzk__address *server,
     close(fd);
 }
 
-void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count)
+void uvzk__addresses_shuffle(struct uvzk__named_address *addresses, size_t count)
 {
     for (size_t i = count; i > 1; i--) {
         uint32_t random = 0;
@@ -101,7 +101,7 @@ void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count)
             return; /* a random order only spreads the load */
         }
         size_t j = random % i;
-        struct uvzk__address swap = addresses[i - 1];
+        struct uvzk__named_address swap = addresses[i - 1];
         addresses[i - 1] = addresses[j];
         addresses[j] = swap;
     }
@@ -109,7 +109,7 @@ void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count)
 
 /* After a failure the C client advances by two servers (ZOOKEEPER-2466). With an even
  * number of servers it would try only every second one again. */
-char *uvzk__addresses_join(const struct uvzk__address *addresses, size_t count,
+char *uvzk__addresses_join(const struct uvzk__named_address *addresses, size_t count,
                            const char *chroot)
 {
     size_t odd = count | 1;
@@ -121,7 +121,7 @@ char *uvzk__addresses_join(const struct uvzk__address *addresses, size_t count,
     }
     for (size_t i = 0; i < odd; i++) {
         char server[UVZK__SERVER_TEXT];
-        uvzk__address_server_text(&addresses[i % count], server);
+        uvzk__address_server_text(&addresses[i % count].address, server);
         int n = snprintf(text + length, size - length, "%s%s", i == 0 ? "" : ",", server);
         length += (size_t)n;
     }

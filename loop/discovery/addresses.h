@@ -23,6 +23,13 @@ struct uvzk__address {
     socklen_t length;
 };
 
+/* An address, and the host of the connect string in whose name it was found; NULL: the
+ * connect string has the address itself. The text is borrowed. */
+struct uvzk__named_address {
+    struct uvzk__address address;
+    const char *host;
+};
+
 /* Parses a numeric address. Returns false if host is a name. */
 bool uvzk__address_read(const char *host, uint16_t port, struct uvzk__address *address);
 /* Compares family, port, address and, for IPv6, scope. */
@@ -47,10 +54,10 @@ void uvzk__address_local(const struct uvzk__address *server,
  * commas, then the chroot ("" or "/..."). count is greater than 0. If count is even, the
  * first address is repeated at the end, so that the list has an odd length. The caller
  * frees the text with uvzk__free. Returns NULL if out of memory. */
-char *uvzk__addresses_join(const struct uvzk__address *addresses, size_t count,
+char *uvzk__addresses_join(const struct uvzk__named_address *addresses, size_t count,
                            const char *chroot);
 /* Puts the addresses into a random order, so that clients spread over the servers. */
-void uvzk__addresses_shuffle(struct uvzk__address *addresses, size_t count);
+void uvzk__addresses_shuffle(struct uvzk__named_address *addresses, size_t count);
 
 /* Copies a socket address and sets its port. Returns false if the family is neither
  * AF_INET nor AF_INET6. */

@@ -385,16 +385,10 @@ char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TE
 }
 
 size_t uvzk__search_take_addresses(struct uvzk__search *search,
-                                   struct uvzk__address **addresses,
+                                   struct uvzk__named_address **addresses,
                                    char local[UVZK__ADDRESS_TEXT])
 {
     return uvzk__targets_take_addresses(&search->targets, addresses, local);
-}
-
-bool uvzk__search_host_of(const struct uvzk__search *search,
-                          const struct uvzk__address *address, const char **host)
-{
-    return uvzk__targets_host_of(&search->targets, address, host);
 }
 
 void uvzk__search_only_connect(struct uvzk__search *search)

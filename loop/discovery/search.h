@@ -85,15 +85,13 @@ bool uvzk__search_goes_on(const struct uvzk__search *search);
 char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT]);
 /* The same as addresses, in a random order, for a transport that connects itself. Returns
  * their number; 0 if no server has answered, or if out of memory. The caller frees
- * *addresses with uvzk__free. */
+ * *addresses with uvzk__free; their hosts are valid until the search is closed. If the
+ * search only connects, an address is returned once for each of its hosts: a certificate
+ * is for a host, and who listens at the address may be several servers. Otherwise each
+ * address is returned once. */
 size_t uvzk__search_take_addresses(struct uvzk__search *search,
-                                   struct uvzk__address **addresses,
+                                   struct uvzk__named_address **addresses,
                                    char local[UVZK__ADDRESS_TEXT]);
-/* Sets *host to the name in the connect string by which the address was found; NULL: the
- * connect string has the address itself. Valid until the search is closed. False: the
- * search does not know the address any more. */
-bool uvzk__search_host_of(const struct uvzk__search *search,
-                          const struct uvzk__address *address, const char **host);
 /* Marks the server with this address ("address:port") as distrusted for as long as the
  * address is known: its answer to a probe was wrong. It is used only if no other server
  * answers. */

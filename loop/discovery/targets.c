@@ -303,29 +303,49 @@ void uvzk__targets_avoid(struct uvzk__targets *targets, const char *server)
     }
 }
 
+static bool is_same_host(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool is_chosen(const struct uvzk__targets *targets,
+                      const struct uvzk__named_address *good, size_t count,
+                      const struct uvzk__named_address *candidate)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (uvzk__address_equal(&good[i].address, &candidate->address) &&
+            (!targets->only_connects || is_same_host(good[i].host, candidate->host))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Marks the targets that have answered and are trusted, or not trusted, as the servers in
- * use, and copies their addresses to `good`, each once. Returns their number. */
+ * use, and copies their addresses to `good`. Returns their number. */
 static size_t choose(struct uvzk__targets *targets, bool trusted,
-                     struct uvzk__address *good)
+                     struct uvzk__named_address *good)
 {
     size_t count = 0;
     for (size_t i = 0; i < targets->count; i++) {
         struct uvzk__target *target = &targets->array[i];
+        const struct uvzk__named_address candidate = {
+            target->address, target->host == NULL ? NULL : target->host->name};
         target->in_use = target->result == UVZK__PROBE_SERVER &&
                          uvzk__target_is_trusted(target) == trusted;
-        if (target->in_use && !is_known(good, count, &target->address)) {
-            good[count++] = target->address;
+        if (target->in_use && !is_chosen(targets, good, count, &candidate)) {
+            good[count++] = candidate;
         }
     }
     return count;
 }
 
 size_t uvzk__targets_take_addresses(struct uvzk__targets *targets,
-                                    struct uvzk__address **addresses,
+                                    struct uvzk__named_address **addresses,
                                     char local[UVZK__ADDRESS_TEXT])
 {
     /* One byte more, so that the size is never 0. */
-    struct uvzk__address *good = uvzk__malloc(targets->count * sizeof(*good) + 1);
+    struct uvzk__named_address *good = uvzk__malloc(targets->count * sizeof(*good) + 1);
 
     *addresses = NULL;
     if (good == NULL) {
@@ -340,7 +360,7 @@ size_t uvzk__targets_take_addresses(struct uvzk__targets *targets,
         uvzk__free(good);
         return 0;
     }
-    uvzk__address_local(&good[0], local);
+    uvzk__address_local(&good[0].address, local);
     uvzk__addresses_shuffle(good, count);
     *addresses = good;
     return count;
@@ -349,25 +369,12 @@ size_t uvzk__targets_take_addresses(struct uvzk__targets *targets,
 char *uvzk__targets_take(struct uvzk__targets *targets, const char *chroot,
                          char local[UVZK__ADDRESS_TEXT])
 {
-    struct uvzk__address *good;
+    struct uvzk__named_address *good;
     size_t count = uvzk__targets_take_addresses(targets, &good, local);
     char *text = count == 0 ? NULL : uvzk__addresses_join(good, count, chroot);
 
     uvzk__free(good);
     return text;
-}
-
-bool uvzk__targets_host_of(const struct uvzk__targets *targets,
-                           const struct uvzk__address *address, const char **host)
-{
-    for (size_t i = 0; i < targets->count; i++) {
-        const struct uvzk__target *target = &targets->array[i];
-        if (uvzk__address_equal(&target->address, address)) {
-            *host = target->host == NULL ? NULL : target->host->name;
-            return true;
-        }
-    }
-    return false;
 }
 
 bool uvzk__targets_find_known(const struct uvzk__targets *targets)

@@ -92,11 +92,9 @@ bool uvzk__target_is_trusted(const struct uvzk__target *target);
 /* These do what the functions of search.h do. */
 void uvzk__targets_distrust(struct uvzk__targets *targets, const char *server);
 void uvzk__targets_avoid(struct uvzk__targets *targets, const char *server);
-bool uvzk__targets_host_of(const struct uvzk__targets *targets,
-                           const struct uvzk__address *address, const char **host);
 bool uvzk__targets_find_known(const struct uvzk__targets *targets);
 size_t uvzk__targets_take_addresses(struct uvzk__targets *targets,
-                                    struct uvzk__address **addresses,
+                                    struct uvzk__named_address **addresses,
                                     char local[UVZK__ADDRESS_TEXT]);
 char *uvzk__targets_take(struct uvzk__targets *targets, const char *chroot,
                          char local[UVZK__ADDRESS_TEXT]);

@@ -155,35 +155,32 @@ void uvzk__native_session_allow_step(struct uvzk__native_session *session)
 /* The TLS of a connection to this address, whose certificate must be for the host of the
  * connect string. *tls is NULL if there is none. */
 static int make_tls(struct uvzk__native_session *session,
-                    const struct uvzk__address *address, struct uvzk__tls **tls)
+                    const struct uvzk__named_address *server, struct uvzk__tls **tls)
 {
     char text[UVZK__ADDRESS_TEXT];
-    const char *host;
 
     *tls = NULL;
     if (session->tls == NULL) {
         return 0;
     }
-    if (!uvzk__search_host_of(session->search, address, &host)) {
-        return UV_EAI_AGAIN; /* the names are looked up again */
-    }
     const char *complaint = uvzk__tls_context_renew(session->tls);
     if (complaint != NULL) {
         log_line(session, complaint);
     }
-    uvzk__address_text(address, text);
-    *tls = uvzk__tls_new(session->tls, host, text);
+    uvzk__address_text(&server->address, text);
+    *tls = uvzk__tls_new(session->tls, server->host, text);
     return *tls == NULL ? UV_ENOMEM : 0;
 }
 
 static int open_stream(struct uvzk__native_session *session,
-                       const struct uvzk__address *address)
+                       const struct uvzk__named_address *server)
 {
     struct uvzk__tls *tls;
-    int status = make_tls(session, address, &tls);
+    int status = make_tls(session, server, &tls);
 
     if (status == 0) {
-        session->stream = uvzk__stream_new(&session->sockets, address, tls, &status);
+        session->stream =
+            uvzk__stream_new(&session->sockets, &server->address, tls, &status);
     }
     return status;
 }
@@ -192,9 +189,10 @@ static int open_stream(struct uvzk__native_session *session,
 static void connect_next(struct uvzk__native_session *session)
 {
     while (session->next_server < session->server_count) {
-        const struct uvzk__address *address = &session->servers[session->next_server++];
-        uvzk__address_server_text(address, session->server);
-        int status = open_stream(session, address);
+        const struct uvzk__named_address *server =
+            &session->servers[session->next_server++];
+        uvzk__address_server_text(&server->address, session->server);
+        int status = open_stream(session, server);
         if (session->stream != NULL) {
             uvzk__native_session_allow_step(session);
             uvzk__native_session_move(session, CONNECTING);

@@ -92,9 +92,9 @@ struct uvzk__native_session {
     struct uvzk__search_user search_user;
     struct uvzk__search *search; /* NULL: not created yet, or closed */
 
-    uint8_t state;                 /* enum uvzk__native_session_state */
-    uint32_t pause_ms;             /* before the next search; it grows */
-    struct uvzk__address *servers; /* that have answered; owned */
+    uint8_t state;                       /* enum uvzk__native_session_state */
+    uint32_t pause_ms;                   /* before the next search; it grows */
+    struct uvzk__named_address *servers; /* that have answered; owned */
     size_t server_count, next_server;
     char server[UVZK__SERVER_TEXT];         /* of the stream, as text */
     char local_address[UVZK__ADDRESS_TEXT]; /* this machine's, towards the servers */

@@ -54,7 +54,7 @@ static void ports_and_families_tell_addresses_apart(void **state)
 
 static void assert_joins(const char *chroot, const char *expected)
 {
-    struct uvzk__address address = address_of("127.0.0.1", 2181);
+    struct uvzk__named_address address = {address_of("127.0.0.1", 2181), NULL};
     char *text = uvzk__addresses_join(&address, 1, chroot);
     assert_non_null(text);
     assert_string_equal(text, expected);
@@ -74,8 +74,8 @@ static void an_even_list_is_made_odd_and_shuffled(void **state)
     unsigned first[2] = {0, 0};
     (void)state;
     for (int i = 0; i < 64; i++) {
-        struct uvzk__address two_of[2] = {address_of("127.0.0.1", 1),
-                                          address_of("127.0.0.1", 2)};
+        struct uvzk__named_address two_of[2] = {{address_of("127.0.0.1", 1), NULL},
+                                                {address_of("127.0.0.1", 2), NULL}};
         uvzk__addresses_shuffle(two_of, 2);
         char *text = uvzk__addresses_join(two_of, 2, "/x");
         int one = strcmp(text, "127.0.0.1:1,127.0.0.1:2,127.0.0.1:1/x") == 0;
