@@ -155,7 +155,8 @@ static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
         return UVZK__PROBE_SERVER;
     }
     if (got < 0) {
-        /* A server without a quorum closes the connection without an answer. */
+        /* A server without a quorum closes the connection without an answer, and so does
+         * one that wants TLS. */
         return probe->received > 0 ? UVZK__PROBE_NOT_ZOOKEEPER : UVZK__PROBE_CLOSED;
     }
     probe->received += (size_t)got;

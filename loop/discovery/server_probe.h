@@ -17,8 +17,8 @@ enum uvzk__probe_result {
     UVZK__PROBE_SERVER,      /* it answered as a server does */
     UVZK__PROBE_UNREACHABLE, /* no connection; see error */
     UVZK__PROBE_TIMEOUT,     /* no answer in time; set by the caller of the probe */
-    /* The connection was closed without an answer, by a server without a quorum or by
-     * another program. */
+    /* The connection was closed without an answer: by a server without a quorum, by one
+     * that speaks TLS on this port, or by another program. */
     UVZK__PROBE_CLOSED,
     UVZK__PROBE_NOT_ZOOKEEPER /* it sent something else */
 };

@@ -37,8 +37,8 @@ const char *uvzk__target_reason(const struct uvzk__target *target, int *code)
         return "no answer";
     case UVZK__PROBE_CLOSED:
         *code = UV_ECONNRESET;
-        return "closes the connection without an answer: it has no quorum, or is not a "
-               "ZooKeeper server";
+        return "closes the connection without an answer: it has no quorum, wants TLS on "
+               "this port, or is not a ZooKeeper server";
     default:
         *code = UV_EPROTO;
         return "not a ZooKeeper server";
