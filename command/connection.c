@@ -183,12 +183,35 @@ static void apply_command_line(const struct connection_options *options)
     }
 }
 
+/* With the key of its entry in options.tls. */
+static size_t tls_length(const char *key, const char *value)
+{
+    return value == NULL ? 0 : strlen(",=") + strlen(key) + strlen(value);
+}
+
+static int check_tls(const struct connection_options *options)
+{
+    if (tls_length("ca", options->tls_ca) + tls_length("cert", options->tls_cert) +
+            tls_length("key", options->tls_key) + tls_length("name", options->tls_name) <
+        TLS_BYTES) {
+        return EX_OK;
+    }
+    fprintf(stderr,
+            "uvzk: --tls-ca, --tls-cert, --tls-key and --tls-name have more than %u "
+            "bytes together\n",
+            TLS_BYTES - 1);
+    return EX_USAGE;
+}
+
 int connection_options_complete(struct connection_options *options)
 {
     uvzk_client_options_init(&configured);
     configured.session_timeout_ms = SESSION_TIMEOUT_MS;
     configured.tick_ms = TICK_MS;
-    int failed = read_files(options);
+    int failed = check_tls(options);
+    if (failed == EX_OK) {
+        failed = read_files(options);
+    }
     if (failed == EX_OK) {
         failed = read_strings(options);
     }

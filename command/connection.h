@@ -13,6 +13,9 @@
 #include "no_connection.h"
 
 #define NOT_GIVEN UINT64_MAX
+/* For the options --tls-... together. */
+#define TLS_BYTES 4096U
+
 struct connection_options {
     const char
         *config;    /* a configuration file, instead of the usual ones; NULL: not given */
@@ -88,9 +91,9 @@ struct connection {
     uv_timer_t connect_timer; /* until the first connection */
     struct no_connection no_connection;
     const struct connection_options *options;
-    char *auth;     /* owned: the line of the auth file; NULL: none */
-    char tls[4096]; /* as in uvzk_client_options_t */
-    bool told;      /* cb was called */
+    char *auth;          /* owned: the line of the auth file; NULL: none */
+    char tls[TLS_BYTES]; /* as in uvzk_client_options_t */
+    bool told;           /* cb was called */
     connection_cb cb;
     uv_close_cb closed_cb;
     void *data; /* the user's */

@@ -73,7 +73,7 @@ static void describe_certificate(struct uvzk__tls *tls, X509_STORE_CTX *store)
         break;
     default:
         snprintf(tls->failure, sizeof(tls->failure),
-                 "its certificate %s is not trusted by %s: %s", subject,
+                 "its certificate %s is not trusted by %.200s: %s", subject,
                  uvzk__tls_context_authority(tls->context),
                  X509_verify_cert_error_string(error));
     }

@@ -73,7 +73,8 @@ static int complain(struct uvzk__tls_context *context, const char *what, const c
                              ? uv_strerror(uv_translate_sys_error(ERR_GET_REASON(error)))
                              : ERR_reason_error_string(error);
 
-    snprintf(context->text, sizeof(context->text), "%s %s: %s", what, name,
+    /* A file with a long name still has a reason. */
+    snprintf(context->text, sizeof(context->text), "%s %.400s: %s", what, name,
              reason == NULL ? "it is not what is wanted" : reason);
     return UV_EINVAL;
 }
@@ -124,7 +125,7 @@ static int refuse_what_is_no_file(struct uvzk__tls_context *context,
     for (int file = 0; file < FILES; file++) {
         if (files[file].st_mode != 0 && !S_ISREG(files[file].st_mode)) {
             snprintf(context->text, sizeof(context->text),
-                     "options.tls: %s is not a regular file", name_of(context, file));
+                     "options.tls: %.400s is not a regular file", name_of(context, file));
             return UV_EINVAL;
         }
     }
