@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <sysexits.h>
 
+#include "output.h"
+
 #define DAY_S 86400
 
 _Noreturn void argument_wrong(const char *option, const char *text, const char *wanted)
 {
-    fprintf(stderr, "uvzk: %s %s: expected %s\n", option, text, wanted);
+    output_report("%s %s: expected %s", option, text, wanted);
     exit(EX_USAGE);
 }
 

@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "exit_code.h"
+#include "output.h"
 
 #define OF_THE_MACHINE "/etc/uvzk.conf"
 
@@ -43,7 +44,7 @@ struct place {
 
 static int wrong(const struct place *place, const char *what)
 {
-    fprintf(stderr, "uvzk: %s:%u: %s\n", place->file, place->line, what);
+    output_report("%s:%u: %s", place->file, place->line, what);
     return EX_USAGE;
 }
 
@@ -53,14 +54,12 @@ static int refused(const struct place *place, const char *name, int status)
     const char *sentence = uvzk_refusal(status);
 
     if (status == UV_ENOENT) {
-        fprintf(stderr, "uvzk: %s:%u: there is no option %s\n", place->file, place->line,
-                name);
+        output_report("%s:%u: there is no option %s", place->file, place->line, name);
     } else if (strncmp(sentence, "options.", strlen("options.")) == 0) {
-        fprintf(stderr, "uvzk: %s:%u: %s%s\n", place->file, place->line, name,
-                sentence + strcspn(sentence, " :"));
+        output_report("%s:%u: %s%s", place->file, place->line, name,
+                      sentence + strcspn(sentence, " :"));
     } else {
-        fprintf(stderr, "uvzk: %s:%u: %s: %s\n", place->file, place->line, name,
-                sentence);
+        output_report("%s:%u: %s: %s", place->file, place->line, name, sentence);
     }
     return exit_code_of(status);
 }
@@ -110,10 +109,9 @@ static int read_line(FILE *file, const struct place *place, char *line,
     *value++ = '\0';
     name = trim(name);
     if (uvzk_client_option_is_secret(name) && others_can_read(file)) {
-        fprintf(stderr,
-                "uvzk: %s: it has credentials (%s), and its group or others can read "
-                "it: chmod 600\n",
-                place->file, name);
+        output_report("%s: it has credentials (%s), and its group or others can read "
+                      "it: chmod 600",
+                      place->file, name);
         return EX_NOINPUT;
     }
     value = trim(value);
@@ -139,7 +137,7 @@ static int read_lines(FILE *file, struct place *place, uvzk_client_options_t *cl
                                                 : wrong(place, "a NUL byte");
     }
     if (failed == EX_OK && ferror(file)) {
-        fprintf(stderr, "uvzk: %s: %s\n", place->file, strerror(errno));
+        output_report("%s: %s", place->file, strerror(errno));
         failed = EX_NOINPUT;
     }
     free(line);
@@ -158,7 +156,7 @@ int configuration_read(const char *file, bool optional, uvzk_client_options_t *c
     }
     if (open == NULL) {
         int error = errno;
-        fprintf(stderr, "uvzk: %s: %s\n", file, strerror(error));
+        output_report("%s: %s", file, strerror(error));
         return exit_code_of_file(error);
     }
     int failed = read_lines(open, &place, client);
@@ -181,13 +179,12 @@ int configuration_parse(const char *from, const char *text, bool public,
         const char *sentence = uvzk_refusal(status);
         sentence += strncmp(sentence, "options.", 8) == 0 ? 8 : 0;
         sentence += strncmp(sentence, "text: ", 6) == 0 ? 6 : 0;
-        fprintf(stderr, "uvzk: %s: %s\n", from, sentence);
+        output_report("%s: %s", from, sentence);
         return exit_code_of(status);
     }
     if (public && client->auth != auth) {
-        fprintf(stderr,
-                "uvzk: %s: every user can read a command line: write auth into a file\n",
-                from);
+        output_report("%s: every user can read a command line: write auth into a file",
+                      from);
         return EX_USAGE;
     }
     return EX_OK;

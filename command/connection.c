@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "configuration.h"
 #include "exit_code.h"
+#include "output.h"
 #include "refusal.h"
 
 #define AUTH_MAX 4096U /* bytes of a scheme, a colon and a credential */
@@ -259,7 +260,7 @@ static int read_auth(struct connection *connection, uvzk_client_options_t *clien
 
     connection->auth = line;
     if (trouble != NULL) {
-        fprintf(stderr, "uvzk: %s: %s\n", name, trouble);
+        output_report("%s: %s", name, trouble);
         return EX_NOINPUT;
     }
     char *colon = strchr(line, ':');
@@ -319,9 +320,8 @@ static void check_final(struct connection *connection)
     if ((reason != UVZK_EAUTH && reason != UVZK_EINTERNAL) || connection->told) {
         return;
     }
-    fprintf(stderr, "uvzk: no session with %s", connection->options->hosts);
-    no_connection_print_reason(&connection->client);
-    fputs("\n", stderr);
+    output_report("no session with %s%s", connection->options->hosts,
+                  no_connection_reason_text(&connection->client));
     tell(connection, reason);
 }
 
@@ -339,9 +339,9 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     } else if (state == UVZK_STATE_LOST || state == UVZK_STATE_CLOSED) {
         check_final(connection);
     } else if (connection->options->verbose && state == UVZK_STATE_SUSPENDED) {
-        fputs("uvzk: the connection is lost\n", stderr);
+        output_report("the connection is lost");
     } else if (connection->options->verbose && state == UVZK_STATE_RECONNECTED) {
-        fputs("uvzk: connected again\n", stderr);
+        output_report("connected again");
     }
 }
 
@@ -350,17 +350,16 @@ static void on_log(uvzk_client_t *client, int level, const char *module, const c
     (void)module;
     (void)client;
     (void)level;
-    fprintf(stderr, "uvzk: %s\n", line);
+    output_report("%s", line);
 }
 
 static void on_connect_timeout(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
 
-    fprintf(stderr, "uvzk: no connection to %s within %g s", connection->options->hosts,
-            (double)connection->options->connect_timeout_ms / 1000);
-    no_connection_print_reason(&connection->client);
-    fputs("\n", stderr);
+    output_report("no connection to %s within %g s%s", connection->options->hosts,
+                  (double)connection->options->connect_timeout_ms / 1000,
+                  no_connection_reason_text(&connection->client));
     int reason = no_connection_reason(&connection->client);
     tell(connection, exit_code_is_shortage(reason) ? reason : UVZK_ENOTSENT);
 }
@@ -374,8 +373,8 @@ static int open_client(struct connection *connection, uv_loop_t *loop,
         status = uvzk_client_start(&connection->client);
     }
     if (status < 0) {
-        fprintf(stderr, "uvzk: cannot open a session with %s: %s\n", options->hosts,
-                refusal_text(connection->options, status));
+        output_report("cannot open a session with %s: %s", options->hosts,
+                      refusal_text(connection->options, status));
     }
     return exit_code_of(status);
 }

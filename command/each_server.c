@@ -82,8 +82,8 @@ static void note(const struct look *look, int status)
 
 static void complain(const struct look *look, int status)
 {
-    fprintf(stderr, "uvzk: %s: the lock cannot be listed: %s\n", look->hosts,
-            uvzk_strerror(status));
+    output_report("%s: the lock cannot be listed: %s", look->hosts,
+                  uvzk_strerror(status));
     note(look, status);
 }
 
@@ -323,7 +323,7 @@ int each_server_run(const struct query_options *options)
     exit_code = server_list_make(&each_server->servers, &each_server->loop,
                                  options->connection.hosts);
     if (exit_code == EX_OK && each_server->servers.count < 2) {
-        fputs("uvzk: there is only one server, nothing to compare\n", stderr);
+        output_report("there is only one server, nothing to compare");
         exit_code = EX_USAGE;
     }
     if (exit_code == EX_OK) {

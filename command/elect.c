@@ -13,6 +13,7 @@
 #include "enclosing_hold.h"
 #include "exit_code.h"
 #include "job_options.h"
+#include "output.h"
 #include "subcommands.h"
 
 enum { OPTION_ID = 1, OPTION_SELECTOR, OPTION_ONCE, OPTION_PAUSE, OPTION_MAX_REIGN };
@@ -138,15 +139,14 @@ int subcommand_elect(int argc, char **argv)
     const struct lock_request as_lock = {
         .recipe = request.recipe, .connection = request.connection, .path = request.path};
     if (enclosing_hold_blocks(&as_lock)) {
-        fprintf(stderr,
-                "uvzk: %s: this command would wait for itself: it runs inside a uvzk "
-                "elect or lock that leads, or holds the lock, at this path\n",
-                request.path);
+        output_report("%s: this command would wait for itself: it runs inside a uvzk "
+                      "elect or lock that leads, or holds the lock, at this path",
+                      request.path);
         return EXIT_OWN_LOCK;
     }
     request.hold = enclosing_hold_describe(&as_lock);
     if (request.hold == NULL || setenv("UVZK_ID", request.id, 1) != 0) {
-        fprintf(stderr, "uvzk: %s\n", uv_strerror(UV_ENOMEM));
+        output_report("%s", uv_strerror(UV_ENOMEM));
         return EX_OSERR;
     }
     int exit_code = elect_job_run(&request);

@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "event_loop.h"
@@ -57,8 +56,7 @@ static void move(struct elect_job *job, enum elect_job_state state)
 static void say_verbose(const struct elect_job *job, const char *what, int status)
 {
     if (job->request->connection.verbose) {
-        fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what,
-                uvzk_strerror(status));
+        output_report("%s: %s: %s", job->request->path, what, uvzk_strerror(status));
     }
 }
 
@@ -130,7 +128,7 @@ static void leave(struct elect_job *job, int exit_code)
 static void fail_because(struct elect_job *job, const char *what, int status,
                          const char *why)
 {
-    fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what, why);
+    output_report("%s: %s: %s", job->request->path, what, why);
     leave(job, exit_code_of(status));
 }
 
@@ -251,9 +249,9 @@ static void rest_after(struct elect_job *job, const struct supervised_end *end)
         return;
     }
     uint64_t pause_ms = next_pause(job);
-    fprintf(stderr, "uvzk: %s: %s has ended with status %d, standing again after %g s\n",
-            job->request->path, job->request->command[0], end->status,
-            (double)pause_ms / 1000);
+    output_report("%s: %s has ended with status %d, standing again after %g s",
+                  job->request->path, job->request->command[0], end->status,
+                  (double)pause_ms / 1000);
     rest(job, pause_ms);
 }
 
@@ -364,8 +362,8 @@ static void on_deposed(uvzk_election_t *election, int reason)
         return;
     }
     if (reason != 0) { /* else it was given up */
-        fprintf(stderr, "uvzk: %s: this host does not lead any more: %s\n",
-                job->request->path, uvzk_strerror(reason));
+        output_report("%s: this host does not lead any more: %s", job->request->path,
+                      uvzk_strerror(reason));
     }
     if (job->state == RESTING) {
         job->fatal = is_final(reason) ? reason : 0;
@@ -400,9 +398,8 @@ static void on_changed(uvzk_election_t *election,
     if (job->state == LEAVING || leader == NULL) {
         return;
     }
-    fprintf(stderr, "uvzk: %s: the leader is ", job->request->path);
-    output_plain(stderr, leader->id, leader->id_length);
-    fprintf(stderr, ", token %" PRId64 "\n", leader->token);
+    output_report("%s: the leader is %.*s, token %" PRId64, job->request->path,
+                  (int)leader->id_length, leader->id, leader->token);
 }
 
 /* ------------------------------------------------------------------------- standing */
@@ -507,7 +504,7 @@ static int begin_loop(struct elect_job *job)
         status = job_signals_begin(&job->signals, &job->loop, on_signal);
     }
     if (status < 0) {
-        fprintf(stderr, "uvzk: %s\n", uv_strerror(status));
+        output_report("%s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }

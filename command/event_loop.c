@@ -7,6 +7,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "output.h"
+
 /* The loop and a client with its files and name servers, and some to spare. */
 #define OF_ONE_CLIENT 20U
 #define OF_EACH_MORE 10U
@@ -31,8 +33,8 @@ int event_loop_has_room(size_t clients)
 
     /* EBADF: standard error is closed, which fill_standard_streams could not mend. */
     if (error != 0) {
-        fprintf(stderr, "uvzk: no room for %zu file descriptors: %s\n", wanted,
-                strerror(error == EBADF ? EMFILE : error));
+        output_report("no room for %zu file descriptors: %s", wanted,
+                      strerror(error == EBADF ? EMFILE : error));
     }
     return error == 0 ? EX_OK : EX_OSERR;
 }
@@ -46,7 +48,7 @@ int event_loop_begin(uv_loop_t *loop)
     }
     int status = uv_loop_init(loop);
     if (status < 0) {
-        fprintf(stderr, "uvzk: no event loop: %s\n", uv_strerror(status));
+        output_report("no event loop: %s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }

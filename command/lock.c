@@ -15,6 +15,7 @@
 #include "exit_code.h"
 #include "job_options.h"
 #include "lock_job.h"
+#include "output.h"
 #include "subcommands.h"
 
 #define LEASES_MAX 100U         /* the limit of uvzk.h for one hold */
@@ -97,7 +98,7 @@ static const char *traceparent_of_environment(void)
     const char *traceparent = getenv("TRACEPARENT");
 
     if (traceparent == NULL || traceparent[0] == '\0') {
-        fputs("uvzk: --traceparent: TRACEPARENT is not set\n", stderr);
+        output_report("--traceparent: TRACEPARENT is not set");
         exit(EX_USAGE);
     }
     return traceparent;
@@ -267,16 +268,15 @@ int subcommand_lock(int argc, char **argv)
         request.connection.connect_timeout_ms = request.wait_ms;
     }
     if (!request.try_once && enclosing_hold_blocks(&request)) {
-        fprintf(
-            stderr,
-            "uvzk: %s: this command would wait for itself: it runs inside a uvzk lock "
-            "that holds this lock\n",
+        output_report(
+            "%s: this command would wait for itself: it runs inside a uvzk lock "
+            "that holds this lock",
             request.path);
         return EXIT_OWN_LOCK;
     }
     request.hold = enclosing_hold_describe(&request);
     if (request.hold == NULL) {
-        fprintf(stderr, "uvzk: %s\n", uv_strerror(UV_ENOMEM));
+        output_report("%s", uv_strerror(UV_ENOMEM));
         return EX_OSERR;
     }
     int exit_code = lock_job_run(&request);

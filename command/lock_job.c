@@ -7,11 +7,11 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "event_loop.h"
 #include "exit_code.h"
+#include "output.h"
 #include "refusal.h"
 
 #define CONNECTING LOCK_JOB_CONNECTING
@@ -49,7 +49,7 @@ static void move(struct lock_job *job, enum lock_job_state state)
 static void say_verbose(const struct lock_job *job, const char *text)
 {
     if (job->request->connection.verbose) {
-        fprintf(stderr, "uvzk: %s: %s\n", job->request->path, text);
+        output_report("%s: %s", job->request->path, text);
     }
 }
 
@@ -103,7 +103,7 @@ static void leave(struct lock_job *job, int exit_code)
 static void fail_because(struct lock_job *job, const char *what, int status,
                          const char *why)
 {
-    fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what, why);
+    output_report("%s: %s: %s", job->request->path, what, why);
     leave(job, exit_code_of(status));
 }
 
@@ -238,9 +238,9 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     if (job->state != RUNNING) {
         return;
     }
-    fprintf(stderr, "uvzk: %s: the lock was lost: %s%s\n", job->request->path,
-            uvzk_strerror(reason),
-            job->request->rules.on_lost == ON_LOST_IGNORE ? "; the command goes on" : "");
+    output_report(
+        "%s: the lock was lost: %s%s", job->request->path, uvzk_strerror(reason),
+        job->request->rules.on_lost == ON_LOST_IGNORE ? "; the command goes on" : "");
     supervised_run_lost(&job->run, reason, "the lock was lost");
 }
 
@@ -260,8 +260,8 @@ static void on_max_hold(uvzk_hold_t *hold, uint64_t ends_at)
     struct lock_job *job = hold->data;
     uint64_t now = uvzk_now();
 
-    fprintf(stderr, "uvzk: %s: --max-hold: the lock is given back in %.1f s\n",
-            job->request->path, (double)(ends_at > now ? ends_at - now : 0) / 1000);
+    output_report("%s: --max-hold: the lock is given back in %.1f s", job->request->path,
+                  (double)(ends_at > now ? ends_at - now : 0) / 1000);
     job->hold_ends_at = ends_at;
     supervised_run_tell(&job->run, MESSAGE_MAX_HOLD, (int64_t)ends_at);
 }
@@ -273,8 +273,7 @@ static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
     const struct lock_job *job = hold->data;
 
     if (job->request->connection.verbose) {
-        fprintf(stderr, "uvzk: %s: waiting, %" PRIu64 " ahead\n", job->request->path,
-                ahead);
+        output_report("%s: waiting, %" PRIu64 " ahead", job->request->path, ahead);
     }
 }
 
@@ -418,7 +417,7 @@ static int begin_loop(struct lock_job *job)
         status = job_signals_begin(&job->signals, &job->loop, on_signal);
     }
     if (status < 0) {
-        fprintf(stderr, "uvzk: %s\n", uv_strerror(status));
+        output_report("%s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }

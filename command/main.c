@@ -8,6 +8,7 @@
 
 #include <uvzk.h>
 
+#include "output.h"
 #include "subcommands.h"
 
 static const struct {
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
         }
     }
     if (argc > 1) {
-        fprintf(stderr, "uvzk: unknown subcommand: %s\n", argv[1]);
+        output_report("unknown subcommand: %s", argv[1]);
     }
     print_usage(stderr);
     return EX_USAGE;

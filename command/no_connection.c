@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "output.h"
+
 #define FIRST_PAUSE_MS 5000U
 #define LAST_PAUSE_MS 120000U
 #define PAUSE_GROWTH 3U
@@ -15,15 +17,18 @@ int no_connection_reason(const uvzk_client_t *client)
     return uvzk_client_last_error(client, &why) == 0 ? why.code : 0;
 }
 
-void no_connection_print_reason(const uvzk_client_t *client)
+const char *no_connection_reason_text(const uvzk_client_t *client)
 {
+    static char text[1024];
     uvzk_client_error_t why;
 
     uvzk_client_error_init(&why);
+    text[0] = '\0';
     if (uvzk_client_last_error(client, &why) == 0 && why.code != 0) {
-        fprintf(stderr, " (%s%s%s)", why.address, why.address[0] == '\0' ? "" : ": ",
-                why.text);
+        snprintf(text, sizeof(text), " (%s%s%s)", why.address,
+                 why.address[0] == '\0' ? "" : ": ", why.text);
     }
+    return text;
 }
 
 static void report(uv_timer_t *timer)
@@ -31,10 +36,9 @@ static void report(uv_timer_t *timer)
     struct no_connection *no_connection = timer->data;
     uint64_t next = no_connection->pause_ms * PAUSE_GROWTH;
 
-    fprintf(stderr, "uvzk: no connection to %s for %" PRIu64 " s", no_connection->hosts,
-            (uvzk_now() - no_connection->since) / 1000);
-    no_connection_print_reason(no_connection->client);
-    fputs(", still trying\n", stderr);
+    output_report("no connection to %s for %" PRIu64 " s%s, still trying",
+                  no_connection->hosts, (uvzk_now() - no_connection->since) / 1000,
+                  no_connection_reason_text(no_connection->client));
     no_connection->pause_ms = next < LAST_PAUSE_MS ? next : LAST_PAUSE_MS;
     uv_timer_start(timer, report, no_connection->pause_ms, 0);
 }

@@ -31,8 +31,8 @@ void no_connection_end(struct no_connection *);
 /* Returns the code of the last reason why there was no connection; 0: none yet. */
 int no_connection_reason(const uvzk_client_t *);
 
-/* Prints " (address: reason)" for the last reason why there was no connection; nothing if
- * there is none yet. */
-void no_connection_print_reason(const uvzk_client_t *);
+/* Returns " (address: reason)" for the last reason why there was no connection; "" if there is
+ * none yet. The text is static. */
+const char *no_connection_reason_text(const uvzk_client_t *);
 
 #endif

@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,40 @@ void output_plain(FILE *file, const char *text, size_t length)
         }
         i += step;
     }
+}
+
+/* Standard error has no buffer, and the holder and the supervisor both write to it. */
+static void print_line(const char *text)
+{
+    char *line = NULL;
+    size_t length = 0;
+    FILE *whole = open_memstream(&line, &length);
+
+    if (whole == NULL) {
+        fputs("uvzk: out of memory\n", stderr);
+        return;
+    }
+    fputs("uvzk: ", whole);
+    output_plain(whole, text, strlen(text));
+    fputc('\n', whole);
+    if (fclose(whole) == 0) {
+        fwrite(line, 1, length, stderr);
+    }
+    free(line);
+}
+
+void output_report(const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) {
+        text = NULL; /* its value is not defined */
+    }
+    va_end(arguments);
+    print_line(text == NULL ? format : text);
+    free(text);
 }
 
 static bool has_colours(FILE *file)

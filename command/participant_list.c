@@ -9,12 +9,12 @@
  * free. */
 #include "participant_list.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "latch_lock.h"
+#include "output.h"
 
 /* How often a listing is repeated. After that the last listing is reported, as
  * inconsistent. */
@@ -48,10 +48,9 @@ bool participant_list_is_mixed(const struct participant_list *participant_list,
     for (size_t i = 0; i < participant_list->count; i++) {
         const struct participant *participant = &participant_list->participants[i];
         if (!recipes_exclude(participant->recipe, recipe)) {
-            fprintf(stderr,
-                    "uvzk: %s is used as another kind of lock; the two would not exclude "
-                    "each other: %s\n",
-                    path, participant->node);
+            output_report("%s is used as another kind of lock; the two would not exclude "
+                          "each other: %s",
+                          path, participant->node);
             return true;
         }
     }

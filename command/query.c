@@ -1,12 +1,12 @@
 #include "query.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arguments.h"
 #include "event_loop.h"
 #include "exit_code.h"
+#include "output.h"
 #include "refusal.h"
 #include "subcommands.h"
 
@@ -56,7 +56,7 @@ static void fail_because(struct query *query, const char *what, int status,
                          const char *why)
 {
     if (!query->ending) {
-        fprintf(stderr, "uvzk: %s: %s: %s\n", query->options->path, what, why);
+        output_report("%s: %s: %s", query->options->path, what, why);
         query_end(query, exit_code_of(status));
     }
 }
@@ -195,9 +195,8 @@ static void on_over(uv_timer_t *timer)
     struct query *query = timer->loop->data;
 
     if (!query->connection.told) {
-        fprintf(stderr, "uvzk: no connection to %s", query->options->connection.hosts);
-        no_connection_print_reason(&query->connection.client);
-        fputs("\n", stderr);
+        output_report("no connection to %s%s", query->options->connection.hosts,
+                      no_connection_reason_text(&query->connection.client));
         query_end(query, EX_UNAVAILABLE);
     } else {
         query_end(query, query->options->timeout_code);

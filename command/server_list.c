@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "exit_code.h"
+#include "output.h"
 
 static int refuse(const char *entry, const char *why, int exit_code)
 {
-    fprintf(stderr, "uvzk: %s: %s\n", entry, why);
+    output_report("%s: %s", entry, why);
     return exit_code;
 }
 

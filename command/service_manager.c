@@ -114,6 +114,10 @@ void service_manager_tell(const struct service_manager *manager, const char *wha
     char text[TEXT_MAX / 2];
 
     snprintf(text, sizeof(text), "%s %.200s", what, path);
+    /* A newline would begin another field, such as MAINPID=. */
+    for (char *at = text; *at != '\0'; at++) {
+        *at = (unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at;
+    }
     tell(manager, "", text);
 }
 

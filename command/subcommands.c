@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "output.h"
+
 _Noreturn void subcommand_help(const char *help)
 {
     printf("%s%s", help, connection_help);
@@ -25,9 +27,9 @@ void subcommand_needs_hosts(struct connection_options *options)
         exit(failed);
     }
     if (options->hosts == NULL || options->hosts[0] == '\0') {
-        fputs("uvzk: no servers: give --hosts, set ZOOKEEPER_HOSTS, or write hosts into "
-              "uvzk.conf\n",
-              stderr);
+        output_report(
+            "no servers: give --hosts, set ZOOKEEPER_HOSTS, or write hosts into "
+            "uvzk.conf");
         exit(EX_USAGE);
     }
 }

@@ -17,6 +17,7 @@
 
 #include "descendants.h"
 #include "exit_code.h"
+#include "output.h"
 
 /* How long after the grace period the supervisor may take to report that CMD has
  * ended. */
@@ -53,10 +54,10 @@ static void supervisor_failed(struct supervised_run *run, const char *how)
                                        .exit_code = run->lost ? exit_code_of_loss(run, 0)
                                                               : EX_OSERR};
 
-    fprintf(stderr, "uvzk: the supervisor %s; %s\n", how,
-            supervisor_kill(&run->supervisor)
-                ? "all processes that it had started are killed"
-                : "/proc is gone, so processes that it had started may go on");
+    output_report("the supervisor %s; %s", how,
+                  supervisor_kill(&run->supervisor)
+                      ? "all processes that it had started are killed"
+                      : "/proc is gone, so processes that it had started may go on");
     ended(run, &end);
 }
 
@@ -70,7 +71,7 @@ static void command_ended(struct supervised_run *run, const struct message *mess
 
     end.exit_code = end.status;
     if (message->flags & ENDED_NEVER_BEGUN) {
-        fprintf(stderr, "uvzk: %s: lost before the command was run\n", run->options.path);
+        output_report("%s: lost before the command was run", run->options.path);
     }
     if (message->flags & (ENDED_NEVER_BEGUN | ENDED_BY_US)) {
         end.outcome = SUPERVISED_MADE_TO;
@@ -85,7 +86,7 @@ static void not_run(struct supervised_run *run, int error)
     const struct supervised_end end = {.outcome = SUPERVISED_NOT_RUN,
                                        .exit_code = exit_code_of_start(error)};
 
-    fprintf(stderr, "uvzk: %s: %s\n", run->options.command[0], strerror(error));
+    output_report("%s: %s", run->options.command[0], strerror(error));
     ended(run, &end);
 }
 
@@ -179,9 +180,9 @@ static void run_command(struct supervised_run *run)
     snprintf(start.text, sizeof(start.text), "%s", uvzk_hold_path(run->hold));
     hand_on_validity(run);
     if (run->says_begun != NULL) {
-        fprintf(stderr, "uvzk: %s: %s after %.3f s, token %" PRId64 ", %s\n",
-                run->options.path, run->says_begun,
-                (double)(uvzk_now() - run->asked_at) / 1000, start.number, start.text);
+        output_report("%s: %s after %.3f s, token %" PRId64 ", %s", run->options.path,
+                      run->says_begun, (double)(uvzk_now() - run->asked_at) / 1000,
+                      start.number, start.text);
     }
     run->running = true;
     /* A standby's watchdog does not end with a validity. From here on it has to. */
@@ -283,10 +284,9 @@ int supervised_run_prepare(struct supervised_run *run)
     int status = descendants_check();
 
     if (status == -ENOENT) {
-        fprintf(
-            stderr,
-            "uvzk: /proc does not show this process: without it, what %s starts cannot "
-            "be found and ended when the lock is lost\n",
+        output_report(
+            "/proc does not show this process: without it, what %s starts cannot "
+            "be found and ended when the lock is lost",
             run->options.command[0]);
         return EX_OSFILE;
     }
@@ -294,7 +294,7 @@ int supervised_run_prepare(struct supervised_run *run)
         status = supervisor_start(&run->supervisor, &run->options);
     }
     if (status < 0) {
-        fprintf(stderr, "uvzk: cannot start the supervisor: %s\n", uv_strerror(status));
+        output_report("cannot start the supervisor: %s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }

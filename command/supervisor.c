@@ -28,6 +28,7 @@
 #include "child_command.h"
 #include "descendants.h"
 #include "enclosing_hold.h"
+#include "output.h"
 #include "terminal.h"
 
 /* The supervisor's side. */
@@ -91,8 +92,7 @@ static void carry_out(struct supervisor_process *process, enum termination_actio
 {
     if (wish != ACTION_NONE && !process->said) {
         process->said = true;
-        dprintf(STDERR_FILENO, "uvzk: %s: ending %s\n", why,
-                process->options->command[0]);
+        output_report("%s: ending %s", why, process->options->command[0]);
     }
     if (wish == ACTION_TERM) {
         descendants_signal(group_of(process), 0, SIGTERM);

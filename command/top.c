@@ -204,7 +204,7 @@ static void fail(struct top *top, int status, const char *why)
 {
     if (!top->ending) {
         screen_close(&top->screen);
-        fprintf(stderr, "uvzk: the locks cannot be listed: %s\n", why);
+        output_report("the locks cannot be listed: %s", why);
         end(top, exit_code_of(status));
     }
 }
@@ -319,7 +319,7 @@ static void on_told(struct daemon_locks *daemon, int status)
     struct top *top = daemon->data;
 
     if (status < 0 && top->once) {
-        fprintf(stderr, "uvzk: %s: %s\n", daemon->socket, uv_strerror(status));
+        output_report("%s: %s", daemon->socket, uv_strerror(status));
         end(top, EX_UNAVAILABLE);
         return;
     }

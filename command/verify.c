@@ -9,6 +9,7 @@
 #include <sysexits.h>
 
 #include "arguments.h"
+#include "output.h"
 #include "query.h"
 #include "subcommands.h"
 
@@ -38,8 +39,8 @@ static enum query_next on_seen(struct query *query)
     /* A semaphore's token is usually the czxid of a ticket, which is deleted after the
      * grant. */
     if (!holds && leases) {
-        fprintf(stderr, "uvzk: %s is a semaphore, whose znodes do not show tokens\n",
-                query->options->path);
+        output_report("%s is a semaphore, whose znodes do not show tokens",
+                      query->options->path);
         query->exit_code = EX_DATAERR;
         return QUERY_END;
     }

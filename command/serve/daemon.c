@@ -13,6 +13,7 @@
 #include "event_loop.h"
 #include "exit_code.h"
 #include "job_signals.h"
+#include "output.h"
 #include "serve/diagnostics.h"
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
@@ -129,7 +130,7 @@ static void end(struct daemon *daemon, int exit_code)
 void daemon_fail(struct daemon *daemon, int status)
 {
     if (daemon->state == SERVING) {
-        fprintf(stderr, "uvzk: %s\n", uvzk_strerror(status));
+        output_report("%s", uvzk_strerror(status));
         end(daemon, exit_code_of(status));
     }
 }
@@ -173,8 +174,8 @@ static void raise_descriptor_limit(const struct daemon_options *options)
     }
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted) {
-        fprintf(stderr, "uvzk: room for %lu descriptors only, fewer than connections\n",
-                (unsigned long)limit.rlim_cur);
+        output_report("room for %lu descriptors only, fewer than connections",
+                      (unsigned long)limit.rlim_cur);
     }
 }
 
@@ -190,7 +191,7 @@ static int begin_socket(struct daemon *daemon)
         status = uv_listen((uv_stream_t *)&daemon->socket, BACKLOG, on_connection);
     }
     if (status < 0) {
-        fprintf(stderr, "uvzk: cannot listen: %s\n", uv_strerror(status));
+        output_report("cannot listen: %s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }
@@ -209,7 +210,7 @@ static int watch_socket_file(struct daemon *daemon)
     int status =
         uv_fs_poll_start(&daemon->socket_file, on_socket_file, path, SOCKET_FILE_MS);
     if (status < 0) {
-        fprintf(stderr, "uvzk: %s cannot be watched: %s\n", path, uv_strerror(status));
+        output_report("%s cannot be watched: %s", path, uv_strerror(status));
     }
     return exit_code_of(status);
 }
@@ -244,8 +245,8 @@ static void on_socket_file(uv_fs_poll_t *handle, int status, const uv_stat_t *be
         listener_has_file(&daemon->listener)) {
         return;
     }
-    fprintf(stderr, "uvzk: %s was removed or replaced: making it anew\n",
-            daemon->options->listener.path);
+    output_report("%s was removed or replaced: making it anew",
+                  daemon->options->listener.path);
     uv_fs_poll_stop(handle); /* it reports a change, and not what is the same as before */
     listener_close(&daemon->listener);
     uv_close(socket, on_socket_closed);
@@ -287,7 +288,7 @@ static int begin_signals(struct daemon *daemon)
         }
     }
     if (status < 0) {
-        fprintf(stderr, "uvzk: no signal can be caught: %s\n", uv_strerror(status));
+        output_report("no signal can be caught: %s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }
@@ -306,7 +307,7 @@ static int begin_loop(struct daemon *daemon)
     failed = begin_signals(daemon);
     int status = failed == EX_OK ? diagnostics_begin() : 0;
     if (status < 0) {
-        fprintf(stderr, "uvzk: nothing can be reported: %s\n", uv_strerror(status));
+        output_report("nothing can be reported: %s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : failed;
 }
@@ -345,7 +346,7 @@ int daemon_run(const struct daemon_options *options)
     }
     if (failed == EX_OK) {
         const char *path = options->listener.path;
-        fprintf(stderr, "uvzk: serving %s\n", path == NULL ? "LISTEN_FDS" : path);
+        output_report("serving %s", path == NULL ? "LISTEN_FDS" : path);
     } else {
         end(&daemon, failed);
     }

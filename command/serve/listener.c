@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "exit_code.h"
+#include "output.h"
 
 /* As sd_listen_fds(3): the first descriptor that is passed in. */
 #define FIRST_PASSED_IN 3
 
 static int fail(const char *path, const char *what, int exit_code)
 {
-    fprintf(stderr, "uvzk: %s: %s\n", path, what);
+    output_report("%s: %s", path, what);
     return exit_code;
 }
 

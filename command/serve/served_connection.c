@@ -3,13 +3,13 @@
  * and queues the rest: max_unsent limits what is queued. */
 #include "serve/served_connection.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include <utlist.h>
 #include <uvzk.h>
 
+#include "output.h"
 #include "serve/daemon.h"
 #include "serve/served_answer.h"
 #include "serve/served_hold.h"
@@ -22,7 +22,7 @@ static void say_verbose(const struct served_connection *connection, const char *
                         const char *why)
 {
     if (connection->daemon->options->connection.verbose) {
-        fprintf(stderr, "uvzk: process %ld %s%s\n", (long)connection->pid, what, why);
+        output_report("process %ld %s%s", (long)connection->pid, what, why);
     }
 }
 
@@ -221,8 +221,8 @@ static void log_peer(struct served_connection *connection)
     }
     connection->pid = peer.pid;
     if (connection->daemon->options->connection.verbose) {
-        fprintf(stderr, "uvzk: process %ld of user %ld, group %ld has connected\n",
-                (long)peer.pid, (long)peer.uid, (long)peer.gid);
+        output_report("process %ld of user %ld, group %ld has connected", (long)peer.pid,
+                      (long)peer.uid, (long)peer.gid);
     }
 }
 

@@ -219,6 +219,16 @@ static void a_path_is_an_address(void **state)
     service_manager_tell(&manager, "waits for", "/b"); /* nobody listens */
 }
 
+static void a_path_is_one_field(void **state)
+{
+    struct service_manager manager;
+
+    (void)state;
+    service_manager_init(&manager);
+    service_manager_tell(&manager, "waits for", "/a\nMAINPID=1\r\x7f");
+    assert_string_equal(told(), "STATUS=waits for /a?MAINPID=1??");
+}
+
 static void other_addresses_are_left_alone(void **state)
 {
     static const char *const others[] = {"", "/", "relative", "vsock:2:1"};
@@ -254,6 +264,7 @@ int main(void)
         TEST(cmd_inherits_none_of_it),
         TEST(it_tells_nothing_within_a_script_of_a_unit),
         TEST(a_path_is_an_address),
+        TEST(a_path_is_one_field),
         TEST(other_addresses_are_left_alone),
     };
 
