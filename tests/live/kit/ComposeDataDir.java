@@ -1,5 +1,6 @@
 import java.io.File;
-import java.io.IOException;
+import java.lang.reflect.Method;
+import java.util.concurrent.ConcurrentHashMap;
 
 import org.apache.zookeeper.server.DataTree;
 import org.apache.zookeeper.server.ZKDatabase;
@@ -14,14 +15,20 @@ public final class ComposeDataDir {
     private ComposeDataDir() {
     }
 
-    public static void main(String[] arguments) throws IOException {
+    /** What save returns is not the same in all versions, and this class is compiled for one. */
+    private static Method save() throws NoSuchMethodException {
+        return FileTxnSnapLog.class.getMethod(
+            "save", DataTree.class, ConcurrentHashMap.class, boolean.class);
+    }
+
+    public static void main(String[] arguments) throws Exception {
         File directory = new File(arguments[0]);
         FileTxnSnapLog files = new FileTxnSnapLog(directory, directory);
         ZKDatabase database = new ZKDatabase(files);
         database.loadDataBase();
         DataTree tree = database.getDataTree();
         tree.lastProcessedZxid = Long.decode(arguments[1]);
-        files.save(tree, database.getSessionWithTimeOuts(), true);
+        save().invoke(files, tree, database.getSessionWithTimeOuts(), true);
         files.close();
     }
 }
