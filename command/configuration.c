@@ -1,16 +1,18 @@
 #include "configuration.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <uv.h>
 
 #include "exit_code.h"
 #include "output.h"
+#include "private_file.h"
 
 #define OF_THE_MACHINE "/etc/uvzk.conf"
 
@@ -64,14 +66,6 @@ static int refused(const struct place *place, const char *name, int status)
     return exit_code_of(status);
 }
 
-/* Of the open file, so that nobody can exchange the file in between. */
-static bool others_can_read(FILE *file)
-{
-    struct stat stat;
-
-    return fstat(fileno(file), &stat) != 0 || (stat.st_mode & (S_IRGRP | S_IROTH)) != 0;
-}
-
 /* Returns the text without the blanks at both ends. Modifies it. */
 static char *trim(char *text)
 {
@@ -108,7 +102,7 @@ static int read_line(FILE *file, const struct place *place, char *line,
     }
     *value++ = '\0';
     name = trim(name);
-    if (uvzk_client_option_is_secret(name) && others_can_read(file)) {
+    if (uvzk_client_option_is_secret(name) && private_file_is_readable_by_others(file)) {
         output_report("%s: it has credentials (%s), and its group or others can read "
                       "it: chmod 600",
                       place->file, name);
@@ -144,6 +138,23 @@ static int read_lines(FILE *file, struct place *place, uvzk_client_options_t *cl
     return failed;
 }
 
+/* A directory that this user may not enter has no file of this user. */
+static bool may_enter_directory_of(const char *file)
+{
+    char directory[4096];
+    const char *end = strrchr(file, '/');
+
+    snprintf(directory, sizeof(directory), "%.*s", end == NULL ? 0 : (int)(end - file),
+             file);
+    return faccessat(AT_FDCWD, directory, X_OK, AT_EACCESS) == 0;
+}
+
+static bool is_missing(const char *file, int error)
+{
+    return error == ENOENT || error == ENOTDIR ||
+           (error == EACCES && !may_enter_directory_of(file));
+}
+
 int configuration_read(const char *file, bool optional, uvzk_client_options_t *client,
                        const char **hosts_from)
 {
@@ -151,7 +162,7 @@ int configuration_read(const char *file, bool optional, uvzk_client_options_t *c
     const char *hosts = client->hosts;
     FILE *open = fopen(file, "re");
 
-    if (open == NULL && optional && (errno == ENOENT || errno == ENOTDIR)) {
+    if (open == NULL && optional && is_missing(file, errno)) {
         return EX_OK;
     }
     if (open == NULL) {
@@ -159,7 +170,14 @@ int configuration_read(const char *file, bool optional, uvzk_client_options_t *c
         output_report("%s: %s", file, strerror(error));
         return exit_code_of_file(error);
     }
-    int failed = read_lines(open, &place, client);
+    /* A file that the user has named may be anything, such as /dev/null. */
+    const char *foreign = optional ? private_file_is_foreign(open) : NULL;
+    int failed = EX_NOINPUT;
+    if (foreign != NULL) {
+        output_report("%s: %s", file, foreign);
+    } else {
+        failed = read_lines(open, &place, client);
+    }
     fclose(open);
     if (client->hosts != hosts) {
         *hosts_from = file;

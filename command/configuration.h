@@ -16,7 +16,8 @@ enum { CONFIGURATION_FILES = 2 };
 size_t configuration_files(const char *files[CONFIGURATION_FILES]);
 
 /* Reads one file: lines "name = value", and comments behind '#'. If `optional` is true, a
- * file that does not exist is no failure. *hosts_from: becomes `file` if the file has set
+ * file that does not exist, or is in a directory that this user may not enter, is no failure, and
+ * a file that another user may have written is one. *hosts_from: becomes `file` if the file has set
  * the hosts; `file` must outlive it. Returns EX_OK or, after it has printed what is wrong, an
  * exit code: EX_NOINPUT if the file cannot be read, or if it has a secret and others can read
  * it; EX_USAGE if a line is wrong. */

@@ -11,6 +11,7 @@
 #include "configuration.h"
 #include "exit_code.h"
 #include "output.h"
+#include "private_file.h"
 #include "refusal.h"
 
 #define AUTH_MAX 4096U /* bytes of a scheme, a colon and a credential */
@@ -233,6 +234,10 @@ static const char *read_line(const char *name, char *line, size_t *length)
     if (file == NULL) {
         return "cannot be read";
     }
+    if (private_file_is_readable_by_others(file)) {
+        fclose(file);
+        return "its group or others can read it: chmod 600";
+    }
     *length = fread(line, 1, AUTH_MAX + 1, file);
     bool failed = ferror(file) != 0;
     fclose(file);
@@ -245,6 +250,11 @@ static const char *read_line(const char *name, char *line, size_t *length)
     }
     *length = newline == NULL ? *length : (size_t)(newline - line);
     line[*length] = '\0';
+    if (*length > 0 && strchr(" \t\r", line[*length - 1]) != NULL) {
+        return "its first line ends with a blank or a carriage return, which would be a "
+               "part of "
+               "the credential";
+    }
     return strchr(line, ':') == NULL ? "no SCHEME:CREDENTIAL" : NULL;
 }
 
