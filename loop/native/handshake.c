@@ -47,10 +47,9 @@ int uvzk__handshake_write_end(struct uvzk__jute_writer *out)
 /* The xids of the questions, from this one on. */
 #define FIRST_QUESTION 1
 
-/* WatcherType.Data */
-#define DATA_WATCHES 2
-/* AddWatchMode has 0 and 1. A server that knows the request answers with an error. */
-#define NO_SUCH_WATCH (-1)
+/* WatcherType.Any, and AddWatchMode.PERSISTENT_RECURSIVE: the mode that the port uses. */
+#define ANY_WATCHES 3
+#define PERSISTENT_RECURSIVE 1
 
 /* CreateMode, as flags: if a server did create it, it would not last. */
 #define EPHEMERAL 1
@@ -64,8 +63,8 @@ int uvzk__handshake_write_question(struct uvzk__jute_writer *out,
     } questions[] = {
         [UVZK__FEATURE_CREATE2] = {UVZK__OPCODE_CREATE2, EPHEMERAL},
         [UVZK__FEATURE_CONTAINERS] = {UVZK__OPCODE_CREATE_CONTAINER, CONTAINER},
-        [UVZK__FEATURE_REMOVAL] = {UVZK__OPCODE_REMOVE_WATCHES, DATA_WATCHES},
-        [UVZK__FEATURE_PERSISTENT] = {UVZK__OPCODE_ADD_WATCH, NO_SUCH_WATCH},
+        [UVZK__FEATURE_PERSISTENT] = {UVZK__OPCODE_ADD_WATCH, PERSISTENT_RECURSIVE},
+        [UVZK__FEATURE_REMOVAL] = {UVZK__OPCODE_REMOVE_WATCHES, ANY_WATCHES},
     };
     const struct uvzk__wire_acl anyone = {.permissions = UVZK_PERM_ALL,
                                           .scheme = uvzk__jute_text("world"),

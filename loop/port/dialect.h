@@ -5,9 +5,11 @@
  * request closes the connection, and if it is a ZooKeeper server, it answers
  * UNIMPLEMENTED before. So a port asks once in its life, on its first connection, before
  * its user hears of that connection. Each question is a request of the kind that is asked
- * about, and it fails at every server that knows it, because it is about a znode that
- * does not exist, below a parent that does not exist, or asks for a kind of watch that
- * does not exist.
+ * about, and it changes nothing at a server that knows it, because it is about a znode that
+ * does not exist, below a parent that does not exist. Where a persistent watch can be set,
+ * one is set on that path, and the question about removal removes it. (A question for a kind of
+ * watch that does not exist would leave nothing to remove, but a ZooKeeper server logs it as
+ * an error, with a stack trace.)
  *
  *   UNASKED <---> ASKED ---> KNOWN
  *      |                `--> MISSING
@@ -31,8 +33,9 @@
 enum uvzk__feature {
     UVZK__FEATURE_CREATE2,    /* the reply to a create has the stat of the znode */
     UVZK__FEATURE_CONTAINERS, /* znodes that the server deletes when they are empty */
-    UVZK__FEATURE_REMOVAL,    /* the server forgets a watch on request */
     UVZK__FEATURE_PERSISTENT, /* persistent watches */
+    UVZK__FEATURE_REMOVAL,    /* the server forgets a watch on request. Asked last: the
+                                 question removes the watch that the one before has set */
     UVZK__FEATURES
 };
 

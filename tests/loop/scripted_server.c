@@ -302,6 +302,27 @@ static void answer_question(struct scripted_connection *connection,
                                                       .err = err});
 }
 
+/* AddWatchMode, and WatcherType.Any. */
+enum { PERSISTENT_RECURSIVE = 1, ANY_WATCHES = 3 };
+
+/* The watch that a question sets is removed by another one. */
+static int32_t result_of_question(struct scripted_server *server,
+                                  enum uvzk__feature feature, int32_t mode)
+{
+    bool is_set = server->question_sets_watch;
+
+    if (feature == UVZK__FEATURE_PERSISTENT) {
+        assert_int_equal(mode, PERSISTENT_RECURSIVE); /* others are logged as errors */
+        server->question_sets_watch = true;
+        return 0;
+    }
+    if (feature == UVZK__FEATURE_REMOVAL && mode == ANY_WATCHES) {
+        server->question_sets_watch = false;
+        return is_set ? 0 : ERR_NO_WATCHER;
+    }
+    return ERR_NO_NODE;
+}
+
 static void hear_question(struct scripted_connection *connection,
                           const struct uvzk__wire_request *request)
 {
@@ -319,7 +340,7 @@ static void hear_question(struct scripted_connection *connection,
         drop(connection);
     } else {
         answer_question(connection, request,
-                        feature == UVZK__FEATURE_REMOVAL ? ERR_NO_WATCHER : ERR_NO_NODE);
+                        result_of_question(server, feature, request->mode));
     }
 }
 

@@ -52,9 +52,10 @@ struct scripted_server {
     char heard[16384];
     unsigned connects, rearms, pings, closes, requests;
     unsigned questions;
-    size_t longest_rearm; /* in bytes */
-    int64_t zxid;         /* of the next reply; counted up by it */
-    int32_t last_xid;     /* of the last request */
+    bool question_sets_watch; /* and no question has removed it */
+    size_t longest_rearm;     /* in bytes */
+    int64_t zxid;             /* of the next reply; counted up by it */
+    int32_t last_xid;         /* of the last request */
     unsigned char password[16];
 };
 

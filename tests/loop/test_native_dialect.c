@@ -30,6 +30,7 @@ static void questions_take_one_connection(void **state)
     struct native_test *test = native_begin_connected();
     assert_int_equal(test->server.questions, UVZK__FEATURES);
     assert_int_equal(test->server.connects, 1);
+    assert_false(test->server.question_sets_watch);
     native_reconnect(test);
     assert_int_equal(test->server.questions, UVZK__FEATURES);
     native_end(test);

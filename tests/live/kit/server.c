@@ -220,6 +220,21 @@ uint32_t server_tick_ms(const struct server *s)
 
 /* --------------------------------------------------------------- questions */
 
+unsigned server_log_count(const struct server *s, const char *text)
+{
+    char line[1024];
+    unsigned count = 0;
+    FILE *file = fopen(s->log, "re");
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        count += strstr(line, text) != NULL;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return count;
+}
+
 long server_command(const struct server *s, const char *word, char *answer, size_t size)
 {
     return zk_process_ask(&s->process, word, answer, size, ANSWER_MS);

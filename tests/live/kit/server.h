@@ -50,6 +50,9 @@ void server_resume(struct server *s); /* SIGCONT */
  * zero. Returns its length, or -1. */
 long server_command(const struct server *s, const char *word, char *answer, size_t size);
 
+/* The lines of the server's log, since its first start, that have this text. */
+unsigned server_log_count(const struct server *s, const char *text);
+
 /* The watches of all sessions; -1 if the server does not answer. */
 long server_watch_count(const struct server *s);
 /* The ephemeral znodes of all sessions; -1 if the server does not answer. */
