@@ -19,7 +19,7 @@ static uv_signal_t signals[2];
 static const char usage[] =
     "usage: uvzk-sim-server [--port PORT] [--control-port PORT] [--servers N]\n"
     "                       [--tick MS] [--min-session MS] [--max-session MS]\n"
-    "                       [--container-check MS] [--seed N]\n"
+    "                       [--container-check MS] [--jute-maxbuffer BYTES] [--seed N]\n"
     "ZooKeeper servers in memory, for tests. It prints the addresses of the servers, "
     "and\n"
     "the address to which a test can write commands, and serves until it is told "
@@ -35,6 +35,7 @@ enum setting {
     MIN_SESSION,
     MAX_SESSION,
     CHECK,
+    MAXBUFFER,
     SEED,
     SETTINGS
 };
@@ -50,6 +51,7 @@ static const struct {
     [MIN_SESSION] = {"min-session", 0, INT32_MAX, 0},
     [MAX_SESSION] = {"max-session", 0, INT32_MAX, 0},
     [CHECK] = {"container-check", 1, INT32_MAX, 60000},
+    [MAXBUFFER] = {"jute-maxbuffer", 256, UVZK__JUTE_MAXBUFFER, UVZK__JUTE_MAXBUFFER},
     [SEED] = {"seed", 0, UINT64_MAX, 1},
 };
 
@@ -102,6 +104,7 @@ static struct sim *make_sim(const uint64_t settings[SETTINGS])
     options.servers = (uint32_t)settings[SERVERS];
     options.tick_ms = (uint32_t)settings[TICK];
     options.container_check_ms = (uint32_t)settings[CHECK];
+    options.jute_maxbuffer = (uint32_t)settings[MAXBUFFER];
     options.latency_min_ms = options.latency_max_ms = 0;
     options.trace = false;
     return sim_new(settings[SEED], &options);

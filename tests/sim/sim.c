@@ -288,6 +288,7 @@ void sim_options_init(struct sim_options *options)
                                     .lag_max_ms = 20,
                                     .alarm_late_max_ms = 2,
                                     .container_check_ms = 60000,
+                                    .jute_maxbuffer = 1048575,
                                     .trace = true,
                                     .trace_lines = 2000};
 }

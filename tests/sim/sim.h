@@ -67,6 +67,10 @@ struct sim_options {
     bool forgets_sessions;
     /* As ZooKeeper from 3.9 on: a watch event has the zxid of its transaction. */
     bool event_zxids;
+    /* The servers' jute.maxbuffer: a longer request costs its connection; 1048575. */
+    uint32_t jute_maxbuffer;
+    /* The same of the clients: a longer reply costs its connection; 0: no limit. */
+    uint32_t client_maxbuffer;
     /* Every client counts as connected to a follower. The follower reports to the leader
      * every half tick which sessions it has heard of. What it has not reported is lost
      * when the follower dies. */
@@ -169,6 +173,8 @@ bool sim_session_alive(const struct sim *sim, int64_t session_id);
 size_t sim_session_count(const struct sim *sim);
 size_t sim_watch_count(const struct sim *sim); /* at all servers */
 int64_t sim_zxid(const struct sim *sim);       /* of the last transaction */
+/* How many requests were longer than jute.maxbuffer. */
+uint64_t sim_too_long(const struct sim *sim);
 
 /* ------------------------------------------------------- an operator's changes */
 
@@ -224,6 +230,8 @@ void sim_check_containers(struct sim *sim);
 int64_t sim_session_id(const struct uvzk__port *port);
 /* Sets the session timeout that the next session of this port requests. */
 void sim_set_timeout(struct uvzk__port *port, uint32_t timeout_ms);
+/* Sets the servers' jute.maxbuffer from now on. */
+void sim_set_jute_maxbuffer(struct sim *sim, uint32_t bytes);
 /* Sets the latency of this port's messages from now on, one way. */
 void sim_set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms);
 /* How many rpcs have no reply yet. */

@@ -80,6 +80,11 @@ size_t sim_session_count(const struct sim *sim)
     return HASH_COUNT(sim->server.sessions);
 }
 
+uint64_t sim_too_long(const struct sim *sim)
+{
+    return sim->server.too_long;
+}
+
 size_t sim_watch_count(const struct sim *sim)
 {
     size_t count = 0;

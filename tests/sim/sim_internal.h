@@ -170,6 +170,7 @@ struct sim__request {
     bool has_acl;
     struct uvzk__op *ops; /* an rpc that is no multi has one */
     size_t op_count;
+    size_t bytes;        /* on the wire; 0: it is never too long */
     uint64_t watch_id;   /* 0: none */
     uint32_t watch_kind; /* enum sim__watch_kind */
     int64_t session_id;
@@ -513,6 +514,7 @@ struct sim__server {
     int64_t next_session;
     uint64_t up_at; /* no connection before, except to deposed servers */
     uint64_t throttles_until;
+    uint64_t too_long;                              /* requests over jute.maxbuffer */
     struct sim__missing unreadable_path, forbidden; /* no READ on it; no DELETE in it */
     char **blinded; /* all paths of which sim_set_readable has taken READ */
     size_t blinded_count;

@@ -74,6 +74,47 @@ static void copy_op(struct uvzk__op *to, const struct uvzk__op *from, char **roo
     }
 }
 
+static size_t acl_bytes(const struct uvzk__acl *acl)
+{
+    size_t bytes = 4;
+    for (size_t i = 0; acl != NULL && i < acl->count; i++) {
+        bytes += 4 + 4 + strlen(acl->entries[i].scheme) + 4 + strlen(acl->entries[i].id);
+    }
+    return bytes;
+}
+
+/* A path, and what follows it in a request of this kind. */
+static size_t body_bytes(bool creates, bool sets, const char *path, size_t data_length,
+                         const struct uvzk__acl *acl)
+{
+    size_t bytes = 4 + strlen(path) + 4; /* a version or a mode */
+    if (creates || sets) {
+        bytes += 4 + data_length;
+    }
+    return creates ? bytes + acl_bytes(acl) : bytes;
+}
+
+/* The length of the rpc's frame, as a server compares it with jute.maxbuffer. */
+static size_t frame_bytes(const struct uvzk__rpc *rpc)
+{
+    size_t bytes = 4 + 4; /* xid, opcode */
+    if (rpc->kind != UVZK__RPC_MULTI) {
+        bytes += body_bytes(rpc->kind == UVZK__RPC_CREATE, rpc->kind == UVZK__RPC_SET,
+                            rpc->path, rpc->data_length, rpc->acl);
+        return rpc->kind == UVZK__RPC_SYNC ? bytes - 4
+               : rpc->kind == UVZK__RPC_GET || rpc->kind == UVZK__RPC_EXISTS ||
+                       rpc->kind == UVZK__RPC_CHILDREN
+                   ? bytes - 3 /* a boolean instead of a version */
+                   : bytes;
+    }
+    for (size_t i = 0; i < rpc->op_count; i++) {
+        const struct uvzk__op *op = &rpc->ops[i];
+        bytes += 9 + body_bytes(op->kind == UVZK__OP_CREATE, op->kind == UVZK__OP_SET,
+                                op->path, op->data_length, op->acl);
+    }
+    return bytes + 9;
+}
+
 struct sim__request *sim__request_of(const struct uvzk__rpc *rpc)
 {
     static const uint8_t op_kinds[] = {[UVZK__RPC_CREATE] = UVZK__OP_CREATE,
@@ -95,6 +136,7 @@ struct sim__request *sim__request_of(const struct uvzk__rpc *rpc)
     request->mode = rpc->mode;
     request->ops = (struct uvzk__op *)(void *)(request + 1);
     request->op_count = multi ? rpc->op_count : 1;
+    request->bytes = frame_bytes(rpc);
     char *room = (char *)(request->ops + request->op_count);
     for (size_t i = 0; i < request->op_count; i++) {
         copy_op(&request->ops[i], multi ? &rpc->ops[i] : &single, &room);
@@ -324,8 +366,26 @@ static void read_connected(struct sim__client *client, struct sim__answer *answe
     sim__client_push(client, answer);
 }
 
+/* Whether the client does not read so long a reply. */
+static bool is_too_long(const struct sim__client *client,
+                        const struct sim__answer *answer)
+{
+    size_t bytes = answer->reply->data_length;
+    for (size_t i = 0; i < answer->reply->name_count; i++) {
+        bytes += 4 + strlen(answer->reply->names[i]);
+    }
+    return client->sim->options.client_maxbuffer != 0 &&
+           bytes > client->sim->options.client_maxbuffer;
+}
+
 static void read_reply(struct sim__client *client, struct sim__answer *answer)
 {
+    if (is_too_long(client, answer)) {
+        sim__trace(client->sim, client->name, "a reply is too long");
+        sim__answer_free(answer);
+        sim__io_lost(client, SIZE_MAX);
+        return;
+    }
     struct sim__client_watch *watch = sim__client_watch_find(client, answer->watch_id);
     client->last_zxid = answer->zxid;
     client->unanswered--;

@@ -14,9 +14,6 @@
 
 #define HAND_ID INT64_C(0x7a00000000000001) /* the operator's session */
 
-#define REQUEST_BYTES_MAX 1048575U /* ZooKeeper's default for jute.maxbuffer */
-#define OP_BYTES 20U               /* headers, lengths and a version, as in a set */
-
 /* ------------------------------------------------------------------ changes */
 
 /* The op has been checked. session: a client's that lives, or the operator's. */
@@ -598,16 +595,16 @@ static void heard(struct sim *sim, struct sim__link *link,
     }
 }
 
+void sim_set_jute_maxbuffer(struct sim *sim, uint32_t bytes)
+{
+    sim->options.jute_maxbuffer = bytes;
+}
+
 /* Whether the request is longer than jute.maxbuffer. A server does not read such a
  * request, and closes the connection. */
-static bool is_too_long(const struct sim__request *request)
+static bool is_too_long(const struct sim *sim, const struct sim__request *request)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < request->op_count; i++) {
-        const struct uvzk__op *op = &request->ops[i];
-        bytes += strlen(op->path) + op->data_length + OP_BYTES;
-    }
-    return bytes > REQUEST_BYTES_MAX;
+    return request->bytes > sim->options.jute_maxbuffer;
 }
 
 /* Performs a request that need not wait. */
@@ -618,9 +615,10 @@ static void receive(struct sim *sim, struct sim__link *link,
         receive_connect(sim, link, request);
         return;
     }
-    if (is_too_long(request)) {
-        sim__trace(sim, link->who, "server: %s is too long",
-                   sim__request_name(request->kind));
+    if (is_too_long(sim, request)) {
+        sim__trace(sim, link->who, "server: %s of %zu bytes is too long",
+                   sim__request_name(request->kind), request->bytes);
+        sim->server.too_long++;
         sim__server_hang_up(sim, link);
         return;
     }
