@@ -804,7 +804,8 @@ typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
  * not exist. UVZK_EUNIMPLEMENTED: the server is too old. UV_EINVAL: a lock driver named
  * no child to wait for. UV_EIO: no random bytes for the name of another znode.
  * UVZK_EMAXHOLD: the owner's hold that this acquire re-enters has lasted its max_hold_ms,
- * and was about to be reported lost.
+ * and was about to be reported lost. UVZK_EREJECTED: also a request that is longer than
+ * the server's jute.maxbuffer.
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UVZK_EINTERNAL, UV_ENOMEM: see
  * docs/errors.md.
@@ -868,7 +869,8 @@ typedef struct uvzk_acquire_options_s {
     int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE, or ms from now,
                                       the time for requests and connections included */
     const void *node_data;         /* data of the lock znode; NULL: the client's */
-    size_t node_data_length;       /* <= 1000000 */
+    size_t node_data_length;       /* <= 1000000, and with the znodes of all leases
+                                      or members <= 1048575 */
     uvzk_hold_queued_cb queued_cb; /* may be NULL; not called when a hold is re-entered */
     uint32_t leases;               /* of a semaphore: how many, as one unit; 0 means 1.
                                       More than 1 of another lock: UV_EINVAL */
@@ -1364,9 +1366,9 @@ typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
  * after UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and
  * data are copied.
  * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
- * tell it from the next holder's znode. UV_EINVAL: also no operations, or more than
- * 1000000 bytes of paths, data and ACLs. UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM,
- * UV_EBUSY. */
+ * tell it from the next holder's znode. UV_EINVAL: also no operations, more than 1000000
+ * bytes of paths and data, or more than 1048575 with the ACLs and the hold's znodes.
+ * UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
                                 const uvzk_write_op_t *ops, size_t count,
                                 uvzk_write_cb cb);

@@ -9,6 +9,8 @@
  * from the frame in which it came, after all that had been settled before it. */
 #include "native/native_port.h"
 
+#include <string.h>
+
 #include "base/list.h"
 #include "discovery/hosts.h"
 #include "native/native_connection.h"
@@ -405,6 +407,8 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
         settle_later(port, rpc, port->end_status != 0 ? port->end_status : UVZK_ENOTSENT);
     } else if (!uvzk__dialect_allows(&port->base.dialect, rpc)) {
         settle_later(port, rpc, UVZK_EUNIMPLEMENTED);
+    } else if (rpc->refused != 0) {
+        settle_later(port, rpc, rpc->refused);
     } else if (rpc->watch != NULL && uvzk__watch_table_add(&port->watches, rpc) < 0) {
         settle_later(port, rpc, UV_ENOMEM);
     } else if (!port->inside) {
@@ -488,6 +492,7 @@ struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
     }
     uvzk__request_queue_init(&port->queue);
     uvzk__chroot_init(&port->chroot, uvzk__hosts_chroot(port->base.options.hosts));
+    port->base.port.chroot_length = strlen(uvzk__hosts_chroot(port->base.options.hosts));
     uvzk__native_session_init(&port->session, &port->base, &port->watches, &port->chroot,
                               tls, &session_user);
     return &port->base;

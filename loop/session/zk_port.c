@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "discovery/hosts.h"
 #include "requests/removal.h"
 #include "requests/send_window.h"
 #include "session/asking.h"
@@ -435,6 +436,8 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
         uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
     } else if (!uvzk__dialect_allows(&port->base.dialect, rpc)) {
         uvzk__outstanding_settle(rpc, UVZK_EUNIMPLEMENTED, NULL);
+    } else if (rpc->refused != 0) {
+        uvzk__outstanding_settle(rpc, rpc->refused, NULL);
     } else if (!uvzk__send_window_add(&handle->window, rpc)) {
         uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
     } else {
@@ -487,6 +490,7 @@ struct uvzk__loop_port *uvzk__zk_port_new(uv_loop_t *loop,
         return NULL;
     }
     port->handle_user = &handle_user;
+    port->base.port.chroot_length = strlen(uvzk__hosts_chroot(options->hosts));
     uvzk__dialect_lacks(&port->base.dialect, UVZK__FEATURE_PERSISTENT);
     uvzk__log_lines_init(&port->log_lines, &port->base.port, &port->base.to_loop);
     return &port->base;

@@ -28,6 +28,7 @@
 #include "election/elections.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
+#include "engine/size_limit.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "future/future.h"
@@ -164,6 +165,7 @@ static void connected(struct uvzk__session *session,
     session->lifecycle->open_attempts = 0;
     /* Requests with a stamp above this one are sent on the new connection. */
     session->connected_stamp = uvzk__stamp(session);
+    uvzk__size_limit_connected(session, news->fresh);
     learn_address(session, event->local_address);
     uvzk__prover_connected(session, event->timeout_ms, news->fresh,
                            session->lifecycle->opened_ms);
@@ -406,6 +408,7 @@ void uvzk__close_when_done(struct uvzk__session *session)
     /* uvzk__now() returns this moment from now on, because a closed port must not be
      * called. */
     session->port_closing_ms = uvzk__now(session);
+    uvzk__size_limit_release(session);
     uvzk__session_life_move(&session->life, UVZK__SESSION_PORT_CLOSING);
     session->port->close(session->port);
 }

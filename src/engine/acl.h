@@ -9,9 +9,6 @@
  * than a request has room for. */
 int uvzk__acl_check(const uvzk_acl_t *entries, size_t count);
 
-/* Returns how many bytes the ACL takes in a request. */
-size_t uvzk__acl_bytes(const struct uvzk__acl *);
-
 /* Returns the ACL for the znode with this path. Without acl_cb, or if acl_cb returns
  * NULL, the result is the client's own ACL. Otherwise it is `storage`, which must stay
  * valid until the reply. If acl_cb returns an invalid ACL, the result is an empty ACL.
@@ -19,5 +16,10 @@ size_t uvzk__acl_bytes(const struct uvzk__acl *);
  * UVZK_EINVALIDACL. */
 const struct uvzk__acl *uvzk__acl_of(struct uvzk__session *, const char *path,
                                      struct uvzk__acl *storage);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Returns how many bytes the entries of the ACL take in a request. */
+size_t uvzk__acl_bytes(const struct uvzk__acl *);
 
 #endif

@@ -73,7 +73,9 @@
  *    which the server has carried out the changes and requests: when a reply comes, each
  *    change before its request has been reported. Changes of a znode that the client may
  *    not READ are not reported. The watch lasts until unwatch(), or until the connection
- *    or the session ends; then it never fires again. 5 holds for it in all else. */
+ *    or the session ends; then it never fires again. 5 holds for it in all else.
+ * 17 An rpc with `refused` is not sent, and has no watch. If it could be sent, `refused`
+ *    is the status of its reply. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
@@ -190,6 +192,9 @@ struct uvzk__rpc {
     int32_t version;  /* -1: any version */
     uint8_t kind;     /* enum uvzk__rpc_kind */
     uint8_t mode;     /* enum uvzk__mode */
+    bool divisible;   /* a batch: its sender makes the next one shorter (size_limit.h) */
+    int refused;      /* 0, or the status with which it is replied without being sent */
+    size_t size;      /* in bytes, on the wire; 0: not sent. Written by src/ only */
     uint64_t sent_ms; /* now() at the submission; written by src/ only */
     struct {          /* the port's; src/ does not touch it while outstanding */
         struct uvzk__rpc *next, *prev;
@@ -270,6 +275,7 @@ struct uvzk__port {
     /* The smallest session timeout that a server has granted to this session, in ms; 0:
      * none has been granted yet. See 12. */
     atomic_uint least_timeout_ms;
+    size_t chroot_length; /* of what the port puts before each path; set by the port */
 
     void (*open)(struct uvzk__port *);         /* one handle at a time */
     void (*abandon)(struct uvzk__port *);      /* only while SUSPENDED */

@@ -7,6 +7,7 @@
 #include "engine/barrier.h"
 #include "engine/probe_points.h"
 #include "engine/session.h"
+#include "engine/size_limit.h"
 #include "engine/turn.h"
 
 #define BACKOFF_MS 100
@@ -41,7 +42,7 @@ void uvzk__submit(struct uvzk__session *session, struct uvzk__rpc *rpc)
     if (uvzk__probed()) {
         uvzk__probe_request(session, rpc);
     }
-    session->port->submit(session->port, rpc);
+    uvzk__size_limit_submit(session, rpc);
 }
 
 /* The list has no code that the C client also returns without asking the server, and none
@@ -118,18 +119,20 @@ static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
     return status == UVZK_ENOAUTH && rpc->kind != UVZK__RPC_MULTI;
 }
 
-/* Whether the port refuses such a request by itself (port.h, 15 and 16). It is done without,
- * and is not sent again. */
+/* Whether the port refuses such a request by itself (port.h, 15, 16 and 17). It is done
+ * without, and is not sent again. */
 static bool is_done_without(const struct uvzk__rpc *rpc, int status)
 {
-    return status == UVZK_EUNIMPLEMENTED &&
-           (rpc->kind == UVZK__RPC_ADD_WATCH ||
-            (rpc->kind == UVZK__RPC_CREATE && rpc->mode == UVZK__CONTAINER));
+    return rpc->refused != 0 ||
+           (status == UVZK_EUNIMPLEMENTED &&
+            (rpc->kind == UVZK__RPC_ADD_WATCH ||
+             (rpc->kind == UVZK__RPC_CREATE && rpc->mode == UVZK__CONTAINER)));
 }
 
 static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                      int status, bool write)
 {
+    uvzk__size_limit_replied(session, rpc, status);
     if (uvzk__is_answer(status)) {
         session->turn_hooks->answered(session, rpc,
                                       write && !may_lack_quorum(rpc, status));

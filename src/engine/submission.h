@@ -7,6 +7,7 @@
 #define UVZK_SUBMISSION_H
 
 #include "engine/port.h"
+#include "engine/size_limit.h"
 #include "engine/turn.h"
 
 struct uvzk__session;
@@ -17,6 +18,7 @@ struct uvzk__submissions {
     uint64_t requests[UVZK__RPC_KINDS]; /* sent so far, by enum uvzk__rpc_kind */
     struct uvzk__timer backoff_timer;   /* ends the backoff */
     bool backing_off;                   /* uvzk__may_send() is false until it runs */
+    struct uvzk__size_limit size_limit;
 };
 
 /* Returns how many requests of a kind have been sent so far. */

@@ -11,6 +11,7 @@
 #include "base/refusal.h"
 #include "claim/hold_calls.h"
 #include "engine/acl.h"
+#include "engine/request_size.h"
 #include "hold/node_checks.h"
 #include "recipes/driver_claim.h"
 
@@ -97,18 +98,15 @@ static bool can_be_checked(const struct uvzk__node_checks *node_checks)
     return true;
 }
 
-/* Whether the whole request fits, with the checks and the ACLs. A request beyond
- * jute.maxbuffer would cost the connection. */
-static bool fits(const struct uvzk__node_checks *node_checks, size_t behind)
+/* Whether the whole request fits, with the checks and the ACLs. */
+static int check_size(const struct uvzk__node_checks *node_checks, size_t behind)
 {
-    size_t bytes = 0;
+    size_t size = UVZK__MULTI_SIZE;
 
-    for (size_t i = 0; i < node_checks->count + behind && bytes <= UVZK__DATA_MAX; i++) {
-        const struct uvzk__op *op = &node_checks->ops[i];
-        bytes += OP_BYTES + strlen(op->path) + op->data_length;
-        bytes += op->acl == NULL ? 0 : uvzk__acl_bytes(op->acl);
+    for (size_t i = 0; i < node_checks->count + behind; i++) {
+        size += uvzk__op_size(node_checks->session, &node_checks->ops[i]);
     }
-    return bytes <= UVZK__DATA_MAX;
+    return uvzk__refuse_size("ops with the hold's znodes", size);
 }
 
 /* --------------------------------------------------------------------- copying */
@@ -209,11 +207,7 @@ static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
     }
     if (status == 0) {
         write = copy_ops(node_checks, ops, count);
-        status = write == NULL ? UV_ENOMEM
-                 : fits(node_checks, count)
-                     ? 0
-                     : uvzk__refuse(UV_EINVAL, "ops: more than 1000000 bytes with "
-                                               "the hold's znodes");
+        status = write == NULL ? UV_ENOMEM : check_size(node_checks, count);
     }
     if (status != 0) {
         discard(node_checks, write);

@@ -18,6 +18,7 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
+#include "engine/request_size.h"
 #include "engine/submission.h"
 #include "recipes/multilock.h"
 #include "recipes/mutex.h"
@@ -204,6 +205,20 @@ static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
     return status;
 }
 
+/* The sizes of the members' znodes are each allowed, and together they may exceed what a
+ * server accepts. */
+static int check_size(struct at_once *at_once)
+{
+    size_t size = UVZK__MULTI_SIZE;
+
+    for (size_t i = 0; i < at_once->count; i++) {
+        uvzk__contender_create_op(at_once->contenders[i], &at_once->ops[i],
+                                  &at_once->acls[i]);
+        size += uvzk__op_size(at_once->claim->session, &at_once->ops[i]);
+    }
+    return uvzk__refuse_size("the znodes of all members with options.node_data", size);
+}
+
 int uvzk__at_once_prepare(struct uvzk__claim *claim,
                           const struct uvzk__multilock *multilock)
 {
@@ -230,6 +245,9 @@ int uvzk__at_once_prepare(struct uvzk__claim *claim,
         uvzk__member_error_init(&at_once->errors[i], claim, multilock,
                                 &multilock->members[i]);
         status = add_member(at_once, multilock->members[i].shell->impl);
+    }
+    if (status == 0) {
+        status = check_size(at_once);
     }
     if (status != 0) {
         uvzk__claim_remove_contenders(claim);

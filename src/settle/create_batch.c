@@ -7,11 +7,10 @@
  * each of the others sends its create alone. */
 #include "settle/create_batch.h"
 
-#include <string.h>
-
 #include "directory/contender.h"
 #include "directory/contender_request.h"
-#include "engine/acl.h"
+#include "engine/request_size.h"
+#include "engine/size_limit.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "settle/create_order.h"
@@ -20,13 +19,6 @@
 
 /* Enough to keep a server busy, few enough that creates gather meanwhile. */
 #define CREATE_BATCHES_MAX 4U
-
-/* Far below the size of a request that a server accepts (1 MB by default). A create that
- * does not fit is sent in the next multi. */
-#define BYTES_PER_BATCH 262144U
-
-/* Bytes of an op besides its path, data and ACL. */
-#define OP_BYTES 60U
 
 #define GATHERING UVZK__CREATE_BATCH_GATHERING
 #define UNDER_WAY UVZK__CREATE_BATCH_UNDER_WAY
@@ -46,8 +38,8 @@ const struct uvzk__machine uvzk__create_batch_machine =
 struct create_batch {
     struct uvzk__rpc rpc; /* the multi, then each exists */
     struct uvzk__session *session;
-    size_t count, bytes; /* of the ops in this batch */
-    size_t identifying;  /* index of the contender whose node is read */
+    size_t count, size; /* of the ops; of the request, in bytes */
+    size_t identifying; /* index of the contender whose node is read */
     const struct uvzk__queue *failed_queue; /* the missing directory; NULL: none */
     uint8_t state;                          /* enum uvzk__create_batch_state */
     struct uvzk__contender *contenders[CREATES_PER_BATCH]; /* referenced; NULL: done */
@@ -104,12 +96,11 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
         uvzk__create_order_send_alone(contender);
         return true;
     }
-    size_t bytes =
-        OP_BYTES + strlen(op->path) + op->data_length + uvzk__acl_bytes(op->acl);
-    if (batch->count > 0 && batch->bytes + bytes > BYTES_PER_BATCH) {
+    size_t size = uvzk__op_size(batch->session, op);
+    if (batch->count > 0 && batch->size + size > uvzk__batch_size_max(batch->session)) {
         return false;
     }
-    batch->bytes += bytes;
+    batch->size += size;
     batch->contenders[batch->count++] = contender;
     uvzk__contender_ref(contender);
     uvzk__list_remove(&contender->in_batch);
@@ -327,6 +318,7 @@ static void submit(struct create_batch *batch)
     uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
     batch->rpc.ops = batch->ops;
     batch->rpc.op_count = batch->count;
+    batch->rpc.divisible = true;
     move(batch, UNDER_WAY);
     uvzk__submit(batch->session, &batch->rpc);
     for (size_t i = 0; i < batch->count; i++) {
@@ -367,6 +359,7 @@ static void send_one(struct uvzk__session *session)
         return;
     }
     batch->session = session;
+    batch->size = UVZK__MULTI_SIZE;
     fill_batch(batch);
     if (batch->count == 0) {
         uvzk__free(batch);

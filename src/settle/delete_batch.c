@@ -15,6 +15,8 @@
 #include "directory/divergence.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"
+#include "engine/request_size.h"
+#include "engine/size_limit.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "settle/in_order.h"
@@ -56,6 +58,7 @@ struct delete_batch {
     struct uvzk__contender **contenders;  /* of each op, referenced */
     struct uvzk__queue **checked;         /* directories whose checks are in the batch */
     size_t op_count, room, checked_count; /* room: of ops and contenders */
+    size_t size;                          /* of the request, in bytes */
     uint64_t stamp;                       /* of its submission */
     uint8_t state;                        /* enum uvzk__delete_batch_state */
 };
@@ -102,6 +105,7 @@ static struct delete_batch *new_batch(struct uvzk__session *session, size_t dele
         return NULL;
     }
     batch->session = session;
+    batch->size = UVZK__MULTI_SIZE;
     batch->room =
         2 * deletes + EARLY_GRANTS; /* each: a delete and the next holder's check */
     batch->ops = uvzk__calloc(batch->room, sizeof(batch->ops[0]));
@@ -123,6 +127,7 @@ static void add(struct delete_batch *batch, struct uvzk__contender *contender,
     op->path = contender->path;
     op->version = -1;
     batch->contenders[batch->op_count++] = contender;
+    batch->size += uvzk__op_size(batch->session, op);
     uvzk__contender_ref(contender);
 }
 
@@ -180,7 +185,8 @@ static void add_delete(struct delete_batch *batch, struct uvzk__contender *conte
     uvzk__node_sent(&contender->node);
 }
 
-/* Room for the delete, the early grants' checks and the next holder's check. */
+/* Room for the delete, the early grants' checks and the next holder's check. Their paths
+ * are about as long as that of the delete. */
 static bool has_room(const struct delete_batch *batch,
                      const struct uvzk__contender *contender)
 {
@@ -189,7 +195,11 @@ static bool has_room(const struct delete_batch *batch,
     if (uvzk__contender_admits_to(contender) != NULL) {
         early_grants += uvzk__early_grants(uvzk__contender_admits_to(contender));
     }
-    return batch->op_count + early_grants + 2 <= batch->room;
+    struct uvzk__op op = {.kind = UVZK__OP_DELETE, .path = contender->path};
+    size_t size = (early_grants + 2) * uvzk__op_size(batch->session, &op);
+    return batch->op_count + early_grants + 2 <= batch->room &&
+           (batch->op_count == 0 ||
+            batch->size + size <= uvzk__batch_size_max(batch->session));
 }
 
 /* How many deletes from the beginning of to_delete may share the next request. A delete
@@ -303,8 +313,13 @@ static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct delete_batch *batch = UVZK__CONTAINER_OF(rpc, struct delete_batch, rpc);
-    bool refused = reply->status != 0 && uvzk__is_answer(reply->status);
-    size_t failed = rpc->kind == UVZK__RPC_DELETE ? 0 : reply->failed_op;
+    /* One that is too long is dealt with as if the server had refused it. If it has only
+     * one delete, that is the last op. */
+    bool too_long = reply->status != 0 && rpc->refused == reply->status;
+    bool refused = too_long || (reply->status != 0 && uvzk__is_answer(reply->status));
+    size_t failed = too_long && !rpc->divisible     ? batch->op_count - 1
+                    : rpc->kind == UVZK__RPC_DELETE ? 0
+                                                    : reply->failed_op;
 
     /* The references keep the contenders until all ops have been dealt with: one op may
      * end the contender of another. */
@@ -328,17 +343,16 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static bool send_one(struct uvzk__session *session)
 {
-    size_t count = batch_size(session);
+    size_t count = batch_size(session), deletes = 0;
     struct delete_batch *batch = new_batch(session, count);
 
     if (batch == NULL) {
         return false;
     }
-    for (size_t i = 0;
-         i < count &&
-         has_room(batch, to_delete_at(uvzk__directories(session)->to_delete.next));
-         i++) {
+    while (deletes < count &&
+           has_room(batch, to_delete_at(uvzk__directories(session)->to_delete.next))) {
         add_delete(batch, to_delete_at(uvzk__directories(session)->to_delete.next));
+        deletes++;
     }
     /* To a lone delete the server answers what it has found itself. To a multi it answers
      * what the leader has found, which shows whether this server has diverged
@@ -350,6 +364,7 @@ static bool send_one(struct uvzk__session *session)
         batch->rpc.ops = batch->ops;
         batch->rpc.op_count = batch->op_count;
     }
+    batch->rpc.divisible = deletes > 1;
     move(batch, UNDER_WAY);
     uvzk__submit(session, &batch->rpc);
     batch->stamp = uvzk__stamp(session);

@@ -322,6 +322,8 @@ static bool is_of_its_kind(const struct history *history, int status)
     case UVZK_EEXHAUSTED:
         history->result->exhausted++;
         return (history->kinds & HISTORY_HIGH_COUNTERS) != 0;
+    case UVZK_EREJECTED: /* several znodes in one request */
+        return (history->kinds & HISTORY_SMALL_BUFFER) != 0;
     default:
         return false;
     }

@@ -54,6 +54,7 @@ unsigned history_sim_kinds(uint64_t seed)
     }
     kinds |= scattered(seed ^ HISTORY_HIGH_COUNTERS) % 8 == 0 ? HISTORY_HIGH_COUNTERS : 0;
     kinds |= scattered(seed ^ HISTORY_REVOKES) % 4 == 0 ? HISTORY_REVOKES : 0;
+    kinds |= scattered(seed ^ HISTORY_SMALL_BUFFER) % 4 == 0 ? HISTORY_SMALL_BUFFER : 0;
     if ((kinds & HISTORY_RENEGOTIATE) == 0) {
         kinds |= scattered(seed ^ HISTORY_SLOW_LINKS) % 3 == 0 ? HISTORY_SLOW_LINKS : 0;
     }
@@ -72,6 +73,7 @@ bool history_sim_has_slow_links(uint64_t seed)
 }
 
 #define FAR_TICK_MS 200
+#define SMALL_BUFFER 2048
 
 uint32_t history_sim_tick(uint64_t seed)
 {
@@ -121,6 +123,9 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->no_removal = options->no_containers && scattered(seed) / 16 % 3 != 0;
     options->no_persistent_watches = scattered(seed) / 64 % 4 == 0;
     options->forgets_sessions = options->no_containers && scattered(seed) / 64 % 4 == 0;
+    if ((kinds & HISTORY_SMALL_BUFFER) != 0) {
+        options->jute_maxbuffer = SMALL_BUFFER;
+    }
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;
 }

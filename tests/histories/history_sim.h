@@ -51,6 +51,8 @@ enum history_kind {
                                    with persistent znodes, or mutexes in several sessions */
     HISTORY_HIGH_COUNTERS = 262144, /* directories' counters come near their end */
     HISTORY_REVOKES = 524288,       /* nothing of ZooKeeper's: holds are asked for */
+    HISTORY_SMALL_BUFFER = 8388608, /* the servers' jute.maxbuffer is so small that the
+                                       longer batches exceed it */
     HISTORY_SLOW_LINKS =
         4194304, /* round trips of several ticks; or what servers hear of sessions
                              comes to the leader in two hops, by way of an ObserverMaster. Not with

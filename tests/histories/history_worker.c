@@ -337,6 +337,20 @@ static int acquire(struct acquisition *acquisition, uvzk_acquire_options_t *opti
                              on_acquired, on_lost);
 }
 
+/* A few of these fill the servers' small jute.maxbuffer. Persistent znodes are told apart
+ * by their data, so they keep theirs. */
+static void choose_data(const struct acquisition *acquisition,
+                        uvzk_acquire_options_t *options)
+{
+    static const char data[700];
+    unsigned kinds = acquisition->worker->history->kinds;
+
+    if ((kinds & HISTORY_SMALL_BUFFER) != 0 && (kinds & HISTORY_DURABLE) == 0) {
+        options->node_data = data;
+        options->node_data_length = sizeof(data);
+    }
+}
+
 static void ask(struct acquisition *acquisition)
 {
     struct history *history = acquisition->worker->history;
@@ -364,6 +378,7 @@ static void ask(struct acquisition *acquisition)
     acquisition->cancelled = false;
     acquisition->must_fail = false;
     revocation_choose(acquisition, &options);
+    choose_data(acquisition, &options);
     hold_limit_choose(acquisition, &options);
     int status = acquire(acquisition, &options);
     note(acquisition, "asks", acquisition->owner == NULL ? "as nobody" : "as owner");

@@ -487,7 +487,7 @@ static void test_what_fits_is_taken(void **state)
 /* What the ACLs take counts, too. */
 static void test_the_acls_have_to_fit(void **state)
 {
-    const size_t many = 18000;
+    const size_t many = 21000;
     uvzk_write_op_t *ops = calloc(many, sizeof(*ops));
     (void)state;
 

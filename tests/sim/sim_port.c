@@ -569,7 +569,8 @@ static void port_submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
     bool down = client->told_epoch == 0;
     bool reachable =
         !down && client->io == SIM__IO_UP && client->told_epoch == client->epoch;
-    uint32_t state = down ? RPC_FAILED : reachable ? RPC_SENT : RPC_UNSENT;
+    bool refused = rpc->refused != 0; /* port.h, 17 */
+    uint32_t state = down || refused ? RPC_FAILED : reachable ? RPC_SENT : RPC_UNSENT;
     if (rpc->port.port != NULL && rpc->port.port == port) {
         sim__misuse(client->sim, client->name, "an rpc submitted while outstanding");
     }
@@ -580,6 +581,7 @@ static void port_submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
     rpc->port.state = fingerprint(rpc) | state;
     rpc->port.status = client->closing           ? UVZK_ECLOSED
                        : client->end_status != 0 ? client->end_status
+                       : refused && !down        ? rpc->refused
                                                  : UVZK_ENOTSENT;
     append(client, rpc);
     if (rpc->watch != NULL && !client->closing) {
@@ -587,11 +589,12 @@ static void port_submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
     }
     sim__trace(client->sim, client->name, "%s %s%s%s", sim__request_name(rpc->kind),
                rpc->kind == UVZK__RPC_MULTI ? "" : rpc->path,
-               rpc->watch != NULL ? ", watched" : "", reachable ? "" : " (not sent)");
-    if (reachable) {
+               rpc->watch != NULL ? ", watched" : "",
+               reachable && !refused ? "" : " (not sent)");
+    if (reachable && !refused) {
         client->unanswered++;
         sim__io_send(client, sim__request_of(rpc));
-    } else if (down) {
+    } else if (down || refused) {
         deliver_soon(client);
     }
 }

@@ -5,8 +5,6 @@
  * created. */
 #include "recipes/semaphore/lease_batch.h"
 
-#include <string.h>
-
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"
 #include "directory/contender.h"
@@ -15,21 +13,23 @@
 #include "directory/mirror.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
+#include "engine/request_size.h"
+#include "engine/size_limit.h"
 #include "engine/submission.h"
 #include "recipes/semaphore/lease_offers.h"
 #include "recipes/semaphore/leases.h"
 
-/* How much one multi may contain for several lease requests. The first lease request of a
- * batch is not limited by them: it wants at most 100 leases (semaphore.c). */
+/* How many one multi may create for several lease requests, within uvzk__batch_size_max.
+ * The first lease request of a
+ * batch is not limited by either: it wants at most 100 leases (semaphore.c). */
 #define LEASES_MAX 128U
-#define BYTES_MAX 262144U /* of paths and data */
 
 struct uvzk__lease_batch {
     struct uvzk__rpc rpc;
     struct uvzk__queue *queue;
     struct uvzk__contender *ticket; /* referenced: its path is needed until the reply */
     uint64_t stamp;                 /* of the multi */
-    size_t bytes;                   /* of paths and data, so far */
+    size_t size;                    /* of the request, in bytes, so far */
     struct uvzk__op ops[1 + LEASES_MAX];            /* the check, then the creates */
     struct uvzk__acl acls[1 + LEASES_MAX];          /* of the ops */
     struct uvzk__contender *leases[1 + LEASES_MAX]; /* of the ops; [0] is not used */
@@ -62,6 +62,9 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__leases(queue)->batches.in_flight = NULL;
     uvzk__answered(uvzk__queue_session(queue), rpc, reply->status, true);
     uvzk__queue_settle_later(queue);
+    if (rpc->refused != 0) {
+        uvzk__queue_back_off(queue);
+    }
     if (reply->status == 0 && !uvzk__contender_has_ended(batch->ticket)) {
         uvzk__last_seen_set(batch->ticket, batch->stamp);
     } else if (reply->status != 0 && reply->failed_op == 0) {
@@ -79,20 +82,20 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__free(batch);
 }
 
-static size_t bytes_of(const struct uvzk__op *op)
-{
-    return strlen(op->path) + op->data_length;
-}
-
 static bool has_room(const struct uvzk__lease_batch *batch,
                      const struct uvzk__lease_request *request)
 {
     uint32_t lacking = request->wanted - uvzk__lease_request_leases_out(request);
-
-    return batch->rpc.op_count == 1 ||
-           (batch->rpc.op_count + lacking <= 1 + LEASES_MAX &&
-            batch->bytes + lacking * uvzk__claim_data_length(request->claim) <=
-                BYTES_MAX);
+    if (batch->rpc.op_count == 1) {
+        return true;
+    }
+    /* These leases have no names yet. They will be as long as that of the last one. */
+    struct uvzk__op op = batch->ops[batch->rpc.op_count - 1];
+    op.data_length = uvzk__claim_data_length(request->claim);
+    return batch->rpc.op_count + lacking <= 1 + LEASES_MAX &&
+           batch->size +
+                   lacking * uvzk__op_size(uvzk__queue_session(batch->queue), &op) <=
+               uvzk__batch_size_max(uvzk__queue_session(batch->queue));
 }
 
 /* Returns a batch that has only the check of the ticket. NULL: out of memory, and the
@@ -112,6 +115,8 @@ static struct uvzk__lease_batch *new_batch(struct uvzk__queue *queue,
     uvzk__contender_check_op(batch->ticket, &batch->ops[0]);
     batch->rpc.ops = batch->ops;
     batch->rpc.op_count = 1;
+    batch->size =
+        UVZK__MULTI_SIZE + uvzk__op_size(uvzk__queue_session(queue), &batch->ops[0]);
     uvzk__contender_ref(batch->ticket);
     return batch;
 }
@@ -129,6 +134,7 @@ static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *r
     if (*batch == NULL || !has_room(*batch, request)) {
         return false;
     }
+    (*batch)->rpc.divisible = (*batch)->rpc.op_count > 1;
     int status = uvzk__lease_request_fill(request);
     if (status != 0) {
         uvzk__claim_end(request->claim, status);
@@ -139,7 +145,8 @@ static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *r
         if (uvzk__contender_node_state(lease) == UVZK__NODE_CREATING) {
             size_t i = (*batch)->rpc.op_count++;
             uvzk__contender_create_op(lease, &(*batch)->ops[i], &(*batch)->acls[i]);
-            (*batch)->bytes += bytes_of(&(*batch)->ops[i]);
+            (*batch)->size +=
+                uvzk__op_size(uvzk__queue_session((*batch)->queue), &(*batch)->ops[i]);
             (*batch)->leases[i] = lease;
         }
     }

@@ -8,6 +8,9 @@
  * fixed, or is the value of a shared count, to which the lock listens. */
 #include "recipes/semaphore/semaphore.h"
 
+#include <string.h>
+
+#include "base/node_name.h"
 #include "base/path.h"
 #include "base/refusal.h"
 #include "claim/claim.h"
@@ -16,6 +19,8 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
+#include "engine/acl.h"
+#include "engine/request_size.h"
 #include "recipes/mutex.h"
 #include "recipes/semaphore/lease_offers.h"
 #include "recipes/semaphore/leases.h"
@@ -211,12 +216,37 @@ static int choose_way(struct uvzk__lease_request *request,
     return uvzk__ticket_make(request);
 }
 
+/* One multi creates all leases of an acquire, behind a check of its ticket. */
+static int check_size(const struct semaphore *semaphore, const struct uvzk__claim *claim,
+                      uint32_t wanted)
+{
+    struct uvzk__session *session = claim->session;
+    const char *path = semaphore->leases_path->text;
+    struct uvzk__acl storage;
+    const struct uvzk__op lease = {.kind = UVZK__OP_CREATE,
+                                   .path = path,
+                                   .data_length = uvzk__claim_data_length(claim),
+                                   .acl = uvzk__acl_of(session, path, &storage)};
+    const struct uvzk__op ticket = {.kind = UVZK__OP_CHECK,
+                                    .path = semaphore->locks_path->text};
+    size_t name = 1 + UVZK__PROTECTION_LENGTH;
+    size_t size =
+        UVZK__MULTI_SIZE + uvzk__op_size(session, &ticket) + name +
+        strlen(UVZK__MUTEX_PREFIX "0000000000") +
+        wanted * (uvzk__op_size(session, &lease) + name + strlen(UVZK__LEASE_PREFIX));
+
+    return uvzk__refuse_size("options.leases with options.node_data", size);
+}
+
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
-    struct uvzk__queue *leases = leases_of(lock);
     uint32_t wanted = options->leases == 0 ? 1 : options->leases;
-
+    int status = check_size(semaphore_of(lock), claim, wanted);
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__queue *leases = leases_of(lock);
     if (leases == NULL || uvzk__lease_request_new(claim, leases, wanted, max_of) != 0) {
         return UV_ENOMEM;
     }

@@ -73,6 +73,7 @@ static bool spawn(struct server *s)
                                          .heap_mb = s->options.heap_mb,
                                          .container_check_ms =
                                              s->options.container_check_ms,
+                                         .jute_maxbuffer = s->options.jute_maxbuffer,
                                          .netty = s->options.netty,
                                          .long_lived = s->options.long_lived};
     return zk_process_start(&s->process, &settings, s->config, s->log);
@@ -117,8 +118,11 @@ static bool bring_up_anywhere(struct server *s)
 
 static void set_defaults(struct server_options *options)
 {
-    const struct server_options defaults = {200, 400,   60000, 512,
-                                            300, false, false, NULL};
+    const struct server_options defaults = {.tick_ms = 200,
+                                            .min_session_ms = 400,
+                                            .max_session_ms = 60000,
+                                            .heap_mb = 512,
+                                            .container_check_ms = 300};
     if (options->tick_ms == 0) {
         options->tick_ms = defaults.tick_ms;
     }

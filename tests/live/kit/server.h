@@ -14,6 +14,7 @@ struct server_options {
     uint32_t max_session_ms;     /* 60000 */
     uint32_t heap_mb;            /* 512 */
     uint32_t container_check_ms; /* how often empty containers are deleted; 300 */
+    uint32_t jute_maxbuffer;     /* 1048575 */
     bool netty;                  /* the Netty connection factory instead of NIO */
     bool long_lived;             /* starts slower, then runs faster */
     const char *config;          /* a file with more lines of configuration; NULL: none */

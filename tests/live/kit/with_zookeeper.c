@@ -28,8 +28,9 @@
 
 static int usage(void)
 {
-    fputs("usage: with_zookeeper [--tick MS] [--heap MB] [--containers MS] [--netty] "
-          "[--long-lived] [--config FILE] -- COMMAND [ARGUMENT...]\n",
+    fputs("usage: with_zookeeper [--tick MS] [--heap MB] [--containers MS] "
+          "[--maxbuffer BYTES] [--netty] [--long-lived] [--config FILE] -- COMMAND "
+          "[ARGUMENT...]\n",
           stderr);
     return EXIT_NO_SERVER;
 }
@@ -42,6 +43,9 @@ static uint32_t *number_named(const char *name, struct server_options *options)
     }
     if (strcmp(name, "--heap") == 0) {
         return &options->heap_mb;
+    }
+    if (strcmp(name, "--maxbuffer") == 0) {
+        return &options->jute_maxbuffer;
     }
     return strcmp(name, "--containers") == 0 ? &options->container_check_ms : NULL;
 }

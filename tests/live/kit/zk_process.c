@@ -23,6 +23,8 @@
 #define PORT_FIRST 20000
 #define PORT_COUNT 12000
 
+#define JUTE_MAXBUFFER 1048575U /* the servers' default */
+
 #define POLL_MS 20
 /* A server that is about to serve may accept a connection and never answer. */
 #define MODE_ANSWER_MS 300
@@ -145,16 +147,22 @@ const char *zk_process_class_path(void)
     return jars == NULL || jars[0] == '\0' ? CLASS_PATH : jars;
 }
 
+static unsigned maxbuffer_of(const struct zk_settings *settings)
+{
+    return settings->jute_maxbuffer == 0 ? JUTE_MAXBUFFER : settings->jute_maxbuffer;
+}
+
 static void exec_java(const struct zk_settings *settings, const char *config)
 {
-    char heap[32], check[64];
+    char heap[32], check[64], most[64];
     snprintf(heap, sizeof(heap), "-Xmx%um", settings->heap_mb);
     snprintf(check, sizeof(check), "-Dznode.container.checkIntervalMs=%u",
              settings->container_check_ms);
+    snprintf(most, sizeof(most), "-Djute.maxbuffer=%u", maxbuffer_of(settings));
     execlp("java", "java", "-Xms64m", heap,
            settings->long_lived ? "-XX:+UseG1GC" : "-XX:+UseSerialGC",
            settings->long_lived ? "-XX:+TieredCompilation" : "-XX:TieredStopAtLevel=1",
-           "-Xshare:auto", check,
+           "-Xshare:auto", check, most,
            settings->netty ? FACTORY "NettyServerCnxnFactory"
                            : FACTORY "NIOServerCnxnFactory",
            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp",
@@ -167,14 +175,16 @@ static void exec_java(const struct zk_settings *settings, const char *config)
 static void exec_simulated(const struct zk_process *process,
                            const struct zk_settings *settings, const char *program)
 {
-    char port[16], tick[16], least[16], most[16], check[16];
+    char port[16], tick[16], least[16], most[16], check[16], buffer[16];
     snprintf(port, sizeof(port), "%u", process->port);
     snprintf(tick, sizeof(tick), "%u", settings->limits.tick_ms);
     snprintf(least, sizeof(least), "%u", settings->limits.min_session_ms);
     snprintf(most, sizeof(most), "%u", settings->limits.max_session_ms);
     snprintf(check, sizeof(check), "%u", settings->container_check_ms);
+    snprintf(buffer, sizeof(buffer), "%u", maxbuffer_of(settings));
     execl(program, program, "--port", port, "--tick", tick, "--min-session", least,
-          "--max-session", most, "--container-check", check, (char *)NULL);
+          "--max-session", most, "--container-check", check, "--jute-maxbuffer", buffer,
+          (char *)NULL);
     fprintf(stderr, "cannot run %s: %s\n", program, strerror(errno));
     _exit(127);
 }

@@ -26,6 +26,7 @@ struct zk_settings {
     bool alone;
     uint32_t heap_mb;
     uint32_t container_check_ms; /* how often empty containers are deleted */
+    uint32_t jute_maxbuffer;     /* 0: the default */
     bool netty;                  /* the Netty connection factory instead of NIO */
     bool long_lived;             /* with Java's second compiler and the G1 collector */
 };
