@@ -10,6 +10,7 @@
 #include <openssl/err.h>
 #include <uv.h>
 
+#include "failing_allocator.h"
 #include "native/tls.h"
 #include "tls_peer.h"
 #include "uvzk.h"
@@ -131,6 +132,32 @@ static void a_refused_server_leaves_nothing(void **state)
     uvzk__tls_context_free(context);
 }
 
+/* The connection is worth more than the program's errors. */
+static void without_memory_the_connection_goes_on(void **state)
+{
+    struct uvzk__tls_context *context = context_of(file);
+    struct issuer named = certify("server", &ours, -1, 1, "DNS:zoo1.example");
+    SSL *server = serve(&named);
+    struct uvzk__tls *tls = uvzk__tls_new(context, "zoo1.example", "127.0.0.1");
+    char byte;
+    size_t length = 1;
+    (void)state;
+
+    assert_int_equal(shake_hands(tls, server), 0);
+    /* What comes behind the handshake. */
+    assert_int_equal(uvzk__tls_read(tls, &byte, &length), UV_EAGAIN);
+    leave_errors();
+    failing_allocator_arm(1, FAILING_ALLOCATOR_FOREVER);
+    assert_int_equal(uvzk__tls_read(tls, &byte, &length), UV_EAGAIN);
+    failing_allocator_stop();
+    assert_int_equal(failing_allocator_failures(), 1);
+    assert_int_equal(ERR_peek_error(), 0);
+    uvzk__tls_free(tls);
+    SSL_free(server);
+    discard(&named);
+    uvzk__tls_context_free(context);
+}
+
 /* What is said of a file is about this file, not about one of the program's. */
 static void a_refused_file_is_named(void **state)
 {
@@ -152,7 +179,7 @@ static void a_refused_file_is_named(void **state)
 
 static int make_issuer(void **state)
 {
-    int fd = mkstemp(file);
+    int fd = failing_allocator_install() < 0 ? -1 : mkstemp(file);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     (void)state;
 
@@ -172,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_connection_goes_on),
         cmocka_unit_test(a_refused_server_leaves_nothing),
+        cmocka_unit_test(without_memory_the_connection_goes_on),
         cmocka_unit_test(a_refused_file_is_named),
     };
     return cmocka_run_group_tests(tests, make_issuer, discard_issuer);

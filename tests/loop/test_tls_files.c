@@ -123,6 +123,18 @@ static void what_is_no_file_is_refused(void **state)
     assert_refused("ca.pem", "mine.pem", "none", "none", uv_strerror(UV_ENOENT));
 }
 
+/* The reason is there, however long the name is. */
+static void a_long_name_hides_no_reason(void **state)
+{
+    char options[2000] = "ca=/";
+    struct uvzk__tls_context *context;
+    (void)state;
+
+    memset(options + 4, 'x', sizeof(options) - 5);
+    assert_int_equal(uvzk__tls_context_new(options, &context), UV_EINVAL);
+    assert_non_null(strstr(uvzk_refusal(UV_EINVAL), uv_strerror(UV_ENAMETOOLONG)));
+}
+
 /* The client goes on with what it has. */
 static void a_renewal_by_no_file_is_refused(void **state)
 {
@@ -174,6 +186,7 @@ int main(void)
         cmocka_unit_test(an_encrypted_key_is_refused),
         cmocka_unit_test(only_an_encrypted_key_is_called_so),
         cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(a_long_name_hides_no_reason),
         cmocka_unit_test(a_renewal_by_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, make_files, discard_files);
