@@ -25,7 +25,7 @@ static struct name_server names;
 /* ----------------------------------------------------------------- the program's c-ares */
 
 static ares_channel channel;
-static uv_poll_t poll;
+static uv_poll_t answers;
 static bool is_found;
 
 static void readable(uv_poll_t *handle, int status, int events)
@@ -56,10 +56,10 @@ static void look_up_and_clean_up(void)
     assert_int_equal(ares_set_servers_ports_csv(channel, names.servers), ARES_SUCCESS);
     ares_gethostbyname(channel, "own.test", AF_INET, found, NULL);
     assert_true((ares_getsock(channel, sockets, 1) & 1) != 0);
-    assert_int_equal(uv_poll_init(world.loop, &poll, sockets[0]), 0);
-    assert_int_equal(uv_poll_start(&poll, UV_READABLE, readable), 0);
+    assert_int_equal(uv_poll_init(world.loop, &answers, sockets[0]), 0);
+    assert_int_equal(uv_poll_start(&answers, UV_READABLE, readable), 0);
     assert_true(run_until_set(world.loop, &is_found));
-    uv_close((uv_handle_t *)&poll, NULL);
+    uv_close((uv_handle_t *)&answers, NULL);
     ares_destroy(channel);
     ares_library_cleanup();
 }
