@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "platform/forks.h"
 #include "uvzk.h"
 
 /* How many ready sockets one iteration of the loop handles, so that the loop's other
@@ -18,7 +19,7 @@
 
 bool uvzk__sockets_are_inherited(const struct uvzk__sockets *sockets)
 {
-    return sockets->process != getpid();
+    return sockets->forks != uvzk__forks();
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -47,11 +48,15 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
 {
+    int rc = uvzk__forks_begin();
+    if (rc < 0) {
+        return rc;
+    }
     sockets->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (sockets->epoll < 0) {
         return uv_translate_sys_error(errno);
     }
-    int rc = uv_poll_init(loop, &sockets->poll, sockets->epoll);
+    rc = uv_poll_init(loop, &sockets->poll, sockets->epoll);
     if (rc < 0) {
         close(sockets->epoll);
         return rc;
@@ -64,7 +69,7 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
     sockets->timer.data = sockets;
     sockets->closing = false;
     sockets->watched = 0;
-    sockets->process = getpid();
+    sockets->forks = uvzk__forks();
     uv_poll_start(&sockets->poll, UV_READABLE, on_poll);
     return 0;
 }

@@ -7,14 +7,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include <uv.h>
 
 struct uvzk__sockets {
     uv_poll_t poll;
     uv_timer_t timer, last_timer; /* last_timer is used only while closing */
     int epoll;                    /* the descriptor of the epoll set */
-    pid_t process;                /* that has opened them */
+    unsigned forks;               /* uvzk__forks() when they were opened */
     unsigned watched;             /* how many sockets are in it */
     bool closing;
     /* Set by the owner. They run on the loop's thread and never inside a call of this

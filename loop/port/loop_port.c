@@ -1,9 +1,8 @@
 #include "port/loop_port.h"
 
-#include <unistd.h>
-
 #include "base/memory.h"
 #include "platform/entropy.h"
+#include "platform/forks.h"
 
 /* port is the first member. */
 static struct uvzk__loop_port *self_of(struct uvzk__port *port)
@@ -47,7 +46,7 @@ static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t leng
 
 bool uvzk__loop_port_is_inherited(const struct uvzk__loop_port *port)
 {
-    return port->process != getpid();
+    return port->forks != uvzk__forks();
 }
 
 void uvzk__loop_port_tell(struct uvzk__loop_port *port,
@@ -83,12 +82,13 @@ struct uvzk__loop_port *uvzk__loop_port_new(size_t size, uv_loop_t *loop,
 {
     struct uvzk__loop_port *port = uvzk__calloc(1, size);
 
-    if (port == NULL || uvzk__to_loop_init(&port->to_loop) < 0) {
+    if (port == NULL || uvzk__forks_begin() < 0 ||
+        uvzk__to_loop_init(&port->to_loop) < 0) {
         uvzk__free(port);
         return NULL;
     }
     port->transport = transport;
-    port->process = getpid();
+    port->forks = uvzk__forks();
     set_calls(&port->port, transport);
     uvzk__dialect_init(&port->dialect, &port->port);
     if (uvzk__port_loop_init(&port->port_loop, loop, &port->to_loop, &port->life,

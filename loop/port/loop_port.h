@@ -42,7 +42,7 @@ struct uvzk__loop_port {
     struct uvzk__port_options options;
     struct uvzk__dialect dialect;
     const struct uvzk__transport *transport;
-    pid_t process; /* that has opened it */
+    unsigned forks; /* uvzk__forks() when it was opened */
 };
 
 /* What both transports say of a server. */

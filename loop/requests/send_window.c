@@ -8,10 +8,10 @@
 #include "requests/send_window.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "log/log_route.h"
 #include "platform/error_map.h"
+#include "platform/forks.h"
 #include "platform/to_loop.h"
 #include "port/reply_check.h"
 #include "requests/outstanding.h"
@@ -273,7 +273,7 @@ int uvzk__send_window_send_own(struct uvzk__send_window *window,
 
 void uvzk__send_window_pump(struct uvzk__send_window *window)
 {
-    if (window->process != getpid()) {
+    if (window->forks != uvzk__forks()) {
         return;
     }
     while (window->zh != NULL && window->in_flight < UVZK__SEND_WINDOW &&
@@ -346,7 +346,7 @@ int uvzk__send_window_init(struct uvzk__send_window *window,
     window->log_route = log_route;
     window->has_credentials = has_credentials;
     window->dialect = dialect;
-    window->process = getpid();
+    window->forks = uvzk__forks();
     uvzk__list_init(&window->waiting);
     uvzk__list_init(&window->sent);
     uvzk__registrations_init(&window->registrations, to_loop);

@@ -4,7 +4,6 @@
 #define UVZK_SEND_WINDOW_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include <zookeeper/zookeeper.h>
 
@@ -38,7 +37,7 @@ struct uvzk__send_window {
     /* A server has answered a question, with this code. May end the window's handle. */
     void (*told)(struct uvzk__send_window *, enum uvzk__own_request, int code);
     bool has_credentials;
-    pid_t process; /* that has made it; in a child of it nothing is sent */
+    unsigned forks; /* uvzk__forks() when it was made; in a child nothing is sent */
 
     zhandle_t *zh;             /* where requests are sent; NULL: not connected */
     struct uvzk__link waiting; /* requests not yet sent, in the order of submission */
