@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,25 +22,71 @@ struct processes {
     bool incomplete; /* there may be more: file descriptors or memory were short */
 };
 
-bool descendants_adopt(void)
+/* Of this process. all: NULL before descendants_adopt. spare: is closed while a file of /proc is
+ * open, so that there is always room for one. */
+static struct {
+    DIR *all;
+    int spare;
+} proc;
+
+int descendants_adopt(void)
 {
-    return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0;
+    if (proc.all != NULL) {
+        closedir(proc.all); /* the parent's, which reads it too */
+        close(proc.spare);
+    }
+    proc.all = opendir("/proc");
+    proc.spare = proc.all == NULL ? -1 : fcntl(dirfd(proc.all), F_DUPFD_CLOEXEC, 0);
+    if (proc.spare < 0) {
+        return -errno;
+    }
+    return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0 ? 0 : -errno;
 }
 
-/* Reads a file /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name may contain spaces
+static void use_spare(void)
+{
+    if (proc.all != NULL) {
+        close(proc.spare);
+    }
+}
+
+static void keep_spare(void)
+{
+    if (proc.all != NULL) {
+        proc.spare = fcntl(dirfd(proc.all), F_DUPFD_CLOEXEC, 0);
+    }
+}
+
+/* Reads the file `name` of /proc. Returns false, with errno, if it cannot be read. */
+static bool read_text(const char *name, char *text, size_t size)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s%s", proc.all == NULL ? "/proc/" : "", name);
+    use_spare();
+    int fd =
+        openat(proc.all == NULL ? AT_FDCWD : dirfd(proc.all), path, O_RDONLY | O_CLOEXEC);
+    int error = errno;
+    ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    keep_spare();
+    errno = error;
+    text[length < 0 ? 0 : length] = '\0';
+    return length > 0;
+}
+
+/* Reads a file PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name may contain spaces
  * and parentheses, so the fields are read from behind the last ")". The start time is
  * the 22nd field. */
-static bool read_stat(const char *path, struct process *out)
+static bool read_stat(const char *name, struct process *out)
 {
     char text[1024];
 
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
+    if (!read_text(name, text, sizeof(text))) {
         return false;
     }
-    size_t length = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[length] = '\0';
     const char *behind_name = strrchr(text, ')');
     char state;
     out->pid = (pid_t)strtol(text, NULL, 10);
@@ -57,10 +104,10 @@ static bool read_stat(const char *path, struct process *out)
 
 static bool read_process(pid_t pid, struct process *out)
 {
-    char path[64];
+    char name[32];
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    return read_stat(path, out);
+    snprintf(name, sizeof(name), "%d/stat", (int)pid);
+    return read_stat(name, out);
 }
 
 static bool is_shortage(int error)
@@ -75,7 +122,7 @@ int descendants_check(void)
     struct process self;
 
     errno = 0;
-    if (read_stat("/proc/self/stat", &self)) {
+    if (read_stat("self/stat", &self)) {
         return self.pid == getpid() && self.parent == getppid() ? 0 : -ENOENT;
     }
     return is_shortage(errno) ? -errno : -ENOENT;
@@ -124,17 +171,12 @@ static void note_shortage(struct processes *processes, int error)
     }
 }
 
-static void list_all(struct processes *processes)
+static void list_those_of(DIR *all, struct processes *processes)
 {
     struct process process;
     struct dirent *entry;
-    DIR *proc = opendir("/proc");
 
-    if (proc == NULL) {
-        note_shortage(processes, errno);
-        return;
-    }
-    while ((entry = readdir(proc)) != NULL) {
+    while ((entry = readdir(all)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         errno = 0;
         if (pid > 0 && read_process(pid, &process)) {
@@ -143,7 +185,21 @@ static void list_all(struct processes *processes)
             note_shortage(processes, errno);
         }
     }
-    closedir(proc);
+}
+
+static void list_all(struct processes *processes)
+{
+    DIR *all = proc.all == NULL ? opendir("/proc") : proc.all;
+
+    if (all == NULL) {
+        note_shortage(processes, errno);
+        return;
+    }
+    rewinddir(all);
+    list_those_of(all, processes);
+    if (proc.all == NULL) {
+        closedir(all);
+    }
 }
 
 static bool is_ours(const struct processes *processes, pid_t pid)

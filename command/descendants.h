@@ -9,8 +9,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Makes the caller such an ancestor. Returns false if the kernel refuses. */
-bool descendants_adopt(void);
+/* Makes the caller such an ancestor, and keeps /proc open: from then on the functions below
+ * need no further file descriptor, and no path to /proc. A process that was forked must call it
+ * again. Returns 0 or -errno. */
+int descendants_adopt(void);
 
 /* Whether /proc shows the processes that this process sees: without it no descendant can be
  * found. Returns 0 or -errno; -ENOENT: there is no such /proc. -EMFILE, -ENFILE, -ENOMEM:
@@ -29,7 +31,8 @@ bool descendants_has(pid_t ancestor, unsigned long long start_time);
  * outside that group that was started at `since` or later. Returns how many living
  * descendants were started at `since` or later, in the group or not. A descendant that
  * is started during the call may be missed. If not all processes can be listed, because
- * file descriptors or memory are short at the moment, the result is 1 at least. */
+ * memory is short at the moment, or file descriptors before descendants_adopt, the result is 1
+ * at least. */
 size_t descendants_signal(pid_t group, unsigned long long since, int signal_number);
 
 #endif

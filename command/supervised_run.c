@@ -54,10 +54,8 @@ static void supervisor_failed(struct supervised_run *run, const char *how)
                                        .exit_code = run->lost ? exit_code_of_loss(run, 0)
                                                               : EX_OSERR};
 
-    output_report("the supervisor %s; %s", how,
-                  supervisor_kill(&run->supervisor)
-                      ? "all processes that it had started are killed"
-                      : "/proc is gone, so processes that it had started may go on");
+    supervisor_kill(&run->supervisor);
+    output_report("the supervisor %s; all processes that it had started are killed", how);
     ended(run, &end);
 }
 

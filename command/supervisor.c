@@ -327,7 +327,10 @@ static int prepare(struct supervisor_process *process)
     prctl(PR_SET_NAME, "uvzk-supervisor");
     process->deaths = signalfd(-1, &deaths, SFD_CLOEXEC | SFD_NONBLOCK);
     process->alarm = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    return process->deaths < 0 || process->alarm < 0 || !descendants_adopt() ? -errno : 0;
+    if (process->deaths < 0 || process->alarm < 0) {
+        return -errno;
+    }
+    return descendants_adopt();
 }
 
 /* Waits for MESSAGE_START, and then until CMD has ended. */
@@ -381,7 +384,10 @@ int supervisor_start(struct supervisor *supervisor,
     if (status < 0) {
         return status;
     }
-    descendants_adopt(); /* the children of a supervisor that is killed */
+    status = descendants_adopt(); /* the children of a supervisor that is killed */
+    if (status < 0) {
+        return status;
+    }
     supervisor->pid = fork();
     if (supervisor->pid == 0) {
         close(ends[0]);
@@ -397,17 +403,15 @@ int supervisor_start(struct supervisor *supervisor,
     return status;
 }
 
-bool supervisor_kill(struct supervisor *supervisor)
+void supervisor_kill(struct supervisor *supervisor)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000000L};
 
-    kill(supervisor->pid, SIGKILL); /* also without /proc; CMD itself dies with it */
     /* Repeats until none is left, because a process may be started during the call. The
      * start time spares children that this process had before it became uvzk by exec. */
     while (descendants_signal(0, supervisor->start_time, SIGKILL) > 0) {
         nanosleep(&pause, NULL);
     }
-    return descendants_check() == 0;
 }
 
 void supervisor_end(struct supervisor *supervisor)

@@ -56,9 +56,8 @@ int supervisor_start(struct supervisor *, const struct supervisor_options *);
 
 /* Kills the supervisor and all its descendants with SIGKILL. Blocks until they are gone.
  * It also works if the supervisor is dead already, because the holder then adopts its
- * children. Returns false if /proc is gone: then only the supervisor and CMD are certain to
- * be dead. */
-bool supervisor_kill(struct supervisor *);
+ * children. */
+void supervisor_kill(struct supervisor *);
 
 /* Closes the channel, waits until the supervisor has exited, and frees the shared
  * memory. Call it after MESSAGE_ENDED, MESSAGE_NOT_STARTED or supervisor_kill, or if

@@ -80,12 +80,38 @@ static void not_known_is_not_none(void **state)
     assert_int_equal(alive, 1);
 }
 
+/* Whoever has adopted finds all with the descriptors that it has. */
+static void no_descriptor_is_needed(void **state)
+{
+    struct rlimit limit, none;
+    (void)state;
+
+    assert_int_equal(descendants_adopt(), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = (rlim_t)dup(STDERR_FILENO); /* the lowest that is free */
+    close((int)none.rlim_cur);
+    pid_t child = start_child();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(dup(STDERR_FILENO), -1);
+    size_t alive[] = {descendants_signal(0, 0, 0), descendants_signal(0, 0, 0)};
+    unsigned long long start_time = descendants_start_time(child);
+    end_child(child);
+    size_t left = descendants_signal(0, 0, 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(alive[0], 1);
+    assert_int_equal(alive[1], 1);
+    assert_int_not_equal(start_time, 0);
+    assert_int_equal(left, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_counts_while_it_lives),
         cmocka_unit_test(a_descendant_knows_its_ancestors),
         cmocka_unit_test(not_known_is_not_none),
+        cmocka_unit_test(no_descriptor_is_needed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
