@@ -42,6 +42,36 @@ static bool is_closing(const struct uvzk__native_port *port)
 
 /* ---------------------------------------------------------------------------- sending */
 
+static void settle_later(struct uvzk__native_port *port, struct uvzk__rpc *rpc,
+                         int status)
+{
+    uvzk__request_queue_settle(&port->queue, rpc, status);
+    uvzk__to_loop_wake(&port->base.to_loop);
+}
+
+/* The reply to the request that removes a watch. */
+static void removed(struct uvzk__rpc *removal, const struct uvzk__reply *reply)
+{
+    (void)reply;
+    uvzk__native_watch_free(&self_of(removal->port.port)->watches,
+                            uvzk__native_watch_of(removal));
+}
+
+/* NULL: none. A server that is not asked reports the next change, to no watch. */
+static void remove_watch(struct uvzk__native_port *port,
+                         struct uvzk__native_watch *native)
+{
+    bool known = uvzk__native_session_is_connected(&port->session) &&
+                 uvzk__dialect_has(&port->base.dialect, UVZK__FEATURE_REMOVAL);
+
+    if (native != NULL && known) {
+        native->removal.reply_cb = removed;
+        uvzk__request_queue_add(&port->queue, &native->removal, &port->base.port);
+    } else if (native != NULL) {
+        uvzk__native_watch_free(&port->watches, native);
+    }
+}
+
 /* Writes the first waiting rpc into the stream. */
 static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
 {
@@ -57,9 +87,8 @@ static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
     if (status == 0) {
         uvzk__request_queue_sent(&port->queue, uvzk__stream_end(stream), opcode);
     } else {
-        uvzk__watch_table_answered(&port->watches, rpc, status);
-        uvzk__request_queue_settle(&port->queue, rpc, status);
-        uvzk__to_loop_wake(&port->base.to_loop);
+        remove_watch(port, uvzk__watch_table_answered(&port->watches, rpc, status));
+        settle_later(port, rpc, status);
     }
 }
 
@@ -314,7 +343,7 @@ static int answered(struct uvzk__native_session *session, struct uvzk__jute_byte
         return 0;
     }
     uvzk__request_queue_take(&port->queue);
-    uvzk__watch_table_answered(&port->watches, rpc, reply.status);
+    remove_watch(port, uvzk__watch_table_answered(&port->watches, rpc, reply.status));
     rpc->reply_cb(rpc, &reply);
     uvzk__request_queue_deliver(&port->queue);
     return 0;
@@ -389,13 +418,6 @@ static void close_port(struct uvzk__port *public_port)
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
-static void settle_later(struct uvzk__native_port *port, struct uvzk__rpc *rpc,
-                         int status)
-{
-    uvzk__request_queue_settle(&port->queue, rpc, status);
-    uvzk__to_loop_wake(&port->base.to_loop);
-}
-
 static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
 {
     struct uvzk__native_port *port = self_of(public_port);
@@ -416,30 +438,15 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     }
 }
 
-/* The reply to the request that removes a watch. */
-static void removed(struct uvzk__rpc *removal, const struct uvzk__reply *reply)
-{
-    (void)reply;
-    uvzk__native_watch_free(uvzk__native_watch_of(removal));
-}
-
 static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
 {
     struct uvzk__native_port *port = self_of(public_port);
 
-    if (watch->armed == NULL) {
-        return;
+    if (watch->armed != NULL) {
+        remove_watch(port, uvzk__watch_table_remove(&port->watches, watch));
     }
-    struct uvzk__native_watch *native = uvzk__watch_table_remove(&port->watches, watch);
-    /* Without a connection the server has forgotten it anyway. Otherwise a server that
-     * does not remove it reports the next change, which then meets no watch. */
-    if (uvzk__native_session_is_connected(&port->session) &&
-        uvzk__dialect_has(&port->base.dialect, UVZK__FEATURE_REMOVAL)) {
-        native->removal.kind = UVZK__RPC_REMOVE_WATCH;
-        native->removal.reply_cb = removed;
-        submit(public_port, &native->removal);
-    } else {
-        uvzk__native_watch_free(native);
+    if (!port->inside && uvzk__native_session_is_connected(&port->session)) {
+        send_queue(port);
     }
 }
 

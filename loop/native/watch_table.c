@@ -27,21 +27,26 @@ static bool is_persistent(const struct uvzk__native_watch *native)
     return native->list == UVZK__WATCHES_PERSISTENT_RECURSIVE;
 }
 
+static struct uvzk__native_watch *at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__native_watch, link);
+}
+
 int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc)
 {
-    size_t length = strlen(rpc->path);
-    struct uvzk__native_watch *native = uvzk__calloc(1, sizeof(*native) + length + 1);
+    struct uvzk__native_watch *native = uvzk__calloc(1, sizeof(*native));
 
     if (native == NULL) {
         return UV_ENOMEM;
     }
-    memcpy(native->path, rpc->path, length);
-    native->list = (uint8_t)list_of(rpc);
-    HASH_ADD_KEYPTR(hh, table->by_path, native->path, length, native);
-    if (native->hh.tbl == NULL) {
+    native->path = uvzk__watched_path_use(&table->paths, rpc->path);
+    if (native->path == NULL) {
         uvzk__free(native);
         return UV_ENOMEM;
     }
+    uvzk__list_append(&native->path->watches, &native->link);
+    table->count++;
+    native->list = (uint8_t)list_of(rpc);
     native->watch = rpc->watch;
     native->watch->armed = native;
     native->arming = rpc;
@@ -49,55 +54,106 @@ int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc
     return 0;
 }
 
-void uvzk__native_watch_free(struct uvzk__native_watch *native)
+void uvzk__native_watch_free(struct uvzk__watch_table *table,
+                             struct uvzk__native_watch *native)
 {
+    uvzk__watched_path_leave(&table->paths, native->path);
     uvzk__free(native);
 }
 
-/* The watch belongs to the user again. A reply that is still to come finds nothing of
- * it. */
+/* The watch belongs to the user again; NULL: it did before. A reply that is still to come
+ * finds nothing of it. */
 static struct uvzk__watch *give_back(struct uvzk__watch_table *table,
                                      struct uvzk__native_watch *native)
 {
     struct uvzk__watch *watch = native->watch;
 
-    HASH_DELETE(hh, table->by_path, native);
     if (native->arming != NULL) {
         native->arming->port.answer = NULL;
         native->arming = NULL;
     }
-    native->watch = NULL;
-    watch->armed = NULL;
+    if (watch != NULL) {
+        table->count--;
+        native->watch = NULL;
+        watch->armed = NULL;
+    }
     return watch;
 }
 
-static void drop(struct uvzk__watch_table *table, struct uvzk__native_watch *native)
+static struct uvzk__watch *drop(struct uvzk__watch_table *table,
+                                struct uvzk__native_watch *native)
 {
-    (void)give_back(table, native);
-    uvzk__native_watch_free(native);
+    struct uvzk__watch *watch = give_back(table, native);
+
+    uvzk__list_remove(&native->link);
+    uvzk__native_watch_free(table, native);
+    return watch;
+}
+
+int32_t uvzk__native_watch_kind(const struct uvzk__native_watch *native)
+{
+    return is_persistent(native)                 ? KIND_ANY
+           : native->list == UVZK__WATCHES_CHILD ? KIND_CHILDREN
+                                                 : KIND_DATA;
+}
+
+/* The path must have a use beyond this function. Returns one that was given up if all of
+ * this kind have been, off the list and REMOVING, and frees the others. It removes them
+ * all. */
+static struct uvzk__native_watch *take_removal(struct uvzk__watch_table *table,
+                                               struct uvzk__watched_path *path,
+                                               int32_t kind)
+{
+    struct uvzk__native_watch *removal = NULL;
+    struct uvzk__link *link, *next;
+
+    for (link = path->watches.next; link != &path->watches; link = link->next) {
+        if (uvzk__native_watch_kind(at(link)) == kind && at(link)->watch != NULL) {
+            return NULL;
+        }
+    }
+    for (link = path->watches.next; link != &path->watches; link = next) {
+        next = link->next;
+        if (uvzk__native_watch_kind(at(link)) == kind && removal == NULL) {
+            removal = at(link);
+            uvzk__list_remove(link);
+            removal->state = UVZK__WATCH_REMOVING;
+            removal->removal.kind = UVZK__RPC_REMOVE_WATCH;
+            removal->removal.path = path->text;
+        } else if (uvzk__native_watch_kind(at(link)) == kind) {
+            (void)drop(table, at(link));
+        }
+    }
+    return removal;
 }
 
 /* A watch on a znode that exists is re-armed as a watch on its data: the server would
  * report a znode of the other list as created. */
-void uvzk__watch_table_answered(struct uvzk__watch_table *table, struct uvzk__rpc *rpc,
-                                int status)
+struct uvzk__native_watch *uvzk__watch_table_answered(struct uvzk__watch_table *table,
+                                                      struct uvzk__rpc *rpc, int status)
 {
     struct uvzk__native_watch *native = rpc->port.answer;
     bool absent = status == UVZK_ENONODE && rpc->kind == UVZK__RPC_EXISTS;
 
     if (native == NULL) {
-        return;
+        return NULL;
     }
     native->arming = NULL;
     rpc->port.answer = NULL;
     if (status != 0 && !absent) {
-        drop(table, native);
-        return;
+        struct uvzk__watched_path *path = native->path;
+        int32_t kind = uvzk__native_watch_kind(native);
+        path->uses++;
+        (void)drop(table, native);
+        struct uvzk__native_watch *removal = take_removal(table, path, kind);
+        uvzk__watched_path_leave(&table->paths, path);
+        return removal;
     }
     native->state = UVZK__WATCH_ARMED;
     if (native->list == UVZK__WATCHES_EXIST && !absent) {
         native->list = UVZK__WATCHES_DATA;
     }
+    return NULL;
 }
 
 struct uvzk__native_watch *uvzk__watch_table_remove(struct uvzk__watch_table *table,
@@ -106,16 +162,8 @@ struct uvzk__native_watch *uvzk__watch_table_remove(struct uvzk__watch_table *ta
     struct uvzk__native_watch *native = watch->armed;
 
     (void)give_back(table, native);
-    native->state = UVZK__WATCH_REMOVING;
-    native->removal.path = native->path;
-    return native;
-}
-
-int32_t uvzk__native_watch_kind(const struct uvzk__native_watch *native)
-{
-    return is_persistent(native)                 ? KIND_ANY
-           : native->list == UVZK__WATCHES_CHILD ? KIND_CHILDREN
-                                                 : KIND_DATA;
+    native->state = UVZK__WATCH_IDLE;
+    return take_removal(table, native->path, uvzk__native_watch_kind(native));
 }
 
 struct uvzk__native_watch *uvzk__native_watch_of(struct uvzk__rpc *removal)
@@ -146,34 +194,58 @@ static bool hears_of(const struct uvzk__native_watch *native,
 {
     bool of_children = native->list == UVZK__WATCHES_CHILD;
 
-    return native->state == UVZK__WATCH_ARMED && !is_persistent(native) &&
+    return (native->state == UVZK__WATCH_ARMED || native->state == UVZK__WATCH_IDLE) &&
+           !is_persistent(native) &&
            (event == UVZK__WATCH_DELETED ||
             (event == UVZK__WATCH_CHILDREN) == of_children);
 }
 
+/* The first one that hears of the event; NULL: none. */
+static struct uvzk__native_watch *hearer(const struct uvzk__watch_table *table,
+                                         struct uvzk__jute_bytes text,
+                                         enum uvzk__watch_event event)
+{
+    struct uvzk__watched_path *path =
+        uvzk__watched_path_find(&table->paths, (const char *)text.at, text.length);
+
+    for (struct uvzk__link *link = path == NULL ? NULL : path->watches.next;
+         link != NULL && link != &path->watches; link = link->next) {
+        if (hears_of(at(link), event)) {
+            return at(link);
+        }
+    }
+    return NULL;
+}
+
+/* A callback may give up others, and one that it adds is not ARMED before its reply. */
 static void fire(struct uvzk__watch_table *table, struct uvzk__jute_bytes path,
                  enum uvzk__watch_event event)
 {
     struct uvzk__native_watch *native;
 
-    HASH_FIND(hh, table->by_path, path.at, path.length, native);
-    if (native != NULL && hears_of(native, event)) {
-        struct uvzk__watch *watch = give_back(table, native);
-        uvzk__native_watch_free(native);
-        watch->watch_cb(watch, event);
+    while ((native = hearer(table, path, event)) != NULL) {
+        struct uvzk__watch *watch = drop(table, native);
+        if (watch != NULL) {
+            watch->watch_cb(watch, event);
+        }
     }
 }
 
-/* The persistent watch on the first `length` bytes of the path. */
+/* The persistent watch on the first `length` bytes of the path. It is the only one
+ * there. */
 static struct uvzk__watch *persistent_on(const struct uvzk__watch_table *table,
-                                         struct uvzk__jute_bytes path, size_t length)
+                                         struct uvzk__jute_bytes text, size_t length)
 {
-    struct uvzk__native_watch *native;
+    struct uvzk__watched_path *path =
+        uvzk__watched_path_find(&table->paths, (const char *)text.at, length);
 
-    HASH_FIND(hh, table->by_path, path.at, length, native);
-    return native != NULL && is_persistent(native) && native->state == UVZK__WATCH_ARMED
-               ? native->watch
-               : NULL;
+    for (struct uvzk__link *link = path == NULL ? NULL : path->watches.next;
+         link != NULL && link != &path->watches; link = link->next) {
+        if (is_persistent(at(link)) && at(link)->state == UVZK__WATCH_ARMED) {
+            return at(link)->watch;
+        }
+    }
+    return NULL;
 }
 
 /* child: the name, if it is the one on the parent; otherwise empty. */
@@ -233,26 +305,41 @@ int uvzk__watch_table_tell(struct uvzk__watch_table *table, struct uvzk__jute_by
 
 /* --------------------------------------------------------------------- the connection */
 
-void uvzk__watch_table_lose_connection(struct uvzk__watch_table *table)
+/* Drops those that do not outlive the connection, or all. */
+static void drop_on(struct uvzk__watch_table *table, struct uvzk__watched_path *path,
+                    bool all)
 {
-    struct uvzk__native_watch *native, *next;
+    struct uvzk__link *next;
 
-    HASH_ITER(hh, table->by_path, native, next)
-    {
-        if (native->state == UVZK__WATCH_ARMING || is_persistent(native)) {
-            drop(table, native);
+    path->uses++;
+    for (struct uvzk__link *link = path->watches.next; link != &path->watches;
+         link = next) {
+        next = link->next;
+        if (all || at(link)->state != UVZK__WATCH_ARMED || is_persistent(at(link))) {
+            (void)drop(table, at(link));
         }
     }
+    uvzk__watched_path_leave(&table->paths, path);
+}
+
+static void drop_everywhere(struct uvzk__watch_table *table, bool all)
+{
+    struct uvzk__watched_path *path, *next;
+
+    HASH_ITER(hh, table->paths.by_text, path, next)
+    {
+        drop_on(table, path, all);
+    }
+}
+
+void uvzk__watch_table_lose_connection(struct uvzk__watch_table *table)
+{
+    drop_everywhere(table, false);
 }
 
 void uvzk__watch_table_clear(struct uvzk__watch_table *table)
 {
-    struct uvzk__native_watch *native, *next;
-
-    HASH_ITER(hh, table->by_path, native, next)
-    {
-        drop(table, native);
-    }
+    drop_everywhere(table, true);
 }
 
 /* The lists of one request. */
@@ -283,26 +370,40 @@ static int write_request(struct rearm *rearm, int64_t zxid, struct uvzk__jute_wr
     return status;
 }
 
+/* Each list has the path once, whatever the number of its watches. */
+static int add_path(struct rearm *rearm, const struct uvzk__watched_path *path,
+                    struct uvzk__chroot *chroot)
+{
+    bool listed[UVZK__WATCH_LISTS] = {false};
+    struct uvzk__jute_bytes text;
+    int status = uvzk__chroot_add(chroot, path->text, &text);
+
+    for (struct uvzk__link *link = path->watches.next;
+         status == 0 && link != &path->watches; link = link->next) {
+        uint8_t list = at(link)->list;
+        if (at(link)->watch != NULL && !listed[list]) {
+            listed[list] = true;
+            uvzk__jute_put_bytes(&rearm->lists[list], text);
+            rearm->counts[list]++;
+            rearm->bytes += text.length + 4;
+        }
+    }
+    return status;
+}
+
 static int write_all(struct rearm *rearm, const struct uvzk__watch_table *table,
                      struct uvzk__chroot *chroot, int64_t zxid,
                      struct uvzk__jute_writer *out)
 {
-    const struct uvzk__native_watch *native;
-    struct uvzk__jute_bytes path;
+    const struct uvzk__watched_path *path;
     size_t most = table->rearm_bytes > 0 ? table->rearm_bytes : UVZK__REARM_BYTES;
     int requests = 0;
     int status = 0;
 
-    for (native = table->by_path; native != NULL && status == 0;
-         native = native->hh.next) {
-        status = uvzk__chroot_add(chroot, native->path, &path);
-        if (status == 0) {
-            uvzk__jute_put_bytes(&rearm->lists[native->list], path);
-            rearm->counts[native->list]++;
-            rearm->bytes += path.length + 4;
-        }
+    for (path = table->paths.by_text; path != NULL && status == 0; path = path->hh.next) {
+        status = add_path(rearm, path, chroot);
         if (status == 0 &&
-            (rearm->bytes >= most || (native->hh.next == NULL && rearm->bytes > 0))) {
+            (rearm->bytes >= most || (path->hh.next == NULL && rearm->bytes > 0))) {
             status = write_request(rearm, zxid, out);
             requests++;
         }

@@ -34,17 +34,42 @@ static void ask_removal(struct uvzk__registration *registration)
     }
 }
 
+/* The last registration with a watch may have gone. Without a connection,
+ * uvzk__removal_of_detached requests the removal on the next one. */
+static void remove_unwanted(const struct uvzk__send_window *window,
+                            struct uvzk__watched_path *path, ZooWatcherType type)
+{
+    struct uvzk__registration *unwanted = uvzk__registration_unwanted(path, type);
+
+    if (unwanted != NULL && window->zh != NULL) {
+        ask_removal(unwanted);
+    }
+}
+
+void uvzk__removal_of_unarmed(struct uvzk__request *request)
+{
+    struct uvzk__send_window *window = request->window;
+    struct uvzk__watched_path *path = request->watching->path;
+    ZooWatcherType type = request->watching->type;
+
+    path->uses++;
+    uvzk__request_watch_answered(request, false);
+    remove_unwanted(window, path, type);
+    uvzk__watched_path_leave(&window->registrations.paths, path);
+}
+
+/* A later removal is for those that are left on the path now. A request that has not been
+ * sent is sent without a watch. */
 void uvzk__removal_of(struct uvzk__registration *registration)
 {
     const struct uvzk__send_window *window = window_of(registration);
     struct uvzk__request *request = registration->request;
 
     uvzk__registration_detach(registration);
-    /* A request that has not been sent is sent without a watch. If there is no
-     * connection, uvzk__removal_of_detached requests the removal on the next one. */
     if (request != NULL && !request->sent) {
-        uvzk__request_watch_answered(request, false);
-    } else if (window->zh != NULL) {
+        uvzk__removal_of_unarmed(request);
+    } else if (window->zh != NULL &&
+               !uvzk__registration_is_wanted(registration->path, registration->type)) {
         ask_removal(registration);
     }
 }
@@ -55,7 +80,8 @@ void uvzk__removal_of_detached(struct uvzk__send_window *window)
     for (struct uvzk__link *link = detached->next; link != detached; link = link->next) {
         struct uvzk__registration *registration =
             UVZK__CONTAINER_OF(link, struct uvzk__registration, link);
-        if (!registration->abandoned) {
+        if (!registration->abandoned &&
+            !uvzk__registration_is_wanted(registration->path, registration->type)) {
             ask_removal(registration);
         }
     }

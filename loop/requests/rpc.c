@@ -276,7 +276,7 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
 
 /* ----------------------------------------------------------------- dispatch */
 
-/* The server removes the watch, which is the only one of its type on this path.
+/* The server removes the watch, and the C client all of its type on this path.
  * zookeeper.h declares a pointer to a completion as the parameter, but the C client calls
  * the argument itself as the completion; hence the cast. `local` must be 0
  * (ZOOKEEPER-2320). */
@@ -327,7 +327,7 @@ static int send_own(struct uvzk__request *request, const char *path, zhandle_t *
 const char *uvzk__rpc_path(const struct uvzk__request *request)
 {
     if (request->own == UVZK__OWN_REMOVAL) {
-        return request->watching->path;
+        return request->watching->path->text;
     }
     if (request->own >= UVZK__OWN_ASK_CREATE2) {
         return UVZK__DIALECT_PATH;

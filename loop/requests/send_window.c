@@ -165,7 +165,11 @@ static void settle_watch(struct uvzk__request *request, int status)
     /* The server arms the watch of an exists also if there is no znode. */
     bool armed = request->code == ZOK ||
                  (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
-    uvzk__request_watch_answered(request, armed);
+    if (!armed) {
+        uvzk__removal_of_unarmed(request);
+        return;
+    }
+    uvzk__request_watch_answered(request, true);
     /* The user is told of a failure. */
     if (request->code == ZOK && status != 0 && registration->watch != NULL) {
         uvzk__removal_of(registration);

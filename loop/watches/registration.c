@@ -4,8 +4,6 @@
  * arms it (request) and no removal is under way (removals). */
 #include "watches/registration.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "platform/error_map.h"
 
@@ -22,20 +20,31 @@ uvzk__registration_new(struct uvzk__registrations *registrations,
                        struct uvzk__request *request, struct uvzk__watch *watch,
                        ZooWatcherType type, const char *path)
 {
-    size_t size = strlen(path) + 1;
-    struct uvzk__registration *registration =
-        uvzk__calloc(1, sizeof(*registration) + size);
+    struct uvzk__registration *registration = uvzk__calloc(1, sizeof(*registration));
     if (registration == NULL) {
         return NULL;
     }
+    registration->path = uvzk__watched_path_use(&registrations->paths, path);
+    if (registration->path == NULL) {
+        uvzk__free(registration);
+        return NULL;
+    }
+    uvzk__list_append(&registration->path->watches, &registration->on_path);
     registration->registrations = registrations;
     registration->request = request;
     registration->watch = watch;
     registration->type = type;
-    memcpy(registration->path, path, size);
     uvzk__list_append(&registrations->watched, &registration->link);
     watch->armed = registration;
     return registration;
+}
+
+static void free_registration(struct uvzk__registration *registration)
+{
+    uvzk__list_remove(&registration->on_path);
+    uvzk__watched_path_leave(&registration->registrations->paths, registration->path);
+    uvzk__list_remove(&registration->link);
+    uvzk__free(registration);
 }
 
 /* Frees the registration if neither the C client nor a request refers to it any more. */
@@ -44,8 +53,7 @@ static void release(struct uvzk__registration *registration)
     if (!registration->present && registration->request == NULL &&
         registration->removals == 0) {
         uvzk__registration_detach(registration);
-        uvzk__list_remove(&registration->link);
-        uvzk__free(registration);
+        free_registration(registration);
     }
 }
 
@@ -66,12 +74,66 @@ void uvzk__registration_answered(struct uvzk__registration *registration, bool a
     release(registration);
 }
 
+static struct uvzk__registration *at(struct uvzk__link *on_path)
+{
+    return UVZK__CONTAINER_OF(on_path, struct uvzk__registration, on_path);
+}
+
+bool uvzk__registration_is_wanted(const struct uvzk__watched_path *path,
+                                  ZooWatcherType type)
+{
+    for (struct uvzk__link *link = path->watches.next; link != &path->watches;
+         link = link->next) {
+        if (at(link)->type == type && at(link)->watch != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct uvzk__registration *uvzk__registration_unwanted(struct uvzk__watched_path *path,
+                                                       ZooWatcherType type)
+{
+    struct uvzk__registration *unwanted = NULL;
+    for (struct uvzk__link *link = path->watches.next; link != &path->watches;
+         link = link->next) {
+        if (at(link)->type == type &&
+            (at(link)->watch != NULL || at(link)->removals > 0)) {
+            return NULL;
+        }
+        if (at(link)->type == type && !at(link)->abandoned) {
+            unwanted = at(link);
+        }
+    }
+    return unwanted;
+}
+
+/* Those that the C client had when the removal was answered. Answers arrive in their
+ * order, so a later watch is not `present` yet. */
+static void release_removed(struct uvzk__registrations *registrations,
+                            struct uvzk__watched_path *path, ZooWatcherType type)
+{
+    struct uvzk__link *next;
+    path->uses++;
+    for (struct uvzk__link *link = path->watches.next; link != &path->watches;
+         link = next) {
+        next = link->next;
+        if (at(link)->type == type && at(link)->present && at(link)->watch == NULL) {
+            at(link)->present = false;
+            release(at(link));
+        }
+    }
+    uvzk__watched_path_leave(&registrations->paths, path);
+}
+
 void uvzk__registration_removed(struct uvzk__registration *registration, int code)
 {
-    registration->removals--;
     if (code == ZOK) {
-        registration->present = false;
-    } else if (uvzk__error_of_reply(code) != UVZK_ECONNLOSS) {
+        release_removed(registration->registrations, registration->path,
+                        registration->type);
+    }
+    registration->removals--;
+    if (code != ZOK && uvzk__error_of_reply(code) != UVZK_ECONNLOSS) {
         registration->abandoned = true;
     }
     release(registration);
@@ -87,9 +149,9 @@ void uvzk__registrations_detach_all(struct uvzk__registrations *registrations)
 
 void uvzk__registrations_free_detached(struct uvzk__registrations *registrations)
 {
-    struct uvzk__link *link;
-    while ((link = uvzk__list_take(&registrations->detached)) != NULL) {
-        uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
+    while (!uvzk__list_empty(&registrations->detached)) {
+        free_registration(UVZK__CONTAINER_OF(registrations->detached.next,
+                                             struct uvzk__registration, link));
     }
 }
 

@@ -9,10 +9,10 @@
  *    `-> answered, not armed                               -> freed
  *
  * The removal request of the C client removes every watch of one type on the path. So a
- * removal is sent at two moments only: when the watch is given up, and when the
- * connection is established, before the user is told CONNECTED. All watches on the path
- * that exist at these moments are older. A later watch is registered after the removal,
- * so the removal does not affect it. */
+ * removal is sent only while no registration of the type on the path has a watch: when
+ * the last one is given up or was not armed, and when the connection is established,
+ * before the user is told CONNECTED. It is for all that are there. A later watch is
+ * registered after the removal, so the removal does not affect it. */
 #ifndef UVZK_REGISTRATION_H
 #define UVZK_REGISTRATION_H
 
@@ -22,6 +22,7 @@
 
 #include "engine/port.h"
 #include "platform/to_loop.h"
+#include "platform/watched_paths.h"
 
 struct uvzk__request;
 
@@ -30,12 +31,15 @@ struct uvzk__registrations {
     struct uvzk__to_loop *to_loop;
     struct uvzk__link watched;  /* registrations with a watch */
     struct uvzk__link detached; /* registrations without a watch */
+    struct uvzk__watched_paths paths;
 };
 
 struct uvzk__registration {
     struct uvzk__to_loop_entry entry; /* its event, on the to_loop queue */
     struct uvzk__link link;           /* on watched or detached */
     struct uvzk__registrations *registrations;
+    struct uvzk__watched_path *path;
+    struct uvzk__link on_path; /* on path->watches */
     struct uvzk__watch *watch; /* NULL: detached */
     /* The request that arms the watch; NULL once it has an answer, or was never sent. */
     struct uvzk__request *request;
@@ -48,7 +52,6 @@ struct uvzk__registration {
      * the request. The registration stays until its event comes or the handle is
      * closed. */
     bool abandoned;
-    char path[];
 };
 
 void uvzk__registrations_init(struct uvzk__registrations *registrations,
@@ -73,6 +76,14 @@ void uvzk__registration_detach(struct uvzk__registration *registration);
  * more. */
 void uvzk__registration_answered(struct uvzk__registration *registration, bool armed);
 
+/* Whether a registration of this type on the path has a watch. */
+bool uvzk__registration_is_wanted(const struct uvzk__watched_path *path,
+                                  ZooWatcherType type);
+/* Returns a registration of this type on the path that is to be removed: none has a watch,
+ * and no removal is under way. NULL: there is none. */
+struct uvzk__registration *uvzk__registration_unwanted(struct uvzk__watched_path *path,
+                                                       ZooWatcherType type);
+
 /* A removal request has been added. */
 static inline void uvzk__registration_removing(struct uvzk__registration *registration)
 {
@@ -83,8 +94,8 @@ static inline void uvzk__registration_abandon(struct uvzk__registration *registr
 {
     registration->abandoned = true;
 }
-/* A removal has been answered with this ZooKeeper code. Frees the registration if nothing
- * refers to it any more. */
+/* A removal has been answered with this ZooKeeper code. Frees the registrations that it
+ * has removed, if nothing refers to them any more. */
 void uvzk__registration_removed(struct uvzk__registration *registration, int code);
 
 /* The watcher_fn of the C client; context is the registration. Runs on the C client's

@@ -19,9 +19,12 @@
  *    forgets it too. Session events never arrive as watch events. Watches survive a
  *    disconnection: changes that happened meanwhile are reported after CONNECTED. The
  *    exception is a CONNECTED with watches_lost: no watch is armed any more, none has
- *    fired for a change since SUSPENDED, and the session is the same. A path has at most
- *    one watch at a time, of whatever kind. A watch on the children of a directory and
- *    watches on these children are watches on different paths.
+ *    fired for a change since SUSPENDED, and the session is the same. A path may have
+ *    several watches: an event fires all that hear of it, those of get and exists in the
+ *    order of their arming, and so those of children. unwatch() leaves the others as they
+ *    are. But a path that has a persistent watch (16) has no other one, armed or being
+ *    armed. A watch on the children of a directory and watches on these children are
+ *    watches on different paths.
  *  6 Session events.
  *    CONNECTED: the session is established, or connected again. It may come without a
  *    SUSPENDED before it; then outstanding rpcs stay outstanding.

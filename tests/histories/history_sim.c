@@ -109,6 +109,7 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->eager_acl_checks =
         (kinds & HISTORY_FORBID) != 0 && scattered(seed ^ HISTORY_FORBID) / 4 % 2 == 0;
     options->event_zxids = scattered(seed) / 16384 % 2 == 0;
+    options->mixes_watches = options->event_zxids;
     options->late_loop = (kinds & HISTORY_CLOSES) != 0;
     options->late_open_max_ms = options->late_loop ? 500 : 0;
     options->different_limits = options->late_pings = (kinds & HISTORY_RENEGOTIATE) != 0;

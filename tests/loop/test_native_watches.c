@@ -181,6 +181,64 @@ static void a_watch_is_removed_before_the_next_one(void **state)
     native_end(test);
 }
 
+/* A removal ends all of its kind at the server. So it is sent with the last one, also if
+ * that is not armed. */
+static void the_last_watch_of_a_kind_is_removed(void **state)
+{
+    (void)state;
+    struct native_test *test = native_begin_connected();
+    struct ask *first = watch_on(test->probe, UVZK__RPC_GET, "/a");
+    struct ask *second = watch_on(test->probe, UVZK__RPC_EXISTS, "/a");
+    struct ask *children = watch_on(test->probe, UVZK__RPC_CHILDREN, "/a");
+    (void)scripted_server_heard(&test->server);
+    ask_unwatch(second);
+    native_settle(test);
+    ask_unwatch(children);
+    native_settle(test);
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "sync /settle; remove /a 1; sync /settle");
+    scripted_server_event(&test->server, 3, "/a");
+    ask_await_event(first, UVZK__WATCH_CHANGED);
+    assert_int_equal(second->fired + children->fired, 0);
+
+    first = watch_on(test->probe, UVZK__RPC_GET, "/a");
+    (void)scripted_server_heard(&test->server);
+    test->server.answers = false;
+    second = ask_read(test->probe, UVZK__RPC_GET, "/a", true);
+    native_await(test, &test->server.requests, test->server.requests + 1);
+    ask_unwatch(first);
+    scripted_server_reply(&test->server, test->server.last_xid, UVZK__OPCODE_GET_DATA,
+                          -101);
+    assert_int_equal(ask_wait(second), UVZK_ENONODE);
+    test->server.answers = true;
+    native_settle(test);
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "get /a watched; remove /a 2; sync /settle");
+    native_end(test);
+}
+
+/* ... and are armed again as one. */
+static void watches_of_one_path_are_armed_again(void **state)
+{
+    (void)state;
+    struct native_test *test = native_begin_connected();
+    struct ask *first = watch_on(test->probe, UVZK__RPC_GET, "/a");
+    struct ask *second = watch_on(test->probe, UVZK__RPC_GET, "/a");
+    struct ask *given_up = watch_on(test->probe, UVZK__RPC_CHILDREN, "/a");
+    struct ask *children = watch_on(test->probe, UVZK__RPC_CHILDREN, "/a");
+    ask_unwatch(given_up);
+    lose_connection(test);
+    assert_string_equal(scripted_server_heard(&test->server),
+                        "connect 101 zxid 4; rearm from 4; rearm data /a; "
+                        "rearm child /a; sync /settle");
+    scripted_server_event(&test->server, 2, "/a");
+    ask_await_event(children, UVZK__WATCH_DELETED);
+    assert_int_equal(first->fired + second->fired, 2);
+    assert_true(first->fired_nth < second->fired_nth);
+    assert_int_equal(given_up->fired, 0);
+    native_end(test);
+}
+
 /* Neither kind hears of the other's changes. */
 static void a_watch_hears_of_its_own_kind(void **state)
 {
@@ -264,6 +322,8 @@ int native_watch_tests_run(void)
         CASE(watches_are_lost_where_they_cannot_be_armed_again),
         CASE(watches_are_lost_where_the_request_is_refused),
         CASE(a_watch_is_removed_before_the_next_one),
+        CASE(the_last_watch_of_a_kind_is_removed),
+        CASE(watches_of_one_path_are_armed_again),
         CASE(a_watch_hears_of_its_own_kind),
         CASE(a_watch_that_was_not_armed_is_dropped_with_the_connection),
         CASE(a_persistent_watch_is_added_and_removed),

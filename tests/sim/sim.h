@@ -12,7 +12,7 @@
  * last byte of the trace.
  *
  * When a test misuses the port, the simulator prints the trace and aborts. Examples of
- * misuse: a second watch on a path that is already watched; an rpc that is submitted
+ * misuse: a persistent watch and another one on a path; an rpc that is submitted
  * twice, or changed while it is outstanding; a container in a multi.
  *
  * The functions below may be called between steps and from any callback. A port that is
@@ -67,6 +67,10 @@ struct sim_options {
     bool forgets_sessions;
     /* As ZooKeeper from 3.9 on: a watch event has the zxid of its transaction. */
     bool event_zxids;
+    /* As ZooKeeper from 3.9.0 on: a persistent watch and another one of the session on
+     * the same path stay as they are. Before, the later one replaced the mode of the
+     * earlier one (ZOOKEEPER-4466). */
+    bool mixes_watches;
     /* The servers' jute.maxbuffer: a longer request costs its connection; 1048575. */
     uint32_t jute_maxbuffer;
     /* The same of the clients: a longer reply costs its connection; 0: no limit. */

@@ -98,8 +98,9 @@ static void watch_new(struct sim__client *client, struct uvzk__rpc *rpc)
         sim__misuse(client->sim, client->name, "the watch is armed already");
     }
     HASH_FIND(hh_path, client->by_path, rpc->path, (unsigned)length, watch);
-    if (watch != NULL) {
-        sim__misuse(client->sim, client->name, "two watches on one path");
+    if (watch != NULL &&
+        (watch->kind == SIM__WATCH_PERSISTENT || rpc->kind == UVZK__RPC_ADD_WATCH)) {
+        sim__misuse(client->sim, client->name, "a persistent watch beside another one");
     }
     watch = sim__alloc(sizeof(*watch));
     watch->id = ++client->sim->watch_ids;

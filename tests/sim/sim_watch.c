@@ -44,6 +44,43 @@ static void point_sweep(struct sim__member *member, struct sim__watched_path *po
     }
 }
 
+/* The caller must sweep the watch's path, which may have no watches any more. */
+static void watch_free(struct sim__member *member, struct sim__server_watch *watch)
+{
+    HASH_DELETE(hh, member->watches, watch);
+    uvzk__list_remove(&watch->on_link);
+    uvzk__list_remove(&watch->on_point);
+    free(watch);
+}
+
+static void replace_on(struct sim__link *link, struct uvzk__link *watches)
+{
+    struct uvzk__link *next;
+    for (struct uvzk__link *at = watches->next; at != watches; at = next) {
+        struct sim__server_watch *watch =
+            UVZK__CONTAINER_OF(at, struct sim__server_watch, on_point);
+        next = at->next;
+        if (watch->link == link) {
+            watch_free(link->member, watch);
+        }
+    }
+}
+
+/* A server before 3.9.0 has one mode for the watches of a connection on a path. */
+static void replace_mode(struct sim__link *link, struct sim__watched_path *point,
+                         uint32_t kind)
+{
+    if (link->client == NULL || link->client->sim->options.mixes_watches) {
+        return;
+    }
+    if (kind == SIM__WATCH_PERSISTENT) {
+        replace_on(link, &point->data);
+        replace_on(link, &point->child);
+    } else {
+        replace_on(link, &point->persistent);
+    }
+}
+
 void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint32_t kind)
 {
     struct sim__member *member = link->member;
@@ -56,21 +93,13 @@ void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint3
     watch->id = id;
     watch->link = link;
     watch->point = point_at(member, path);
+    replace_mode(link, watch->point, kind);
     uvzk__list_append(&link->watches, &watch->on_link);
     uvzk__list_append(kind == SIM__WATCH_CHILD        ? &watch->point->child
                       : kind == SIM__WATCH_PERSISTENT ? &watch->point->persistent
                                                       : &watch->point->data,
                       &watch->on_point);
     HASH_ADD(hh, member->watches, id, sizeof(watch->id), watch);
-}
-
-/* The caller must sweep the watch's path, which may have no watches any more. */
-static void watch_free(struct sim__member *member, struct sim__server_watch *watch)
-{
-    HASH_DELETE(hh, member->watches, watch);
-    uvzk__list_remove(&watch->on_link);
-    uvzk__list_remove(&watch->on_point);
-    free(watch);
 }
 
 void sim__watch_remove(struct sim__link *link, uint64_t id)

@@ -240,7 +240,7 @@ uint64_t virtual_port_submitted(const struct uvzk__port *port)
 
 size_t virtual_port_watches(const struct uvzk__port *port)
 {
-    return HASH_COUNT(port_of(port)->native->watches.by_path);
+    return port_of(port)->native->watches.count;
 }
 
 bool virtual_port_removes_watches(const struct uvzk__port *port)
