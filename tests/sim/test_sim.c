@@ -257,10 +257,17 @@ static void a_hundred_clients_are_served(void **state)
 
 /* -------------------------------------------------------------------- misuse */
 
-static void misuse_two_watches(struct sim *sim)
+static void misuse_persistent_beside_another(struct sim *sim)
 {
     struct probe *a = probe_connected(sim, "a");
     ask_read(a, UVZK__RPC_EXISTS, "/a", true);
+    ask_add_watch(a, "/a");
+}
+
+static void misuse_another_beside_persistent(struct sim *sim)
+{
+    struct probe *a = probe_connected(sim, "a");
+    ask_add_watch(a, "/a");
     ask_read(a, UVZK__RPC_EXISTS, "/a", true);
 }
 
@@ -328,7 +335,8 @@ static bool aborts(void (*misuse)(struct sim *))
 static void misuse_of_the_port_aborts(void **state)
 {
     (void)state;
-    assert_true(aborts(misuse_two_watches));
+    assert_true(aborts(misuse_persistent_beside_another));
+    assert_true(aborts(misuse_another_beside_persistent));
     assert_true(aborts(misuse_submit_twice));
     assert_true(aborts(misuse_change_outstanding));
     assert_true(aborts(misuse_container_in_multi));
