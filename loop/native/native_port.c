@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "discovery/hosts.h"
 #include "native/native_connection.h"
+#include "native/watch_removal.h"
 
 /* More than this does not wait in the stream: the rest waits in the queue, where it is
  * known to be unsent. */
@@ -49,29 +50,6 @@ static void settle_later(struct uvzk__native_port *port, struct uvzk__rpc *rpc,
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
-/* The reply to the request that removes a watch. */
-static void removed(struct uvzk__rpc *removal, const struct uvzk__reply *reply)
-{
-    (void)reply;
-    uvzk__native_watch_free(&self_of(removal->port.port)->watches,
-                            uvzk__native_watch_of(removal));
-}
-
-/* NULL: none. A server that is not asked reports the next change, to no watch. */
-static void remove_watch(struct uvzk__native_port *port,
-                         struct uvzk__native_watch *native)
-{
-    bool known = uvzk__native_session_is_connected(&port->session) &&
-                 uvzk__dialect_has(&port->base.dialect, UVZK__FEATURE_REMOVAL);
-
-    if (native != NULL && known) {
-        native->removal.reply_cb = removed;
-        uvzk__request_queue_add(&port->queue, &native->removal, &port->base.port);
-    } else if (native != NULL) {
-        uvzk__native_watch_free(&port->watches, native);
-    }
-}
-
 /* Writes the first waiting rpc into the stream. */
 static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
 {
@@ -87,7 +65,8 @@ static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
     if (status == 0) {
         uvzk__request_queue_sent(&port->queue, uvzk__stream_end(stream), opcode);
     } else {
-        remove_watch(port, uvzk__watch_table_answered(&port->watches, rpc, status));
+        uvzk__watch_removal_add(port,
+                                uvzk__watch_table_answered(&port->watches, rpc, status));
         settle_later(port, rpc, status);
     }
 }
@@ -343,7 +322,8 @@ static int answered(struct uvzk__native_session *session, struct uvzk__jute_byte
         return 0;
     }
     uvzk__request_queue_take(&port->queue);
-    remove_watch(port, uvzk__watch_table_answered(&port->watches, rpc, reply.status));
+    uvzk__watch_removal_add(
+        port, uvzk__watch_table_answered(&port->watches, rpc, reply.status));
     rpc->reply_cb(rpc, &reply);
     uvzk__request_queue_deliver(&port->queue);
     return 0;
@@ -443,7 +423,7 @@ static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
     struct uvzk__native_port *port = self_of(public_port);
 
     if (watch->armed != NULL) {
-        remove_watch(port, uvzk__watch_table_remove(&port->watches, watch));
+        uvzk__watch_removal_add(port, uvzk__watch_table_remove(&port->watches, watch));
     }
     if (!port->inside && uvzk__native_session_is_connected(&port->session)) {
         send_queue(port);
