@@ -22,6 +22,8 @@
 
 /* How long before the grace period the end of --max-hold is told on stderr, at most. */
 #define WARNING_MS 60000U
+/* Before the contenders are listed again, because the connection was lost. */
+#define LISTING_PAUSE_MS 100U
 
 static const struct uvzk__state table[] = {
     [CONNECTING] = {"CONNECTING", UVZK__BIT(WAITING) | UVZK__BIT(LEAVING)},
@@ -95,7 +97,8 @@ static void leave(struct lock_job *job, int exit_code)
     job_signals_end(&job->signals, on_handle_closed);
     job->open_handles += SUPERVISED_RUN_HANDLES;
     supervised_run_close(&job->run, on_handle_closed);
-    job->open_handles++; /* the connect timer */
+    job->open_handles += 2; /* the timers of the listing and of the connection */
+    uv_close((uv_handle_t *)&job->listing, on_handle_closed);
     connection_close(&job->connection, on_handle_closed);
 }
 
@@ -157,6 +160,24 @@ static void on_ended(struct supervised_run *run, const struct supervised_end *en
 
 /* -------------------------------------------------------------------------- holding */
 
+static void on_participant_list(struct participant_list *participant_list, int status);
+
+static void list_others(struct lock_job *job)
+{
+    int status =
+        participant_list_read(&job->participant_list, false, on_participant_list);
+
+    if (status < 0) {
+        refused(job, "cannot be listed", status);
+    }
+}
+
+static void on_listing_due(uv_timer_t *timer)
+{
+    list_others(timer->loop->data);
+}
+
+/* A lost connection does not end the hold; if that is lost too, on_lost says so. */
 static void on_participant_list(struct participant_list *participant_list, int status)
 {
     struct lock_job *job = participant_list->data;
@@ -164,7 +185,9 @@ static void on_participant_list(struct participant_list *participant_list, int s
     if (job->state != WAITING) {
         return; /* a signal or the loss of the hold has ended the job */
     }
-    if (status < 0) {
+    if (status < 0 && uvzk_err_is_retriable(status)) {
+        uv_timer_start(&job->listing, on_listing_due, LISTING_PAUSE_MS, 0);
+    } else if (status < 0) {
         fail(job, "cannot be listed", status);
     } else if (participant_list_is_mixed(participant_list, job->request->path,
                                          job->request->recipe)) {
@@ -185,12 +208,10 @@ static void look_for_others(struct lock_job *job)
                                        job->request->path);
 
     job->participant_list.data = job;
-    if (status == 0) {
-        status =
-            participant_list_read(&job->participant_list, false, on_participant_list);
-    }
     if (status < 0) {
         refused(job, "cannot be listed", status);
+    } else {
+        list_others(job);
     }
 }
 
@@ -412,6 +433,7 @@ static int begin_loop(struct lock_job *job)
     job->loop.data = job;
     job->signals.data = job;
     job->connection.data = job;
+    uv_timer_init(&job->loop, &job->listing);
     int status = supervised_run_begin(&job->run, &job->loop, &job->connection.client);
     if (status == 0) {
         status = job_signals_begin(&job->signals, &job->loop, on_signal);

@@ -45,6 +45,7 @@ struct lock_job {
     struct supervised_run run;
     struct job_signals signals;
     struct participant_list participant_list;
+    uv_timer_t listing;   /* until the participants are listed again */
     uvzk_rwlock_t rwlock; /* RECIPE_WRITE, RECIPE_READ */
     uvzk_lock_t single;   /* the other recipes */
     uvzk_lock_t *lock;    /* the one that is acquired: single, or a half of rwlock */
