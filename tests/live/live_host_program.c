@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/time.h>
 
@@ -105,7 +106,7 @@ static void free_pool(void)
 
 /* ---------------------------------------------------------------- the program's signals */
 
-static volatile sig_atomic_t ticks;
+static atomic_int ticks; /* a pending signal may come to any thread */
 static uv_signal_t user_signal;
 static int user_signals;
 static struct sigaction before[SIGNALS];
@@ -113,7 +114,7 @@ static struct sigaction before[SIGNALS];
 static void tick(int number)
 {
     (void)number;
-    ticks = ticks + 1;
+    atomic_fetch_add(&ticks, 1);
 }
 
 static void signaled(uv_signal_t *handle, int number)
@@ -166,7 +167,7 @@ static int threads_that_take_signals(void)
 
 static void begin_signals(void)
 {
-    ticks = 0;
+    atomic_store(&ticks, 0);
     user_signals = 0;
     assert_int_equal(uv_signal_init(world.loop, &user_signal), 0);
     assert_int_equal(uv_signal_start(&user_signal, signaled, SIGUSR1), 0);
@@ -188,7 +189,7 @@ static void end_signals(void)
     }
     interrupt_system_calls(0);
     uv_close((uv_handle_t *)&user_signal, NULL);
-    assert_true(ticks > 0);
+    assert_true(atomic_load(&ticks) > 0);
     assert_true(user_signals > 0);
 }
 
