@@ -84,6 +84,18 @@ static void release(struct uvzk__session *session, bool all)
     }
 }
 
+void uvzk__size_limit_unwatch(struct uvzk__session *session,
+                              const struct uvzk__watch *watch)
+{
+    struct uvzk__rpc *rpc = session->submissions.size_limit.first_held;
+
+    for (; rpc != NULL; rpc = rpc->port.next) {
+        if (rpc->watch == watch) {
+            rpc->watch = NULL;
+        }
+    }
+}
+
 void uvzk__size_limit_release(struct uvzk__session *session)
 {
     release(session, true);

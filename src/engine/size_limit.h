@@ -48,6 +48,10 @@ void uvzk__size_limit_connected(struct uvzk__session *, bool fresh);
 /* Hands all requests that are held to the port. Called before the port is closed. */
 void uvzk__size_limit_release(struct uvzk__session *);
 
+/* A watch is given up. A request that is held and was to arm it is sent without it: the
+ * port, which has not seen the request, knows nothing of it. */
+void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *);
+
 /* Returns how many bytes a batch may have. An op that is longer is sent alone. */
 size_t uvzk__batch_size_max(const struct uvzk__session *);
 

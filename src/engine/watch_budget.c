@@ -4,6 +4,7 @@
 
 #include "engine/log.h"
 #include "engine/session.h"
+#include "engine/size_limit.h"
 
 #define NAME_BYTES 64 /* more than a contender's name in Curator's recipes, with '/' */
 
@@ -86,6 +87,7 @@ void uvzk__watch_budget_give_share(struct uvzk__session *session, size_t path_le
 void uvzk__unwatch(struct uvzk__session *session, struct uvzk__watch *watch)
 {
     if (!uvzk__session_port_is_closing(session)) {
+        uvzk__size_limit_unwatch(session, watch);
         session->port->unwatch(session->port, watch);
     }
 }

@@ -413,6 +413,35 @@ static void the_close_answers_what_is_held(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
+/* -------------------------------------------------------------- what is given up */
+
+/* The first reading of a value waits behind a request that is sent alone, and the value is
+ * closed meanwhile. The reading arms no watch when it is sent. */
+static void what_was_given_up_is_not_watched(uint64_t seed, void *const *state)
+{
+    static uvzk_shared_value_t value;
+
+    begin(seed, state, SMALL);
+    hold_take(&small, &a); /* the directory exists */
+    hold_give_back(&small);
+    ask(&big, &a.mutex, BIG, 0);
+    while (sim_too_long(world.sim) < LOSSES - 1) {
+        world_steps(&world, 1);
+    }
+    sim_set_jute_maxbuffer(world.sim, 2 * BIG);
+    process_await_line(&a, world.line_count, "create /", PATIENCE_MS);
+    assert_int_equal(
+        uvzk_shared_value_init(&a.client, &value, "/value", data, 1, on_value), 0);
+    world_steps(&world, 2 + seed);
+    assert_int_equal(uvzk_shared_value_close(&value, value_closed), 0);
+    hold_await(&big, PATIENCE_MS);
+    hold_give_back(&big);
+    world_run_for(&world, 1000);
+    assert_int_equal(sim_armed(a.port), 0);
+    assert_int_equal(sim_watch_count(world.sim), 0);
+    world_end(&world);
+}
+
 /* -------------------------------------------------------------- the others go on */
 
 static uint64_t take_turns(bool beside_the_big_one)
@@ -447,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_SCENARIO(what_never_fits_is_refused_at_the_call, 1, 2),
+        WORLD_SCENARIO(what_was_given_up_is_not_watched, 1, 8),
         WORLD_SCENARIO(one_create_is_refused, 1, 8),
         WORLD_SCENARIO(a_later_connection_may_take_it, 1, 4),
         WORLD_SCENARIO(the_multi_of_a_multi_lock_is_refused, 1, 4),
