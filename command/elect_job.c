@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "diagnostics.h"
 #include "event_loop.h"
 #include "exit_code.h"
 #include "output.h"
@@ -506,7 +507,7 @@ static int begin_loop(struct elect_job *job)
     if (status < 0) {
         output_report("%s", uv_strerror(status));
     }
-    return status < 0 ? EX_OSERR : EX_OK;
+    return status < 0 || diagnostics_begin() < 0 ? EX_OSERR : EX_OK;
 }
 
 static void job_begin(struct elect_job *job, const struct elect_request *request)
@@ -551,6 +552,7 @@ int elect_job_run(const struct elect_request *request)
     }
     uv_run(&job.loop, UV_RUN_DEFAULT);
     uv_loop_close(&job.loop);
+    diagnostics_end();
     supervised_run_end(&job.run);
     participant_list_free(&job.participant_list);
     if (job.killed_by != 0) {

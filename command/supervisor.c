@@ -27,6 +27,7 @@
 #include "channel.h"
 #include "child_command.h"
 #include "descendants.h"
+#include "diagnostics.h"
 #include "enclosing_hold.h"
 #include "output.h"
 #include "terminal.h"
@@ -330,7 +331,8 @@ static int prepare(struct supervisor_process *process)
     if (process->deaths < 0 || process->alarm < 0) {
         return -errno;
     }
-    return descendants_adopt();
+    int status = descendants_adopt();
+    return status < 0 ? status : diagnostics_begin();
 }
 
 /* Waits for MESSAGE_START, and then until CMD has ended. */
@@ -363,6 +365,7 @@ static void supervisor_main(const struct supervisor_options *options, int channe
     do {
         supervise_once(&process);
     } while (options->again && process.channel >= 0);
+    diagnostics_end();
     _exit(0);
 }
 

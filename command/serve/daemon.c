@@ -10,11 +10,11 @@
 #include <utlist.h>
 
 #include "base/machine.h"
+#include "diagnostics.h"
 #include "event_loop.h"
 #include "exit_code.h"
 #include "job_signals.h"
 #include "output.h"
-#include "serve/diagnostics.h"
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
@@ -305,11 +305,7 @@ static int begin_loop(struct daemon *daemon)
     uv_fs_poll_init(&daemon->loop, &daemon->socket_file);
     expiring_holds_init(&daemon->expiring, &daemon->loop);
     failed = begin_signals(daemon);
-    int status = failed == EX_OK ? diagnostics_begin() : 0;
-    if (status < 0) {
-        output_report("nothing can be reported: %s", uv_strerror(status));
-    }
-    return status < 0 ? EX_OSERR : failed;
+    return failed == EX_OK && diagnostics_begin() < 0 ? EX_OSERR : failed;
 }
 
 /* Returns what status shows of the daemon's contenders. The text is static. */

@@ -1,4 +1,4 @@
-#include "serve/diagnostics.h"
+#include "diagnostics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "output.h"
 
 /* How long the end waits for a reader. */
 #define LAST_WAIT_S 1
@@ -120,7 +122,7 @@ static int open_stream(void)
     return 0;
 }
 
-int diagnostics_begin(void)
+static int begin(void)
 {
     int ends[2];
 
@@ -129,12 +131,21 @@ int diagnostics_begin(void)
     }
     diagnostics.from = ends[0];
     diagnostics.to = ends[1];
-    int status = fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0 ? -errno : open_stream();
-    if (status == 0) {
-        status = start_thread();
+    if (fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0) {
+        return -errno;
     }
+    int status = open_stream();
+    return status == 0 ? start_thread() : status;
+}
+
+/* If it fails, the process ends. */
+int diagnostics_begin(void)
+{
+    int status = begin();
+
     if (status < 0) {
-        return status; /* the process ends */
+        output_report("nothing can be reported: %s", strerror(-status));
+        return status;
     }
     diagnostics.direct = stderr;
     stderr = diagnostics.stream;

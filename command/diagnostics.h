@@ -1,5 +1,5 @@
-/* What `uvzk serve` prints on standard error, without waiting for whoever reads it: a log that
- * nobody reads must not stop the loop, and with it everybody's locks.
+/* What a process that holds locks, or ends CMD, prints on standard error: without waiting for whoever
+ * reads it. A log that nobody reads must not stop the loop, and must not keep CMD alive.
  *
  * A thread writes the lines, so that it is the thread that waits. The loop hands them over by a
  * pipe. While that is full, lines are dropped, and counted; the next line that has room is preceded
@@ -8,7 +8,8 @@
 #ifndef DIAGNOSTICS_H
 #define DIAGNOSTICS_H
 
-/* From now on `stderr` hands its lines over. Only one thread may print. Returns 0 or -errno. */
+/* From now on `stderr` hands its lines over. Only one thread may print. Returns 0, or -errno after it
+ * has printed what is wrong. */
 int diagnostics_begin(void);
 
 /* Waits until the lines are written, but not for long, and undoes diagnostics_begin. */
