@@ -45,6 +45,29 @@ static void both_are_answered(void **state)
     }
 }
 
+/* Whoever waits for room behind others' leases learns that its ticket has gone, also where
+ * no proof checks it, and gets a new one. Otherwise others would create leases beside those
+ * that it has. */
+static void a_deleted_ticket_is_noticed(void **state)
+{
+    struct process b;
+
+    world_begin(&world, 1, state);
+    world.options.proof = UVZK_PROOF_SYNC;
+    process_begin(&a, &world, "a", NULL);
+    process_begin(&b, &world, "b", NULL);
+    process_make_semaphore(&a, PATH, LEASES_MAX);
+    process_make_semaphore(&b, PATH, LEASES_MAX);
+    hold_take_on(&several, &b, &b.semaphore, LEASES_MAX);
+    hold_begin_on(&one, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 2000);
+    assert_int_equal(world_children(&world, TICKETS), 1);
+    world_delete_child(&world, TICKETS, 0);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    assert_int_equal(world_children(&world, TICKETS), 1);
+    world_release_and_end(&world);
+}
+
 /* Each claim has a ticket of its own. */
 static unsigned unshared =
     UVZK__TUNE_ALL & ~(UVZK__TUNE_SHARED_TICKET | UVZK__TUNE_DIRECT_LEASE);
@@ -53,6 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(both_are_answered),
+        WORLD_TEST(a_deleted_ticket_is_noticed),
         {"both_are_answered, unshared", both_are_answered, NULL, NULL, &unshared},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

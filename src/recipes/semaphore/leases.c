@@ -363,6 +363,18 @@ static bool wants_listing(const struct uvzk__queue *queue)
            uvzk__is_blocked_long(queue) || uvzk__lease_batch_wants_listing(queue);
 }
 
+/* The ticket holder has waited for room for a session timeout. Another client may have
+ * deleted its ticket, and then others create leases: each of them may wait for those of
+ * the other. No other request shows the ticket meanwhile. */
+static void check_ticket_of_blocked(struct uvzk__queue *queue)
+{
+    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+
+    if (uvzk__is_blocked_long(queue) && holder != NULL) {
+        uvzk__lease_batch_check_ticket(queue, holder->ticket);
+    }
+}
+
 static void send_request(struct uvzk__queue *queue)
 {
     if (!uvzk__queue_may_ask(queue)) {
@@ -374,6 +386,7 @@ static void send_request(struct uvzk__queue *queue)
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
     } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
+        check_ticket_of_blocked(queue);
         uvzk__listing_start(queue);
     }
 }
