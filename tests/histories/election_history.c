@@ -9,6 +9,7 @@
 #include "client/create.h"
 #include "failing_allocator.h"
 #include "history_ports.h"
+#include "history_strikes.h"
 #include "history_transport.h"
 #include "sim.h"
 #include "ticker.h"
@@ -19,6 +20,7 @@
 #define ACTIVE_MS 15000U
 #define HEAL_MS 300000U
 #define LATE_MS 100U /* how late a loop may be that is not late */
+#define TOGETHER_MS 300U
 
 static const char *const paths[PATHS] = {"/elections/latch", "/elections/selector"};
 
@@ -53,6 +55,8 @@ struct client_slot {
     struct participant participants[PARTICIPANTS];
     bool closing;
     uint64_t reopen_ms;
+    /* Until then nothing is checked of its leaders: their znodes were deleted. */
+    uint64_t struck_until_ms[PATHS];
 };
 
 struct history {
@@ -62,6 +66,8 @@ struct history {
     int slot_count;
     int64_t last_token[PATHS]; /* of a leader */
     struct ticker ticker;
+    struct strikes strikes;
+    unsigned tuning; /* UVZK__TUNE_* */
     uint32_t timeout_ms, tick_ms;
     uint64_t end_ms;
     bool operator_kills, pauses, failed;
@@ -111,6 +117,28 @@ static bool auth_failed(const struct client_slot *slot)
     return history_ports_auth_failed(slot->ports, slot->sessions);
 }
 
+static int number_of(const struct participant *participant)
+{
+    return (int)(participant - participant->slot->participants);
+}
+
+/* With those whose znodes are deleted by hand, some processes have one participant of each
+ * path, so that one multi may make the znodes of all. */
+static bool stands_alone(const struct participant *participant)
+{
+    return (participant->slot->history->kinds & HISTORY_STRIKES) != 0 &&
+           participant->slot->number % 2 == 0;
+}
+
+/* ... which do all that they do at the same times. */
+static uint64_t next_act(const struct participant *participant)
+{
+    struct history *history = participant->slot->history;
+    uint64_t at_ms = soon(history, 600);
+
+    return stands_alone(participant) ? at_ms + TOGETHER_MS - at_ms % TOGETHER_MS : at_ms;
+}
+
 /* Nothing makes a loop run late, so that a callback comes when it is due. */
 static bool loops_are_on_time(const struct history *history)
 {
@@ -126,6 +154,12 @@ static bool is_leader(const struct participant *participant)
 {
     return participant->election != NULL &&
            uvzk_election_is_leader(participant->election) != 0;
+}
+
+static bool is_struck(const struct participant *participant)
+{
+    return sim_now(participant->slot->history->sim) <
+           participant->slot->struck_until_ms[participant->path];
 }
 
 /* A8 and A9 of docs/promise.md, and the ends of sessions by an operator. */
@@ -147,7 +181,8 @@ static void check_pair(struct participant *one, struct participant *other)
     const struct participant *earlier = one->token < other->token ? one : other;
     struct history *history = one->slot->history;
 
-    if (one->path != other->path || !is_leader(one) || !is_leader(other)) {
+    if (one->path != other->path || !is_leader(one) || !is_leader(other) ||
+        is_struck(one) || is_struck(other)) {
         return;
     }
     if (is_excepted(earlier, earlier == one ? other->token : one->token)) {
@@ -187,7 +222,8 @@ static void check_deposed(struct participant *leader)
         const struct participant *earlier = other->token < leader->token ? other : leader;
 
         if (other != leader && other->path == leader->path && other->leads &&
-            !other->slot->closing && loops_are_on_time(history) &&
+            !other->slot->closing && loops_are_on_time(history) && !is_struck(leader) &&
+            !is_struck(other) &&
             !is_excepted(earlier, earlier == other ? leader->token : other->token)) {
             fail(history, "client %d leads before client %d is deposed",
                  leader->slot->number, other->slot->number);
@@ -200,9 +236,8 @@ static void check_deposed(struct participant *leader)
 static void note(const struct participant *participant, const char *what, int status)
 {
     sim_note(participant->slot->history->sim, "client %d, participant %d, %s: %s, %s",
-             participant->slot->number,
-             (int)(participant - participant->slot->participants),
-             paths[participant->path], what, uvzk_err_name(status));
+             participant->slot->number, number_of(participant), paths[participant->path],
+             what, uvzk_err_name(status));
 }
 
 /* The session that owns the znode by which it leads. */
@@ -232,7 +267,8 @@ static void on_lead(uvzk_election_t *election, int64_t token, uint64_t valid_unt
     note_session(participant);
     bool killed = history->operator_kills &&
                   !sim_session_alive(history->sim, participant->session_id);
-    if (token <= *last && !killed && !sim_lost_transaction(history->sim, 0) &&
+    if (token <= *last && !killed && !is_struck(participant) &&
+        !sim_lost_transaction(history->sim, 0) &&
         (history->kinds & HISTORY_UNREAD) == 0) {
         fail(history, "token %" PRId64 " after %" PRId64, token, *last);
     }
@@ -435,12 +471,15 @@ static void open_slot(struct client_slot *slot)
     slot->client->data = slot;
     slot->closing = false;
     if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
-                                 UVZK__TUNE_ALL) != 0 ||
+                                 history->tuning) != 0 ||
         uvzk_client_start(slot->client) != 0) {
         fail(history, "a client cannot be made");
     }
     for (int i = 0; i < PARTICIPANTS; i++) {
         slot->participants[i].next_ms = soon(history, i == 0 ? 50 : 3000);
+        if (stands_alone(&slot->participants[i]) && i >= PATHS) {
+            slot->participants[i].next_ms = UINT64_MAX;
+        }
     }
 }
 
@@ -458,14 +497,15 @@ static void begin_election(struct participant *participant)
     uvzk_election_options_t options;
     char id[16];
 
-    participant->path = (int)chance(history, PATHS);
+    participant->path = stands_alone(participant) ? number_of(participant) % PATHS
+                                                  : (int)chance(history, PATHS);
     participant->closing = participant->silent = participant->leads = false;
     participant->manual = chance(history, 4) == 0;
     participant->follows = chance(history, 4) != 0;
     participant->max_reign_ms = chance(history, 3) == 0 ? 50 + chance(history, 2000) : 0;
     participant->known = participant->newest = 0;
     (void)snprintf(id, sizeof(id), "id%d.%d", participant->slot->number,
-                   (int)(participant - participant->slot->participants));
+                   number_of(participant));
     uvzk_election_options_init(&options);
     options.kind = (uint32_t)participant->path; /* latches, and selectors */
     options.id = id;
@@ -539,7 +579,7 @@ static void act(struct participant *participant)
     struct history *history = participant->slot->history;
     uint64_t kind = chance(history, 100);
 
-    participant->next_ms = soon(history, 600);
+    participant->next_ms = next_act(participant);
     if (participant->election == NULL) {
         begin_election(participant);
     } else if (participant->closing) {
@@ -599,8 +639,40 @@ static void some_faults(struct history *history, uint64_t seed)
                              history->pauses, history->timeout_ms);
     faults.expire /= 2;
     history_sim_faults(&faults, seed, history->timeout_ms);
+    if ((history->kinds & HISTORY_STRIKES) != 0) {
+        faults.forget = 0;
+        faults.miss_delete = 0; /* the waiter's own server shows it to the waiter */
+    }
     history_sim_more_faults(&faults);
     sim_set_faults(history->sim, &faults);
+}
+
+/* The znode of a leader, or of who may lead by now. */
+static void ends_hold(void *context, size_t directory, int64_t session_id)
+{
+    struct history *history = context;
+
+    for (int i = 0; i < history->slot_count; i++) {
+        struct client_slot *slot = &history->slots[i];
+        for (uint32_t j = 0; slot->client != NULL && j < slot->sessions; j++) {
+            if (slot->ports[j] != NULL &&
+                history_transport.session_id(slot->ports[j]) == session_id) {
+                slot->struck_until_ms[directory] =
+                    sim_now(history->sim) +
+                    STRIKES_UNKNOWN * (uint64_t)history->timeout_ms;
+            }
+        }
+    }
+}
+
+static void begin_strikes(struct history *history, uint64_t seed)
+{
+    strikes_begin(&history->strikes, history->sim, seed, history->timeout_ms);
+    history->strikes.context = history;
+    history->strikes.ends_hold = ends_hold;
+    for (int i = 0; i < PATHS; i++) {
+        strikes_add(&history->strikes, paths[i], true, false);
+    }
 }
 
 static void begin(struct history *history, uint64_t seed, bool verbose)
@@ -618,6 +690,8 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     history->timeout_ms = (uint32_t)(4000 + chance(history, 8000));
     history->slot_count = 2 + (int)chance(history, SLOTS_MAX - 1);
     history->end_ms = sim_now(history->sim) + ACTIVE_MS;
+    history->tuning = history_sim_tuning(seed, UVZK__TUNE_ALL);
+    begin_strikes(history, seed);
     for (int i = 0; i < history->slot_count; i++) {
         history->slots[i].history = history;
         history->slots[i].number = i;
@@ -669,6 +743,9 @@ static void live(struct history *history, uint64_t until, bool active)
 {
     while (sim_now(history->sim) < until && !history->failed) {
         if (ticker_step(&history->ticker)) {
+            if (active) {
+                strikes_step(&history->strikes);
+            }
             check_leaders(history);
         } else if (active) {
             act_all(history);
@@ -818,6 +895,7 @@ void election_history_run(uint64_t seed, bool verbose,
              failing_allocator_live_blocks());
     }
     history_sim_outcome(history->sim, &result->outcome);
+    result->deleted = history->strikes.deleted;
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */

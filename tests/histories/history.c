@@ -87,6 +87,19 @@ static void create_sim(struct history *history, uint64_t seed)
     history->sim = history_sim_new(seed, &options);
 }
 
+/* In every second history of this kind: few actors of each client on several paths, so that
+ * often one multi makes one znode in each. */
+static void ask_for_several(struct history *history, uint64_t seed)
+{
+    struct seeded random = {seed ^ HISTORY_STRIKES};
+
+    if (seeded_below(&random, 2) == 0) {
+        history->slot_count = 3 + (int)seeded_below(&random, 2);
+        history->worker_count = 2;
+        history->path_count = 2 + (int)seeded_below(&random, PATHS_MAX - 1);
+    }
+}
+
 static void begin(struct history *history, uint64_t seed)
 {
     create_sim(history, seed);
@@ -112,6 +125,9 @@ static void begin(struct history *history, uint64_t seed)
         history->worker_count = 1 + history->worker_count % 2;
         history->path_count = 1;
     }
+    if ((history->kinds & HISTORY_STRIKES) != 0) {
+        ask_for_several(history, seed);
+    }
     hold_limits_begin(history, seed);
     history->readers = (uint64_t[]){20, 50, 75, 90}[chance(history, 4)];
     if (history->recipe->prepare != NULL) {
@@ -119,6 +135,7 @@ static void begin(struct history *history, uint64_t seed)
     }
     history->end_ms = sim_now(history->sim) + history->recipe->active_ms;
     foreign_clients_begin(history, seed);
+    node_deleter_begin(history, seed);
     for (int i = 0; i < history->slot_count; i++) {
         history->slots[i].history = history;
         history->slots[i].number = i;
@@ -246,6 +263,9 @@ static void step_until(struct history *history, uint64_t until,
         if (!sim_step(history->sim)) {
             sim_run_for(history->sim, 10);
         }
+        if (sim_now(history->sim) < history->end_ms) {
+            strikes_step(&history->strikes);
+        }
         check_holds(history);
         if (sim_now(history->sim) >= moved + 10) {
             moved = sim_now(history->sim);
@@ -365,6 +385,7 @@ void history_run(uint64_t seed, const struct history_options *options,
     }
     result->steps = sim_steps(history->sim);
     result->faults = sim_fault_count(history->sim);
+    result->nodes_deleted += history->strikes.deleted;
     result->trace_hash = sim_trace_hash(history->sim);
     if (history->failed) {
         if (!options->verbose) {

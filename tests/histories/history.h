@@ -3,7 +3,8 @@
  * lock paths, while faults happen. A seed decides everything.
  *
  * Checked after every event, of the holds that are valid at that instant:
- *   exclusion   who may not hold together does not (each recipe has its rule)
+ *   exclusion   who may not hold together does not (each recipe has its rule); but not of
+ *               a client whose own holder's znode was deleted by hand a short time ago
  *   told        who has lost a hold hears of it
  * at every callback:
  *   tokens      they grow from grant to grant, as the recipe promises
@@ -23,6 +24,7 @@
  *   history_checks.c  what must hold whatever the recipe
  *   history_foreign_clients.c  other libraries' clients beside ours
  *   history_node_deleter.c  somebody who deletes znodes by hand
+ *   history_strikes.c  ... at any moment, in other kinds of histories, too
  *   history_operator.c  somebody who deletes what closed clients have left
  *   history_counters.c  directories in which thousands of millions have stood
  *   history_revocation.c  somebody who asks holders for their holds

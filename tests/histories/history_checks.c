@@ -140,6 +140,9 @@ void check_share(struct history *history, const struct share *share)
     struct tally *tally = &history->tallies[share->path];
     uint32_t max = history->max_leases[share->path];
 
+    if (node_deleter_has_struck(share)) {
+        return;
+    }
     if (share->kind == LEASES) {
         tally->leases += share->leases;
         tally->untold += is_untold_lease(share) ? share->leases : 0;
@@ -214,7 +217,8 @@ uint64_t count_leases(const struct history *history, int path,
                 for (int l = 0; l < acquisitions[k].share_count; l++) {
                     const struct share *share = &acquisitions[k].shares[l];
                     bool counts = &acquisitions[k] != but && share->kind == LEASES &&
-                                  share->path == path && holds(&acquisitions[k]);
+                                  share->path == path && holds(&acquisitions[k]) &&
+                                  !node_deleter_has_struck(share);
                     leases += counts ? share->leases : 0;
                 }
             }
@@ -283,8 +287,8 @@ void check_token(const struct share *share)
     int64_t before = share->kind == SHARED ? *last_exclusive : *last;
     int64_t later = before;
 
-    if (share->token == 0 || acquisition_killed(share->acquisition) ||
-        history->proof == UVZK_PROOF_NONE ||
+    if (share->token == 0 || node_deleter_has_struck(share) ||
+        acquisition_killed(share->acquisition) || history->proof == UVZK_PROOF_NONE ||
         (history->deletes_nodes && history->deletes_first_waiter)) {
         return;
     }

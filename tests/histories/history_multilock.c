@@ -304,6 +304,8 @@ static const char *unseen(const struct history_result *sum)
 
 const struct recipe recipe_multilock = {
     .name = "multilock",
+    .struck = true,
+    .struck_holders = true,
     .active_ms = 13000,
     .acquisition_count = 2,
     .overflows = overflows,

@@ -86,6 +86,8 @@ static const char *unseen_of_mutex(const struct history_result *sum)
 
 const struct recipe recipe_mutex = {
     .name = "mutex",
+    .struck = true,
+    .struck_holders = true,
     .active_ms = 20000,
     .revocable = true,
     .lock_count = 1,

@@ -5,36 +5,6 @@
 #include "history_parts.h"
 
 #define CHILDREN_MAX 128
-#define DIGITS 10
-
-static long sequence_of(const char *name)
-{
-    size_t length = strlen(name);
-
-    return length < DIGITS ? 0 : strtol(name + length - DIGITS, NULL, 10);
-}
-
-static bool is_reader(const char *name)
-{
-    return strstr(name, "__READ__") != NULL;
-}
-
-/* By the order of the directory: it need not have been told yet. Whoever deletes a
- * holder's node makes two holders, and nothing can prevent it. */
-static bool may_hold(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (sequence_of(names[i]) < sequence_of(name) &&
-            !(is_reader(name) && is_reader(names[i]))) {
-            return false;
-        }
-        if (is_reader(name) && !is_reader(names[i]) &&
-            sequence_of(names[i]) == sequence_of(name)) {
-            return true; /* taken under a write hold */
-        }
-    }
-    return true;
-}
 
 static bool holds_node(const struct acquisition *acquisition, const char *node_path)
 {
@@ -68,18 +38,20 @@ static bool is_held(const struct history *history, const char *node_path)
     return foreign_clients_hold(history, node_path);
 }
 
-/* The first in line of those that wait, or any of them; NULL: nobody is sure to. */
+/* The first in line of those that wait, or any of them; NULL: nobody is sure to. By the
+ * order of the directory: a hold need not have been told yet. Whoever deletes a holder's
+ * node makes two holders, and nothing can prevent it. */
 static const char *choose(struct history *history, const char *const *names, size_t count)
 {
     const char *chosen = NULL;
     bool any = chance(history, 2) == 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (!history->deletes_first_waiter && may_hold(names, count, names[i])) {
+        if (!history->deletes_first_waiter && strikes_may_hold(names, count, names[i])) {
             continue;
         }
         if (chosen == NULL || (any && chance(history, count) == 0) ||
-            (!any && sequence_of(names[i]) < sequence_of(chosen))) {
+            (!any && strikes_number(names[i]) < strikes_number(chosen))) {
             chosen = names[i];
         }
     }
@@ -129,4 +101,87 @@ void node_deleter_step(struct history *history)
             delete_one(history, i);
         }
     }
+}
+
+/* ------------------------------------------------------------------ at any moment */
+
+static bool spares(void *context, const char *path)
+{
+    return foreign_clients_hold(context, path);
+}
+
+static bool has_session(const struct client_slot *slot, int64_t session_id)
+{
+    for (int i = 0; slot->client != NULL && i < slot->sessions; i++) {
+        if (slot->ports[i] != NULL &&
+            history_transport.session_id(slot->ports[i]) == session_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many directories of a path are struck. */
+static size_t struck_below(const struct history *history, int path)
+{
+    const char *const *below = history->recipe->directories(history, path);
+    size_t count = 0;
+
+    while (below[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static void ends_hold(void *context, size_t directory, int64_t session_id)
+{
+    struct history *history = context;
+    int path = 0;
+
+    while (directory >= struck_below(history, path)) {
+        directory -= struck_below(history, path++);
+    }
+    for (int i = 0; i < history->slot_count; i++) {
+        if (has_session(&history->slots[i], session_id)) {
+            history->slots[i].struck_until_ms[path] =
+                sim_now(history->sim) + STRIKES_UNKNOWN * (uint64_t)history->timeout_ms;
+        }
+    }
+}
+
+/* Of a semaphore, the tickets are in order and the leases are not. A client of another
+ * library that holds would not notice, nor would one that is not proved by multis. */
+void node_deleter_begin(struct history *history, uint64_t seed)
+{
+    struct strikes *strikes = &history->strikes;
+
+    strikes_begin(strikes, history->sim, seed, history->timeout_ms);
+    if (!history->recipe->struck || strikes->sim == NULL) {
+        strikes->sim = NULL;
+        return;
+    }
+    history->deletes_nodes = true;
+    strikes->context = history;
+    strikes->spares = spares;
+    if (history->foreign_clients == NULL && history->recipe->struck_holders &&
+        history->proof == UVZK_PROOF_QUORUM) {
+        strikes->ends_hold = ends_hold;
+    }
+    for (int i = 0; i < history->path_count; i++) {
+        const char *const *below = history->recipe->directories(history, i);
+        for (size_t j = 0; below[j] != NULL; j++) {
+            char directory[128];
+            (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[i],
+                           below[j]);
+            strikes_add(strikes, directory, j == 0,
+                        j == 0 && below[1] != NULL && !history->deletes_first_waiter);
+        }
+    }
+}
+
+bool node_deleter_has_struck(const struct share *share)
+{
+    const struct actor *worker = share->acquisition->worker;
+
+    return sim_now(worker->history->sim) < worker->slot->struck_until_ms[share->path];
 }

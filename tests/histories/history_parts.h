@@ -12,6 +12,7 @@
 
 #include "history.h"
 #include "history_foreign_clients.h"
+#include "history_strikes.h"
 #include "request_rate.h"
 #include "seeded.h"
 #include "sim.h"
@@ -122,6 +123,7 @@ struct client_slot {
     struct actor workers[WORKERS_MAX];
     uint64_t reopen_ms; /* when closed */
     unsigned openings;
+    uint64_t struck_until_ms[PATHS_MAX]; /* node_deleter_has_struck */
     struct request_rate request_rates[SESSIONS_MAX];
     bool closing;
 };
@@ -171,6 +173,7 @@ struct history {
     unsigned kinds;      /* enum history_kind */
     bool near_servers;   /* the servers are near: what spins, spins fast */
     bool hold_limits;    /* some holds are given back by themselves */
+    struct strikes strikes;
     struct seeded limit_random;
     bool failed;
 };
@@ -180,7 +183,9 @@ struct recipe {
     uint32_t active_ms; /* how long actors begin new acquires */
     bool unnumbered;    /* its znodes have no sequence numbers */
     bool revocable;     /* its holds may be asked for */
-    int lock_count;     /* of a place, to be closed at times */
+    bool struck;        /* znodes are deleted by hand at any moment (history_strikes.h) */
+    bool struck_holders; /* ... also those of holders */
+    int lock_count;      /* of a place, to be closed at times */
     int acquisition_count;
     /* Whether its locks have room in other sessions than their path's home. NULL: no. */
     bool (*overflows)(const struct history *);
@@ -378,5 +383,9 @@ void requests_check(struct client_slot *slot);
 void node_deleter_step(struct history *history);
 /* Somebody lets go of a hold on this path. */
 void node_deleter_sees_release(struct history *history, int path);
+/* Of a new history, whose paths are known: strikes where its seed does. And: whether the
+ * znode of a holder of this client has been deleted on this path lately. */
+void node_deleter_begin(struct history *history, uint64_t seed);
+bool node_deleter_has_struck(const struct share *share);
 
 #endif

@@ -159,6 +159,7 @@ static const char *unseen(const struct history_result *sum)
 
 const struct recipe recipe_rwlock = {
     .name = "rwlock",
+    .struck = true,
     .active_ms = 13000,
     .revocable = true,
     .lock_count = 2,

@@ -222,7 +222,7 @@ static void check_count(struct acquisition *acquisition)
                         ? greatest_known(history, share->path)
                         : known->value;
     if (leases <= (uint64_t)count || acquisition_killed(acquisition) ||
-        history->proof == UVZK_PROOF_NONE) {
+        node_deleter_has_struck(share) || history->proof == UVZK_PROOF_NONE) {
         return;
     }
     if (leases > known->excess_most) {
@@ -257,6 +257,8 @@ static const char *unseen(const struct history_result *sum)
 
 const struct recipe recipe_semaphore = {
     .name = "semaphore",
+    .struck = true,
+    .struck_holders = true,
     .active_ms = 8000,
     .lock_count = 1,
     .acquisition_count = 2,
@@ -298,6 +300,8 @@ static const char *unseen_of_mutex(const struct history_result *sum)
 
 const struct recipe recipe_semaphore_mutex = {
     .name = "semaphore_mutex",
+    .struck = true,
+    .struck_holders = true,
     .active_ms = 10000,
     .lock_count = 1,
     .acquisition_count = 2,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/tuning.h"
 #include "history_transport.h"
 
 /* Bits of the seed that its remainders, which choose everything else, know nothing
@@ -58,7 +59,21 @@ unsigned history_sim_kinds(uint64_t seed)
     if ((kinds & HISTORY_RENEGOTIATE) == 0) {
         kinds |= scattered(seed ^ HISTORY_SLOW_LINKS) % 3 == 0 ? HISTORY_SLOW_LINKS : 0;
     }
+    if ((kinds & HISTORY_UNREAD) == 0) {
+        kinds |= scattered(seed ^ HISTORY_STRIKES) % 4 == 0 ? HISTORY_STRIKES : 0;
+    }
     return kinds & history_sim_allowed();
+}
+
+unsigned history_sim_tuning(uint64_t seed, unsigned tuning)
+{
+    uint64_t bits = scattered(seed ^ HISTORY_STRIKES) / 4;
+
+    if ((history_sim_kinds(seed) & HISTORY_STRIKES) == 0) {
+        return tuning;
+    }
+    return tuning & ~(bits % 4 == 0 ? (unsigned)UVZK__TUNE_MIRROR : 0U) &
+           ~(bits / 4 % 4 == 0 ? (unsigned)UVZK__TUNE_PREPARE : 0U);
 }
 
 static bool has_two_hops(uint64_t seed)

@@ -53,6 +53,9 @@ enum history_kind {
     HISTORY_REVOKES = 524288,       /* nothing of ZooKeeper's: holds are asked for */
     HISTORY_SMALL_BUFFER = 8388608, /* the servers' jute.maxbuffer is so small that the
                                        longer batches exceed it */
+    HISTORY_STRIKES = 16777216,     /* znodes are deleted by hand (history_strikes.h); not
+                                       with UNREAD: what its client hands on by a znode that
+                                       went unread is outside the promise, too */
     HISTORY_SLOW_LINKS =
         4194304, /* round trips of several ticks; or what servers hear of sessions
                              comes to the leader in two hops, by way of an ObserverMaster. Not with
@@ -68,6 +71,10 @@ enum history_kind {
 unsigned history_sim_allowed(void);
 /* Of this seed. */
 unsigned history_sim_kinds(uint64_t seed);
+
+/* Of these UVZK__TUNE_* bits, those that the clients of this seed have: some of those with
+ * HISTORY_STRIKES have no mirror, or do not prepare. */
+unsigned history_sim_tuning(uint64_t seed, unsigned tuning);
 
 /* Whether round trips take several ticks, an eighth of a session at most. */
 bool history_sim_has_slow_links(uint64_t seed);

@@ -287,6 +287,11 @@ static int64_t joins(const struct share *share, const struct acquisition *other,
         int64_t found = other->state == HOLDING  ? theirs->token
                         : other->state == ASKING ? theirs->joined
                                                  : 0;
+        /* The token of a member of a multi lock is not known if its znode was deleted by
+         * hand before the multi lock was granted. */
+        if (other->state == HOLDING && found == 0) {
+            found = token;
+        }
         if (found != 0 && (token == 0 || token == found) && may_join(share, theirs)) {
             return found;
         }

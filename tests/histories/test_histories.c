@@ -83,8 +83,9 @@ static int run(uint64_t seed, struct history_result *sum)
 {
     struct history_options options = {
         .recipe = recipe,
-        .tuning = (unsigned)(setting("UVZK_TUNING", tuning_of(seed)) &
-                             ~setting("UVZK_UNTUNED", 0)),
+        .tuning =
+            history_sim_tuning(seed, (unsigned)(setting("UVZK_TUNING", tuning_of(seed)) &
+                                                ~setting("UVZK_UNTUNED", 0))),
         .faults = true,
         .verbose = getenv("UVZK_VERBOSE") != NULL,
     };

@@ -1,0 +1,71 @@
+/* Somebody who deletes contenders' znodes by hand at any moment, in some histories of each
+ * kind (HISTORY_STRIKES): soon after they were created, one by one or all that wait at
+ * once, and now and then.
+ *
+ * A znode that stands behind another one that it has to wait for is a waiter's. Whoever
+ * deletes it ends a wait, and nothing else may come of it. The znode of somebody who holds,
+ * or may hold, is deleted too where `ends_hold` is set. That hold protects nobody any
+ * more, nor does what its client hands on by this znode until it knows
+ * (docs/promise.md): the history leaves this client's holds there out of its checks for
+ * STRIKES_UNKNOWN session timeouts. All others are checked as ever.
+ *
+ * The random numbers are not the simulation's. So histories without this kind stay as they
+ * are, and a history is the same for each seed. */
+#ifndef UVZK_HISTORY_STRIKES_H
+#define UVZK_HISTORY_STRIKES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "seeded.h"
+#include "sim.h"
+
+#define STRIKES_DIRECTORIES 6
+#define STRIKES_PLANNED 16
+#define STRIKES_UNKNOWN 2U
+
+struct struck_directory {
+    char path[128];
+    bool in_order;        /* the znodes wait for those with smaller numbers */
+    bool never_the_first; /* who may hold is never struck */
+    int32_t counter;      /* the number of the next child, when it was last looked at */
+};
+
+struct strikes {
+    struct sim *sim; /* NULL: nobody strikes */
+    struct seeded random;
+    uint32_t reach_ms; /* how long after its create a znode is struck */
+    uint64_t next_ms;  /* when a znode of any age is struck */
+    struct struck_directory directories[STRIKES_DIRECTORIES];
+    size_t count;
+    struct {
+        size_t directory;
+        int32_t number;
+        uint64_t at_ms;
+    } planned[STRIKES_PLANNED];
+    size_t planned_count;
+    bool holders; /* those who may hold are struck, too */
+    uint64_t deleted;
+    /* To be set by the history: */
+    void *context;
+    /* Whether this znode is to be left alone. May be NULL. */
+    bool (*spares)(void *context, const char *path);
+    /* The znode of somebody who may hold, of this session, is about to be deleted in this
+     * directory. NULL: none is. */
+    void (*ends_hold)(void *context, size_t directory, int64_t session_id);
+};
+
+/* Strikes if the seed has HISTORY_STRIKES. */
+void strikes_begin(struct strikes *strikes, struct sim *sim, uint64_t seed,
+                   uint32_t timeout_ms);
+void strikes_add(struct strikes *strikes, const char *directory, bool in_order,
+                 bool never_the_first);
+/* After each event of the simulation. */
+void strikes_step(struct strikes *strikes);
+/* Whether, by the order of its directory, a znode may hold: it waits for nobody. */
+bool strikes_may_hold(const char *const *names, size_t count, const char *name);
+/* The number at the end of the name. */
+long strikes_number(const char *name);
+
+#endif
