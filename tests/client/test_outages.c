@@ -48,44 +48,52 @@ typedef void event(struct process *process, uint64_t ms);
 
 /* ------------------------------------------------------------------------ the costs */
 
-static void begin(struct process *process, const char *name, unsigned timeout)
+static void begin(struct process *process, const char *name, unsigned timeout_ms)
 {
     uvzk_client_options_t options;
 
     process_options(&options);
-    options.session_timeout_ms = timeout * 1000;
+    options.session_timeout_ms = timeout_ms;
     process_begin(process, &world, name, &options);
 }
 
 /* Lets the proofs of ownership, and so the moment of the event, fall anywhere. */
-static void run_a_while(unsigned timeout)
+static void run_a_while(unsigned timeout_ms)
 {
-    world_run_for(&world, (1 + sim_random(world.sim, 1000)) * timeout);
-    world_run_for(&world, 1000 * timeout);
+    world_run_for(&world, 1 + sim_random(world.sim, timeout_ms));
+    world_run_for(&world, timeout_ms);
 }
 
-static void end(unsigned timeout)
+static void end(unsigned timeout_ms)
 {
-    world_run_for(&world, 2000 * timeout); /* sessions that were given up have ended */
+    world_run_for(&world, 2 * timeout_ms); /* sessions that were given up have ended */
     world_release_all(&world);
     world_end(&world);
 }
 
 /* Whether a holder loses its lock. */
-static void expect_lock(uint64_t seed, void *const *state, const struct row *row,
-                        event *happens, uint64_t ms, bool lost)
+static bool lock_is_lost(uint64_t seed, void *const *state, unsigned timeout_ms,
+                         event *happens, uint64_t ms)
 {
     world_begin(&world, seed, state);
-    begin(&a, "a", row->timeout);
+    begin(&a, "a", timeout_ms);
     hold_take(&held, &a);
-    run_a_while(row->timeout);
+    assert_int_equal(uvzk_client_session_timeout(&a.client), timeout_ms);
+    run_a_while(timeout_ms);
     happens(&a, ms);
-    world_run_for(&world, ms + 500 * row->timeout);
-    if (held.lost != lost) {
-        fail_msg("T = %u s, %u ms: the lock is %s", row->timeout, (unsigned)ms,
-                 lost ? "kept" : "lost");
+    world_run_for(&world, ms + timeout_ms / 2);
+    bool lost = held.lost != 0;
+    end(timeout_ms);
+    return lost;
+}
+
+static void expect_lock(uint64_t seed, void *const *state, unsigned timeout_ms,
+                        event *happens, uint64_t ms, bool lost)
+{
+    if (lock_is_lost(seed, state, timeout_ms, happens, ms) != lost) {
+        fail_msg("T = %u ms, %u ms, seed %u: the lock is %s", timeout_ms, (unsigned)ms,
+                 (unsigned)seed, lost ? "kept" : "lost");
     }
-    end(row->timeout);
 }
 
 /* Whether the waiter has lost its place. A server that ends the session first tells of the
@@ -106,18 +114,18 @@ static void expect_place(uint64_t seed, void *const *state, const struct row *ro
                          event *happens, uint64_t ms, bool lost)
 {
     world_begin(&world, seed, state);
-    begin(&a, "a", row->timeout);
-    begin(&b, "b", row->timeout);
+    begin(&a, "a", row->timeout * 1000);
+    begin(&b, "b", row->timeout * 1000);
     hold_take(&held, &a);
     hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
-    run_a_while(row->timeout);
+    run_a_while(row->timeout * 1000);
     happens(&b, ms);
     world_run_for(&world, ms + 500 * row->timeout);
     if (place_is_lost() != lost) {
         fail_msg("T = %u s, %u ms: the place is %s", row->timeout, (unsigned)ms,
                  lost ? "kept" : "lost");
     }
-    end(row->timeout);
+    end(row->timeout * 1000);
 }
 
 /* ------------------------------------------------------------------------ the table */
@@ -139,14 +147,17 @@ static size_t read_rows(struct row *rows)
     return count;
 }
 
+#define EVENTS 4
+static event *const events_of_locks[EVENTS] = {network_fails, servers_are_away,
+                                               process_is_stopped, loop_is_late};
+
 static void test_lock(const struct row *row, uint64_t seed, void *const *state)
 {
-    event *const events[] = {network_fails, servers_are_away, process_is_stopped,
-                             loop_is_late};
-
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        expect_lock(seed, state, row, events[i], row->lock_kept * UINT64_C(1000), false);
-        expect_lock(seed, state, row, events[i], row->lock_lost * UINT64_C(1000), true);
+    for (size_t i = 0; i < EVENTS; i++) {
+        expect_lock(seed, state, row->timeout * 1000, events_of_locks[i],
+                    row->lock_kept * UINT64_C(1000), false);
+        expect_lock(seed, state, row->timeout * 1000, events_of_locks[i],
+                    row->lock_lost * UINT64_C(1000), true);
     }
 }
 
@@ -181,9 +192,74 @@ static void test_table(void **state)
     }
 }
 
+/* ------------------------------------------------------------------ the second table */
+
+/* From so many tenths of a tick on, outages shorter than so many percent of T cost no
+ * lock. */
+struct bound {
+    unsigned tenths, percent;
+};
+
+#define BOUNDS 2
+#define TICK_MS 2000U
+#define LONGEST 46U /* tenths of a tick; the first table has longer ones */
+#define BOUND_SEEDS 40U
+
+static void read_bounds(struct bound bounds[BOUNDS])
+{
+    unsigned whole, tenth;
+    size_t count = 0;
+    char line[1024];
+    FILE *file = fopen(page, "r");
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        struct bound bound;
+        if (sscanf(line, "| from %u.%u ticks | %u%% of T |", &whole, &tenth,
+                   &bound.percent) == 3) {
+            assert_in_range(count, 0, BOUNDS - 1);
+            bound.tenths = 10 * whole + tenth;
+            bounds[count++] = bound;
+        }
+    }
+    fclose(file);
+    assert_int_equal(count, BOUNDS);
+}
+
+static unsigned losses(void *const *state, unsigned timeout_ms, unsigned percent)
+{
+    unsigned lost = 0;
+
+    for (uint64_t seed = 1; seed <= BOUND_SEEDS; seed++) {
+        lost += lock_is_lost(seed, state, timeout_ms, events_of_locks[seed / 2 % EVENTS],
+                             timeout_ms * percent / 100 - 10);
+    }
+    return lost;
+}
+
+static void test_bounds(void **state)
+{
+    struct bound bounds[BOUNDS];
+
+    read_bounds(bounds);
+    for (size_t i = 0; i < BOUNDS; i++) {
+        unsigned end = i + 1 < BOUNDS ? bounds[i + 1].tenths - 1 : LONGEST;
+        for (unsigned tenths = bounds[i].tenths; tenths <= end; tenths += 3) {
+            unsigned timeout_ms = tenths * TICK_MS / 10;
+            unsigned lost = losses(state, timeout_ms, bounds[i].percent);
+            if (lost > 0) {
+                fail_msg("T = %u ms: %u of %u locks are lost", timeout_ms, lost,
+                         BOUND_SEEDS);
+            }
+        }
+    }
+    /* The second bound is none for the timeouts of the first. */
+    assert_in_range(losses(state, 3 * TICK_MS, bounds[1].percent), 1, BOUND_SEEDS);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {WORLD_TEST(test_table)};
+    const struct CMUnitTest tests[] = {WORLD_TEST(test_table), WORLD_TEST(test_bounds)};
 
     assert_int_equal(argc, 2);
     page = argv[1];
