@@ -202,10 +202,10 @@ static void on_socket_file(uv_fs_poll_t *, int, const uv_stat_t *, const uv_stat
 
 static int watch_socket_file(struct daemon *daemon)
 {
-    const char *path = daemon->options->listener.path;
+    const char *path = daemon->listener.path;
 
-    if (path == NULL) {
-        return EX_OK; /* systemd has made the one that is passed in */
+    if (path[0] == '\0') {
+        return EX_OK; /* an abstract address was passed in */
     }
     int status =
         uv_fs_poll_start(&daemon->socket_file, on_socket_file, path, SOCKET_FILE_MS);
@@ -245,8 +245,12 @@ static void on_socket_file(uv_fs_poll_t *handle, int status, const uv_stat_t *be
         listener_has_file(&daemon->listener)) {
         return;
     }
-    output_report("%s was removed or replaced: making it anew",
-                  daemon->options->listener.path);
+    if (!daemon->listener.made) {
+        output_report("%s was removed or replaced: restart the unit of the socket",
+                      daemon->listener.path);
+        return;
+    }
+    output_report("%s was removed or replaced: making it anew", daemon->listener.path);
     uv_fs_poll_stop(handle); /* it reports a change, and not what is the same as before */
     listener_close(&daemon->listener);
     uv_close(socket, on_socket_closed);

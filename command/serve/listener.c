@@ -47,6 +47,35 @@ static bool option_is(int fd, int option, int wanted)
     return getsockopt(fd, SOL_SOCKET, option, &value, &length) == 0 && value == wanted;
 }
 
+/* Keeps which file the socket has. */
+static bool remember_file(struct listener *listener, const char *path)
+{
+    struct stat file;
+
+    if (lstat(path, &file) < 0) {
+        return false;
+    }
+    snprintf(listener->path, sizeof(listener->path), "%s", path);
+    listener->device = file.st_dev;
+    listener->inode = file.st_ino;
+    return true;
+}
+
+/* An abstract address has no file. */
+static void remember_file_of(struct listener *listener, int fd)
+{
+    struct {
+        struct sockaddr_un address;
+        char end; /* a path that is as long as sun_path has no NUL */
+    } name = {.end = '\0'};
+    socklen_t length = sizeof(name.address);
+
+    if (getsockname(fd, (struct sockaddr *)&name.address, &length) == 0 &&
+        name.address.sun_path[0] != '\0') {
+        remember_file(listener, name.address.sun_path);
+    }
+}
+
 static int take_over(struct listener *listener)
 {
     bool one = strcmp(getenv("LISTEN_FDS"), "1") == 0;
@@ -63,6 +92,7 @@ static int take_over(struct listener *listener)
         return fail_errno("LISTEN_FDS");
     }
     listener->fd = fd;
+    remember_file_of(listener, fd);
     return EX_OK;
 }
 
@@ -145,17 +175,14 @@ static int set_access(const struct listener_options *options)
 static int make(struct listener *listener, const struct sockaddr_un *address)
 {
     const char *path = listener->options->path;
-    struct stat file;
 
     listener->fd = new_socket();
     if (listener->fd < 0 ||
         bind(listener->fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ||
-        lstat(path, &file) < 0) {
+        !remember_file(listener, path)) {
         return fail_errno(path);
     }
     listener->made = true;
-    listener->device = file.st_dev;
-    listener->inode = file.st_ino;
     return set_access(listener->options);
 }
 
@@ -186,14 +213,14 @@ bool listener_has_file(const struct listener *listener)
 {
     struct stat file;
 
-    return listener->made && lstat(listener->options->path, &file) == 0 &&
-           file.st_dev == listener->device && file.st_ino == listener->inode;
+    return lstat(listener->path, &file) == 0 && file.st_dev == listener->device &&
+           file.st_ino == listener->inode;
 }
 
 void listener_close(struct listener *listener)
 {
-    if (listener_has_file(listener)) {
-        unlink(listener->options->path);
+    if (listener->made && listener_has_file(listener)) {
+        unlink(listener->path);
     }
     listener->made = false;
     if (listener->lock >= 0) {

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#define SOCKET_PATH_MAX 109 /* of sun_path, and a NUL */
+
 struct listener_options {
     const char *path; /* NULL: the socket is passed in */
     mode_t mode;
@@ -21,11 +23,12 @@ struct listener_options {
 
 struct listener {
     const struct listener_options *options;
-    int fd;   /* listens or is about to; -1: none */
-    int lock; /* of PATH.lock; -1: none */
+    int fd;                     /* listens or is about to; -1: none */
+    int lock;                   /* of PATH.lock; -1: none */
+    char path[SOCKET_PATH_MAX]; /* of the socket file; "": none is known */
     dev_t device;
-    ino_t inode; /* of the socket file that this daemon has made */
-    bool made;
+    ino_t inode; /* of that file when the listener was opened */
+    bool made;   /* by this daemon, which removes it at the end */
 };
 
 /* Whether systemd has passed in sockets. */
@@ -38,7 +41,7 @@ void listener_init(struct listener *, const struct listener_options *);
  * exit code after it has printed what is wrong. */
 int listener_open(struct listener *);
 
-/* Whether nobody has removed or replaced the socket file since listener_open made it. */
+/* Whether nobody has removed or replaced the socket file since listener_open. */
 bool listener_has_file(const struct listener *);
 
 /* Removes the socket file, if this daemon has made it, and its lock. The descriptor
