@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define LOCK "/fork"
+#define OWN_LOCK "/fork-own"
 #define SESSION_MS 6000
 
 static struct world world;
@@ -43,11 +44,14 @@ static void end(void)
 /* Instead of the C client's: a child must not call it, as its threads are the parent's. */
 static pid_t parent;
 static int calls_in_a_child;
+static bool uses_its_own; /* a client of the child's */
 
 static bool is_parents(void)
 {
-    calls_in_a_child += getpid() != parent;
-    return getpid() == parent;
+    bool is = getpid() == parent || uses_its_own;
+
+    calls_in_a_child += !is;
+    return is;
 }
 
 #define ORIGINAL(name) ((__typeof__(&(name)))(uintptr_t)dlsym(RTLD_NEXT, #name))
@@ -126,6 +130,43 @@ static int run_on(void)
     }
     run_for(world.loop, SESSION_MS / 3);
     return 0;
+}
+
+/* What the child itself opens works there. */
+static struct {
+    uv_loop_t loop;
+    uvzk_client_t client;
+    uvzk_mutex_t mutex;
+    uvzk_hold_t hold;
+    int status; /* of the acquire */
+} own;
+
+static void own_acquired(uvzk_hold_t *hold, int status)
+{
+    own.status = status;
+    if (status == 0) {
+        (void)uvzk_hold_release(hold, ignore);
+    }
+    (void)uvzk_client_close(&own.client, client_closed);
+}
+
+static int use_its_own(void)
+{
+    uvzk_client_options_t options;
+
+    uses_its_own = true;
+    uvzk_client_options_init(&options);
+    options.hosts = world.options.hosts;
+    options.transport = world.options.transport;
+    if (uv_loop_init(&own.loop) != 0 ||
+        uvzk_client_init(&own.loop, &own.client, &options) != 0 ||
+        uvzk_client_start(&own.client) != 0 ||
+        uvzk_mutex_init(&own.client, &own.mutex, OWN_LOCK) != 0 ||
+        uvzk_lock_acquire(&own.mutex, &own.hold, NULL, own_acquired, ignore) != 0) {
+        return 2;
+    }
+    int status = run_until_closed(&own.loop);
+    return own.status != 0 ? 3 : status;
 }
 
 struct child {
@@ -209,6 +250,19 @@ static void test_c_client_released_in_a_child(void **state)
     a_child_changes_nothing(UVZK_TRANSPORT_C_CLIENT, release_and_close);
 }
 
+static void test_native_opened_in_a_child(void **state)
+{
+    (void)state;
+    a_child_changes_nothing(UVZK_TRANSPORT_NATIVE, use_its_own);
+}
+
+static void test_c_client_opened_in_a_child(void **state)
+{
+    (void)state;
+    NEEDS_THREADS_IN_A_CHILD();
+    a_child_changes_nothing(UVZK_TRANSPORT_C_CLIENT, use_its_own);
+}
+
 static void test_native_left_open_in_a_child(void **state)
 {
     (void)state;
@@ -272,6 +326,8 @@ int main(void)
         cmocka_unit_test(test_c_client_closed_in_a_child),
         cmocka_unit_test(test_c_client_released_in_a_child),
         cmocka_unit_test(test_c_client_left_open_in_a_child),
+        cmocka_unit_test(test_native_opened_in_a_child),
+        cmocka_unit_test(test_c_client_opened_in_a_child),
         cmocka_unit_test(test_native_leaves_programs_nothing),
         cmocka_unit_test(test_c_client_leaves_programs_three_descriptors),
     };
