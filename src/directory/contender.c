@@ -19,7 +19,6 @@
 #include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "engine/invariant.h"
-#include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
@@ -440,15 +439,12 @@ void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
 /* A waiter may get a new node at the tail of the queue, if the retry policy allows it. So
  * may one that is granted and only admits, because its claim still waits. Any other hold
  * is lost. */
-void uvzk__contender_missing(struct uvzk__contender *contender)
+static void gone(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
     uint64_t now = uvzk__now(session);
     uint64_t random = 0, sleep_ms = 0;
 
-    if (uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
-        return;
-    }
     /* Others may have been granted past the node: earlier sightings in this directory
      * do not count any more (freshness.h). */
     uvzk__foreign_node_gone(contender->queue);
@@ -457,8 +453,6 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     bool again = waits && !contender->kind->once &&
                  uvzk__retry_allow(uvzk__retry_policy_of(session), contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
-    uvzk__log(session, UVZK_LOG_WARN, "directory", "%s was deleted by another client",
-              contender->path);
     if (again && uvzk__contender_holds(contender)) {
         uvzk__contender_ungrant(contender);
     }
@@ -471,23 +465,35 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     uvzk__contender_update(contender);
 }
 
-/* A node that a lock driver has named is not deleted as an orphan: another client may
- * have a node of the same name by now. */
+void uvzk__contender_missing(struct uvzk__contender *contender)
+{
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
+        uvzk__contender_log_deleted(contender);
+        gone(contender);
+    }
+}
+
+/* The orphan's delete shows who has deleted the node: at the end of the session, its server
+ * may report the deletion of the session's nodes first. A node that a lock driver has named
+ * has no orphan: another client may have a node of the same name by now. */
 void uvzk__contender_not_shown(struct uvzk__contender *contender)
 {
+    struct uvzk__contender *orphan = NULL;
+
     uvzk__node_not_shown(&contender->node);
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
         !uvzk__is_driver_defined(contender->queue->kind)) {
-        struct uvzk__contender *orphan =
+        orphan =
             uvzk__contender_new_orphan(contender->queue, uvzk__path_name(contender->path),
                                        uvzk__node_place(&contender->node),
                                        uvzk__contender_is_shared(contender), false);
-        if (orphan != NULL) {
-            /* The reading that did not show the node has at most this stamp. divergence.c
-             * compares it with the start of the connection. */
-            uvzk__contender_set_create_stamp(orphan,
-                                             uvzk__stamp(uvzk__session_of(orphan)));
-        }
     }
-    uvzk__contender_missing(contender);
+    if (orphan == NULL) {
+        uvzk__contender_missing(contender);
+        return;
+    }
+    /* The reading that did not show the node has at most this stamp. divergence.c compares
+     * it with the start of the connection. */
+    uvzk__contender_set_create_stamp(orphan, uvzk__stamp(uvzk__session_of(orphan)));
+    gone(contender);
 }

@@ -19,6 +19,7 @@
 #include "engine/acl.h"
 #include "engine/inflight.h"
 #include "engine/invariant.h"
+#include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch_renewal.h"
@@ -490,4 +491,10 @@ static void pump(struct uvzk__contender *contender, int code)
 void uvzk__contenders_pump(struct uvzk__session *session)
 {
     uvzk__for_each_contender(session, pump, 0);
+}
+
+void uvzk__contender_log_deleted(const struct uvzk__contender *contender)
+{
+    uvzk__log(uvzk__session_of(contender), UVZK_LOG_WARN, "directory",
+              "%s was deleted by another client", contender->path);
 }

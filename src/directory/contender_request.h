@@ -112,4 +112,7 @@ void uvzk__contender_cancel_back_off(struct uvzk__contender *);
  * session pauses, and the contender is pumped again afterwards. */
 void uvzk__contender_create(struct uvzk__contender *);
 
+/* Logs that another client has deleted the contender's node. */
+void uvzk__contender_log_deleted(const struct uvzk__contender *);
+
 #endif

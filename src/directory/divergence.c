@@ -17,6 +17,7 @@
 
 #include "base/path.h"
 #include "directory/contender.h"
+#include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
@@ -325,6 +326,8 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
             !uvzk__node_delete_is_unknown(&orphan->node) &&
             uvzk__is_of_this_connection(session, orphan->create_stamp)) {
             (void)uvzk__diverged(session, orphan->path, false);
+        } else if (!uvzk__node_is_deleted(&orphan->node)) {
+            uvzk__contender_log_deleted(orphan);
         }
         return;
     }

@@ -122,6 +122,34 @@ static void test_acts_upon_a_deleted_waiter(void **state)
     with_each_verb(the_waiters_is_deleted, "was deleted by another client");
 }
 
+static void on_revoke(uvzk_hold_t *request)
+{
+    (void)request;
+}
+
+/* At its end, the server may report the deletion of the session's znodes first. */
+static void test_no_other_client_ends_a_session(void **state)
+{
+    uvzk_acquire_options_t options;
+    (void)state;
+    verb = NOTHING;
+    begin();
+    cue = "was deleted by another client";
+    uvzk_acquire_options_init(&options);
+    options.revoke_cb = on_revoke; /* it watches its own znode */
+    assert_int_equal(hold_ask(&holder, &process, NULL, &options), 0);
+    hold_await(&holder, PATIENCE_MS);
+    world_run_for(&world, 100);
+    process_expire(&process);
+    assert_true(world_await(&world, &holder.lost, PATIENCE_MS));
+    assert_int_equal(holder.reason, UVZK_EDELETED);
+    assert_true(world_await(&world, &process.lost, PATIENCE_MS));
+    world_run_for(&world, 1000);
+    assert_int_equal(acts, 0);
+    cue = NULL;
+    world_end(&world);
+}
+
 static void test_acts_upon_a_line_of_the_port(void **state)
 {
     (void)state;
@@ -201,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_acts_upon_a_deleted_hold),
         cmocka_unit_test(test_acts_upon_a_deleted_waiter),
+        cmocka_unit_test(test_no_other_client_ends_a_session),
         cmocka_unit_test(test_acts_upon_a_line_of_the_port),
         cmocka_unit_test(test_lines_are_told_later_in_order),
         cmocka_unit_test(test_so_many_lines_wait),
