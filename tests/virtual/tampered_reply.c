@@ -109,13 +109,18 @@ static bool an_unasked_event(const struct tampered_reply *reply,
     return write_with(event, out);
 }
 
-/* Codes that say nothing of the outcome. */
+/* Codes that say nothing of the outcome. Not of a request that may arm a watch: the server
+ * would keep a watch of which the client does not know. */
 static bool an_unknown_outcome(const struct tampered_reply *reply,
                                struct uvzk__jute_writer *out)
 {
     static const int32_t errs[] = {-1, -2, -4, -5, -7, -9, -118, -122};
+    bool may_watch = reply->opcode == UVZK__OPCODE_EXISTS ||
+                     reply->opcode == UVZK__OPCODE_GET_DATA ||
+                     reply->opcode == UVZK__OPCODE_GET_CHILDREN ||
+                     reply->opcode == UVZK__OPCODE_ADD_WATCH;
 
-    return reply->is_answer &&
+    return reply->is_answer && !may_watch &&
            write_int_over(reply, ERR_AT, errs[one_of(sizeof(errs) / sizeof(errs[0]))], 4,
                           out);
 }

@@ -5,7 +5,8 @@
  * lies cannot be told from a truth, so nobody tells them here (docs/promise.md):
  *
  *   - an error that the server did not answer, but for those that say nothing of the
- *     outcome; other data, other names, another number, another stat
+ *     outcome of a request without a watch; other data, other names, another number,
+ *     another stat
  *   - an event that has not happened, one that is told twice, or before the reply that
  *     arms its watch; and an event that is kept back while the replies go on
  *   - a zxid that is a little too high
