@@ -141,7 +141,7 @@ UVZK_EXTERN int uvzk_err_hold_is_gone(int code);
  * ("options.tick_ms: ..."). uvzk keeps the last sentence of each thread, with its code.
  * If `code` is that code, the sentence is returned, otherwise uvzk_strerror's text. Call
  * it right after the refused call: not every failure stores a sentence (UV_ENOMEM, for
- * example, does not). The text is static. */
+ * example, does not). The text is valid until the next refused call of the thread. */
 UVZK_EXTERN const char *uvzk_refusal(int code);
 
 /* ------------------------------------------------------------------ memory */

@@ -677,6 +677,27 @@ static void a_late_loop_has_its_alarm_first(void **state)
     sim_free(sim);
 }
 
+/* The client does not read a reply that is longer than its own limit. */
+static void a_long_reply_costs_the_connection(void **state)
+{
+    struct sim_options options;
+    char bytes[101] = {0};
+    (void)state;
+
+    sim_options_init(&options);
+    options.client_maxbuffer = 100;
+    struct sim *sim = sim_new(1, &options);
+    struct probe *a = probe_connected(sim, "a");
+    create(a, "/a", UVZK__PERSISTENT);
+    assert_int_equal(sim_set_by_hand(sim, "/a", bytes, 100), 0);
+    assert_int_equal(ask_wait(ask_read(a, UVZK__RPC_GET, "/a", false)), 0);
+    assert_int_equal(sim_set_by_hand(sim, "/a", bytes, 101), 0);
+    assert_int_equal(ask_wait(ask_read(a, UVZK__RPC_GET, "/a", false)), UVZK_ECONNLOSS);
+    assert_true(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
 static int one_batches(void **state)
 {
     struct sim_options options;
@@ -755,6 +776,7 @@ int main(void)
         PROBE_CASE(who_comes_back_unheard_keeps_the_session, one_plain),
         PROBE_CASE(a_closed_handle_ends_its_session, one_plain),
         cmocka_unit_test(a_late_loop_has_its_alarm_first),
+        cmocka_unit_test(a_long_reply_costs_the_connection),
         PROBE_CASE(closing_ends_the_session_at_once, two_plain),
         PROBE_CASE(a_request_under_way_keeps_its_acl, one_plain),
         cmocka_unit_test(close_is_legal_in_every_state),
