@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 
 #include "output.h"
@@ -13,6 +14,36 @@ _Noreturn void argument_wrong(const char *option, const char *text, const char *
 {
     output_report("%s %s: expected %s", option, text, wanted);
     exit(EX_USAGE);
+}
+
+/* The message begins with argv[0], which main has set to "uvzk". */
+static void report(const char *text)
+{
+    static const char name[] = "uvzk: ";
+
+    text += strncmp(text, name, strlen(name)) == 0 ? strlen(name) : 0;
+    size_t length = strlen(text);
+    length -= length > 0 && text[length - 1] == '\n' ? 1 : 0;
+    output_report("%.*s", (int)length, text);
+}
+
+int argument_next(int argc, char **argv, const char *letters,
+                  const struct option *options)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *direct = stderr, *kept = open_memstream(&text, &length);
+
+    if (kept != NULL) {
+        stderr = kept;
+    }
+    int option = getopt_long(argc, argv, letters, options, NULL);
+    stderr = direct;
+    if (kept != NULL && fclose(kept) == 0 && length > 0) {
+        report(text);
+    }
+    free(text);
+    return option;
 }
 
 uint64_t argument_milliseconds(const char *option, const char *text)

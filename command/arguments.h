@@ -3,7 +3,12 @@
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
 
+#include <getopt.h>
 #include <stdint.h>
+
+/* As getopt_long, but what it says of a wrong option is told as output_report does. */
+int argument_next(int argc, char **argv, const char *letters,
+                  const struct option *options);
 
 /* Parses a time in seconds, from 0 to a day; a fraction is allowed. Returns it in ms,
  * rounded up. option: the option's name, for the message. */

@@ -81,9 +81,9 @@ static void read_options(struct elect_request *request, int argc, char **argv)
 {
     int option;
 
-    while (
-        (option = getopt_long(argc, argv, "+h" JOB_SHORT_OPTIONS CONNECTION_SHORT_OPTIONS,
-                              options, NULL)) != -1) {
+    while ((option =
+                argument_next(argc, argv, "+h" JOB_SHORT_OPTIONS CONNECTION_SHORT_OPTIONS,
+                              options)) != -1) {
         if (option == 'h') {
             subcommand_help(help);
         }

@@ -127,8 +127,7 @@ int subcommand_leader(int argc, char **argv)
     int option;
 
     query_options_init(&asked);
-    while ((option = getopt_long(argc, argv, "W" QUERY_SHORT_OPTIONS, options, NULL)) !=
-           -1) {
+    while ((option = argument_next(argc, argv, "W" QUERY_SHORT_OPTIONS, options)) != -1) {
         if (option == 'W') {
             asked.watch = true;
         } else if (option == 1) {

@@ -179,9 +179,9 @@ static void read_options(struct lock_request *request, int argc, char **argv)
 {
     int option;
 
-    while ((option = getopt_long(
+    while ((option = argument_next(
                 argc, argv, "+xesmnw:E:ah" JOB_SHORT_OPTIONS CONNECTION_SHORT_OPTIONS,
-                options, NULL)) != -1) {
+                options)) != -1) {
         /* flock(1) has -e as another name of -x. */
         if (option == 'e') {
             option = 'x';

@@ -212,7 +212,7 @@ int subcommand_revoke(int argc, char **argv)
     int option;
 
     query_options_init(&asked);
-    while ((option = getopt_long(argc, argv, "aw:" QUERY_SHORT_OPTIONS, options, NULL)) !=
+    while ((option = argument_next(argc, argv, "aw:" QUERY_SHORT_OPTIONS, options)) !=
            -1) {
         if (option == 'a') {
             revoke_requests.all = true;

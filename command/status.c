@@ -220,8 +220,7 @@ static bool understand(int argc, char **argv, struct query_options *asked,
     int option;
 
     query_options_init(asked);
-    while ((option = getopt_long(argc, argv, "W" QUERY_SHORT_OPTIONS, options, NULL)) !=
-           -1) {
+    while ((option = argument_next(argc, argv, "W" QUERY_SHORT_OPTIONS, options)) != -1) {
         if (option == 'W') {
             asked->watch = true;
         } else if (option == 1) {

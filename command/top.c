@@ -422,7 +422,7 @@ static void understand(struct top *top, int argc, char **argv)
     query_options_init(&top->asked);
     top->asked.interval_ms = INTERVAL_MS;
     top->walk.listings_max = LISTINGS;
-    while ((option = getopt_long(argc, argv, "1s:" QUERY_SHORT_OPTIONS, options, NULL)) !=
+    while ((option = argument_next(argc, argv, "1s:" QUERY_SHORT_OPTIONS, options)) !=
            -1) {
         if (option == '1') {
             top->once = true;

@@ -61,7 +61,7 @@ int subcommand_verify(int argc, char **argv)
     int option;
 
     query_options_init(&asked);
-    while ((option = getopt_long(argc, argv, QUERY_SHORT_OPTIONS, options, NULL)) != -1) {
+    while ((option = argument_next(argc, argv, QUERY_SHORT_OPTIONS, options)) != -1) {
         if (!query_option(&asked, option, optarg, help)) {
             subcommand_usage(help);
         }

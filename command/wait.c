@@ -59,8 +59,8 @@ int subcommand_wait(int argc, char **argv)
 
     query_options_init(&asked);
     asked.watch = true; /* also continues after the connection was lost */
-    while ((option = getopt_long(argc, argv, "nw:E:" QUERY_SHORT_OPTIONS, options,
-                                 NULL)) != -1) {
+    while ((option = argument_next(argc, argv, "nw:E:" QUERY_SHORT_OPTIONS, options)) !=
+           -1) {
         if (option == 'w') {
             asked.timeout_ms = argument_milliseconds("--wait", optarg);
             asked.watch = asked.timeout_ms > 0;

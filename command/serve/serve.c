@@ -151,8 +151,8 @@ static void read_options(struct daemon_options *daemon, int argc, char **argv)
 {
     int option;
 
-    while ((option = getopt_long(argc, argv, "s:h" CONNECTION_SHORT_OPTIONS, options,
-                                 NULL)) != -1) {
+    while ((option = argument_next(argc, argv, "s:h" CONNECTION_SHORT_OPTIONS,
+                                   options)) != -1) {
         if (option == 'h') {
             subcommand_help(help);
         } else if (option == 's') {
