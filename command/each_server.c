@@ -72,11 +72,18 @@ static void keep(struct look *look)
 }
 
 /* A server could not be read. EX_UNAVAILABLE concerns this server only. Any other failure,
- * such as missing credentials, would be the same at each server, and ends the run. */
+ * such as missing credentials, would be the same at each server, and ends the run: nobody
+ * waits for a server that does not answer. */
 static void note(const struct look *look, int status)
 {
-    if (exit_code_of(status) != EX_UNAVAILABLE) {
-        look->each_server->failed = exit_code_of(status);
+    struct survey *each_server = look->each_server;
+
+    if (exit_code_of(status) == EX_UNAVAILABLE) {
+        return;
+    }
+    each_server->failed = exit_code_of(status);
+    for (size_t i = 0; i < each_server->servers.count; i++) {
+        end_look(&each_server->looks[i]);
     }
 }
 
