@@ -131,7 +131,7 @@ def kinds_for(world):
     if not any(lock.kind == "value" for lock in shared):
         idle.add("remake_value")
     if len(shared) == len(world.locks):
-        idle |= {"delete_znode", "forbid_deletes", "reap"}
+        idle |= {"delete_znode", "delete_waiters", "forbid_deletes", "reap"}
     if not world.by_names:
         idle.add("change_names")
     return world.options.fault or sorted(set(KINDS) - idle)

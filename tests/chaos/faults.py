@@ -214,6 +214,41 @@ def delete_znode(world):
     return "nobody's"
 
 
+def waits_for(name, other):
+    """Whether a contender with the first name waits for one with the other name."""
+    if not (name[-10:].isdigit() and other[-10:].isdigit()):
+        return False
+    return other[-10:] < name[-10:] and not ("__READ__" in name and "__READ__" in other)
+
+
+def delete_waiters(world):
+    """Deletes znodes of waiters again and again, one or all of a directory. Each is deleted only
+    while a znode exists that it waits for. So it is no holder's: no hold is excepted."""
+    count = 0
+    for _ in range(world.random.randint(5, 40)):
+        directory = world.random.choice(sorted(world.directories))
+        lock = world.directories[directory]
+        if not directory.endswith("/leases") and (
+                lock.permits == 1 or lock.kind == "rwlock" or directory.endswith("/locks")):
+            count += by_operator(
+                world, lambda eyes, directory=directory: strike(world, eyes, directory)) or 0
+        lasting(world, 0, 150)
+    return "%d waiters" % count
+
+
+def strike(world, eyes, directory):
+    names = eyes.children(directory)
+    pairs = [(other, name) for name in names for other in names if waits_for(name, other)]
+    waiters = sorted({name for _, name in pairs})
+    if waiters and world.random.randint(0, 2) > 0:
+        waiters = [world.random.choice(waiters)]
+    count = 0
+    for waiter in waiters:
+        before = world.random.choice([other for other, name in pairs if name == waiter])
+        count += eyes.delete_behind(directory + "/" + before, directory + "/" + waiter)
+    return count
+
+
 def remake_value(world):
     """Deletes a shared value's znode and creates it again. Its versions begin again, and its zxids
     go on."""
@@ -343,6 +378,7 @@ KINDS = {
     "lag": lag,
     "end_session": end_session,
     "delete_znode": delete_znode,
+    "delete_waiters": delete_waiters,
     "remake_value": remake_value,
     "forbid_deletes": forbid_deletes,
     "forbid_reads": forbid_reads,

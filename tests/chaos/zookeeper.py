@@ -7,7 +7,7 @@ import struct
 from collections import namedtuple
 
 CREATE, DELETE, EXISTS, GET, SET, SET_ACL = 1, 2, 3, 4, 5, 7
-SYNC, CHILDREN, CLOSE, AUTH = 9, 8, -11, 100
+SYNC, CHILDREN, CHECK, MULTI, CLOSE, AUTH = 9, 8, 13, 14, -11, 100
 NONODE, NOAUTH, NODEEXISTS = -101, -102, -110
 PERSISTENT = 0
 ALL, READ, WRITE, CREATE_PERM, DELETE_PERM, ADMIN = 31, 1, 2, 4, 8, 16
@@ -97,6 +97,13 @@ class Connection:
 
     def delete(self, path):
         self.ask(DELETE, text(path) + struct.pack(">i", -1))
+
+    def delete_behind(self, predecessor, path):
+        """Deletes a znode if another one exists, in one transaction. Returns whether it did."""
+        body = b"".join(struct.pack(">i?i", kind, False, -1) + text(name) + struct.pack(">i", -1)
+                        for kind, name in ((CHECK, predecessor), (DELETE, path)))
+        answer = self.ask(MULTI, body + struct.pack(">i?i", -1, True, -1))
+        return struct.unpack_from(">i", answer)[0] == CHECK
 
     def set(self, path, data):
         self.ask(SET, text(path) + struct.pack(">i", len(data)) + data + struct.pack(">i", -1))
