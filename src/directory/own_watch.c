@@ -10,6 +10,7 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
+#include "directory/watermark.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -255,6 +256,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         free_if_over(contender);
         return;
     }
+    uvzk__watermarks_yield_watch(session, contender->path);
     uvzk__contender_ref(contender);
     move(contender, ARMING);
     contender->own_watch.data->requests++;

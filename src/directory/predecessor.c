@@ -236,10 +236,9 @@ static int begin(struct uvzk__queue *queue, const char *name)
         return UV_ENOMEM;
     }
     (void)uvzk__path_join_into(watch->path, queue->path->text, name);
-    if (name[0] == '\0') {
-        /* At most one watch may exist on a path (port.h, 5). */
-        uvzk__watermarks_yield_watch(queue->session, watch->path);
-    }
+    /* A mirror may not have the path beside this watch (port.h, 5). It may be that of
+     * another directory, which is a znode of this one. */
+    uvzk__watermarks_yield_watch(queue->session, watch->path);
     if (!uvzk__watch_budget_take(queue->session, watch->path)) {
         uvzk__free(watch);
         return UVZK_ELIMIT;

@@ -203,23 +203,15 @@ void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *pat
     }
 }
 
-static bool is_on_children(const struct uvzk__queue *queue)
-{
-    return uvzk__queue_optional(queue)->predecessor.path != NULL &&
-           uvzk__queue_optional(queue)->predecessor.on_children;
-}
-
+/* Those that are armed or being armed, and those that will be armed again. */
 static bool is_watched_by_others(const struct uvzk__queue *queue)
 {
-    for (const struct uvzk__queue *other =
-             uvzk__first_at(queue->session, queue->path->text);
-         other != NULL; other = uvzk__next_at(other)) {
-        if (uvzk__watermark_watches(other) || is_on_children(other)) {
-            return true;
-        }
-    }
-    return uvzk__node_cache_exists(queue->session, queue->path->text) ||
-           uvzk__is_watched_above(queue->session, queue->path->text);
+    struct uvzk__session *session = queue->session;
+    const char *path = queue->path->text;
+
+    return session->port->is_watched(session->port, path) ||
+           uvzk__node_cache_exists(session, path) ||
+           uvzk__is_watched_above(session, path);
 }
 
 bool uvzk__watermark_may_watch(const struct uvzk__queue *queue)

@@ -33,9 +33,9 @@
  * the creates come. Its watch is set again before the silence of a withheld event could
  * count.
  *
- * At most one watch may exist on a path (port.h, 5). If a shared value wants to watch the
- * same path, or a watch on the directory's children is wanted, the watermark ends. If
- * such a watch exists already, the watermark sets none and ends too. */
+ * A mirror's watch must be the only one on its path (port.h, 5). If another one is wanted on
+ * the path, by whomever, the watermark ends. If there is another one already, the
+ * watermark sets none and ends too. */
 #ifndef UVZK_WATERMARK_H
 #define UVZK_WATERMARK_H
 

@@ -59,7 +59,7 @@ void uvzk__renewed_watch_end(struct uvzk__renewed_watch *watch)
 bool uvzk__renewed_watch_arm(struct uvzk__renewed_watch *watch, struct uvzk__rpc *rpc,
                              const char *path)
 {
-    /* One path has at most one watch in the port: a watermark gives up its own. */
+    /* A mirror on the path gives up its own watch (port.h, 5). */
     uvzk__yield_watch(watch->session, path);
     if (!uvzk__watch_budget_take(watch->session, path)) {
         return false;

@@ -42,7 +42,7 @@ struct uvzk__turn_hooks {
     /* Whether `work` has anything to do. */
     bool (*has_work)(const struct uvzk__session *);
     /* A watch on this path is about to be set. Another watch on it that is not essential
-     * is removed, because a path may have one watch only (port.h, 5). */
+     * is removed, because a persistent watch must be the only one of its path (port.h, 5). */
     void (*yield_watch)(struct uvzk__session *, const char *path);
     /* A contender is about to set a watch on this znode (set), or has it no more. A higher
      * room removes its own watch on it first, and may set one again afterwards. */

@@ -1,5 +1,5 @@
 /* The names of the children of one znode, listed again after each change. All group members
- * of this client in one group share it, because a path may have one watch only (port.h, 5).
+ * of this client in one group share it, and its watch.
  * It has at most one request under way:
  *
  *   IDLE --> LISTING --> IDLE    the names are told; the request sets a watch on the children

@@ -299,6 +299,7 @@ static void arm(struct uvzk__node_watch *node_watch)
         end_watch(node_watch, UVZK_ELIMIT);
         return;
     }
+    uvzk__yield_watch(session, node_watch->path);
     uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path, armed);
     node_watch->rpc.watch = &node_watch->watch;
     set_state(node_watch, ARMING);

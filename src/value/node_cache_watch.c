@@ -55,8 +55,7 @@ void uvzk__node_cache_watch_end(struct uvzk__node_cache *node_cache)
 
 bool uvzk__node_cache_watch_arm(struct uvzk__node_cache *node_cache)
 {
-    /* One path has at most one watch in the port: a watermark on the same path gives up
-     * its own. */
+    /* A mirror on the path gives up its own watch (port.h, 5). */
     uvzk__yield_watch(node_cache->session, node_cache->path);
     if (!uvzk__watch_budget_take(node_cache->session, node_cache->path)) {
         return false;
