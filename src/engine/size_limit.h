@@ -48,14 +48,14 @@ void uvzk__size_limit_connected(struct uvzk__session *, bool fresh);
 /* Hands all requests that are held to the port. Called before the port is closed. */
 void uvzk__size_limit_release(struct uvzk__session *);
 
-/* A watch is given up. A request that is held and was to arm it is sent without it: the
- * port, which has not seen the request, knows nothing of it. */
-void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *);
-
 /* Returns how many bytes a batch may have. An op that is longer is sent alone. */
 size_t uvzk__batch_size_max(const struct uvzk__session *);
 
 /* ------------------------------------------------------------ for this room alone */
+
+/* A watch is given up. A request that is held and was to arm it is sent without it: the
+ * port, which has not seen the request, knows nothing of it. */
+void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *);
 
 /* Hands the request to the port, or holds it until it may be sent. */
 void uvzk__size_limit_submit(struct uvzk__session *, struct uvzk__rpc *);
