@@ -152,7 +152,7 @@ struct uvzk__native_watch *uvzk__watch_table_answered(struct uvzk__watch_table *
     if (status != 0 && !absent) {
         struct uvzk__watched_path *path = native->path;
         int32_t kind = uvzk__native_watch_kind(native);
-        path->uses++;
+        uvzk__watched_path_keep(path);
         (void)drop(table, native);
         struct uvzk__native_watch *removal = take_removal(table, path, kind);
         uvzk__watched_path_leave(&table->paths, path);
@@ -320,7 +320,7 @@ static void drop_on(struct uvzk__watch_table *table, struct uvzk__watched_path *
 {
     struct uvzk__link *next;
 
-    path->uses++;
+    uvzk__watched_path_keep(path);
     for (struct uvzk__link *link = path->watches.next; link != &path->watches;
          link = next) {
         next = link->next;

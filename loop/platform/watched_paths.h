@@ -22,6 +22,11 @@ struct uvzk__watched_paths {
 /* Returns the path with one use more; NULL: out of memory. The text is copied. */
 struct uvzk__watched_path *uvzk__watched_path_use(struct uvzk__watched_paths *paths,
                                                   const char *text);
+/* One use more, while its watches are freed. */
+static inline void uvzk__watched_path_keep(struct uvzk__watched_path *path)
+{
+    path->uses++;
+}
 /* Takes one use back. Without any it is freed. */
 void uvzk__watched_path_leave(struct uvzk__watched_paths *paths,
                               struct uvzk__watched_path *path);

@@ -52,7 +52,7 @@ void uvzk__removal_of_unarmed(struct uvzk__request *request)
     struct uvzk__watched_path *path = request->watching->path;
     ZooWatcherType type = request->watching->type;
 
-    path->uses++;
+    uvzk__watched_path_keep(path);
     uvzk__request_watch_answered(request, false);
     remove_unwanted(window, path, type);
     uvzk__watched_path_leave(&window->registrations.paths, path);

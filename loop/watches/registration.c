@@ -114,7 +114,7 @@ static void release_removed(struct uvzk__registrations *registrations,
                             struct uvzk__watched_path *path, ZooWatcherType type)
 {
     struct uvzk__link *next;
-    path->uses++;
+    uvzk__watched_path_keep(path);
     for (struct uvzk__link *link = path->watches.next; link != &path->watches;
          link = next) {
         next = link->next;

@@ -209,8 +209,7 @@ static bool is_watched_by_others(const struct uvzk__queue *queue)
     struct uvzk__session *session = queue->session;
     const char *path = queue->path->text;
 
-    return session->port->is_watched(session->port, path) ||
-           uvzk__node_cache_exists(session, path) ||
+    return uvzk__is_watched(session, path) || uvzk__node_cache_exists(session, path) ||
            uvzk__is_watched_above(session, path);
 }
 

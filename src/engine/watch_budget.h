@@ -52,6 +52,8 @@ void uvzk__watch_budget_give_share(struct uvzk__session *, size_t path_length);
 /* Gives back the room of a watch that has fired, was not armed or was removed. */
 void uvzk__watch_budget_give(struct uvzk__session *, const char *path);
 
+/* Whether the port has a watch on this path, armed or being armed. */
+bool uvzk__is_watched(const struct uvzk__session *, const char *path);
 /* Removes the watch from the port. Does nothing if the port is closing, because a closing
  * port has dropped all watches. */
 void uvzk__unwatch(struct uvzk__session *, struct uvzk__watch *);
