@@ -14,44 +14,44 @@
  * nothing. */
 #define PART_BYTES 4096U
 
-void uvzk__conduct_begin(struct uvzk__conduct *conduct)
+void uvzk__conduct_begin(struct uvzk__conduct *conduct, uint64_t at)
 {
-    conduct->began_at = uvzk_now();
+    conduct->began_at = at;
     conduct->owed_at = UINT64_MAX;
     conduct->part = 0;
     conduct->answered = false;
 }
 
 /* The next answer has all of its time. */
-static void restart(struct uvzk__conduct *conduct)
+static void restart(struct uvzk__conduct *conduct, uint64_t at)
 {
     if (conduct->owed_at != UINT64_MAX) {
-        conduct->owed_at = uvzk_now();
+        conduct->owed_at = at;
     }
 }
 
-void uvzk__conduct_answered(struct uvzk__conduct *conduct)
+void uvzk__conduct_answered(struct uvzk__conduct *conduct, uint64_t at)
 {
     conduct->answered = true;
-    restart(conduct);
+    restart(conduct, at);
 }
 
-void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length)
+void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length, uint64_t at)
 {
     if (length < conduct->part) {
         conduct->part = length;
     } else if (length - conduct->part >= PART_BYTES) {
         conduct->part = length;
-        restart(conduct);
+        restart(conduct, at);
     }
 }
 
-void uvzk__conduct_owes(struct uvzk__conduct *conduct, bool owes)
+void uvzk__conduct_owes(struct uvzk__conduct *conduct, bool owes, uint64_t at)
 {
     if (!owes) {
         conduct->owed_at = UINT64_MAX;
     } else if (conduct->owed_at == UINT64_MAX) {
-        conduct->owed_at = uvzk_now();
+        conduct->owed_at = at;
     }
 }
 

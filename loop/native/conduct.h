@@ -17,15 +17,15 @@ struct uvzk__conduct {
         next_pause_ms; /* after another useless connection; 0: the last one was of use */
 };
 
-/* A connection begins. */
-void uvzk__conduct_begin(struct uvzk__conduct *conduct);
+/* A connection begins. at: when this was read or written, by uvzk_now(), here and below. */
+void uvzk__conduct_begin(struct uvzk__conduct *conduct, uint64_t at);
 /* A request has been answered. */
-void uvzk__conduct_answered(struct uvzk__conduct *conduct);
+void uvzk__conduct_answered(struct uvzk__conduct *conduct, uint64_t at);
 /* So many bytes of an answer have come that is not complete. A long answer that keeps
  * coming is no missing one. */
-void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length);
+void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length, uint64_t at);
 /* Whether a request that was sent is unanswered now. */
-void uvzk__conduct_owes(struct uvzk__conduct *conduct, bool owes);
+void uvzk__conduct_owes(struct uvzk__conduct *conduct, bool owes, uint64_t at);
 /* Since when the next answer is missing; UINT64_MAX: none is. A server that answers a
  * long queue in order has the time anew for each request. */
 static inline uint64_t uvzk__conduct_owed_at(const struct uvzk__conduct *conduct)

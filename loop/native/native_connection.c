@@ -52,7 +52,7 @@ static void become_connected(struct uvzk__native_session *session, bool watches_
 
     session->received_at = session->sent_at = uvzk_now();
     session->received = session->stream->received;
-    uvzk__conduct_begin(&session->conduct);
+    uvzk__conduct_begin(&session->conduct, session->received_at);
     uvzk__search_rest(session->search);
     uvzk__native_session_move(session, CONNECTED);
     session->user->connected(session, &event);
@@ -171,7 +171,7 @@ static int read_rearmed(struct uvzk__native_session *session,
     }
     session->unanswered_rearms -= session->unanswered_rearms > 0;
     session->failed_rearms = 0;
-    uvzk__conduct_answered(&session->conduct);
+    uvzk__conduct_answered(&session->conduct, session->received_at);
     see_zxid(session, header->zxid);
     return 0;
 }
@@ -200,7 +200,7 @@ static int read_message(struct uvzk__native_session *session,
     case UVZK__XID_SET_WATCHES:
         return read_rearmed(session, &header);
     default:
-        uvzk__conduct_answered(&session->conduct);
+        uvzk__conduct_answered(&session->conduct, session->received_at);
         see_zxid(session, header.zxid);
         return session->state == ASKING
                    ? read_asked(session, &header)
@@ -274,7 +274,8 @@ static void stream_ready(struct uvzk__native_session *session, bool readable,
     }
     read_frames(session, status);
     if (session->stream == stream) {
-        uvzk__conduct_receives(&session->conduct, stream->in_length);
+        uvzk__conduct_receives(&session->conduct, stream->in_length,
+                               session->received_at);
     }
 }
 
@@ -380,12 +381,13 @@ static void plan(struct uvzk__native_session *session)
 
 void uvzk__native_connection_pump(struct uvzk__native_session *session, bool waits)
 {
-    if (session->state == CONNECTED) {
-        uvzk__conduct_owes(&session->conduct, waits || session->unanswered_rearms > 0);
-    }
     if (session->state == CONNECTED && uvzk__stream_waiting(session->stream) > 0) {
         uvzk__stream_flush(session->stream);
         session->sent_at = uvzk_now();
+    }
+    if (session->state == CONNECTED) {
+        uvzk__conduct_owes(&session->conduct, waits || session->unanswered_rearms > 0,
+                           session->sent_at);
     }
     if (session->has_sockets) {
         plan(session);

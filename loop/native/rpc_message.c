@@ -337,37 +337,33 @@ static int read_names(const struct uvzk__wire_reply *wire,
     return 0;
 }
 
-/* Returns the code of the first op that failed, and sets *failed to its index. 0: none
- * has failed. */
-static int32_t find_failed(const struct uvzk__wire_reply *wire, size_t *failed)
+static bool answers_op(const struct uvzk__wire_reply *result, const struct uvzk__op *op)
 {
-    struct uvzk__jute_list left = wire->results;
-    struct uvzk__wire_reply result;
+    int32_t asked = opcode_of_op(op);
 
-    for (size_t i = 0; uvzk__wire_result_next(&left, UVZK__OPCODE_MULTI, &result); i++) {
-        if (result.body_err != 0 && result.body_err != NOT_TRIED) {
-            *failed = i;
-            return result.body_err;
-        }
-    }
-    return 0;
+    return result->opcode == asked || result->opcode == UVZK__OPCODE_ERROR ||
+           (asked == UVZK__OPCODE_CREATE && result->opcode == UVZK__OPCODE_CREATE2);
 }
 
-/* There is one result for each op, of the op's kind or an error. */
-static bool results_fit(const struct uvzk__wire_reply *wire, const struct uvzk__rpc *rpc)
+/* There is one result for each op, of the op's kind or an error. Sets *code to that of the
+ * first op that failed, and *failed to its index. 0: none has failed. */
+static bool results_fit(const struct uvzk__wire_reply *wire, const struct uvzk__rpc *rpc,
+                        int32_t *code, size_t *failed)
 {
     struct uvzk__jute_list left = wire->results;
     struct uvzk__wire_reply result;
 
+    *code = 0;
     if (wire->results.count < 0 || (size_t)wire->results.count != rpc->op_count) {
         return false;
     }
     for (size_t i = 0; uvzk__wire_result_next(&left, UVZK__OPCODE_MULTI, &result); i++) {
-        int32_t asked = opcode_of_op(&rpc->ops[i]);
-        bool creates =
-            asked == UVZK__OPCODE_CREATE && result.opcode == UVZK__OPCODE_CREATE2;
-        if (result.opcode != asked && result.opcode != UVZK__OPCODE_ERROR && !creates) {
+        if (!answers_op(&result, &rpc->ops[i])) {
             return false;
+        }
+        if (*code == 0 && result.body_err != 0 && result.body_err != NOT_TRIED) {
+            *code = result.body_err;
+            *failed = i;
         }
     }
     return true;
@@ -407,10 +403,11 @@ static int read_multi(const struct uvzk__wire_reply *wire, const struct uvzk__rp
                       const struct uvzk__chroot *chroot,
                       struct uvzk__reply_memory *memory, struct uvzk__reply *reply)
 {
-    if (!results_fit(wire, rpc)) {
+    int32_t code;
+
+    if (!results_fit(wire, rpc, &code, &reply->failed_op)) {
         return UV_EPROTO;
     }
-    int32_t code = find_failed(wire, &reply->failed_op);
     if (code == 0) {
         return read_made(wire, chroot, rpc->op_count, memory, reply);
     }
