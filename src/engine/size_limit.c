@@ -1,5 +1,7 @@
 #include "engine/size_limit.h"
 
+#include <string.h>
+
 #include "engine/request_size.h"
 #include "engine/session.h"
 #include "engine/submission.h"
@@ -94,6 +96,16 @@ void uvzk__size_limit_unwatch(struct uvzk__session *session,
             rpc->watch = NULL;
         }
     }
+}
+
+bool uvzk__size_limit_watches(const struct uvzk__session *session, const char *path)
+{
+    const struct uvzk__rpc *rpc = session->submissions.size_limit.first_held;
+
+    while (rpc != NULL && (rpc->watch == NULL || strcmp(rpc->path, path) != 0)) {
+        rpc = rpc->port.next;
+    }
+    return rpc != NULL;
 }
 
 void uvzk__size_limit_release(struct uvzk__session *session)

@@ -86,7 +86,8 @@ void uvzk__watch_budget_give_share(struct uvzk__session *session, size_t path_le
 
 bool uvzk__is_watched(const struct uvzk__session *session, const char *path)
 {
-    return session->port->is_watched(session->port, path);
+    return session->port->is_watched(session->port, path) ||
+           uvzk__size_limit_watches(session, path);
 }
 
 void uvzk__unwatch(struct uvzk__session *session, struct uvzk__watch *watch)
