@@ -1292,7 +1292,8 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  * holder's release may delete the next holder's znode; sequential names avoid that.
  *
  * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
- * together with UVZK_NODE_EPHEMERAL, which lists nothing. Other errors as
+ * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
+ * persistent node or a group member at the path of the fixed name. Other errors as
  * uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another
  * client deletes the whole directory, an acquire ends with UVZK_EDELETED without a
  * retry. */
@@ -1682,7 +1683,8 @@ UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier
 /* Set a barrier, or remove it: create its znode, with missing parents as containers, or
  * delete it. A request without a reply is sent again, so a change may be carried out
  * twice. Changes that are under way at the same time may be carried out in any order.
- * UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+ * UV_EEXIST: the znode is owned by a persistent node, a group member or a lock with a fixed
+ * name of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                  uvzk_barrier_call_cb cb);
 UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
@@ -1720,7 +1722,8 @@ UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
  * leaves is out of the barrier, even if the wait for the others is given up.
  * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier
  * is under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, of enter: the
- * system has no random bytes for a name. */
+ * system has no random bytes for a name. UV_EEXIST, of enter: a persistent node, a group
+ * member or a lock with a fixed name of this client owns the znode `ready` below the path. */
 UVZK_EXTERN int uvzk_double_barrier_enter(uvzk_double_barrier_t *barrier,
                                           uvzk_barrier_call_t *call, int64_t timeout_ms,
                                           uvzk_barrier_call_cb cb);
@@ -2133,7 +2136,8 @@ typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int 
  * containers (as persistent znodes if the server has no containers). mode: of
  * uvzk_persistent_node_mode_t. The data are copied; cb may be NULL. The path is as in
  * uvzk_mutex_init. UV_EEXIST: this client has a persistent node or a group member of that
- * path already. If that one is closing, this one begins behind its close. UV_EINVAL: also
+ * path already, or a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode there. If
+ * that is a persistent node that is closing, this one begins behind its close. UV_EINVAL: also
  * mode is no mode, or length is over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is closing
  * or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,

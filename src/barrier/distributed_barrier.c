@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/turn.h"
+#include "engine/znode_owner.h"
 
 /* -------------------------------------------------------------- set and remove */
 
@@ -241,6 +242,10 @@ static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
         return status;
     }
     struct uvzk__distributed_barrier *barrier = shell->impl;
+    status = uvzk__znode_owner_check(barrier->session, barrier->path, UVZK__NOT_AN_OWNER);
+    if (status != 0) {
+        return status;
+    }
     struct change *change = new_change(barrier);
     if (change == NULL) {
         return UV_ENOMEM;

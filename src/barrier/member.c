@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/submission.h"
+#include "engine/znode_owner.h"
 
 #define BIT(state) UVZK__BIT(UVZK__MEMBER_##state)
 #define ENDS (BIT(WITHDRAWING) | BIT(GONE))
@@ -122,7 +123,7 @@ void uvzk__barrier_member_finish(struct uvzk__barrier_member *member)
 }
 
 /* P/<uuid>, a random name as Curator's: it identifies the znode of this enter. Returns 0,
- * UV_ENOMEM or UV_EIO. */
+ * UV_ENOMEM or UV_EIO; UV_EEXIST: `ready` is another recipe's. */
 static int name_znodes(struct uvzk__barrier_member *member, const char *directory)
 {
     char text[UVZK__PROTECTED_NAME_SIZE];
@@ -138,9 +139,10 @@ static int name_znodes(struct uvzk__barrier_member *member, const char *director
     member->path = uvzk__path_join(directory, text + UVZK__UUID_AT);
     member->ready = uvzk__path_join(directory, UVZK__READY_NAME);
     member->creating = member->path == NULL ? NULL : uvzk__strdup(member->path);
-    return member->directory == NULL || member->ready == NULL || member->creating == NULL
-               ? UV_ENOMEM
-               : 0;
+    if (member->directory == NULL || member->ready == NULL || member->creating == NULL) {
+        return UV_ENOMEM;
+    }
+    return uvzk__znode_owner_check(member->session, member->ready, UVZK__NOT_AN_OWNER);
 }
 
 static void write_done(struct uvzk__znode_write *write, int status);

@@ -14,11 +14,13 @@
 #define UVZK__SESSIONS_MAX 32U
 
 struct uvzk__session;
+struct uvzk__znode_owner;
 
 struct uvzk__client {
     uint32_t count, ended; /* all sessions; those whose ports are closed */
     struct uvzk__session *sessions[UVZK__SESSIONS_MAX]; /* by uvzk__session.number */
     struct uvzk__invariants invariants;
+    struct uvzk__znode_owner *znode_owners; /* znode_owner.h; a uthash by path */
 };
 
 /* Adds a session. The caller adds at most UVZK__SESSIONS_MAX. */

@@ -77,6 +77,7 @@ static void free_node(struct uvzk__persistent_node *node)
     if (node->listener.link.next != NULL) {
         uvzk__list_remove(&node->listener.link);
     }
+    uvzk__znode_owner_end(node->session, &node->owner);
     uvzk__list_remove(&node->notification.link);
     uvzk__timer_clear(node->session, &node->retry_timer);
     uvzk__node_create_free(&node->create);
@@ -248,11 +249,15 @@ static int check(const uvzk_persistent_node_t *shell, uint32_t mode, const void 
 }
 
 /* Two would write against each other. */
-static int refuse_second(const struct uvzk__persistent_node *node,
-                         const struct uvzk__session *session)
+static int refuse_second(const struct uvzk__persistent_node *node)
 {
+    int status = uvzk__znode_owner_check(node->session, node->path, UVZK__OWNED_BY_NODE);
+
+    if (status != 0) {
+        return status;
+    }
     const uvzk_shared_value_t *last =
-        uvzk__shared_value_like(session, node->path, value_told, false);
+        uvzk__shared_value_like(node->session, node->path, value_told, false);
 
     return uvzk__refuse_if(UV_EEXIST, last != NULL && !node_of(last)->closing
                                           ? "this client has a persistent node or a "
@@ -287,6 +292,7 @@ static int follow(struct uvzk__persistent_node *node, uvzk_client_t *client,
 
 static void free_unused(struct uvzk__persistent_node *node)
 {
+    uvzk__znode_owner_end(node->session, &node->owner);
     uvzk__node_create_free(&node->create);
     uvzk__free(node->path);
     uvzk__free(node->data);
@@ -294,7 +300,7 @@ static void free_unused(struct uvzk__persistent_node *node)
 }
 
 /* Nothing refers to it yet. NULL: out of memory. */
-static struct uvzk__persistent_node *new_node(const struct uvzk__session *session,
+static struct uvzk__persistent_node *new_node(struct uvzk__session *session,
                                               const char *path, bool ephemeral,
                                               const void *data, size_t length)
 {
@@ -304,6 +310,7 @@ static struct uvzk__persistent_node *new_node(const struct uvzk__session *sessio
         return NULL;
     }
     uvzk__list_init(&node->notification.link);
+    node->session = session; /* until it follows the znode: one of the client */
     node->notification.notify_cb = tell;
     node->retry_timer.due = uvzk__persistent_request_retry_due;
     node->ephemeral = ephemeral;
@@ -340,7 +347,11 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
     }
     node->shell = shell;
     node->cb = cb;
-    status = refuse_second(node, client->impl);
+    status = refuse_second(node);
+    if (status == 0) {
+        status = uvzk__znode_owner_begin(client->impl, &node->owner, node->path,
+                                         UVZK__OWNED_BY_NODE);
+    }
     if (status == 0) {
         status = follow(node, client, path);
     }

@@ -28,6 +28,7 @@
 
 #include "base/machine.h"
 #include "engine/session.h"
+#include "engine/znode_owner.h"
 #include "value/node_create.h"
 #include "value/shared_value.h"
 
@@ -50,6 +51,7 @@ struct uvzk__persistent_node {
     uvzk_shared_value_t value;     /* reads and watches the znode */
     struct uvzk__value_listener listener;
     char *path; /* namespace included */
+    struct uvzk__znode_owner owner;
     struct uvzk__node_create create;
     struct uvzk__rpc rpc;           /* under way in CREATING, SETTING and DELETING */
     struct uvzk__timer retry_timer; /* runs after a refusal */

@@ -187,10 +187,11 @@ int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *shell,
     if (driver == NULL) {
         return UV_ENOMEM;
     }
-    lock = uvzk__lock_new(client->impl, shell, path, &driver_lock);
+    status = uvzk__lock_driver_own(driver, client->impl, path);
+    lock = status != 0 ? NULL : uvzk__lock_new(client->impl, shell, path, &driver_lock);
     if (lock == NULL) {
         uvzk__lock_driver_unref(driver);
-        return UV_ENOMEM;
+        return status != 0 ? status : UV_ENOMEM;
     }
     lock->extra = driver;
     uvzk__lock_set_persistent(lock, settings->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL);

@@ -7,25 +7,24 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "base/struct_size.h"
+#include "engine/session.h"
 
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settings)
 {
     size_t size = strlen(settings->name) + 1;
-    struct uvzk__lock_driver *driver = uvzk__malloc(sizeof(*driver) + size);
+    struct uvzk__lock_driver *driver = uvzk__calloc(1, sizeof(*driver) + size);
 
     if (driver == NULL) {
         return NULL;
     }
     /* The driver's functions find this library's size in the copy: a newer program's
      * functions must not read on. */
-    memset(&driver->settings, 0, sizeof(driver->settings));
     uvzk__settings_from(&driver->settings, settings, sizeof(driver->settings));
     driver->settings.name = driver->name;
     if (settings->max_leases == 0) {
         driver->settings.max_leases = 1;
     }
     driver->refs = 1;
-    driver->last_czxid = driver->last_session = 0;
     memcpy(driver->name, settings->name, size);
     return driver;
 }
@@ -39,8 +38,33 @@ struct uvzk__lock_driver *uvzk__lock_driver_ref(struct uvzk__lock_driver *driver
 void uvzk__lock_driver_unref(struct uvzk__lock_driver *driver)
 {
     if (--driver->refs == 0) {
+        if (driver->path != NULL) {
+            uvzk__znode_owner_end(driver->session, &driver->owner);
+        }
+        uvzk__free(driver->path);
         uvzk__free(driver);
     }
+}
+
+int uvzk__lock_driver_own(struct uvzk__lock_driver *driver, struct uvzk__session *session,
+                          const char *directory)
+{
+    if (!uvzk__lock_driver_fixed(driver)) {
+        return 0;
+    }
+    char *below = uvzk__path_join(uvzk__namespace_of(session), directory);
+    driver->path = below == NULL ? NULL : uvzk__path_join(below, driver->name);
+    uvzk__free(below);
+    if (driver->path == NULL) {
+        return UV_ENOMEM;
+    }
+    int status = uvzk__znode_owner_check(session, driver->path, UVZK__OWNED_BY_LOCK);
+    if (status != 0) {
+        return status;
+    }
+    driver->session = session;
+    return uvzk__znode_owner_begin(session, &driver->owner, driver->path,
+                                   UVZK__OWNED_BY_LOCK);
 }
 
 void uvzk__lock_driver_had(struct uvzk__lock_driver *driver, int64_t session,

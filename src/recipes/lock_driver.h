@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/node_name.h"
+#include "engine/znode_owner.h"
 #include "uvzk.h"
 
 /* The longest fixed name in bytes. It has neither a sequence number nor a UUID, so it
@@ -22,6 +23,10 @@ struct uvzk__lock_driver {
     /* With a fixed name: the czxid of the last znode that is known to have been this
      * lock's, and the session that created it; 0: there was none (fixed_name.h). */
     int64_t last_czxid, last_session;
+    /* With a fixed name: the owner of the lock's znode, in the client of this session. */
+    struct uvzk__znode_owner owner;
+    struct uvzk__session *session;
+    char *path; /* of that znode, namespace included; owned; NULL without a fixed name */
     char name[];
 };
 
@@ -30,6 +35,11 @@ struct uvzk__lock_driver {
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
 struct uvzk__lock_driver *uvzk__lock_driver_ref(struct uvzk__lock_driver *);
 void uvzk__lock_driver_unref(struct uvzk__lock_driver *);
+
+/* With a fixed name, in this directory, makes the driver the owner of the lock's znode, until
+ * the driver is freed. Otherwise does nothing. Returns 0, UV_EEXIST or UV_ENOMEM. */
+int uvzk__lock_driver_own(struct uvzk__lock_driver *, struct uvzk__session *,
+                          const char *directory);
 
 /* had: the znode with this czxid, of the driver's fixed name, is the lock's and was
  * created by this session. may_be_later: whether a znode of that name and session can be

@@ -372,7 +372,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     if (status == 0) {
         take(node_cache, reply);
-    } else if (status == UVZK_ENONODE && node_cache->seed.data != NULL) {
+    } else if (status == UVZK_ENONODE && uvzk__seed_value_is_wanted(node_cache)) {
         /* Missing, with a seed: creates it. */
         make(node_cache, strlen(node_cache->path));
     } else if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {

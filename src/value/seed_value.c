@@ -1,6 +1,7 @@
 #include "value/seed_value.h"
 
 #include "base/memory.h"
+#include "engine/znode_owner.h"
 #include "value/node_cache.h"
 
 void uvzk__seed_value_set(struct uvzk__node_cache *node_cache, void *data, size_t length)
@@ -17,6 +18,14 @@ void uvzk__seed_value_set(struct uvzk__node_cache *node_cache, void *data, size_
     /* A new seed may be accepted although an earlier one was refused. */
     seed->refusal = 0;
     node_cache->read_again = true;
+}
+
+bool uvzk__seed_value_is_wanted(struct uvzk__node_cache *node_cache)
+{
+    if (uvzk__znode_is_owned(node_cache->session, node_cache->path)) {
+        uvzk__seed_value_drop(node_cache);
+    }
+    return node_cache->seed.data != NULL;
 }
 
 void uvzk__seed_value_drop(struct uvzk__node_cache *node_cache)
