@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +19,12 @@
 #define LAST_WAIT_S 1
 
 static struct {
-    int from, to;   /* the pipe's ends; a write to `to` does not wait */
-    size_t dropped; /* lines since the last one that had room */
-    FILE *direct;   /* what stderr was */
-    FILE *stream;   /* what it is: line by line to `put` */
+    int from, to;          /* the pipe's ends; a write to `to` does not wait */
+    size_t dropped;        /* lines since the last one that had room */
+    size_t handed;         /* bytes that the loop has handed over */
+    atomic_size_t written; /* of these, by the thread */
+    FILE *direct;          /* what stderr was */
+    FILE *stream;          /* what it is: line by line to `put` */
     pthread_t thread;
 } diagnostics;
 
@@ -50,6 +53,7 @@ static void *relay(void *unused)
 
     while ((length = read(diagnostics.from, block, sizeof(block))) > 0) {
         write_all(block, (size_t)length);
+        atomic_fetch_add(&diagnostics.written, (size_t)length);
     }
     return unused;
 }
@@ -71,7 +75,16 @@ static int start_thread(void)
 /* A pipe takes a piece of this length as a whole, or not at all. */
 static bool hand_over(const char *text, size_t length)
 {
-    return write(diagnostics.to, text, length) == (ssize_t)length;
+    if (write(diagnostics.to, text, length) != (ssize_t)length) {
+        return false;
+    }
+    diagnostics.handed += length;
+    return true;
+}
+
+bool diagnostics_are_written(void)
+{
+    return atomic_load(&diagnostics.written) == diagnostics.handed;
 }
 
 static void tell_dropped(void)

@@ -8,9 +8,14 @@
 #ifndef DIAGNOSTICS_H
 #define DIAGNOSTICS_H
 
+#include <stdbool.h>
+
 /* From now on `stderr` hands its lines over. Only one thread may print. Returns 0, or -errno after it
  * has printed what is wrong. */
 int diagnostics_begin(void);
+
+/* Whether all lines that have been handed over are written. The loop's thread asks. */
+bool diagnostics_are_written(void);
 
 /* Waits until the lines are written, but not for long, and undoes diagnostics_begin. */
 void diagnostics_end(void);

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "descendants.h"
+#include "diagnostics.h"
 #include "exit_code.h"
 #include "output.h"
 
@@ -28,6 +29,9 @@
 #define LOOKS_PER_SESSION 12U
 #define LOOK_LEAST_MS 50U
 #define LOOK_MOST_MS 1000U
+/* How long CMD waits until its beginning is reported, so that what it prints itself comes
+ * behind that. Standard error may have no reader. */
+#define SAY_MOST_MS 100U
 
 /* ------------------------------------------------------------------ how it has ended */
 
@@ -35,6 +39,7 @@ static void ended(struct supervised_run *run, const struct supervised_end *end)
 {
     run->running = run->started = run->lost = run->at_limit = false;
     run->hold = NULL;
+    run->said_at = 0;
     uv_timer_stop(&run->proofs);
     uv_timer_stop(&run->overdue);
     run->ended_cb(run, end);
@@ -177,11 +182,6 @@ static void run_command(struct supervised_run *run)
     start.flags = uvzk_client_session_timeout(run->client);
     snprintf(start.text, sizeof(start.text), "%s", uvzk_hold_path(run->hold));
     hand_on_validity(run);
-    if (run->says_begun != NULL) {
-        output_report("%s: %s after %.3f s, token %" PRId64 ", %s", run->options.path,
-                      run->says_begun, (double)(uvzk_now() - run->asked_at) / 1000,
-                      start.number, start.text);
-    }
     run->running = true;
     /* A standby's watchdog does not end with a validity. From here on it has to. */
     if (run->service_manager.ready) {
@@ -194,6 +194,23 @@ static void run_command(struct supervised_run *run)
     }
 }
 
+/* Reports once that CMD begins. Returns whether CMD need not wait for that any more. */
+static bool begin_is_told(struct supervised_run *run)
+{
+    if (run->says_begun == NULL) {
+        return true;
+    }
+    if (run->said_at == 0) {
+        run->said_at = uvzk_now();
+        output_report("%s: %s after %.3f s, token %" PRId64 ", %s", run->options.path,
+                      run->says_begun, (double)(run->said_at - run->asked_at) / 1000,
+                      uvzk_hold_token(run->hold), uvzk_hold_path(run->hold));
+    }
+    return diagnostics_are_written() || uvzk_now() - run->said_at >= SAY_MOST_MS;
+}
+
+static void on_proofs(uv_timer_t *timer);
+
 /* Runs CMD if the hold is valid for long enough. A hold may be granted when little of
  * its validity is left. CMD then waits for the next proof, which on_proofs looks for. The
  * supervisor checks the same condition a little later, hence LOOK_LEAST_MS. */
@@ -201,9 +218,14 @@ static void run_when_proved(struct supervised_run *run)
 {
     uint32_t session = uvzk_client_session_timeout(run->client);
 
-    if (termination_in_time(&run->options.rules, session, uvzk_now() + LOOK_LEAST_MS,
-                            uvzk_hold_valid_until(run->hold))) {
+    if (!termination_in_time(&run->options.rules, session, uvzk_now() + LOOK_LEAST_MS,
+                             uvzk_hold_valid_until(run->hold))) {
+        return;
+    }
+    if (begin_is_told(run)) {
         run_command(run);
+    } else {
+        uv_timer_start(&run->proofs, on_proofs, 1, look_every(run));
     }
 }
 
@@ -231,6 +253,7 @@ void supervised_run_start(struct supervised_run *run, uvzk_hold_t *hold)
 void supervised_run_cancel(struct supervised_run *run)
 {
     run->hold = NULL;
+    run->said_at = 0;
     uv_timer_stop(&run->proofs);
 }
 

@@ -57,6 +57,7 @@ struct supervised_run {
     const uvzk_client_t *client; /* of the hold */
     uvzk_hold_t *hold;           /* of this run; NULL: none */
     uint64_t asked_at;           /* when the wait for the hold began, for says_begun */
+    uint64_t said_at;            /* when says_begun was reported; 0: not yet */
     uv_poll_t channel;           /* messages from the supervisor */
     uv_timer_t proofs;           /* passes the end of the validity on to the supervisor */
     /* Fires if the supervisor has not ended CMD in time after the hold was lost. */
