@@ -26,7 +26,7 @@ SHORT = ("--session-timeout", str(SHORT_S), "--tick", "0.2")
 UVZK, HOSTS = sys.argv[1:3]
 # Without the configuration file of whoever runs the tests.
 ENVIRONMENT = {**os.environ, "ZOOKEEPER_HOSTS": HOSTS, "XDG_CONFIG_HOME": "/dev/null"}
-# For runs in which LeakSanitizer cannot work: it reads /proc, by descriptors of its own.
+# For runs with too few descriptors for LeakSanitizer, which opens files of /proc.
 UNCHECKED = {**ENVIRONMENT, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 # For CMD: is this process alive? A zombie is not.
