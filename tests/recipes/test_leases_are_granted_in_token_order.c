@@ -14,7 +14,7 @@
 /* Some of A, one behind the other; and what others have. */
 static struct world world;
 static struct process a, b;
-static struct hold before, first, second, third;
+static struct hold before, first, second, third, last;
 static struct world_path ticket; /* ahead of all: somebody else's */
 
 static void begin(uint64_t seed, void *const *state)
@@ -162,6 +162,30 @@ static void who_waited_for_two_is_served_anew(uint64_t seed, void *const *state)
     serve_b_instead();
 }
 
+/* The ticket that the second shares is deleted by hand, so the first has one behind all
+ * others, and the second shares that of the third. The multi for both never comes, and B's
+ * lease leaves room for the third's leases only. The third waits for the second, and A has
+ * to notice that B's lease goes. */
+static void who_keeps_its_turn_waits_for_room(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    ask(&first, 1);
+    ask(&second, 1);
+    ask(&third, LEASES_MAX - 1); /* two of this size share no ticket */
+    ask(&last, LEASES_MAX - 1);
+    world_run_for(&world, 500);
+    world_delete_child(&world, TICKETS, 1);
+    world_run_for(&world, 1000);
+    size_t from = world.line_count;
+    world_delete(&world, &ticket);
+    process_await_line(&a, from, "multi", 1000);
+    sim_lose_request(a.port);
+    world_run_for(&world, 3000);
+    hold_give_back(&before);
+    hold_await(&second, 3000);
+    world_release_and_end(&world);
+}
+
 static void stop(struct hold *hold)
 {
     sim_jump_clock(hold->process->port, 2 * WORLD_TIMEOUT_MS);
@@ -223,6 +247,7 @@ int main(void)
         WORLD_SCENARIO(who_lost_its_place_is_served_anew, 1, SEEDS),
         WORLD_SCENARIO(who_did_not_wait_is_served_anew, 1, SEEDS),
         WORLD_SCENARIO(who_waited_for_two_is_served_anew, 1, SEEDS),
+        WORLD_SCENARIO(who_keeps_its_turn_waits_for_room, 1, SEEDS),
         WORLD_CASE(who_is_ungranted_has_its_place_in_line, tuned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,8 +239,15 @@ static bool lacks_leases(const struct uvzk__lease_request *request)
            !uvzk__lease_request_complete(request);
 }
 
-/* The lease request that waits for room: the ticket holder; or one that has some of its
- * leases and is granted before the ticket holder, so that both wait. NULL: none waits. */
+/* Whether the requests behind it wait until it is granted: it has some of its leases, or
+ * keeps its turn although the multi that was to create them has failed. */
+static bool keeps_its_turn(const struct uvzk__lease_request *request)
+{
+    return uvzk__lease_request_begun(request) || !uvzk__ticket_place_is_lost(request);
+}
+
+/* The lease request that waits for room: the ticket holder; or one that is granted before
+ * the ticket holder, so that both wait. NULL: none waits. */
 static struct uvzk__lease_request *waits_for_room(const struct uvzk__queue *queue)
 {
     struct uvzk__lease_directory *directory = uvzk__leases(queue);
@@ -252,9 +259,11 @@ static struct uvzk__lease_request *waits_for_room(const struct uvzk__queue *queu
     if (lacks_leases(directory->ticket.holder)) {
         return directory->ticket.holder;
     }
-    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+    for (struct uvzk__link *link = head->next;
+         link != head && link != &directory->ticket.holder->in_with_leases;
+         link = link->next) {
         struct uvzk__lease_request *request = uvzk__lease_request_at(link);
-        if (lacks_leases(request) && uvzk__lease_request_begun(request)) {
+        if (lacks_leases(request) && keeps_its_turn(request)) {
             return request;
         }
     }

@@ -236,23 +236,6 @@ static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
     return false;
 }
 
-/* Whether the lease request may not be granted under its ticket any more. Either another
- * client has deleted the ticket: a new one is at the tail, or will be, and other
- * contenders are served first. Or the ticket may not serve this lease request
- * (shared_ticket.h). */
-static bool lost_its_place(const struct uvzk__lease_request *request)
-{
-    const struct uvzk__contender *ticket = uvzk__ticket_of(request);
-
-    if (ticket == NULL) {
-        return uvzk__lease_request_is_sharer(request);
-    }
-    return uvzk__contender_node_state(ticket) != UVZK__NODE_STANDING ||
-           uvzk__contender_place(ticket).czxid != request->fencing_token ||
-           uvzk__ticket_is_used_up(request) ||
-           (uvzk__lease_request_is_sharer(request) && !uvzk__ticket_may_share(request));
-}
-
 /* Grants in the order of the tokens. No lease request is granted before another one that
  * has begun to get leases, even if that one has to create them once more. One that has
  * only some of its leases and has lost its place gives them up: it creates the others when
@@ -273,8 +256,8 @@ static void grant_complete(struct uvzk__queue *queue)
         /* A lease request whose creates have failed keeps its turn while its ticket is
          * valid. */
         if (!has_begun(request)) {
-            first = first && lost_its_place(request);
-        } else if (lost_its_place(request) &&
+            first = first && uvzk__ticket_place_is_lost(request);
+        } else if (uvzk__ticket_place_is_lost(request) &&
                    uvzk__lease_request_none_in_flight(request)) {
             uvzk__leases_withdraw(request);
         } else if (!uvzk__lease_request_complete(request)) {

@@ -197,6 +197,19 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases)
            uvzk__ticket_next_sharer(ticket_holder_of(leases)) != NULL;
 }
 
+bool uvzk__ticket_place_is_lost(const struct uvzk__lease_request *request)
+{
+    const struct uvzk__contender *ticket = uvzk__ticket_of(request);
+
+    if (ticket == NULL) {
+        return uvzk__lease_request_is_sharer(request);
+    }
+    return uvzk__contender_node_state(ticket) != UVZK__NODE_STANDING ||
+           uvzk__contender_place(ticket).czxid != request->fencing_token ||
+           uvzk__ticket_is_used_up(request) ||
+           (uvzk__lease_request_is_sharer(request) && !uvzk__ticket_may_share(request));
+}
+
 /* ------------------------------------------------------------------- passing it on */
 
 static const struct uvzk__contender_kind ticket_kind = {

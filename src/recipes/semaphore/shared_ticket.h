@@ -101,6 +101,11 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases);
  * differ. */
 bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *);
 
+/* Whether the lease request may not be granted under its ticket any more. Either another
+ * client has deleted the ticket: a new one is at the tail, or will be, and other
+ * contenders are served first. Or the ticket may not serve this lease request. */
+bool uvzk__ticket_place_is_lost(const struct uvzk__lease_request *);
+
 /* The lease request is granted now under its ticket, and this is recorded. And: it has
  * been granted, so its own ticket is passed on or released. */
 void uvzk__ticket_count_grant(struct uvzk__lease_request *);
