@@ -1858,7 +1858,8 @@ UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_cal
 
 /* Adds delta, which may be negative. If the sum has no room in 64 bits, nothing is changed
  * and the call ends with UV_ERANGE; Curator's wraps around instead. Errors as
- * uvzk_atomic_long_get. */
+ * uvzk_atomic_long_get. UV_EEXIST, also of the other changes: a persistent node, a group
+ * member or a lock with a fixed name of this client owns the znode. */
 UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
                                      int64_t delta, uvzk_atomic_call_cb cb);
 

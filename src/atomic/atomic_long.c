@@ -14,6 +14,7 @@
 #include "base/struct_size.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+#include "engine/znode_owner.h"
 
 #define RETRY_BASE_MS 10U
 #define RETRY_SLEEP_MS 1000U
@@ -304,6 +305,13 @@ static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
     if (atomic == NULL || atomic->closing || uvzk__session_is_closing(atomic->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "the atomic long or its client is closing, or "
                                           "it is not initialised");
+    }
+    if (kind != UVZK__ATOMIC_GET) {
+        status =
+            uvzk__znode_owner_check(atomic->session, atomic->path, UVZK__NOT_AN_OWNER);
+    }
+    if (status != 0) {
+        return status;
     }
     struct uvzk__atomic_call *call =
         uvzk__atomic_call_new(&atomic->calls, call_shell, cb, kind, operand, expected);

@@ -235,6 +235,36 @@ static void no_double_barrier_is_entered_where_ready_is_owned(void **state)
     persistent_process_await(&scene->c, &scene->c.present, 1);
 }
 
+static void number_told(uvzk_atomic_call_t *call, int status,
+                        const uvzk_atomic_value_t *value)
+{
+    (void)value;
+    *(int *)call->data = status;
+}
+
+/* It would be created where a lock's znode is to be. It may be read. */
+static void no_number_is_changed_where_a_lock_is(void **state)
+{
+    struct scene *scene = *state;
+    uvzk_atomic_long_t number = {.data = NULL};
+    int status = 0;
+    uvzk_atomic_call_t call = {.data = &status};
+
+    assert_int_equal(open_lock(scene), 0);
+    assert_int_equal(uvzk_atomic_long_init(&scene->c.process.client, &number,
+                                           PERSISTENT_PROCESS_PATH, NULL),
+                     0);
+    assert_int_equal(uvzk_atomic_long_add(&number, &call, 1, number_told), UV_EEXIST);
+    assert_int_equal(uvzk_atomic_long_get(&number, &call, number_told), 0);
+    world_run_for(&scene->world, 1000);
+    assert_int_equal(status, 0);
+    assert_false(sim_exists(scene->world.sim, PERSISTENT_PROCESS_PATH));
+    close_lock(scene);
+    assert_int_equal(uvzk_atomic_long_close(&number, NULL), 0);
+    assert_int_equal(persistent_process_init(&scene->c, "here"), 0);
+    persistent_process_await(&scene->c, &scene->c.present, 1);
+}
+
 static void value_told(uvzk_shared_value_t *value, int status)
 {
     struct scene *scene = value->data;
@@ -274,6 +304,7 @@ int main(void)
         CASES(a_lock_with_other_names_is_no_owner),
         CASES(no_barrier_is_set_where_a_lock_is),
         CASES(no_barrier_is_set_where_a_node_is),
+        CASES(no_number_is_changed_where_a_lock_is),
         CASES(no_seed_is_written_where_a_lock_is),
         CASES(no_double_barrier_is_entered_where_ready_is_owned),
     };

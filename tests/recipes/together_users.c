@@ -1,0 +1,426 @@
+#include "together_users.h"
+
+#include <stdlib.h>
+
+#define HELD_PAUSES 2 /* so that others wait */
+#define CALL_MS 3000
+#define LONG_DATA "1234567" /* as long as a number is */
+
+static void note(struct user *user, int status)
+{
+    user->rounds += status == 0;
+    user->status = status;
+}
+
+void together_begin(struct user *user, const struct recipe *recipe, uvzk_client_t *client,
+                    const char *name, const char *path)
+{
+    user->recipe = recipe;
+    user->client = client;
+    user->name = name;
+    user->path = path;
+    recipe->begin(user);
+}
+
+void together_go_on(struct user *user)
+{
+    void (*next)(struct user *) = user->next;
+
+    if (user->pauses > 0) {
+        user->pauses--;
+    } else if (next != NULL) {
+        user->next = NULL;
+        next(user);
+    }
+}
+
+/* ------------------------------------------------------------------------- the locks */
+
+static void acquire(struct user *user);
+
+static void released(uvzk_hold_t *hold, int status)
+{
+    struct user *user = hold->data;
+
+    note(user, status);
+    user->next = status == 0 ? acquire : NULL;
+}
+
+static void release(struct user *user)
+{
+    (void)uvzk_hold_release(&user->hold, released);
+}
+
+static void acquired(uvzk_hold_t *hold, int status)
+{
+    struct user *user = hold->data;
+
+    user->status = status;
+    user->next = status == 0 ? release : NULL;
+    user->pauses = HELD_PAUSES;
+}
+
+static void lost(uvzk_hold_t *hold, int reason)
+{
+    note(hold->data, reason);
+}
+
+static void acquire(struct user *user)
+{
+    user->hold.data = user;
+    user->status = uvzk_lock_acquire(user->acquires, &user->hold, NULL, acquired, lost);
+}
+
+/* status: of the init. */
+static void begin_lock(struct user *user, uvzk_lock_t *lock, int status)
+{
+    user->acquires = lock;
+    user->status = status;
+    if (status == 0) {
+        acquire(user);
+    }
+}
+
+static void begin_mutex(struct user *user)
+{
+    begin_lock(user, &user->lock, uvzk_mutex_init(user->client, &user->lock, user->path));
+}
+
+static void begin_cohort(struct user *user)
+{
+    begin_lock(user, &user->lock,
+               uvzk_mutex_init_cohort(user->client, &user->lock, user->path, 3, 1000));
+}
+
+static void begin_rwlock(struct user *user)
+{
+    begin_lock(user, &user->rwlock.write,
+               uvzk_rwlock_init(user->client, &user->rwlock, user->path));
+}
+
+static void begin_semaphore(struct user *user)
+{
+    begin_lock(user, &user->lock,
+               uvzk_semaphore_init(user->client, &user->lock, user->path, 1, NULL));
+}
+
+static void begin_semaphore_mutex(struct user *user)
+{
+    begin_lock(user, &user->lock,
+               uvzk_semaphore_mutex_init(user->client, &user->lock, user->path));
+}
+
+static void begin_multilock(struct user *user)
+{
+    uvzk_lock_t *members[] = {&user->members[0], &user->members[1]};
+    int status = uvzk_mutex_init(user->client, members[0], user->path);
+
+    if (status == 0) {
+        status = uvzk_mutex_init(user->client, members[1], "/beside");
+    }
+    if (status == 0) {
+        status = uvzk_multilock_init(user->client, &user->lock, members, 2, 0, NULL);
+    }
+    begin_lock(user, &user->lock, status);
+}
+
+static void begin_driver_lock(struct user *user)
+{
+    uvzk_lock_driver_t driver;
+
+    uvzk_lock_driver_init(&driver);
+    driver.name = TOGETHER_NAME;
+    driver.mode = UVZK_NODE_EPHEMERAL;
+    begin_lock(
+        user, &user->lock,
+        uvzk_lock_init_with_driver(user->client, &user->lock, user->path, &driver));
+}
+
+/* --------------------------------------------------------------------- the elections */
+
+static void leads(uvzk_election_t *election, int64_t token, uint64_t valid_until)
+{
+    (void)token;
+    (void)valid_until;
+    note(election->data, 0);
+    (void)uvzk_election_resign(election);
+}
+
+static void failed(uvzk_election_t *election, int status)
+{
+    note(election->data, status);
+}
+
+static void changed(uvzk_election_t *election, const uvzk_election_participant_t *leader)
+{
+    (void)election;
+    (void)leader;
+}
+
+static void begin_election(struct user *user)
+{
+    uvzk_election_options_t options;
+
+    uvzk_election_options_init(&options);
+    options.kind = UVZK_ELECTION_SELECTOR;
+    options.leader_cb = leads;
+    options.error_cb = failed;
+    user->election.data = user;
+    user->status =
+        uvzk_election_init(user->client, &user->election, user->path, &options);
+}
+
+/* It also reads and watches who leads. */
+static void begin_latch(struct user *user)
+{
+    uvzk_election_options_t options;
+
+    uvzk_election_options_init(&options);
+    options.id = user->name;
+    options.leader_cb = leads;
+    options.changed_cb = changed;
+    options.error_cb = failed;
+    user->election.data = user;
+    user->status =
+        uvzk_election_init(user->client, &user->election, user->path, &options);
+}
+
+/* ------------------------------------------------------------------------ the values */
+
+static void set_value(struct user *user);
+static void set_count(struct user *user);
+
+static void was_set(uvzk_set_t *set, int status)
+{
+    struct user *user = set->data;
+
+    if (status == UVZK_ENONODE) {
+        user->refused = status; /* it is told when there is a znode again */
+    } else {
+        note(user, status);
+        user->next = user->value.impl == NULL ? set_count : set_value;
+    }
+}
+
+static void set_value(struct user *user)
+{
+    user->set.data = user;
+    user->status = uvzk_shared_value_set(&user->value, &user->set, LONG_DATA,
+                                         sizeof(LONG_DATA), was_set);
+}
+
+static void set_count(struct user *user)
+{
+    user->set.data = user;
+    user->status = uvzk_shared_count_set(&user->count, &user->set, 1, was_set);
+}
+
+/* set: the first one, or one that comes after the znode was missing. */
+static void changed_to(struct user *user, int status, void (*set)(struct user *))
+{
+    if (status == UVZK_ENONODE) {
+        user->refused = status;
+    } else if (status < 0) {
+        user->status = status;
+    } else if (user->set.impl == NULL) {
+        user->next = set;
+    }
+}
+
+static void value_changed(uvzk_shared_value_t *value, int status)
+{
+    changed_to(value->data, status, set_value);
+}
+
+static void count_changed(uvzk_shared_count_t *count, int status, int32_t number)
+{
+    (void)number;
+    changed_to(count->data, status, set_count);
+}
+
+static void begin_value(struct user *user)
+{
+    user->value.data = user;
+    user->status = uvzk_shared_value_init(user->client, &user->value, user->path,
+                                          LONG_DATA, sizeof(LONG_DATA), value_changed);
+}
+
+static void begin_count(struct user *user)
+{
+    user->count.data = user;
+    user->status =
+        uvzk_shared_count_init(user->client, &user->count, user->path, 0, count_changed);
+}
+
+static void add(struct user *user);
+
+static void added(uvzk_atomic_call_t *call, int status, const uvzk_atomic_value_t *value)
+{
+    struct user *user = call->data;
+
+    (void)value;
+    /* The others were faster. */
+    note(user, status == UVZK_EBADVERSION ? 0 : status);
+    user->next = user->status == 0 ? add : NULL;
+}
+
+static void add(struct user *user)
+{
+    user->change.data = user;
+    user->status = uvzk_atomic_long_add(&user->atomic, &user->change, 1, added);
+}
+
+static void begin_atomic(struct user *user)
+{
+    user->status = uvzk_atomic_long_init(user->client, &user->atomic, user->path, NULL);
+    if (user->status == 0) {
+        add(user);
+    }
+}
+
+/* ---------------------------------------------------------------------- the barriers */
+
+static void waited(uvzk_barrier_call_t *call, int status);
+
+static void removed(uvzk_barrier_call_t *call, int status)
+{
+    struct user *user = call->data;
+
+    user->status = status;
+    if (status == UVZK_ENOTEMPTY) {
+        user->refused = status;
+        user->status = 0;
+    }
+    if (user->status == 0) {
+        (void)uvzk_barrier_wait(&user->barrier, call, CALL_MS, waited);
+    }
+}
+
+static void set(uvzk_barrier_call_t *call, int status)
+{
+    struct user *user = call->data;
+
+    user->status = status;
+    if (status == 0) {
+        user->status = uvzk_barrier_remove(&user->barrier, call, removed);
+    }
+}
+
+static void set_barrier(struct user *user)
+{
+    user->status = uvzk_barrier_set(&user->barrier, &user->call, set);
+}
+
+/* The other client may have set it again. */
+static void waited(uvzk_barrier_call_t *call, int status)
+{
+    struct user *user = call->data;
+
+    note(user, status == UV_ETIMEDOUT ? 0 : status);
+    user->next = user->status == 0 ? set_barrier : NULL;
+}
+
+static void begin_barrier(struct user *user)
+{
+    user->call.data = user;
+    user->status = uvzk_barrier_init(user->client, &user->barrier, user->path);
+    if (user->status == 0) {
+        set_barrier(user);
+    }
+}
+
+static void enter(struct user *user);
+
+/* Whoever was not joined in time tries again. */
+static void left(uvzk_barrier_call_t *call, int status)
+{
+    struct user *user = call->data;
+
+    note(user, status == UV_ETIMEDOUT ? 0 : status);
+    user->next = user->status == 0 ? enter : NULL;
+}
+
+static void leave(struct user *user)
+{
+    user->status = uvzk_double_barrier_leave(&user->gate, &user->call, CALL_MS, left);
+}
+
+static void entered(uvzk_barrier_call_t *call, int status)
+{
+    struct user *user = call->data;
+
+    user->status = status == UV_ETIMEDOUT ? 0 : status;
+    if (status == 0) {
+        user->next = leave;
+    } else if (status == UV_ETIMEDOUT) {
+        user->next = enter;
+    }
+}
+
+static void enter(struct user *user)
+{
+    user->status = uvzk_double_barrier_enter(&user->gate, &user->call, CALL_MS, entered);
+}
+
+static void begin_gate(struct user *user)
+{
+    user->call.data = user;
+    user->status =
+        uvzk_double_barrier_init(user->client, &user->gate, user->path, 2, NULL);
+    if (user->status == 0) {
+        enter(user);
+    }
+}
+
+/* ----------------------------------------------------------------- znodes that stay */
+
+static void joined(uvzk_group_member_t *member, int status)
+{
+    struct user *user = member->data;
+
+    user->stays = true;
+    note(user, status);
+}
+
+static void begin_member(struct user *user)
+{
+    user->member.data = user;
+    user->status = uvzk_group_member_init(user->client, &user->member, user->path,
+                                          user->name, "m", 1, joined, joined);
+}
+
+static void node_changed(uvzk_persistent_node_t *node, int status)
+{
+    struct user *user = node->data;
+
+    user->stays = true;
+    note(user, status);
+}
+
+static void begin_node(struct user *user)
+{
+    user->node.data = user;
+    user->status = uvzk_persistent_node_init(user->client, &user->node, user->path,
+                                             UVZK_PERSISTENT_NODE_PERSISTENT, LONG_DATA,
+                                             sizeof(LONG_DATA), node_changed);
+}
+
+const struct recipe together_recipes[] = {{"mutex", begin_mutex},
+                                          {"cohort", begin_cohort},
+                                          {"read-write lock", begin_rwlock},
+                                          {"semaphore", begin_semaphore},
+                                          {"semaphore mutex", begin_semaphore_mutex},
+                                          {"multi lock", begin_multilock},
+                                          {"driver lock", begin_driver_lock},
+                                          {"leader latch", begin_latch},
+                                          {"election", begin_election},
+                                          {"shared value", begin_value},
+                                          {"shared count", begin_count},
+                                          {"atomic long", begin_atomic},
+                                          {"barrier", begin_barrier},
+                                          {"double barrier", begin_gate},
+                                          {"group member", begin_member},
+                                          {"persistent node", begin_node}};
+
+const size_t together_recipe_count =
+    sizeof(together_recipes) / sizeof(together_recipes[0]);
