@@ -129,6 +129,23 @@ bool uvzk__is_known_to_exist(const struct uvzk__contender *front)
                (front->kind->shared ? seen->exclusive_delete_stamp : seen->delete_stamp);
 }
 
+void uvzk__checked_by(struct uvzk__contender *contender, uint64_t stamp)
+{
+    contender->last_seen.checked_stamp = stamp;
+}
+
+void uvzk__stood_first(struct uvzk__contender *contender)
+{
+    contender->last_seen.checked_stamp = UINT64_MAX;
+}
+
+/* The last delete of the directory may be of a node behind this one. It then counts all
+ * the same: who comes next waits for one reply. */
+bool uvzk__is_checked_by_deletes(const struct uvzk__contender *contender)
+{
+    return contender->last_seen.checked_stamp >= contender->queue->deletions.delete_stamp;
+}
+
 void uvzk__foreign_node_gone(struct uvzk__queue *queue)
 {
     queue->deletions.foreign_deletes++;

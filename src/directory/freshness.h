@@ -80,6 +80,9 @@ struct uvzk__last_seen {
     /* Of the last delete, by this session, of a node before it, and of a writer's node
      * before it. Only the first waiter has them for sure; see uvzk__delete_sent. */
     uint64_t delete_stamp, exclusive_delete_stamp;
+    /* Once it is granted: of the last delete that checks its node, or of the early grant.
+     * UINT64_MAX: its node is known to have stood first (uvzk__stood_first). */
+    uint64_t checked_stamp;
 };
 
 /* The reply to the request with this stamp has just shown that the contender's node
@@ -120,5 +123,20 @@ void uvzk__deletes_so_far(struct uvzk__contender *);
  * this settling and is not older than the last delete of a node that the contender had to
  * wait for. */
 bool uvzk__is_known_to_exist(const struct uvzk__contender *);
+
+/* Whether the node of a contender that was granted keeps others out until its own delete.
+ * At an early grant its node is still a waiter's, and may have been deleted by hand. If
+ * the node before it is then deleted without a check, others are let in. So the node
+ * counts as long as each delete that this session has sent in the directory since the
+ * grant checks it. This is fresh enough: if such a delete is carried out, the node existed
+ * in its transaction; if it is not, the node that it would have deleted still exists.
+ *
+ * uvzk__checked_by: the contender is granted early behind the request with this stamp, or
+ * the delete with this stamp, which is submitted next, checks its node.
+ * uvzk__stood_first: the node existed when no other node was before it any more. From then
+ * on it is a holder's node. */
+void uvzk__checked_by(struct uvzk__contender *, uint64_t stamp);
+void uvzk__stood_first(struct uvzk__contender *);
+bool uvzk__is_checked_by_deletes(const struct uvzk__contender *);
 
 #endif

@@ -158,6 +158,7 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
          early_grants > 0; holder = uvzk__next_in(&queue->holders, holder)) {
         if (uvzk__contender_is_granted_early(holder) && !holder->limits.unchecked) {
             add(batch, holder, UVZK__OP_CHECK);
+            uvzk__checked_by(holder, uvzk__stamp(batch->session) + 1);
         }
         early_grants -= uvzk__contender_is_granted_early(holder);
     }
@@ -299,12 +300,16 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
     }
 }
 
-/* The contender's node existed in the transaction that deleted the released node, so the
- * grant is not an early one any more. */
+/* [P1] An early grant is one until a delete of the last node before it has checked its
+ * node. Up to then it is a waiter's node, which may be deleted by hand, and each delete of
+ * a node before it checks it again. */
 static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 {
     if (!uvzk__contender_has_ended(contender)) {
-        uvzk__contender_checked(contender);
+        if (!uvzk__is_behind_deletes(contender)) {
+            uvzk__stood_first(contender);
+            uvzk__contender_checked(contender);
+        }
         uvzk__last_seen_set(contender, stamp);
         uvzk__queue_settle_later(contender->queue);
     }
@@ -330,11 +335,13 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
             op_refused(batch, i, failed, reply->status);
         } else if (batch->ops[i].kind == UVZK__OP_DELETE) {
             delete_replied(batch->contenders[i], reply->status);
-        } else if (reply->status == 0) {
-            check_passed(batch->contenders[i], batch->stamp);
         }
     }
+    /* The checks come last: which nodes are left before those that were checked? */
     for (size_t i = 0; i < batch->op_count; i++) {
+        if (reply->status == 0 && batch->ops[i].kind == UVZK__OP_CHECK) {
+            check_passed(batch->contenders[i], batch->stamp);
+        }
         uvzk__contender_unref(batch->contenders[i]);
     }
     uvzk__wake(batch->session);

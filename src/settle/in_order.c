@@ -78,11 +78,23 @@ last_deleting_before(const struct uvzk__contender *contender)
  * for. */
 struct remains {
     bool any;
-    /* One of them is a writer that held and whose node certainly exists, because its
-     * delete is not sent yet. Every contender behind that node waits for it, in all
-     * clients. */
+    /* One of them is a writer that keeps others out. Every contender behind its node
+     * waits for it, in all clients. */
     bool held_writer;
 };
+
+/* [P1] A released node keeps others out only if its contender held, and each delete that
+ * was sent since its early grant checks it. A waiter that gave up does not count: its node
+ * may have been deleted by hand. The same is true of one that was granted early, once the
+ * node before it may have gone without a check (freshness.h). A reader's node does not
+ * stop foreign readers. If the delete is under way, or its reply was lost, the node may be
+ * gone already. */
+static bool keeps_others_out(const struct uvzk__contender *left)
+{
+    return left->has_held && uvzk__is_checked_by_deletes(left) &&
+           !uvzk__contender_is_shared(left) && !uvzk__node_is_in_flight(&left->node) &&
+           !uvzk__node_delete_is_unknown(&left->node);
+}
 
 /* The search starts at the nearest node and goes backwards. The contender that released
  * last is nearest, and its delete is usually not sent yet, so most searches end at
@@ -97,16 +109,15 @@ static struct remains pending_deletes_before(const struct uvzk__contender *conte
          left = uvzk__prev_in(deleting, left)) {
         if (!uvzk__contender_is_shared(left) || !uvzk__contender_is_shared(contender)) {
             pending_deletes.any = true;
-            /* A waiter that gave up does not count: its node may have been deleted by
-             * hand. A reader's node does not stop foreign readers. If the delete is under
-             * way, or its reply was lost, the node may be gone already. */
-            pending_deletes.held_writer = left->has_held &&
-                                          !uvzk__contender_is_shared(left) &&
-                                          !uvzk__node_is_in_flight(&left->node) &&
-                                          !uvzk__node_delete_is_unknown(&left->node);
+            pending_deletes.held_writer = keeps_others_out(left);
         }
     }
     return pending_deletes;
+}
+
+bool uvzk__is_behind_deletes(const struct uvzk__contender *contender)
+{
+    return !contender->queue->kind->counted && pending_deletes_before(contender).any;
 }
 
 /* The first waiter, if it waits for no local contender; otherwise NULL. A foreign node may
@@ -220,6 +231,11 @@ static void grant(struct uvzk__contender *front, bool early)
                                        : uvzk__stamp(uvzk__session_of(front));
     }
     front->has_held = true;
+    if (early) {
+        uvzk__checked_by(front, uvzk__stamp(uvzk__session_of(front)));
+    } else {
+        uvzk__stood_first(front);
+    }
     uvzk__mirror_granted(front);
     uvzk__contender_grant(front, early);
 }

@@ -13,8 +13,9 @@
  *                                             watch and lists, all in one turn; where
  *                                             there are readers, watches the nearest
  *   is in a session that is not proved        requests a proof
- *   is behind a local writer that held and    grants it early (delete_batch.h)
- *   whose delete is not sent yet
+ *   is behind a local writer that held,       grants it early (delete_batch.h)
+ *   whose delete is not sent yet, and whose
+ *   node keeps others out (freshness.h)
  *   is behind another local node that is      nothing; the reply to the delete settles
  *   being deleted                             the directory again
  *   has a node that is known to exist         grants it (freshness.h)
@@ -43,5 +44,9 @@ bool uvzk__next_is_ours(struct uvzk__session *, const struct uvzk__directory_kin
  * is none, and in driver-defined directories. delete_batch.c checks its node in the multi
  * that deletes them. */
 struct uvzk__contender *uvzk__next_holder(struct uvzk__queue *);
+
+/* Whether a local node is being deleted before the contender that the contender has to
+ * wait for. False where the contenders are counted and have no order. */
+bool uvzk__is_behind_deletes(const struct uvzk__contender *);
 
 #endif
