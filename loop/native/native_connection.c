@@ -89,7 +89,7 @@ static int read_asked(struct uvzk__native_session *session,
     struct uvzk__dialect *dialect = &session->port->dialect;
     enum uvzk__feature feature = uvzk__handshake_asked_feature(header->xid);
 
-    if (feature == UVZK__FEATURES || !uvzk__dialect_is_asked(dialect, feature)) {
+    if (feature == UVZK__FEATURES || !uvzk__dialect_awaits(dialect, feature)) {
         return UV_EPROTO;
     }
     if (!uvzk__dialect_answered(dialect, feature, header->err)) {

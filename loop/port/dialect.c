@@ -84,10 +84,14 @@ void uvzk__dialect_begin(struct uvzk__dialect *dialect)
     move_asked(dialect, UNASKED);
 }
 
-bool uvzk__dialect_is_asked(const struct uvzk__dialect *dialect,
-                            enum uvzk__feature feature)
+bool uvzk__dialect_awaits(const struct uvzk__dialect *dialect, enum uvzk__feature feature)
 {
-    return dialect->states[feature] == ASKED;
+    unsigned first = 0;
+
+    while (first < UVZK__FEATURES && dialect->states[first] != ASKED) {
+        first++;
+    }
+    return first == feature;
 }
 
 bool uvzk__dialect_next(struct uvzk__dialect *dialect, enum uvzk__feature *feature)

@@ -76,9 +76,11 @@ bool uvzk__dialect_allows(const struct uvzk__dialect *dialect,
 /* A connection begins that is used for questions. Those that earlier connections have
  * left open are asked again. */
 void uvzk__dialect_begin(struct uvzk__dialect *dialect);
-/* Whether an answer is awaited on the present connection. */
-bool uvzk__dialect_is_asked(const struct uvzk__dialect *dialect,
-                            enum uvzk__feature feature);
+/* Whether the next answer on the present connection is to this question. Servers answer in
+ * order. If the question about removal could be answered first, it would not be asked again
+ * behind a later question that sets a watch. */
+bool uvzk__dialect_awaits(const struct uvzk__dialect *dialect,
+                          enum uvzk__feature feature);
 /* Sets the next question to send. Returns false if there is none now. */
 bool uvzk__dialect_next(struct uvzk__dialect *dialect, enum uvzk__feature *feature);
 /* A server has answered, by ZooKeeper's error code. Returns false if it does not know the

@@ -37,7 +37,7 @@ static unsigned asked(const struct uvzk__dialect *dialect)
     unsigned count = 0;
 
     for (unsigned i = 0; i < UVZK__FEATURES; i++) {
-        count += uvzk__dialect_is_asked(dialect, (enum uvzk__feature)i);
+        count += dialect->states[i] == UVZK__FEATURE_ASKED;
     }
     return count;
 }
@@ -58,7 +58,7 @@ static void walk_answers(const struct uvzk__dialect *dialect, int depth)
         enum uvzk__feature feature = (enum uvzk__feature)i;
         struct uvzk__dialect known = *dialect, missing = *dialect;
 
-        if (uvzk__dialect_is_asked(dialect, feature)) {
+        if (uvzk__dialect_awaits(dialect, feature)) {
             assert_true(uvzk__dialect_answered(&known, feature, NO_NODE));
             assert_true(uvzk__dialect_has(&known, feature));
             walk_on(dialect, &known, depth);
@@ -86,7 +86,7 @@ static void walk(struct uvzk__dialect dialect, int depth)
     walk_on(&dialect, &lost, depth);
     walk_answers(&dialect, depth);
     if (uvzk__dialect_next(&asking, &feature)) {
-        assert_true(uvzk__dialect_is_asked(&asking, feature));
+        assert_int_equal(asking.states[feature], UVZK__FEATURE_ASKED);
         walk_on(&dialect, &asking, depth);
     } else {
         assert_true(asked(&dialect) > 0); /* an answer is awaited */
@@ -113,6 +113,25 @@ static void every_order_is_legal(void **state)
     walk(fewer, DEPTH);
     walk(all, DEPTH);
     assert_moves_met(&uvzk__feature_machine, &met[0][0]);
+}
+
+/* With everything asked at once, the answers are awaited in the order of the questions. */
+static void answers_are_awaited_in_order(void **state)
+{
+    struct uvzk__dialect dialect = new_dialect();
+    enum uvzk__feature feature;
+    (void)state;
+
+    while (uvzk__dialect_next(&dialect, &feature)) {
+    }
+    for (unsigned i = 0; i < UVZK__FEATURES; i++) {
+        for (unsigned other = 0; other < UVZK__FEATURES; other++) {
+            assert_int_equal(uvzk__dialect_awaits(&dialect, (enum uvzk__feature)other),
+                             other == i);
+        }
+        assert_true(uvzk__dialect_answered(&dialect, (enum uvzk__feature)i, NO_NODE));
+    }
+    assert_true(uvzk__dialect_is_settled(&dialect));
 }
 
 /* A single lost connection says nothing about any feature. */
@@ -162,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_is_legal),
+        cmocka_unit_test(answers_are_awaited_in_order),
         cmocka_unit_test(one_loss_blames_nobody),
         cmocka_unit_test(only_these_are_refused),
     };
