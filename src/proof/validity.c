@@ -21,9 +21,11 @@ bool uvzk__is_valid(struct uvzk__session *session)
     return uvzk__validity_lasts(session, uvzk__validity_end(session));
 }
 
+/* The proof alone does not know of a shorter timeout of which the loop has not heard. A hold
+ * that is granted by it would be taken back at once, again and again. */
 bool uvzk__may_be_granted(struct uvzk__session *session)
 {
-    return !uvzk__is_broken(session) &&
+    return !uvzk__is_broken(session) && uvzk__is_valid(session) &&
            uvzk__proof_grants(uvzk__prover_proof(session), uvzk__now(session));
 }
 
