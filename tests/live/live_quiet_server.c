@@ -25,7 +25,10 @@ static void test_a_first_connection_is_no_error(void **state)
     connect_with(UVZK_TRANSPORT_NATIVE);
     connect_with(UVZK_TRANSPORT_C_CLIENT);
     assert_int_equal(server_log_count(live_server, "ERROR"), before);
-    assert_int_equal(server_log_count(live_server, "Exception:"), 0);
+    /* A server may see the end of the socket before it has carried out the close of its
+     * session. */
+    assert_int_equal(server_log_count(live_server, "Exception:"),
+                     server_log_count(live_server, "EndOfStreamException:"));
     /* It logs at all: of the search, which asks whether there is a server. */
     assert_true(server_log_count(live_server, "Incorrect password") > 0);
 }
