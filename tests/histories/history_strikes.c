@@ -102,6 +102,30 @@ static void strike(struct strikes *strikes, const struct struck_directory *direc
     strikes->deleted += sim_delete_by_hand(strikes->sim, path) == 0;
 }
 
+/* A reader that its client has taken under a write hold has the number of the write hold,
+ * whose znode may have been deleted by hand before. Then it comes before writers that are
+ * older than it, and the first of them may have been granted meanwhile. */
+static bool was_overtaken(const struct strikes *strikes,
+                          const struct struck_directory *directory,
+                          const char *const *names, size_t count, const char *name)
+{
+    struct uvzk__stat own, other;
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", directory->path, name);
+    if (!sim_stat(strikes->sim, path, &own)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", directory->path, names[i]);
+        if (strikes_number(names[i]) < strikes_number(name) &&
+            sim_stat(strikes->sim, path, &other) && other.czxid > own.czxid) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Of those that wait: all, or the one with this number. The names are read again for each,
  * because they go with their znodes. Begins with the last one. */
 static void strike_waiters(struct strikes *strikes,
@@ -113,7 +137,8 @@ static void strike_waiters(struct strikes *strikes,
 
     for (size_t i = count <= CHILDREN_MAX ? count : 0; i > 0; i--) {
         const char *name = names[i - 1];
-        bool may_hold = !directory->in_order || strikes_may_hold(names, count, name);
+        bool may_hold = !directory->in_order || strikes_may_hold(names, count, name) ||
+                        was_overtaken(strikes, directory, names, count, name);
         bool meant = all ? !may_hold : strikes_number(name) == number;
         /* One in eight of those that may hold. */
         if (meant && (!may_hold || seeded_below(&strikes->random, 8) == 0)) {
