@@ -1638,7 +1638,8 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  *
  * Set and remove. 0: done, by this client or by another one before it. UVZK_ECONNLOSS: no
  * host name resolves any more, and it is not known whether it was done. UVZK_ENOTSENT:
- * likewise, and it was not done.
+ * likewise, and it was not done. UVZK_ENOTEMPTY, of a remove: the path has children, which
+ * are those of another recipe.
  *
  * Wait. 0: the barrier was not set at a moment after the call.
  *
@@ -1674,9 +1675,10 @@ typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
  * ends with the code. */
 typedef void (*uvzk_double_barrier_lost_cb)(uvzk_double_barrier_t *barrier, int reason);
 
-/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init; it must
- * have no shared value and no lock of the same client. UV_EINVAL. UVZK_EPATH.
- * UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init.
+ * Another recipe may have it too, but then the barrier may be set by that recipe's znode, and
+ * cannot be removed while that znode has children (docs/recipes/together.md). UV_EINVAL.
+ * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier,
                                   const char *path);
 
@@ -2224,11 +2226,13 @@ typedef void (*uvzk_group_member_close_cb)(uvzk_group_member_t *member, int stat
 
 /* Initialises a group member and begins to join the group at the path.
  * The id is the name of the znode, and no other member of the group may have it: UV_EEXIST
- * if this client has one of that id, or a persistent node of that path. If that one is
- * closing, this one joins behind its close. Missing parents are created as those of a
- * persistent node. The id and the data are copied; joined_cb and members_cb may be NULL. The path is as in uvzk_mutex_init. UVZK_EPATH: also
- * the id is empty, ".", "..", has a '/' or may not be in a path. UV_EINVAL: also length over
- * 1000000. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+ * if this client has one of that id, a persistent node of that path, or a lock with a fixed
+ * name (UVZK_NODE_EPHEMERAL) that has its znode there. If that is a member or a persistent node
+ * that is closing, this one joins behind its close. Missing parents are created as those of a
+ * persistent node. The id and the data are copied; joined_cb and members_cb may be NULL. The
+ * path is as in uvzk_mutex_init. UVZK_EPATH: also the id is empty, ".", "..", has a '/' or may
+ * not be in a path. UV_EINVAL: also length over 1000000. UVZK_ESTATE: the client is closing or
+ * not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *member,
                                        const char *path, const char *id, const void *data,
                                        size_t length,

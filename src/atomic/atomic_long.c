@@ -307,8 +307,7 @@ static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
                                           "it is not initialised");
     }
     if (kind != UVZK__ATOMIC_GET) {
-        status =
-            uvzk__znode_owner_check(atomic->session, atomic->path, UVZK__NOT_AN_OWNER);
+        status = uvzk__znode_owner_check(atomic->session, atomic->path);
     }
     if (status != 0) {
         return status;

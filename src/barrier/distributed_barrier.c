@@ -242,7 +242,7 @@ static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
         return status;
     }
     struct uvzk__distributed_barrier *barrier = shell->impl;
-    status = uvzk__znode_owner_check(barrier->session, barrier->path, UVZK__NOT_AN_OWNER);
+    status = uvzk__znode_owner_check(barrier->session, barrier->path);
     if (status != 0) {
         return status;
     }

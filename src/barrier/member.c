@@ -142,7 +142,7 @@ static int name_znodes(struct uvzk__barrier_member *member, const char *director
     if (member->directory == NULL || member->ready == NULL || member->creating == NULL) {
         return UV_ENOMEM;
     }
-    return uvzk__znode_owner_check(member->session, member->ready, UVZK__NOT_AN_OWNER);
+    return uvzk__znode_owner_check(member->session, member->ready);
 }
 
 static void write_done(struct uvzk__znode_write *write, int status);

@@ -111,15 +111,25 @@ static void client_gone(uvzk_shared_value_t *value)
     }
 }
 
+/* The first persistent node at the path of this one, which is one. */
+static struct uvzk__persistent_node *
+first_at_path(const struct uvzk__persistent_node *node)
+{
+    struct uvzk__znode_owner *owner = uvzk__znode_owner_first(node->session, node->path);
+
+    return owner == NULL ? NULL
+                         : UVZK__CONTAINER_OF(owner, struct uvzk__persistent_node, owner);
+}
+
 /* One that was opened during the close begins. What was read last may show the znode that is
  * gone by now. */
-static void let_next_begin(const struct uvzk__persistent_node *node)
+static void let_next_begin(struct uvzk__persistent_node *node)
 {
-    uvzk_shared_value_t *value =
-        uvzk__shared_value_like(node->session, node->path, value_told, true);
+    uvzk__znode_owner_end(node->session, &node->owner);
+    struct uvzk__persistent_node *next = first_at_path(node);
 
-    if (value != NULL && node_of(value)->state == UNKNOWN) {
-        uvzk__persistent_request_read_again(node_of(value));
+    if (next != NULL && next->state == UNKNOWN) {
+        uvzk__persistent_request_read_again(next);
     }
 }
 
@@ -165,8 +175,7 @@ void uvzk__persistent_node_end(struct uvzk__persistent_node *node, int status)
 
 bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *node)
 {
-    return uvzk__shared_value_like(node->session, node->path, value_told, true) !=
-           &node->value;
+    return first_at_path(node) != node;
 }
 
 static struct uvzk__persistent_node *of_listener(struct uvzk__value_listener *listener)
@@ -246,23 +255,6 @@ static int check(const uvzk_persistent_node_t *shell, uint32_t mode, const void 
                                              ? "the node is initialised already, or not "
                                                "zeroed"
                                              : NULL);
-}
-
-/* Two would write against each other. */
-static int refuse_second(const struct uvzk__persistent_node *node)
-{
-    int status = uvzk__znode_owner_check(node->session, node->path, UVZK__OWNED_BY_NODE);
-
-    if (status != 0) {
-        return status;
-    }
-    const uvzk_shared_value_t *last =
-        uvzk__shared_value_like(node->session, node->path, value_told, false);
-
-    return uvzk__refuse_if(UV_EEXIST, last != NULL && !node_of(last)->closing
-                                          ? "this client has a persistent node or a "
-                                            "group member of that path already"
-                                          : NULL);
 }
 
 /* Follows the znode: what is read decides. */
@@ -347,11 +339,8 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
     }
     node->shell = shell;
     node->cb = cb;
-    status = refuse_second(node);
-    if (status == 0) {
-        status = uvzk__znode_owner_begin(client->impl, &node->owner, node->path,
-                                         UVZK__OWNED_BY_NODE);
-    }
+    status = uvzk__znode_owner_begin(client->impl, &node->owner, node->path,
+                                     UVZK__OWNED_BY_NODE);
     if (status == 0) {
         status = follow(node, client, path);
     }
@@ -407,6 +396,7 @@ int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
         return uvzk__refuse(UVZK_ESTATE, "the node is closing, or not initialised");
     }
     node->closing = true;
+    uvzk__znode_owner_closing(&node->owner);
     node->close_cb = close_cb;
     uvzk__timer_clear(node->session, &node->retry_timer);
     if (uvzk__session_is_closing(node->session)) {

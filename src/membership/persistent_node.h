@@ -20,9 +20,9 @@
  * and the watch that the reading has set reports that later; or it shows none, and the create
  * is refused.
  *
- * A client has at most one persistent node at a path that is not closing: both would be in one
- * session, so each would take the znode for its own and set the other's data back. One that is
- * opened during the close of another one waits until that has ended. */
+ * A client has at most one persistent node at a path that is not closing (znode_owner.h): both
+ * would be in one session, so each would take the znode for its own and set the other's data
+ * back. One that is opened during the close of another one waits until that has ended. */
 #ifndef UVZK_PERSISTENT_NODE_H
 #define UVZK_PERSISTENT_NODE_H
 

@@ -58,10 +58,6 @@ int uvzk__lock_driver_own(struct uvzk__lock_driver *driver, struct uvzk__session
     if (driver->path == NULL) {
         return UV_ENOMEM;
     }
-    int status = uvzk__znode_owner_check(session, driver->path, UVZK__OWNED_BY_LOCK);
-    if (status != 0) {
-        return status;
-    }
     driver->session = session;
     return uvzk__znode_owner_begin(session, &driver->owner, driver->path,
                                    UVZK__OWNED_BY_LOCK);

@@ -136,28 +136,6 @@ struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *shel
     return value == NULL ? NULL : value->node_cache->session;
 }
 
-uvzk_shared_value_t *uvzk__shared_value_like(const struct uvzk__session *session,
-                                             const char *path,
-                                             uvzk_shared_value_change_cb cb, bool first)
-{
-    struct uvzk__node_cache *node_cache =
-        uvzk__node_cache_find(uvzk__home_of(session, path), path);
-
-    if (node_cache == NULL) {
-        return NULL;
-    }
-    struct uvzk__link *all = &node_cache->values;
-    for (struct uvzk__link *link = first ? all->next : all->prev; link != all;
-         link = first ? link->next : link->prev) {
-        const struct uvzk__shared_value *value =
-            UVZK__CONTAINER_OF(link, struct uvzk__shared_value, siblings);
-        if (value->cb == cb) {
-            return value->shell;
-        }
-    }
-    return NULL;
-}
-
 void uvzk__shared_value_listen(struct uvzk__shared_value *value,
                                struct uvzk__value_listener *listener)
 {

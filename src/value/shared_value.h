@@ -57,11 +57,6 @@ int uvzk__shared_value_check(const uvzk_client_t *, const char *path);
 /* As uvzk_shared_value_init, without a seed: a missing znode is not created. */
 int uvzk__shared_value_follow(uvzk_client_t *, uvzk_shared_value_t *, const char *path,
                               uvzk_shared_value_change_cb);
-/* Of the values of this client at this full path that report to this callback, those that
- * are closing included: the one that was opened first, or last. NULL: there is none. */
-uvzk_shared_value_t *uvzk__shared_value_like(const struct uvzk__session *,
-                                             const char *path,
-                                             uvzk_shared_value_change_cb, bool first);
 /* The callback for the end of the client before the value's close. */
 void uvzk__shared_value_set_client_gone(uvzk_shared_value_t *,
                                         void (*client_gone)(uvzk_shared_value_t *));
