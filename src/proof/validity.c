@@ -25,8 +25,10 @@ bool uvzk__is_valid(struct uvzk__session *session)
  * that is granted by it would be taken back at once, again and again. */
 bool uvzk__may_be_granted(struct uvzk__session *session)
 {
-    return !uvzk__is_broken(session) && uvzk__is_valid(session) &&
-           uvzk__proof_grants(uvzk__prover_proof(session), uvzk__now(session));
+    uint64_t now = uvzk__now(session);
+
+    return !uvzk__is_broken(session) && uvzk__validity_end(session) > now &&
+           uvzk__proof_grants(uvzk__prover_proof(session), now);
 }
 
 bool uvzk__can_ever_be_granted(const struct uvzk__session *session)

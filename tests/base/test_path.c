@@ -130,6 +130,26 @@ static void every_character(void **state)
     }
 }
 
+/* Eight bytes are looked at together where an element is as long: a byte that is not
+ * printable ASCII is found at each place among them, beside the least and the greatest
+ * byte that is. '/' ends an element. */
+static void every_byte_at_every_place(void **state)
+{
+    (void)state;
+    for (int byte = 1; byte <= 0xff; byte++) {
+        for (size_t place = 1; byte != '/' && place <= 24; place++) {
+            for (const char *others = " ~a"; *others != '\0'; others++) {
+                char path[26] = "/";
+                memset(path + 1, *others, 24);
+                path[place] = (char)byte;
+                if ((uvzk__path_validate(path) == 0) != (byte >= 0x20 && byte <= 0x7e)) {
+                    fail_msg("byte 0x%02x at %zu among '%c'", byte, place, *others);
+                }
+            }
+        }
+    }
+}
+
 static void the_length_is_bounded_in_bytes(void **state)
 {
     (void)state;
@@ -333,6 +353,7 @@ int main(void)
         cmocka_unit_test(malformed_paths),
         cmocka_unit_test(malformed_utf8),
         cmocka_unit_test(every_character),
+        cmocka_unit_test(every_byte_at_every_place),
         cmocka_unit_test(the_length_is_bounded_in_bytes),
         cmocka_unit_test(random_paths_agree_with_a_model),
         cmocka_unit_test(random_bytes_do_no_harm),
