@@ -194,6 +194,24 @@ static void an_ended_session_is_told_where_that_is_applied(void **state)
     assert_true(sim_now(sim) >= before + LAG_MS / 2);
 }
 
+/* The follower does not know yet that the session has ended; the leader does. */
+static void what_comes_after_the_end_of_its_session_is_not_executed(void **state)
+{
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    assert_true(sim_expire(b->port));
+    assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/a"), 0);
+    struct ask *set = ask_set(b, "/a", "b", -1);
+    struct ask *created = ask_create(b, "/b", UVZK__PERSISTENT);
+    assert_int_equal(ask_wait(set), UVZK_ECONNLOSS);
+    assert_int_equal(ask_wait(created), UVZK_ECONNLOSS);
+    sim_run_for(sim, 2 * LAG_MS);
+    assert_false(sim_exists(sim, "/b"));
+    struct ask *seen = ask_done(ask_read(a, UVZK__RPC_GET, "/a", false));
+    assert_int_equal(seen->stat.version, 0);
+}
+
 static void a_restart_makes_all_agree(void **state)
 {
     struct probe *a = *state, *b = a->data;
@@ -495,6 +513,7 @@ int main(void)
         PROBE_CASE(an_event_is_no_reply, begin),
         PROBE_CASE(a_new_session_is_told_where_it_is_known, begin),
         PROBE_CASE(an_ended_session_is_told_where_that_is_applied, begin),
+        PROBE_CASE(what_comes_after_the_end_of_its_session_is_not_executed, begin),
         PROBE_CASE(a_restart_makes_all_agree, begin),
         PROBE_CASE(what_comes_by_the_old_server_after_a_move_is_not_executed, begin),
         PROBE_CASE(a_replaced_leader_answers_what_needs_no_quorum, begin_deposed),
