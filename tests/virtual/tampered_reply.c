@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "native/native_session.h"
 #include "native/wire_reply.h"
 #include "sim.h"
 
@@ -334,7 +335,8 @@ static bool another_session(const struct tampered_reply *reply,
     case 2:
         memset(password, 'x', sizeof(password));
         response.password =
-            uvzk__jute_bytes(one_of(4) == 0 ? NULL : password, one_of(sizeof(password)));
+            uvzk__jute_bytes(password, UVZK__PASSWORD_MAX + 1 +
+                                           one_of(sizeof(password) - UVZK__PASSWORD_MAX));
         break;
     case 3:
         response.protocol_version = any_int();

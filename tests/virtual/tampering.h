@@ -12,7 +12,8 @@
  *   - a zxid that is a little too high
  *   - another session timeout than the server's: if it is longer, two may hold; if it is too
  *     short, no hold can be proved in that session (HISTORY_RENEGOTIATE has shorter ones)
- *   - for a new session, another id
+ *   - for a new session, another id; for any, another password of a length that may be: the
+ *     server resumes no session then, whose requests may still be under way
  *   - that the credentials are refused */
 #ifndef UVZK_TAMPERING_H
 #define UVZK_TAMPERING_H
