@@ -13,6 +13,15 @@ static struct proxy other;
 /* One of world.proxy and `other`: a is connected by way of the first one. */
 static struct proxy *faulty, *good;
 
+static void begin_with(uvzk_transport_t transport, const char *hosts)
+{
+    world.options.hosts = hosts;
+    world.options.session_timeout_ms = SESSION_MS;
+    world.options.transport = transport;
+    process_begin(&a, &world, "a", NULL);
+    assert_true(world_await(&world, &a.connected, PATIENCE_MS));
+}
+
 static void begin(uvzk_transport_t transport)
 {
     static char hosts[80];
@@ -21,11 +30,7 @@ static void begin(uvzk_transport_t transport)
     world_use_proxy(&world);
     assert_int_equal(proxy_open(world.loop, &other, server_port(live_server)), 0);
     snprintf(hosts, sizeof(hosts), "%s,%s", world.proxy.hosts, other.hosts);
-    world.options.hosts = hosts;
-    world.options.session_timeout_ms = SESSION_MS;
-    world.options.transport = transport;
-    process_begin(&a, &world, "a", NULL);
-    assert_true(world_await(&world, &a.connected, PATIENCE_MS));
+    begin_with(transport, hosts);
     bool is_other = other.session_id == uvzk_client_session_id(&a.client);
     faulty = is_other ? &other : &world.proxy;
     good = is_other ? &world.proxy : &other;
@@ -70,8 +75,6 @@ static void test_c_client_leaves_who_answers_pings_alone(void **state)
     leaves_who_answers_pings_alone(UVZK_TRANSPORT_C_CLIENT);
 }
 
-/* ----------------------------------------------------------------- the protocol broken */
-
 /* How long the loop needs for the next loss of the connection. */
 static uint64_t next_loss(void)
 {
@@ -80,6 +83,40 @@ static uint64_t next_loss(void)
     assert_true(world_await_count(&world, &a.suspended, a.suspended + 1, PATIENCE_MS));
     return world_now(&world) - since;
 }
+
+/* It is left after two thirds of the session timeout, and the client comes back to it: there
+ * is no other. So it has no more than one connection in that time, without any pause. */
+static void comes_back_to_the_only_one(uvzk_transport_t transport)
+{
+    world_begin(&world, LOCK);
+    world_use_proxy(&world);
+    begin_with(transport, world.proxy.hosts);
+    uint32_t timeout_ms = uvzk_client_session_timeout(&a.client);
+    world.proxy.pings_alone = true;
+    hold_begin(&first, &a, UVZK_WAIT_FOREVER);
+    (void)next_loss();
+    for (int i = 0; i < 3; i++) {
+        assert_true(next_loss() >= timeout_ms / 2);
+    }
+    world.proxy.pings_alone = false;
+    hold_acquire_release(&first, PATIENCE_MS);
+    process_end(&a);
+    world_end(&world);
+}
+
+static void test_native_comes_back_to_the_only_one(void **state)
+{
+    (void)state;
+    comes_back_to_the_only_one(UVZK_TRANSPORT_NATIVE);
+}
+
+static void test_c_client_comes_back_to_the_only_one(void **state)
+{
+    (void)state;
+    comes_back_to_the_only_one(UVZK_TRANSPORT_C_CLIENT);
+}
+
+/* ----------------------------------------------------------------- the protocol broken */
 
 static bool is_connected(void *process)
 {
@@ -112,6 +149,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_native_leaves_who_answers_pings_alone),
         cmocka_unit_test(test_c_client_leaves_who_answers_pings_alone),
+        cmocka_unit_test(test_native_comes_back_to_the_only_one),
+        cmocka_unit_test(test_c_client_comes_back_to_the_only_one),
         cmocka_unit_test(test_native_pauses_at_who_breaks_the_protocol),
     };
     return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
