@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "native/opcode.h"
+#include "native/stream.h"
 #include "tampered_reply.h"
 #include "virtual_loop.h"
 
@@ -35,6 +36,21 @@ bool tampering_cut_next(int32_t opcode, size_t length)
     wanted.length = length;
     wanted.done = false;
     return done;
+}
+
+/* What tampering_exceed has asked for; opcode 0: nothing. */
+static struct {
+    int32_t opcode;
+    unsigned times;
+} exceeding;
+
+unsigned tampering_exceed(int32_t opcode)
+{
+    unsigned times = exceeding.times;
+
+    exceeding.opcode = opcode;
+    exceeding.times = 0;
+    return times;
 }
 
 uint64_t tampering_count(void)
@@ -160,6 +176,17 @@ static bool cut_as_wanted(struct tampering *tampering, const struct tampered_rep
     wanted.opcode = 0;
     wanted.done = true;
     pass_frame(tampering, reply->frame.at, wanted.length, (uint32_t)wanted.length);
+    return true;
+}
+
+/* Returns whether the frame has been passed on, with a length that it does not have. */
+static bool exceeds(struct tampering *tampering, const struct tampered_reply *reply)
+{
+    if (exceeding.opcode == 0 || reply->opcode != exceeding.opcode) {
+        return false;
+    }
+    exceeding.times++;
+    pass_frame(tampering, reply->frame.at, reply->frame.length, UVZK__REPLY_MAX + 1);
     return true;
 }
 
@@ -305,7 +332,7 @@ static void frame_is_sent(struct tampering *tampering, struct uvzk__jute_bytes f
     struct tampered_reply reply = reply_of(tampering, frame);
 
     if ((tampering->mute && reply.xid != UVZK__XID_PING) ||
-        cut_as_wanted(tampering, &reply)) {
+        cut_as_wanted(tampering, &reply) || exceeds(tampering, &reply)) {
         return;
     }
     bool overtakes = tampering->held != NULL && reply.is_answer;

@@ -54,6 +54,9 @@ uint64_t tampering_count(void);
  * sim->faults says. Returns whether the one before has been: false if it had no more
  * bytes. */
 bool tampering_cut_next(int32_t opcode, size_t length);
+/* Each answer to a request with this opcode has a length that is more than a client takes,
+ * until the next call; 0: none has. Returns how many there have been since the call before. */
+unsigned tampering_exceed(int32_t opcode);
 
 /* In memory of zeros. The name is borrowed. */
 void tampering_begin(struct tampering *tampering, const struct tampering_user *user,
