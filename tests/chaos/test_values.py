@@ -201,6 +201,9 @@ class Watching(unittest.TestCase):
         watch, _ = self.watch(0, 0)
         self.assertEqual(watch.tell_stall(COUNT, {}, 9), "servers")
 
+    def test_it_has_been_set_since(self):
+        self.assertEqual(self.unset(10), ("servers", []))
+
     def test_nobody_can_as_the_servers_have_gone_back(self):
         self.assertEqual(self.unset(8), ("diverged", [0]))
 

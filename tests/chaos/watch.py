@@ -155,14 +155,16 @@ class Watch:
         """Returns who is to blame that no client sets a value, and a text. Servers that have lost
         what they had answered show an older value than the clients know. The clients ignore it,
         and their sets fail because of its version. Then this sets the value, as an operator
-        would."""
+        would. Another leader may be in office since, which shows what was set meanwhile."""
         leader = self.world.ensemble.leader()
         tree = trees.get(leader.number) if leader else None
         if tree is None:
             return "servers", "no leader serves"
         stat = tree.get(lock.path)
         mzxid, content = self.world.records.values.newest(lock.name)
-        if stat is None or stat.mzxid >= mzxid:
+        if stat is not None and stat.mzxid > mzxid:
+            return "servers", "it has been set again"
+        if stat is None or stat.mzxid == mzxid:
             return OURS, "nobody sets it"
         data = (int(content) + 1).to_bytes(4, "big") if lock.kind == "count" else b"anew"
         self.by_operator(leader, lambda eyes: eyes.set(lock.path, data))
