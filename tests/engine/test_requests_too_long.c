@@ -257,6 +257,20 @@ static void a_batch_of_creates_is_made_shorter(uint64_t seed, void *const *state
     world_release_and_end(&world);
 }
 
+/* One multi creates the leases of several acquires, unless each acquire has a ticket of its
+ * own, as in the plain algorithm. */
+static void a_batch_of_leases_is_made_shorter(uint64_t seed, void *const *state)
+{
+    begin(seed, state, SMALL);
+    process_make_semaphore(&a, "/s", MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        ask(&many[i], &a.semaphore, SMALL / 8, 1);
+    }
+    assert_true(world_await_all(&world, many, MANY, world_now(&world) + PATIENCE_MS));
+    assert_in_range(sim_too_long(world.sim), 1, 8);
+    world_release_and_end(&world);
+}
+
 /* The servers' limit is made less when the locks are held, so that the deletes exceed it,
  * though longer requests have been answered. */
 static void a_batch_of_deletes_is_made_shorter(uint64_t seed, void *const *state)
@@ -496,6 +510,7 @@ int main(void)
         WORLD_SCENARIO(the_innocent_is_not_refused, 1, 8),
         WORLD_SCENARIO(nothing_is_lost_with_it, 1, 20),
         WORLD_SCENARIO(a_batch_of_creates_is_made_shorter, 1, 4),
+        WORLD_SCENARIO_CASE(a_batch_of_leases_is_made_shorter, 1, 4, tuned),
         WORLD_SCENARIO(a_batch_of_deletes_is_made_shorter, 1, 4),
         WORLD_SCENARIO(a_flapping_network_refuses_no_proved_one, 1, 8),
         WORLD_SCENARIO(a_flapping_network_refuses_no_short_one, 1, 4),
