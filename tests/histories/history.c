@@ -7,6 +7,8 @@
 #include "invariants.h"
 
 #define HEAL_MS 240000U /* how long everybody has to be answered after that */
+#define TOGETHER_MIN_MS 200U
+#define TOGETHER_MAX_MS 1500U
 
 const char *const history_paths[PATHS_MAX] = {"/locks/a", "/locks/deep/er/b", "/locks/c"};
 
@@ -87,16 +89,19 @@ static void create_sim(struct history *history, uint64_t seed)
     history->sim = history_sim_new(seed, &options);
 }
 
-/* In every second history of this kind: few actors of each client on several paths, so that
- * often one multi makes one znode in each. */
+/* In three of four histories of this kind: each actor of a client has a path of its own, and
+ * they often ask together, so that one multi makes one znode in each. Few clients take
+ * turns, so many directories are mirrored. */
 static void ask_for_several(struct history *history, uint64_t seed)
 {
-    struct seeded random = {seed ^ HISTORY_STRIKES};
+    struct seeded *random = &history->several_random;
 
-    if (seeded_below(&random, 2) == 0) {
-        history->slot_count = 3 + (int)seeded_below(&random, 2);
-        history->worker_count = 2;
-        history->path_count = 2 + (int)seeded_below(&random, PATHS_MAX - 1);
+    random->state = seed ^ HISTORY_STRIKES;
+    history->several = seeded_below(random, 4) != 0;
+    if (history->several) {
+        history->slot_count = 2 + (int)seeded_below(random, 3);
+        history->worker_count = 2 + (int)seeded_below(random, PATHS_MAX - 1);
+        history->path_count = history->worker_count;
     }
 }
 
@@ -148,12 +153,32 @@ static void begin(struct history *history, uint64_t seed)
 
 /* ---------------------------------------------------------------------- its time */
 
+/* Those who do nothing ask in this turn. */
+static void bring_together(struct client_slot *slot)
+{
+    struct history *history = slot->history;
+
+    if (!history->several || sim_now(history->sim) < slot->together_ms) {
+        return;
+    }
+    slot->together_ms = sim_now(history->sim) + TOGETHER_MIN_MS +
+                        seeded_below(&history->several_random, TOGETHER_MAX_MS);
+    for (int i = 0; i < history->worker_count; i++) {
+        if (worker_idle(&slot->workers[i])) {
+            slot->workers[i].acquisitions[0].next_ms = sim_now(history->sim);
+        }
+    }
+}
+
 static void move_seat(struct client_slot *slot, bool ending)
 {
     struct history *history = slot->history;
 
     requests_check(slot);
     check_revocations(slot);
+    if (!ending) {
+        bring_together(slot);
+    }
     for (int i = 0; i < history->worker_count; i++) {
         worker_act(&slot->workers[i]);
     }

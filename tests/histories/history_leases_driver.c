@@ -29,10 +29,8 @@ static int open_lock(struct path_locks *path_locks, int path)
 
 static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    struct history *history = acquisition->worker->history;
-
     (void)options; /* no owner: each ticket is one lease */
-    acquisition_set(acquisition, some_path(history), 0, LEASES, 1);
+    acquisition_set(acquisition, some_path_for(acquisition), 0, LEASES, 1);
 }
 
 static bool wish_more(struct acquisition *acquisition, uvzk_acquire_options_t *options)

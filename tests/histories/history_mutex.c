@@ -55,7 +55,7 @@ static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *option
 {
     struct history *history = acquisition->worker->history;
 
-    acquisition_set(acquisition, some_path(history), 0, EXCLUSIVE, 0);
+    acquisition_set(acquisition, some_path_for(acquisition), 0, EXCLUSIVE, 0);
     options->owner = chance(history, 2) == 0 ? acquisition->worker : NULL;
 }
 

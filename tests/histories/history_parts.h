@@ -121,7 +121,8 @@ struct client_slot {
     struct known_count counts[PATHS_MAX];
     uvzk_multilock_t multis[MULTIS_MAX];
     struct actor workers[WORKERS_MAX];
-    uint64_t reopen_ms; /* when closed */
+    uint64_t reopen_ms;   /* when closed */
+    uint64_t together_ms; /* when its actors ask together; where there are `several` */
     unsigned openings;
     uint64_t struck_until_ms[PATHS_MAX]; /* node_deleter_has_struck */
     struct request_rate request_rates[SESSIONS_MAX];
@@ -173,6 +174,8 @@ struct history {
     unsigned kinds;      /* enum history_kind */
     bool near_servers;   /* the servers are near: what spins, spins fast */
     bool hold_limits;    /* some holds are given back by themselves */
+    bool several;        /* each actor has a path of its own */
+    struct seeded several_random;
     struct strikes strikes;
     struct seeded limit_random;
     bool failed;
@@ -236,6 +239,16 @@ static inline uint64_t chance(struct history *history, uint64_t n)
 static inline int some_path(struct history *history)
 {
     return (int)chance(history, (uint64_t)history->path_count);
+}
+
+/* Which path a ticket is to be about. */
+static inline int some_path_for(const struct acquisition *acquisition)
+{
+    const struct actor *worker = acquisition->worker;
+
+    return worker->history->several
+               ? (int)(worker - worker->slot->workers) % worker->history->path_count
+               : some_path(worker->history);
 }
 
 static inline const char *path_of(const struct acquisition *acquisition)

@@ -34,7 +34,7 @@ static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *option
 {
     struct history *history = acquisition->worker->history;
 
-    want(acquisition, some_path(history),
+    want(acquisition, some_path_for(acquisition),
          chance(history, 100) < history->readers ? READ : WRITE);
     options->owner = chance(history, 3) != 0 ? acquisition->worker : NULL;
 }

@@ -134,7 +134,7 @@ static int open_semaphore(struct path_locks *path_locks, int path)
 static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
     struct history *history = acquisition->worker->history;
-    int path = some_path(history);
+    int path = some_path_for(acquisition);
     uint32_t max = history->max_leases[path], leases = 1;
 
     if (chance(history, 2) == 0) {

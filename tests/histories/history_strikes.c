@@ -8,7 +8,6 @@
 
 #define CHILDREN_MAX 128
 #define DIGITS 10
-#define SOON_MS 60U
 #define SELDOM_MS 1500U
 
 /* ------------------------------------------------------------------ who may hold */
@@ -45,13 +44,17 @@ bool strikes_may_hold(const char *const *names, size_t count, const char *name)
 void strikes_begin(struct strikes *strikes, struct sim *sim, uint64_t seed,
                    uint32_t timeout_ms)
 {
+    /* About a round trip, twice: what a client asks about its znode behind the create. */
+    static const uint32_t reaches_ms[] = {25, 25, 60};
+
     memset(strikes, 0, sizeof(*strikes));
     if ((history_sim_kinds(seed) & HISTORY_STRIKES) == 0) {
         return;
     }
     strikes->sim = sim;
     strikes->random.state = ~seed ^ HISTORY_STRIKES;
-    strikes->reach_ms = seeded_below(&strikes->random, 4) == 0 ? timeout_ms / 8 : SOON_MS;
+    uint32_t reach = seeded_below(&strikes->random, 4);
+    strikes->reach_ms = reach < 3 ? reaches_ms[reach] : timeout_ms / 8;
     strikes->next_ms = sim_now(sim) + SELDOM_MS;
     strikes->holders = seeded_below(&strikes->random, 3) == 0;
 }
