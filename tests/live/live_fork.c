@@ -223,7 +223,9 @@ static void test_native_closed_in_a_child(void **state)
     a_child_changes_nothing(UVZK_TRANSPORT_NATIVE, close_client);
 }
 
-/* ThreadSanitizer ends a child that starts a thread, as the close over the C client does. */
+/* ThreadSanitizer ends a child of fork() that starts a thread, because the parent has several
+ * ("starting new threads after multi-threaded fork is not supported"). A child starts one
+ * when it closes a client of the C client's transport, and when it opens one. */
 #ifdef __SANITIZE_THREAD__
 #define NEEDS_THREADS_IN_A_CHILD() skip()
 #else
