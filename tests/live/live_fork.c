@@ -1,5 +1,7 @@
-/* Children that fork() has made of a process with open clients. What a child does with its
- * copy of a client reaches no server: sessions, holds and places stay the parent's. */
+/* live_fork [CONFIG HOSTS TLS]: children that fork() has made of a process with open clients.
+ * What a child does with its copy of a client reaches no server: sessions, holds and places
+ * stay the parent's. With arguments the server also has the lines of the file CONFIG, and
+ * the clients go to HOSTS over TLS, which the native transport alone has (tls_fork). */
 #include "world.h"
 
 #include <dlfcn.h>
@@ -16,6 +18,7 @@
 static struct world world;
 static struct process a, b;
 static struct hold held, waits;
+static const char *tls_hosts, *tls; /* NULL: plain text */
 
 /* a holds, b waits. */
 static void begin(uvzk_transport_t transport)
@@ -23,6 +26,8 @@ static void begin(uvzk_transport_t transport)
     world_begin(&world, LOCK);
     world.options.session_timeout_ms = SESSION_MS;
     world.options.transport = transport;
+    world.options.hosts = tls == NULL ? world.options.hosts : tls_hosts;
+    world.options.tls = tls;
     process_begin(&a, &world, "a", NULL);
     hold_take(&held, &a);
     process_begin(&b, &world, "b", NULL);
@@ -158,6 +163,7 @@ static int use_its_own(void)
     uvzk_client_options_init(&options);
     options.hosts = world.options.hosts;
     options.transport = world.options.transport;
+    options.tls = world.options.tls;
     if (uv_loop_init(&own.loop) != 0 ||
         uvzk_client_init(&own.loop, &own.client, &options) != 0 ||
         uvzk_client_start(&own.client) != 0 ||
@@ -167,6 +173,12 @@ static int use_its_own(void)
     }
     int status = run_until_closed(&own.loop);
     return own.status != 0 ? 3 : status;
+}
+
+static int execute(void)
+{
+    (void)execlp("true", "true", (char *)NULL);
+    return 2;
 }
 
 struct child {
@@ -279,6 +291,18 @@ static void test_c_client_left_open_in_a_child(void **state)
 
 /* -------------------------------------------------------------------------------- exec */
 
+static void test_native_executed_in_a_child(void **state)
+{
+    (void)state;
+    a_child_changes_nothing(UVZK_TRANSPORT_NATIVE, execute);
+}
+
+static void test_c_client_executed_in_a_child(void **state)
+{
+    (void)state;
+    a_child_changes_nothing(UVZK_TRANSPORT_C_CLIENT, execute);
+}
+
 /* How many descriptors a program that is executed now would have. */
 static int inherited(void)
 {
@@ -318,9 +342,29 @@ static void test_c_client_leaves_programs_three_descriptors(void **state)
     assert_int_equal(inherited_of(UVZK_TRANSPORT_C_CLIENT), 3);
 }
 
-int main(void)
+#define SERVER_DID_NOT_COME_UP 125
+
+static int run_over_tls(char **arguments)
 {
-    parent = getpid();
+    const struct server_options options = {.config = arguments[1]};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_native_closed_in_a_child),
+        cmocka_unit_test(test_native_released_in_a_child),
+        cmocka_unit_test(test_native_left_open_in_a_child),
+        cmocka_unit_test(test_native_opened_in_a_child),
+        cmocka_unit_test(test_native_executed_in_a_child),
+    };
+
+    tls_hosts = arguments[2];
+    tls = arguments[3];
+    if (servers_start_one_with(&options) != 0) {
+        return SERVER_DID_NOT_COME_UP;
+    }
+    return cmocka_run_group_tests(tests, NULL, servers_stop);
+}
+
+static int run_in_plain_text(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_native_closed_in_a_child),
         cmocka_unit_test(test_native_released_in_a_child),
@@ -330,8 +374,17 @@ int main(void)
         cmocka_unit_test(test_c_client_left_open_in_a_child),
         cmocka_unit_test(test_native_opened_in_a_child),
         cmocka_unit_test(test_c_client_opened_in_a_child),
+        cmocka_unit_test(test_native_executed_in_a_child),
+        cmocka_unit_test(test_c_client_executed_in_a_child),
         cmocka_unit_test(test_native_leaves_programs_nothing),
         cmocka_unit_test(test_c_client_leaves_programs_three_descriptors),
     };
+
     return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
+}
+
+int main(int argc, char **argv)
+{
+    parent = getpid();
+    return argc == 4 ? run_over_tls(argv) : run_in_plain_text();
 }

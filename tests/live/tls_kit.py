@@ -47,20 +47,27 @@ def make_certificates(page, directory):
                    stderr=subprocess.DEVNULL)  # fmt: skip
 
 
-def serve(with_zookeeper, page, directory, arguments):
-    """The server of the page, and this program again beside it. Its port may be taken."""
+def with_page_server(page, directory, start):
+    """What start(file, port) returns. It begins a server with the lines of this file, in which
+    the page's port is this one; the port may be taken."""
     for _ in range(5):
         port = free_port()
         config = replaced(block(page, "properties"), port=(f"={SERVER_PORT}", f"={port}"),
                           place=(SERVER_PLACE, f"{directory}/"))  # fmt: skip
         path = directory / "more.cfg"
         path.write_text(config + "secureClientPortAddress=127.0.0.1\n")
-        done = subprocess.run(
-            [with_zookeeper, "--config", str(path), "--", sys.executable, *arguments, "inside",
-             str(directory), "{hosts}", port], check=False)  # fmt: skip
-        if done.returncode != SERVER_DID_NOT_COME_UP:
+        code = start(path, port)
+        if code != SERVER_DID_NOT_COME_UP:
             break
-    return done.returncode
+    return code
+
+
+def serve(with_zookeeper, page, directory, arguments):
+    """The server of the page, and this program again beside it."""
+    return with_page_server(
+        page, directory, lambda path, port: subprocess.run(
+            [with_zookeeper, "--config", str(path), "--", sys.executable, *arguments, "inside",
+             str(directory), "{hosts}", port], check=False).returncode)  # fmt: skip
 
 
 def wait_until(what, holds):
