@@ -10,11 +10,13 @@
 #include "client/create.h"
 #include "failing_allocator.h"
 #include "history_ports.h"
+#include "history_strikes.h"
 #include "history_transport.h"
 #include "sim.h"
 #include "ticker.h"
 
-#define PATH "/numbers/deep/n"
+#define DIRECTORY "/numbers/deep"
+#define PATH DIRECTORY "/n"
 #define MUTEX "/numbers/mutex"
 #define SLOTS_MAX 5
 #define HANDLES 2
@@ -76,6 +78,8 @@ struct history {
     struct znode_state states[STATES_MAX];
     size_t state_count;
     struct ticker ticker;
+    struct strikes strikes;
+    unsigned tuning; /* UVZK__TUNE_* */
     uint32_t timeout_ms;
     uint64_t end_ms;
     bool deletes_nodes, operator_kills, pauses, failed;
@@ -253,7 +257,7 @@ static void open_seat(struct client_slot *slot)
     slot->client->data = slot;
     slot->closing = false;
     if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
-                                 UVZK__TUNE_ALL) != 0 ||
+                                 history->tuning) != 0 ||
         uvzk_client_start(slot->client) != 0) {
         fail(history, "a client cannot be made");
     }
@@ -539,8 +543,36 @@ static void some_faults(struct history *history, uint64_t seed)
     history_sim_usual_faults(history->sim, &faults, history->operator_kills,
                              history->pauses, history->timeout_ms);
     history_sim_faults(&faults, seed, history->timeout_ms);
+    if ((history->kinds & HISTORY_STRIKES) != 0) {
+        faults.forget = 0;
+        faults.miss_delete = 0; /* the waiter's own server shows it to the waiter */
+    }
     history_sim_more_faults(&faults);
     sim_set_faults(history->sim, &faults);
+}
+
+/* Each write is over a version, so the number needs nobody's hold of the mutex. */
+static void ends_hold(void *context, size_t directory, int64_t session_id)
+{
+    (void)context;
+    (void)directory;
+    (void)session_id;
+}
+
+/* The znodes of the mutex; and in every second history the number's, of whose calls less is
+ * known then. */
+static void begin_strikes(struct history *history, uint64_t seed)
+{
+    struct strikes *strikes = &history->strikes;
+
+    strikes_begin(strikes, history->sim, seed, history->timeout_ms);
+    strikes->ends_hold = ends_hold;
+    strikes_add(strikes, MUTEX, 1, false);
+    if ((history->kinds & HISTORY_STRIKES) != 0 &&
+        seeded_below(&strikes->random, 2) == 0) {
+        history->deletes_nodes = true;
+        strikes_add_named(strikes, DIRECTORY, false);
+    }
 }
 
 static void begin(struct history *history, uint64_t seed, bool verbose)
@@ -550,6 +582,7 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     history_sim_options(&options, seed, verbose);
     history->sim = history_sim_new(seed, &options);
     history->kinds = history_sim_kinds(seed);
+    history->tuning = history_sim_tuning(seed, UVZK__TUNE_ALL);
     history->operator_kills = seed % 4 == 3;
     history->pauses = seed % 5 != 0;
     history->deletes_nodes = seed % 3 == 2;
@@ -557,6 +590,7 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     history->slot_count = 3 + (int)chance(history, 3);
     history->end_ms = sim_now(history->sim) + ACTIVE_MS;
     history->state_count = 1; /* missing */
+    begin_strikes(history, seed);
     for (int i = 0; i < history->slot_count; i++) {
         history->slots[i].history = history;
         history->slots[i].number = i;
@@ -603,6 +637,10 @@ static void live(struct history *history, uint64_t until, bool active)
     while (sim_now(history->sim) < until && !history->failed) {
         if (ticker_step(&history->ticker)) {
             write_down(history);
+            if (active) {
+                strikes_step(&history->strikes);
+                write_down(history);
+            }
         } else if (active) {
             act_all(history);
         } else if (all_answered(history)) {
@@ -732,6 +770,7 @@ void atomic_history_run(uint64_t seed, bool verbose, struct atomic_history_resul
              failing_allocator_live_blocks());
     }
     history_sim_outcome(history->sim, &result->outcome);
+    result->outcome.struck = history->strikes.deleted;
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */

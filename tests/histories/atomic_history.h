@@ -1,7 +1,7 @@
 /* One history: a few clients change a number in one simulated ensemble, each through one
  * or two atomic longs, some of which are promoted to a mutex. They add, compare and set,
  * set, read, close and come back at random, while faults happen; in some histories somebody
- * deletes the znode. A seed decides everything. Each change adds an amount of its own, or
+ * deletes the znode, or znodes of the mutex (history_strikes.h). A seed decides everything. Each change adds an amount of its own, or
  * sets a number of its own, and all that the znode ever was is written down, event by
  * event, so that each transaction is known to be that of one call.
  *

@@ -12,17 +12,20 @@
 #include "failing_allocator.h"
 #include "gate_history.h"
 #include "history_ports.h"
+#include "history_strikes.h"
 #include "history_transport.h"
 #include "sim.h"
 #include "ticker.h"
 
-#define DIRECTORY "/rounds/deep/b"
+#define PARENT "/rounds/deep" /* of the gate, too */
+#define DIRECTORY PARENT "/b"
 #define READY DIRECTORY "/ready"
 #define SLOTS_MAX 5
 #define PATH_SIZE 96
 #define ACTIVE_MS 20000U
 #define HEAL_MS 400000U
 #define MEET_MS 100000U
+#define STRUCK_TIMEOUTS 8U
 
 struct history;
 
@@ -40,6 +43,7 @@ struct client_slot {
     enum whereabouts where;
     bool barrier_closing, client_closing, given_up;
     bool lost;            /* it has been told of a loss inside */
+    bool struck;          /* its znode was deleted by hand since its enter */
     bool met_ready;       /* `ready` and its znode were there at once */
     bool stood;           /* its znode, after the last event */
     char path[PATH_SIZE]; /* of its znode; empty: not known */
@@ -54,8 +58,12 @@ struct history {
     int slot_count;
     size_t quantity, peak; /* peak: the most members since `ready` went last */
     bool ready;
+    /* Until then less is known of `ready`: it, or a member, was deleted by hand. */
+    uint64_t struck_until_ms;
     struct gates gates;
     struct ticker ticker;
+    struct strikes strikes;
+    unsigned tuning; /* UVZK__TUNE_* */
     uint32_t timeout_ms;
     uint64_t end_ms;
     uint32_t rounds_before; /* enters of each, when the faults stopped */
@@ -111,7 +119,8 @@ static void observe(struct history *history)
     if (count > history->peak) {
         history->peak = count;
     }
-    if (ready && !history->ready && history->peak < history->quantity) {
+    if (ready && !history->ready && history->peak < history->quantity &&
+        sim_now(history->sim) >= history->struck_until_ms) {
         fail(history, "ready, after %zu members at most", history->peak);
     }
     history->ready = ready;
@@ -173,6 +182,8 @@ static bool is_expected(const struct client_slot *slot, int status)
         return auth_failed(slot);
     case UVZK_ENOAUTH: /* for a time */
         return (slot->history->kinds & HISTORY_UNREADABLE) != 0;
+    case UVZK_ENONODE:
+        return slot->struck;
     default:
         return false;
     }
@@ -182,7 +193,7 @@ static void entered(struct client_slot *slot)
 {
     slot->where = INSIDE;
     slot->history->result->entered++;
-    if (!slot->met_ready) {
+    if (!slot->met_ready && !slot->struck) {
         fail(slot->history, "client %d is inside, and never met ready", slot->number);
     }
     check_round(slot, true);
@@ -290,7 +301,7 @@ static void open_client(struct client_slot *slot)
     slot->client->data = slot;
     slot->client_closing = false;
     if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
-                                 UVZK__TUNE_ALL) != 0 ||
+                                 history->tuning) != 0 ||
         uvzk_client_start(slot->client) != 0) {
         fail(history, "a client cannot be made");
     }
@@ -345,7 +356,7 @@ static void enter(struct client_slot *slot)
     slot->call = calloc(1, sizeof(*slot->call));
     slot->call->data = slot;
     slot->given_up = timeout_ms != UVZK_WAIT_FOREVER;
-    slot->met_ready = false;
+    slot->met_ready = slot->struck = false;
     if (uvzk_double_barrier_enter(slot->barrier, slot->call, timeout_ms, on_call) != 0) {
         fail(slot->history, "an enter is refused");
         return;
@@ -393,6 +404,8 @@ static void act(struct client_slot *slot)
         open_barrier(slot);
     } else if (slot->barrier_closing) {
         return;
+    } else if (slot->struck && slot->where == ENTERING) {
+        give_up(slot); /* nobody counts it any more */
     } else if (kind < 3) {
         close_barrier(slot);
     } else if (kind < 5) {
@@ -416,6 +429,8 @@ static void act_to_enter(struct client_slot *slot)
     gates_remove_by_hand(&slot->history->gates);
     if (slot->barrier == NULL) {
         open_barrier(slot);
+    } else if (slot->struck && slot->where == ENTERING) {
+        give_up(slot);
     } else if (!slot->barrier_closing && slot->call == NULL && slot->where == OUTSIDE) {
         enter(slot);
     }
@@ -483,6 +498,37 @@ static void some_faults(struct history *history, uint64_t seed)
     sim_set_faults(history->sim, &faults);
 }
 
+/* Others may go on without this member, and make `ready` behind the end of a round. */
+static void struck(void *context, const char *path)
+{
+    struct history *history = context;
+
+    if (strncmp(path, DIRECTORY "/", strlen(DIRECTORY "/")) != 0) {
+        return; /* the gate, or the directory without members */
+    }
+    history->exact = false;
+    history->struck_until_ms =
+        sim_now(history->sim) + STRUCK_TIMEOUTS * history->timeout_ms;
+    for (int i = 0; i < history->slot_count; i++) {
+        struct client_slot *slot = &history->slots[i];
+        slot->struck = slot->struck || strcmp(slot->path, path) == 0;
+    }
+}
+
+/* In one of four histories the gate alone, so that all is checked of the members. */
+static void begin_strikes(struct history *history, uint64_t seed)
+{
+    struct strikes *strikes = &history->strikes;
+
+    strikes_begin(strikes, history->sim, seed, history->timeout_ms);
+    strikes->context = history;
+    strikes->struck = struck;
+    strikes_add_named(strikes, PARENT, false);
+    if (seeded_below(&strikes->random, 4) != 0) {
+        strikes_add_named(strikes, DIRECTORY, false);
+    }
+}
+
 static void begin(struct history *history, uint64_t seed, bool verbose)
 {
     struct sim_options options;
@@ -492,6 +538,7 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     options.forgets_sessions = false;
     history->sim = history_sim_new(seed, &options);
     history->kinds = history_sim_kinds(seed);
+    history->tuning = history_sim_tuning(seed, UVZK__TUNE_ALL);
     history->gates.sim = history->sim;
     history->gates.auth_failed = auth_failed_at_the_gate;
     history->gates.context = history;
@@ -505,6 +552,7 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
                             ? (size_t)history->slot_count
                             : 1 + chance(history, (uint64_t)history->slot_count);
     history->end_ms = sim_now(history->sim) + ACTIVE_MS;
+    begin_strikes(history, seed);
     for (int i = 0; i < history->slot_count; i++) {
         history->slots[i].history = history;
         history->slots[i].number = i;
@@ -522,6 +570,10 @@ static void live(struct history *history, uint64_t until,
            (is_done == NULL || !is_done(history))) {
         if (ticker_step(&history->ticker)) {
             observe(history);
+            if (sim_now(history->sim) < history->end_ms) {
+                strikes_step(&history->strikes);
+                observe(history);
+            }
         } else if (does != NULL) {
             act_all(history, does);
         }
@@ -534,7 +586,8 @@ static int count_of(const struct history *history, enum whereabouts where)
 
     for (int i = 0; i < history->slot_count; i++) {
         const struct client_slot *slot = &history->slots[i];
-        count += slot->barrier != NULL && slot->where == where && !slot->lost;
+        count +=
+            slot->barrier != NULL && slot->where == where && !slot->lost && !slot->struck;
     }
     return count;
 }
@@ -701,6 +754,7 @@ void barrier_history_run(uint64_t seed, bool verbose,
              failing_allocator_live_blocks());
     }
     history_sim_outcome(history->sim, &result->outcome);
+    result->outcome.struck = history->strikes.deleted;
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */

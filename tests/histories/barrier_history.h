@@ -2,7 +2,9 @@
  * they enter, leave, give up, close and come back at random, while faults happen. A
  * seed decides everything. In every other history nobody gives up or closes: then its
  * rounds are exact for as long as no session ends. Meanwhile they wait for another
- * barrier (gate_history.h).
+ * barrier (gate_history.h). In some histories somebody deletes the gate, members' znodes
+ * and `ready` by hand (history_strikes.h): no round is exact from then on, less is known of
+ * `ready` for a time, and who has lost his znode gives up or is told so.
  *
  * Checked in the servers' tree after each event, and at every callback:
  *   ready       is created only if enough members were there at once since the last one

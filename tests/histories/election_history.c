@@ -671,7 +671,7 @@ static void begin_strikes(struct history *history, uint64_t seed)
     history->strikes.context = history;
     history->strikes.ends_hold = ends_hold;
     for (int i = 0; i < PATHS; i++) {
-        strikes_add(&history->strikes, paths[i], true, false);
+        strikes_add(&history->strikes, paths[i], 1, false);
     }
 }
 
@@ -895,7 +895,7 @@ void election_history_run(uint64_t seed, bool verbose,
              failing_allocator_live_blocks());
     }
     history_sim_outcome(history->sim, &result->outcome);
-    result->deleted = history->strikes.deleted;
+    result->outcome.struck = history->strikes.deleted;
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */

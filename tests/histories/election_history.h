@@ -25,7 +25,6 @@
 struct election_history_result {
     struct history_outcome outcome;
     uint64_t led, resigned, lost, timed_out, changes, errors, listed, futures;
-    uint64_t deleted;           /* znodes, by hand */
     uint64_t lost_txn_overlaps; /* moments with two leaders, which the promise excepts */
 };
 

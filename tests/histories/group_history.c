@@ -9,6 +9,7 @@
 #include "client/create.h"
 #include "failing_allocator.h"
 #include "history_ports.h"
+#include "history_strikes.h"
 #include "history_transport.h"
 #include "sim.h"
 #include "ticker.h"
@@ -57,6 +58,8 @@ struct history {
     struct client_slot slots[SLOTS_MAX];
     int slot_count;
     struct ticker ticker;
+    struct strikes strikes;
+    unsigned tuning; /* UVZK__TUNE_* */
     uint32_t timeout_ms;
     uint64_t end_ms;
     bool operator_kills, pauses, failed;
@@ -221,7 +224,7 @@ static void open_seat(struct client_slot *slot)
     slot->client->data = slot;
     slot->closing = false;
     if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
-                                 UVZK__TUNE_ALL) != 0 ||
+                                 history->tuning) != 0 ||
         uvzk_client_start(slot->client) != 0) {
         fail(history, "a client cannot be made");
     }
@@ -466,11 +469,14 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     history_sim_options(&options, seed, verbose);
     history->sim = history_sim_new(seed, &options);
     history->kinds = history_sim_kinds(seed);
+    history->tuning = history_sim_tuning(seed, UVZK__TUNE_ALL);
     history->operator_kills = seed % 4 == 3;
     history->pauses = seed % 5 != 0;
     history->timeout_ms = seed % 7 == 0 ? 10000 : 4000;
     history->slot_count = 3 + (int)chance(history, 3);
     history->end_ms = sim_now(history->sim) + ACTIVE_MS;
+    strikes_begin(&history->strikes, history->sim, seed, history->timeout_ms);
+    strikes_add_named(&history->strikes, GROUP, false);
     for (int i = 0; i < history->slot_count; i++) {
         struct client_slot *slot = &history->slots[i];
         slot->history = history;
@@ -490,6 +496,9 @@ static void live(struct history *history, uint64_t until, bool active)
 {
     while (sim_now(history->sim) < until && !history->failed) {
         if (ticker_step(&history->ticker)) {
+            if (active) {
+                strikes_step(&history->strikes);
+            }
             continue;
         }
         if (active) {
@@ -647,6 +656,7 @@ void group_history_run(uint64_t seed, bool verbose, struct group_history_result 
              failing_allocator_live_blocks());
     }
     history_sim_outcome(history->sim, &result->outcome);
+    result->outcome.struck = history->strikes.deleted;
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */

@@ -1,6 +1,7 @@
 /* One history: a few clients are members of one group in one simulated ensemble, each with an
  * id of its own, and all of them with one id that they share. They set data, close and come
- * back at random, while faults happen and an operator deletes znodes. A seed decides
+ * back at random, while faults happen and an operator deletes znodes, in some histories
+ * soon after they were created or set, too (history_strikes.h). A seed decides
  * everything.
  *
  * Checked at every callback:

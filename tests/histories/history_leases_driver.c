@@ -54,6 +54,9 @@ static const char *unseen(const struct history_result *sum)
 
 const struct recipe recipe_leases_driver = {
     .name = "leases_driver",
+    .struck = true,
+    .struck_holders = true,
+    .many_hold = true,
     .active_ms = 20000,
     .lock_count = 1,
     .acquisition_count = 2,

@@ -111,6 +111,8 @@ static void prepare_one_name(struct history *history)
 const struct recipe recipe_exclusive_driver = {
     .prepare = prepare_one_name,
     .name = "exclusive_driver",
+    .struck = true,
+    .struck_holders = true,
     .unnumbered = true,
     .active_ms = 20000,
     .lock_count = 1,

@@ -38,16 +38,25 @@ static bool is_held(const struct history *history, const char *node_path)
     return foreign_clients_hold(history, node_path);
 }
 
+/* How many may hold together by the order of their znodes. A semaphore's tickets are in the
+ * first directory, and the first of them alone may hold. */
+static uint32_t together(const struct history *history, int path)
+{
+    return history->recipe->many_hold ? history->max_leases[path] : 1;
+}
+
 /* The first in line of those that wait, or any of them; NULL: nobody is sure to. By the
  * order of the directory: a hold need not have been told yet. Whoever deletes a holder's
  * node makes two holders, and nothing can prevent it. */
-static const char *choose(struct history *history, const char *const *names, size_t count)
+static const char *choose(struct history *history, int path, const char *const *names,
+                          size_t count)
 {
     const char *chosen = NULL;
     bool any = chance(history, 2) == 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (!history->deletes_first_waiter && strikes_may_hold(names, count, names[i])) {
+        if (!history->deletes_first_waiter &&
+            strikes_may_hold(names, count, names[i], together(history, path))) {
             continue;
         }
         if (chosen == NULL || (any && chance(history, count) == 0) ||
@@ -68,7 +77,7 @@ static void delete_one(struct history *history, int path)
     (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path],
                    history->recipe->directories(history, path)[0]);
     size_t count = sim_children(history->sim, directory, names, CHILDREN_MAX);
-    const char *name = choose(history, names, count < CHILDREN_MAX ? count : 0);
+    const char *name = choose(history, path, names, count < CHILDREN_MAX ? count : 0);
     if (name == NULL) {
         return;
     }
@@ -133,18 +142,23 @@ static size_t struck_below(const struct history *history, int path)
     return count;
 }
 
+/* Where all znodes have one name, whoever releases before he knows may delete the znode of
+ * whoever holds next, however late. So nothing is known of the holds there from then on. */
 static void ends_hold(void *context, size_t directory, int64_t session_id)
 {
     struct history *history = context;
+    bool one_name = history->recipe->unnumbered;
     int path = 0;
 
     while (directory >= struck_below(history, path)) {
         directory -= struck_below(history, path++);
     }
     for (int i = 0; i < history->slot_count; i++) {
-        if (has_session(&history->slots[i], session_id)) {
+        if (one_name || has_session(&history->slots[i], session_id)) {
             history->slots[i].struck_until_ms[path] =
-                sim_now(history->sim) + STRIKES_UNKNOWN * (uint64_t)history->timeout_ms;
+                one_name ? UINT64_MAX
+                         : sim_now(history->sim) +
+                               STRIKES_UNKNOWN * (uint64_t)history->timeout_ms;
         }
     }
 }
@@ -173,8 +187,12 @@ void node_deleter_begin(struct history *history, uint64_t seed)
             char directory[128];
             (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[i],
                            below[j]);
-            strikes_add(strikes, directory, j == 0,
-                        j == 0 && below[1] != NULL && !history->deletes_first_waiter);
+            if (history->recipe->unnumbered) {
+                strikes_add_named(strikes, directory, true);
+            } else {
+                strikes_add(strikes, directory, j == 0 ? together(history, i) : 0,
+                            j == 0 && below[1] != NULL && !history->deletes_first_waiter);
+            }
         }
     }
 }

@@ -188,6 +188,7 @@ struct recipe {
     bool revocable;     /* its holds may be asked for */
     bool struck;        /* znodes are deleted by hand at any moment (history_strikes.h) */
     bool struck_holders; /* ... also those of holders */
+    bool many_hold;      /* as many of the first in order as there are leases */
     int lock_count;      /* of a place, to be closed at times */
     int acquisition_count;
     /* Whether its locks have room in other sessions than their path's home. NULL: no. */

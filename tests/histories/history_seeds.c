@@ -7,6 +7,8 @@
 #include "failing_allocator.h"
 #include "history_transport.h"
 
+#define ENOUGH 1000U /* histories, to have seen what is rare */
+
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
@@ -27,6 +29,7 @@ static void run(uint64_t seed, history_seeds_run_one run_one, struct history_out
     }
     sum->steps += outcome.steps;
     sum->faults += outcome.faults;
+    sum->struck += outcome.struck;
 }
 
 /* The same seed must give the same history, to the last byte of the trace. */
@@ -64,8 +67,14 @@ bool history_seeds_run(uint64_t usual, history_seeds_run_one run_one, uint64_t *
     if (!replays_exactly(first, run_one)) {
         return false;
     }
-    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " faults", *count,
-           sum.steps, sum.faults);
+    if (*count >= ENOUGH && sum.struck == 0 &&
+        (history_sim_allowed() & HISTORY_STRIKES) != 0) {
+        printf("FAILED: so many histories, and no znode that was deleted by hand\n");
+        return false;
+    }
+    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " faults, %" PRIu64
+           " znodes deleted by hand",
+           *count, sum.steps, sum.faults, sum.struck);
     if (history_tampered() > 0) {
         printf(", %" PRIu64 " replies tampered with", history_tampered());
     }

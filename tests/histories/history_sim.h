@@ -14,6 +14,7 @@
 /* What has come of a history of any kind. */
 struct history_outcome {
     uint64_t steps, faults; /* faults: sim_fault_count */
+    uint64_t struck;        /* znodes, by hand (HISTORY_STRIKES) */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };
@@ -104,7 +105,7 @@ void history_sim_more_faults(struct sim_faults *faults);
 void history_sim_failed(struct sim *sim, char failure[HISTORY_FAILURE_SIZE],
                         const char *format, va_list arguments);
 
-/* Sets all but the failure. */
+/* Sets all but the failure and `struck`. */
 void history_sim_outcome(const struct sim *, struct history_outcome *);
 
 #endif

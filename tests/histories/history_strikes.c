@@ -24,11 +24,14 @@ static bool is_reader(const char *name)
     return strstr(name, "__READ__") != NULL;
 }
 
-bool strikes_may_hold(const char *const *names, size_t count, const char *name)
+bool strikes_may_hold(const char *const *names, size_t count, const char *name,
+                      uint32_t most)
 {
+    uint32_t before = 0;
+
     for (size_t i = 0; i < count; i++) {
         if (strikes_number(names[i]) < strikes_number(name) &&
-            !(is_reader(name) && is_reader(names[i]))) {
+            !(is_reader(name) && is_reader(names[i])) && ++before >= most) {
             return false;
         }
         if (is_reader(name) && !is_reader(names[i]) &&
@@ -59,17 +62,39 @@ void strikes_begin(struct strikes *strikes, struct sim *sim, uint64_t seed,
     strikes->holders = seeded_below(&strikes->random, 3) == 0;
 }
 
-void strikes_add(struct strikes *strikes, const char *directory, bool in_order,
+static struct struck_directory *add(struct strikes *strikes, const char *directory)
+{
+    struct struck_directory *struck;
+
+    if (strikes->sim == NULL || strikes->count == STRIKES_DIRECTORIES) {
+        return NULL;
+    }
+    struck = &strikes->directories[strikes->count++];
+    (void)snprintf(struck->path, sizeof(struck->path), "%s", directory);
+    struck->counter = INT32_MAX;
+    return struck;
+}
+
+void strikes_add(struct strikes *strikes, const char *directory, uint32_t in_order,
                  bool never_the_first)
 {
-    if (strikes->sim == NULL || strikes->count == STRIKES_DIRECTORIES) {
-        return;
+    struct struck_directory *struck = add(strikes, directory);
+
+    if (struck != NULL) {
+        struck->in_order = in_order;
+        struck->never_the_first = never_the_first;
+        struck->holds = true;
     }
-    struct struck_directory *struck = &strikes->directories[strikes->count++];
-    (void)snprintf(struck->path, sizeof(struck->path), "%s", directory);
-    struck->in_order = in_order;
-    struck->never_the_first = never_the_first;
-    struck->counter = INT32_MAX;
+}
+
+void strikes_add_named(struct strikes *strikes, const char *directory, bool holds)
+{
+    struct struck_directory *struck = add(strikes, directory);
+
+    if (struck != NULL) {
+        struck->named = true;
+        struck->holds = holds;
+    }
 }
 
 /* ------------------------------------------------------------------ one znode */
@@ -102,7 +127,12 @@ static void strike(struct strikes *strikes, const struct struck_directory *direc
         (may_hold && !end_hold(strikes, directory, path))) {
         return;
     }
-    strikes->deleted += sim_delete_by_hand(strikes->sim, path) == 0;
+    if (sim_delete_by_hand(strikes->sim, path) == 0) {
+        strikes->deleted++;
+        if (strikes->struck != NULL) {
+            strikes->struck(strikes->context, path);
+        }
+    }
 }
 
 /* A reader that its client has taken under a write hold has the number of the write hold,
@@ -129,25 +159,56 @@ static bool was_overtaken(const struct strikes *strikes,
     return false;
 }
 
-/* Of those that wait: all, or the one with this number. The names are read again for each,
- * because they go with their znodes. Begins with the last one. */
+static bool may_hold(const struct strikes *strikes,
+                     const struct struck_directory *directory, const char *const *names,
+                     size_t count, const char *name)
+{
+    return directory->holds &&
+           (directory->in_order == 0 ||
+            strikes_may_hold(names, count, name, directory->in_order) ||
+            was_overtaken(strikes, directory, names, count, name));
+}
+
+static bool stat_of(const struct strikes *strikes,
+                    const struct struck_directory *directory, const char *name,
+                    struct uvzk__stat *stat)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", directory->path, name);
+    return sim_stat(strikes->sim, path, stat);
+}
+
+static int64_t which(const struct strikes *strikes,
+                     const struct struck_directory *directory, const char *name)
+{
+    struct uvzk__stat stat = {.czxid = 0};
+
+    if (!directory->named) {
+        return strikes_number(name);
+    }
+    (void)stat_of(strikes, directory, name, &stat);
+    return stat.czxid;
+}
+
+/* Of those that do not hold: all, or this one. The names are read again for each, because
+ * they go with their znodes. Begins with the last one. */
 static void strike_waiters(struct strikes *strikes,
                            const struct struck_directory *directory, bool all,
-                           int32_t number)
+                           int64_t chosen_one)
 {
     const char *names[CHILDREN_MAX];
     size_t count = sim_children(strikes->sim, directory->path, names, CHILDREN_MAX);
 
     for (size_t i = count <= CHILDREN_MAX ? count : 0; i > 0; i--) {
         const char *name = names[i - 1];
-        bool may_hold = !directory->in_order || strikes_may_hold(names, count, name) ||
-                        was_overtaken(strikes, directory, names, count, name);
-        bool meant = all ? !may_hold : strikes_number(name) == number;
+        bool holds = may_hold(strikes, directory, names, count, name);
+        bool meant = all ? !holds : which(strikes, directory, name) == chosen_one;
         /* One in eight of those that may hold. */
-        if (meant && (!may_hold || seeded_below(&strikes->random, 8) == 0)) {
+        if (meant && (!holds || seeded_below(&strikes->random, 8) == 0)) {
             char chosen[128];
             (void)snprintf(chosen, sizeof(chosen), "%s", name);
-            strike(strikes, directory, chosen, may_hold);
+            strike(strikes, directory, chosen, holds);
             if (!all) {
                 return;
             }
@@ -158,29 +219,54 @@ static void strike_waiters(struct strikes *strikes,
 
 /* ------------------------------------------------------------------ when */
 
-static void plan(struct strikes *strikes, size_t directory, int32_t number,
-                 uint64_t at_ms)
+static void plan(struct strikes *strikes, size_t directory, int64_t chosen_one)
 {
+    uint64_t at_ms =
+        sim_now(strikes->sim) + seeded_below(&strikes->random, strikes->reach_ms);
+
     if (strikes->planned_count < STRIKES_PLANNED) {
         strikes->planned[strikes->planned_count].directory = directory;
-        strikes->planned[strikes->planned_count].number = number;
+        strikes->planned[strikes->planned_count].which = chosen_one;
         strikes->planned[strikes->planned_count++].at_ms = at_ms;
     }
 }
 
-/* Each second znode that has been created is struck soon. */
+/* Some of those that have a name are struck soon after they were created, or set. */
+static void see_writes(struct strikes *strikes, size_t directory)
+{
+    struct struck_directory *struck = &strikes->directories[directory];
+    const char *names[CHILDREN_MAX];
+    size_t count = sim_children(strikes->sim, struck->path, names, CHILDREN_MAX);
+    int64_t newest = struck->mzxid;
+    struct uvzk__stat stat;
+
+    for (size_t i = 0; i < count && i < CHILDREN_MAX; i++) {
+        if (stat_of(strikes, struck, names[i], &stat) && stat.mzxid > struck->mzxid) {
+            uint32_t of = stat.czxid > struck->mzxid ? 4 : 16;
+            newest = stat.mzxid > newest ? stat.mzxid : newest;
+            if (seeded_below(&strikes->random, of) == 0) {
+                plan(strikes, directory, stat.czxid);
+            }
+        }
+    }
+    struck->mzxid = newest;
+}
+
+/* Each second contender's znode that has been created is struck soon. */
 static void see_creates(struct strikes *strikes)
 {
     for (size_t i = 0; i < strikes->count; i++) {
         struct struck_directory *directory = &strikes->directories[i];
         int32_t counter = sim_counter(strikes->sim, directory->path);
 
+        if (directory->named) {
+            see_writes(strikes, i);
+            continue;
+        }
         for (int32_t number = directory->counter; number < counter && counter < INT32_MAX;
              number++) {
             if (seeded_below(&strikes->random, 2) == 0) {
-                plan(strikes, i, number,
-                     sim_now(strikes->sim) +
-                         seeded_below(&strikes->random, strikes->reach_ms));
+                plan(strikes, i, number);
             }
             if (counter - number > CHILDREN_MAX) {
                 break; /* the counter was set by hand */
@@ -196,15 +282,15 @@ static void strike_planned(struct strikes *strikes)
         if (strikes->planned[i - 1].at_ms <= sim_now(strikes->sim)) {
             const struct struck_directory *directory =
                 &strikes->directories[strikes->planned[i - 1].directory];
-            int32_t number = strikes->planned[i - 1].number;
+            int64_t chosen_one = strikes->planned[i - 1].which;
             strikes->planned[i - 1] = strikes->planned[--strikes->planned_count];
             strike_waiters(strikes, directory, seeded_below(&strikes->random, 8) == 0,
-                           number);
+                           chosen_one);
         }
     }
 }
 
-/* A znode of any age; one time in four, all that wait anywhere. */
+/* A znode of any age; one time in four, all that do not hold anywhere. */
 static void strike_any(struct strikes *strikes)
 {
     const char *names[CHILDREN_MAX];
@@ -218,7 +304,7 @@ static void strike_any(struct strikes *strikes)
             strike_waiters(strikes, directory, true, 0);
         } else if (i == chosen && count > 0 && count <= CHILDREN_MAX) {
             const char *name = names[seeded_below(&strikes->random, (uint32_t)count)];
-            strike_waiters(strikes, directory, false, (int32_t)strikes_number(name));
+            strike_waiters(strikes, directory, false, which(strikes, directory, name));
         }
     }
     strikes->next_ms =

@@ -9,11 +9,13 @@
 #include "client/create.h"
 #include "failing_allocator.h"
 #include "history_ports.h"
+#include "history_strikes.h"
 #include "history_transport.h"
 #include "sim.h"
 #include "ticker.h"
 
-#define PATH "/values/deep/v"
+#define DIRECTORY "/values/deep"
+#define PATH DIRECTORY "/v"
 #define SLOTS_MAX 5
 #define HANDLES 2
 #define SETS_MAX 1024
@@ -77,6 +79,8 @@ struct history {
     struct znode_state states[STATES_MAX];
     size_t state_count;
     struct ticker ticker;
+    struct strikes strikes;
+    unsigned tuning; /* UVZK__TUNE_* */
     uint32_t timeout_ms;
     uint64_t end_ms;
     bool deletes_nodes, operator_kills, pauses, failed;
@@ -311,7 +315,7 @@ static void open_seat(struct client_slot *slot)
     slot->client->data = slot;
     slot->closing = false;
     if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
-                                 UVZK__TUNE_ALL) != 0 ||
+                                 history->tuning) != 0 ||
         uvzk_client_start(slot->client) != 0) {
         fail(history, "a client cannot be made");
     }
@@ -440,6 +444,27 @@ static void act(struct handle *handle)
     }
 }
 
+/* In some histories somebody deletes the znode at times, and makes it again. Where it is
+ * struck more often, it is soon made again. */
+static void delete_and_make(struct history *history)
+{
+    bool struck = (history->kinds & HISTORY_STRIKES) != 0 && history->state_count > 1 &&
+                  !sim_exists(history->sim, PATH);
+
+    if (history->deletes_nodes && chance(history, 800) == 0) {
+        if (sim_delete_by_hand(history->sim, PATH) == 0) {
+            write_down(history);
+        }
+        struck = chance(history, 2) == 0;
+    } else if (struck) {
+        struck = chance(history, 50) == 0;
+    }
+    if (struck) {
+        (void)sim_create_by_hand(history->sim, PATH, UVZK__PERSISTENT);
+        write_down(history);
+    }
+}
+
 /* Nothing can be done with it any more. */
 static void close_refused(struct history *history)
 {
@@ -468,15 +493,7 @@ static void act_all(struct history *history)
             }
         }
     }
-    if (history->deletes_nodes && chance(history, 800) == 0) {
-        if (sim_delete_by_hand(history->sim, PATH) == 0) {
-            write_down(history);
-        }
-        if (chance(history, 2) == 0) {
-            (void)sim_create_by_hand(history->sim, PATH, UVZK__PERSISTENT);
-            write_down(history);
-        }
-    }
+    delete_and_make(history);
 }
 
 /* ------------------------------------------------------------------- the checks */
@@ -623,13 +640,16 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     options.forgets_sessions = false;
     history->sim = history_sim_new(seed, &options);
     history->kinds = history_sim_kinds(seed);
+    history->tuning = history_sim_tuning(seed, UVZK__TUNE_ALL);
     history->operator_kills = seed % 4 == 3;
     history->pauses = seed % 5 != 0;
-    history->deletes_nodes = seed % 3 == 2;
+    history->deletes_nodes = seed % 3 == 2 || (history->kinds & HISTORY_STRIKES) != 0;
     history->timeout_ms = seed % 7 == 0 ? 10000 : 4000;
     history->slot_count = 3 + (int)chance(history, 3);
     history->end_ms = sim_now(history->sim) + ACTIVE_MS;
     history->state_count = 1; /* missing */
+    strikes_begin(&history->strikes, history->sim, seed, history->timeout_ms);
+    strikes_add_named(&history->strikes, DIRECTORY, false);
     for (int i = 0; i < history->slot_count; i++) {
         history->slots[i].history = history;
         history->slots[i].number = i;
@@ -647,6 +667,10 @@ static void live(struct history *history, uint64_t until, bool active)
     while (sim_now(history->sim) < until && !history->failed) {
         if (ticker_step(&history->ticker)) {
             write_down(history);
+            if (active) {
+                strikes_step(&history->strikes);
+                write_down(history);
+            }
         } else if (active) {
             act_all(history);
         } else if (everyone_is_current(history)) {
@@ -774,6 +798,7 @@ void value_history_run(uint64_t seed, bool verbose, struct value_history_result 
              failing_allocator_live_blocks());
     }
     history_sim_outcome(history->sim, &result->outcome);
+    result->outcome.struck = history->strikes.deleted;
     if (history->failed) {
         sim_trace_print(history->sim, stderr);
         return; /* what is broken is not taken to pieces */

@@ -1,7 +1,7 @@
 /* One history: a few clients share a value in one simulated ensemble, each through one
  * or two shared values; they set it, try to set it, close and come back at random, while
- * faults happen; in some histories somebody deletes the znode and makes it again. A seed
- * decides everything. Each set writes text of its own, and all that the znode ever was is
+ * faults happen; in some histories somebody deletes the znode and makes it again, also soon
+ * after it was made or set (history_strikes.h). A seed decides everything. Each set writes text of its own, and all that the znode ever was is
  * written down, event by event.
  *
  * Checked at every callback:
