@@ -3,10 +3,8 @@
  * (size_limit.h): what is a batch is made shorter, what cannot be made shorter is refused
  * in the end, and nobody else waits for it. A network that loses connections makes no
  * request refused that is no longer than one that was answered. */
+#include "long_request.h"
 #include "world.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "engine/request_size.h"
 #include "engine/submission.h"
@@ -14,7 +12,7 @@
 
 #define SMALL 10000U /* the servers' jute.maxbuffer */
 #define BIG 12000U   /* bytes of data that exceed it */
-#define MANY 40
+#define MANY LONG_REQUEST_PARTS
 #define PATIENCE_MS 20000U
 
 /* Three losses in a row, and one alone. */
@@ -22,7 +20,7 @@
 
 static struct world world;
 static struct process a;
-static uvzk_mutex_t others[MANY];
+static struct long_requests requests;
 static struct hold big, small, many[MANY];
 static char data[UINT16_MAX];
 
@@ -30,81 +28,36 @@ static void begin(uint64_t seed, void *const *state, uint32_t maxbuffer)
 {
     world_begin_one(&world, seed, state, &a);
     sim_set_jute_maxbuffer(world.sim, maxbuffer);
+    long_requests_make(&requests, &a);
     assert_true(process_await_connected(&a, 1000));
-}
-
-static void make_others(size_t count)
-{
-    char path[32];
-
-    memset(others, 0, sizeof(others));
-    for (size_t i = 0; i < count; i++) {
-        (void)snprintf(path, sizeof(path), "/other/%zu", i);
-        assert_int_equal(uvzk_mutex_init(&a.client, &others[i], path), 0);
-    }
 }
 
 static void ask(struct hold *hold, uvzk_lock_t *lock, size_t bytes, uint32_t leases)
 {
-    uvzk_acquire_options_t options;
+    assert_int_equal(long_request_ask(hold, &a, lock, bytes, leases), 0);
+}
 
-    uvzk_acquire_options_init(&options);
-    options.node_data = data;
-    options.node_data_length = bytes;
-    options.leases = leases;
-    assert_int_equal(hold_ask(hold, &a, lock, &options), 0);
+static void assert_few_losses(void)
+{
+    assert_int_equal(sim_too_long(world.sim), LOSSES);
+    assert_in_range(a.suspended, LOSSES, LOSSES);
 }
 
 /* The acquire is refused after few losses, and no znode of it is left. */
 static void await_refused(struct hold *hold)
 {
     hold_await_status(hold, PATIENCE_MS, UVZK_EREJECTED);
-    assert_int_equal(sim_too_long(world.sim), LOSSES);
-    assert_in_range(a.suspended, LOSSES, LOSSES);
+    assert_few_losses();
 }
 
 /* ------------------------------------------------------- what is refused at the call */
 
-static void assert_refused_at_the_call(uvzk_lock_t *lock, size_t bytes, uint32_t leases,
-                                       size_t longest)
-{
-    uvzk_acquire_options_t options;
-    const char *sentence;
-    size_t size;
-
-    uvzk_acquire_options_init(&options);
-    options.node_data = data;
-    options.node_data_length = bytes;
-    options.leases = leases;
-    assert_int_equal(hold_ask(&big, &a, lock, &options), UV_EINVAL);
-    sentence = uvzk_refusal(UV_EINVAL);
-    assert_non_null(strstr(sentence, "1048575"));
-    assert_int_equal(
-        sscanf(strstr(sentence, "request of"), "request of %zu bytes", &size), 1);
-    assert_in_range(size, longest + 1, longest + (1U << 20));
-    /* With as many bytes less as it names, it is sent, and accepted. */
-    size_t each = (size - longest + MANY - 1) / MANY;
-    ask(&big, lock, bytes - each, leases);
-    hold_await(&big, PATIENCE_MS);
-    hold_give_back(&big);
-    assert_int_equal(sim_too_long(world.sim), 0);
-}
-
 static void what_never_fits_is_refused_at_the_call(uint64_t seed, void *const *state)
 {
-    uvzk_multilock_t all = {0};
-    uvzk_lock_t *members[MANY];
-
     begin(seed, state, UVZK__REQUEST_MAX);
-    make_others(MANY);
-    for (size_t i = 0; i < MANY; i++) {
-        members[i] = &others[i];
-    }
-    assert_int_equal(uvzk_multilock_init(&a.client, &all, members, MANY, 0, NULL), 0);
-    process_make_semaphore(&a, "/s", MANY);
-    assert_refused_at_the_call(&all, UVZK__REQUEST_MAX / MANY, 0, UVZK__REQUEST_MAX);
-    assert_refused_at_the_call(&a.semaphore, UVZK__REQUEST_MAX / MANY, MANY,
-                               UVZK__REQUEST_MAX);
+    long_request_is_refused_at_the_call(&big, &a, &requests.all, 0);
+    long_request_is_refused_at_the_call(&big, &a, &a.semaphore, MANY);
+    assert_int_equal(sim_too_long(world.sim), 0);
     world_end(&world);
 }
 
@@ -147,29 +100,17 @@ static void a_later_connection_may_take_it(uint64_t seed, void *const *state)
 
 static void the_multi_of_a_multi_lock_is_refused(uint64_t seed, void *const *state)
 {
-    uvzk_multilock_t all = {0};
-    uvzk_lock_t *members[MANY];
-
     begin(seed, state, SMALL);
-    make_others(MANY);
-    for (size_t i = 0; i < MANY; i++) {
-        members[i] = &others[i];
-    }
-    assert_int_equal(uvzk_multilock_init(&a.client, &all, members, MANY, 0, NULL), 0);
-    ask(&big, &all, BIG / MANY, 0);
-    await_refused(&big);
+    long_multilock_is_rejected(&big, &requests, BIG);
+    assert_few_losses();
     world_end(&world);
 }
 
 static void the_leases_of_an_acquire_are_refused(uint64_t seed, void *const *state)
 {
     begin(seed, state, SMALL);
-    process_make_semaphore(&a, "/s", MANY);
-    ask(&big, &a.semaphore, BIG / MANY, MANY);
-    await_refused(&big);
-    ask(&big, &a.semaphore, BIG / MANY, MANY / 2);
-    hold_await(&big, PATIENCE_MS);
-    hold_give_back(&big);
+    long_leases_are_rejected(&big, &requests, BIG);
+    assert_few_losses();
     world_end(&world);
 }
 
@@ -178,9 +119,8 @@ static void the_leases_of_an_acquire_are_refused(uint64_t seed, void *const *sta
 static void the_innocent_is_not_refused(uint64_t seed, void *const *state)
 {
     begin(seed, state, SMALL);
-    make_others(2);
     ask(&big, &a.mutex, BIG, 0);
-    ask(&small, &others[0], SMALL - 1000, 0);
+    ask(&small, &requests.mutexes[0], SMALL - 1000, 0);
     hold_await_status(&big, PATIENCE_MS, UVZK_EREJECTED);
     hold_await(&small, PATIENCE_MS);
     hold_give_back(&small);
@@ -207,13 +147,12 @@ static void nothing_is_lost_with_it(uint64_t seed, void *const *state)
     size_t last = 0, sent = 0, line;
 
     begin(seed, state, SMALL);
-    make_others(MANY);
     ask(&big, &a.mutex, BIG, 0);
     while (sim_too_long(world.sim) < LOSSES - 1) {
         world_steps(&world, 1);
     }
     for (size_t i = 0; i < MANY; i++) {
-        hold_begin_on(&many[i], &a, &others[i], 0, UVZK_WAIT_FOREVER);
+        hold_begin_on(&many[i], &a, &requests.mutexes[i], 0, UVZK_WAIT_FOREVER);
         world_steps(&world, 3);
     }
     /* It may have been in batches with others, which had to get shorter first. */
@@ -236,9 +175,8 @@ static void nothing_is_lost_with_it(uint64_t seed, void *const *state)
 static void a_batch_of_creates_is_made_shorter(uint64_t seed, void *const *state)
 {
     begin(seed, state, SMALL);
-    make_others(MANY);
     for (size_t i = 0; i < MANY; i++) {
-        ask(&many[i], &others[i], SMALL / 8, 0);
+        ask(&many[i], &requests.mutexes[i], SMALL / 8, 0);
     }
     assert_true(world_await_all(&world, many, MANY, world_now(&world) + PATIENCE_MS));
     assert_in_range(sim_too_long(world.sim), 0, 8);
@@ -250,7 +188,7 @@ static void a_batch_of_creates_is_made_shorter(uint64_t seed, void *const *state
     /* The next ones are short soon. */
     for (size_t i = 0; i < MANY; i++) {
         assert_true(hold_over(&many[i]));
-        ask(&many[i], &others[i], SMALL / 8, 0);
+        ask(&many[i], &requests.mutexes[i], SMALL / 8, 0);
     }
     assert_true(world_await_all(&world, many, MANY, world_now(&world) + PATIENCE_MS));
     assert_in_range(sim_too_long(world.sim), too_long, too_long + 2);
@@ -262,7 +200,6 @@ static void a_batch_of_creates_is_made_shorter(uint64_t seed, void *const *state
 static void a_batch_of_leases_is_made_shorter(uint64_t seed, void *const *state)
 {
     begin(seed, state, SMALL);
-    process_make_semaphore(&a, "/s", MANY);
     for (size_t i = 0; i < MANY; i++) {
         ask(&many[i], &a.semaphore, SMALL / 8, 1);
     }
@@ -276,9 +213,8 @@ static void a_batch_of_leases_is_made_shorter(uint64_t seed, void *const *state)
 static void a_batch_of_deletes_is_made_shorter(uint64_t seed, void *const *state)
 {
     begin(seed, state, UINT16_MAX);
-    make_others(MANY);
     for (size_t i = 0; i < MANY; i++) {
-        hold_begin_on(&many[i], &a, &others[i], 0, UVZK_WAIT_FOREVER);
+        hold_begin_on(&many[i], &a, &requests.mutexes[i], 0, UVZK_WAIT_FOREVER);
     }
     assert_true(world_await_all(&world, many, MANY, world_now(&world) + PATIENCE_MS));
     sim_set_jute_maxbuffer(world.sim, 2000);
@@ -307,8 +243,8 @@ static void lose_it(uint32_t times)
 static void a_flapping_network_refuses_no_proved_one(uint64_t seed, void *const *state)
 {
     begin(seed, state, 2 * BIG);
-    make_others(1);
-    ask(&small, &others[0], BIG + 100, 0); /* a little longer, because of its path */
+    ask(&small, &requests.mutexes[0], BIG + 100,
+        0); /* a little longer, because of its path */
     hold_await(&small, 2000);
     hold_give_back(&small);
     ask(&big, &a.mutex, BIG, 0);
@@ -407,13 +343,12 @@ static void a_persistent_node_is_refused(uint64_t seed, void *const *state)
 static void the_close_answers_what_is_held(uint64_t seed, void *const *state)
 {
     begin(seed, state, SMALL);
-    make_others(MANY);
     ask(&big, &a.mutex, BIG, 0);
     while (sim_too_long(world.sim) < LOSSES - 1) {
         world_steps(&world, 1);
     }
     for (size_t i = 0; i < MANY; i++) {
-        hold_begin_on(&many[i], &a, &others[i], 0, UVZK_WAIT_FOREVER);
+        hold_begin_on(&many[i], &a, &requests.mutexes[i], 0, UVZK_WAIT_FOREVER);
     }
     assert_true(world_await_line(&world, world.line_count, "a", "CONNECTED", 1000));
     world_run_for(&world, 40 + 5 * seed);
@@ -478,7 +413,7 @@ static uint64_t take_turns(bool beside_the_big_one)
         if (beside_the_big_one) {
             ask(&big, &a.mutex, BIG, 0);
         }
-        hold_take_on(&small, &a, &others[0], 1);
+        hold_take_on(&small, &a, &requests.mutexes[0], 1);
         hold_give_back(&small);
         assert_false(hold_pending(&big));
     }
@@ -489,7 +424,6 @@ static uint64_t take_turns(bool beside_the_big_one)
 static void the_others_go_on(uint64_t seed, void *const *state)
 {
     begin(seed, state, SMALL);
-    make_others(1);
     ask(&big, &a.mutex, BIG, 0);
     await_refused(&big);
     uint64_t usual_ms = take_turns(false);
