@@ -1086,8 +1086,10 @@ UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_ent
  * Copies the path, which must follow ZooKeeper's rules (the Java client's PathUtils),
  * must not be "/" and has at most 1024 bytes with the namespace. Sends nothing. Two
  * mutexes on one path are separate locks even in one process, as in Curator.
- * UV_EINVAL, UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised.
- * UV_ENOMEM, UV_EBUSY. */
+ * UVZK_ENOCHILDREN: the path, or an ancestor of it, is that of an ephemeral znode of this
+ * client, which can have no children: the znode of a group member, of an ephemeral
+ * persistent node, or of a lock with a fixed name (UVZK_NODE_EPHEMERAL). UV_EINVAL,
+ * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
@@ -1293,8 +1295,8 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  *
  * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
  * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
- * persistent node or a group member at the path of the fixed name. Other errors as
- * uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another
+ * persistent node or a group member at the path of the fixed name, or a recipe that needs
+ * znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another
  * client deletes the whole directory, an acquire ends with UVZK_EDELETED without a
  * retry. */
 UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
@@ -1537,8 +1539,9 @@ typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
  * missing, uvzk creates it with the seed, which is copied, and its parents as containers
  * (as persistent znodes if the server has no containers). A client that comes later finds
  * that value, whatever its own seed. cb may be NULL. The path is as in uvzk_mutex_init.
- * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is
- * closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+ * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ENOCHILDREN: an ancestor of the
+ * path is an ephemeral znode of this client. UVZK_ESTATE: the client is closing or not
+ * initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
                                        const char *path, const void *seed,
                                        size_t seed_length,
@@ -1686,7 +1689,8 @@ UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier
  * delete it. A request without a reply is sent again, so a change may be carried out
  * twice. Changes that are under way at the same time may be carried out in any order.
  * UV_EEXIST: the znode is owned by a persistent node, a group member or a lock with a fixed
- * name of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+ * name of this client. UVZK_ENOCHILDREN, of a set: an ancestor of the path is an ephemeral
+ * znode of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                  uvzk_barrier_call_cb cb);
 UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
@@ -1710,7 +1714,7 @@ UVZK_EXTERN int uvzk_barrier_close(uvzk_barrier_t *barrier, uvzk_barrier_close_c
 
 /* Initialises a double barrier. It sends nothing. All members name the same path and
  * the same member_quantity, at least 1. lost_cb may be NULL. The path and the errors
- * are as for uvzk_barrier_init. */
+ * are as for uvzk_barrier_init. UVZK_ENOCHILDREN: as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
                                          uvzk_double_barrier_t *barrier, const char *path,
                                          uint32_t member_quantity,
@@ -1841,8 +1845,8 @@ typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
  * with its parents as containers (as persistent znodes if the server has no containers).
  * options may be NULL for the defaults; they are copied. The paths are as in
  * uvzk_mutex_init. UV_EINVAL: also if options was not initialised, a policy is invalid,
- * or the mutex has the path of the number. UVZK_EPATH. UVZK_ESTATE: the client is closing
- * or not initialised. UV_ENOMEM, UV_EBUSY. */
+ * or the mutex has the path of the number. UVZK_EPATH. UVZK_ENOCHILDREN: of the mutex's path.
+ * UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *atomic,
                                       const char *path,
                                       const uvzk_atomic_long_options_t *options);
@@ -1861,7 +1865,8 @@ UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_cal
 /* Adds delta, which may be negative. If the sum has no room in 64 bits, nothing is changed
  * and the call ends with UV_ERANGE; Curator's wraps around instead. Errors as
  * uvzk_atomic_long_get. UV_EEXIST, also of the other changes: a persistent node, a group
- * member or a lock with a fixed name of this client owns the znode. */
+ * member or a lock with a fixed name of this client owns the znode. UVZK_ENOCHILDREN,
+ * likewise: an ancestor of the path is an ephemeral znode of this client. */
 UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
                                      int64_t delta, uvzk_atomic_call_cb cb);
 
@@ -2023,8 +2028,8 @@ UVZK_EXTERN void uvzk_election_options_init_size(uvzk_election_options_t *option
  * close the election. Two elections on one path are two participants, also in one
  * process. UV_EINVAL: also an unknown kind, an id that is too long, or a changed_cb while
  * this client has an election of the other kind with a changed_cb on the path.
- * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UVZK_ELIMIT, UV_EIO:
- * as uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
+ * UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init. UVZK_ESTATE: the client is closing or not
+ * initialised. UVZK_ELIMIT, UV_EIO: as uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *election,
                                    const char *path,
                                    const uvzk_election_options_t *options);
@@ -2140,9 +2145,11 @@ typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int 
  * uvzk_persistent_node_mode_t. The data are copied; cb may be NULL. The path is as in
  * uvzk_mutex_init. UV_EEXIST: this client has a persistent node or a group member of that
  * path already, or a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode there. If
- * that is a persistent node that is closing, this one begins behind its close. UV_EINVAL: also
- * mode is no mode, or length is over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is closing
- * or not initialised. UV_ENOMEM, UV_EBUSY. */
+ * that is a persistent node that is closing, this one begins behind its close. Also UV_EEXIST:
+ * the znode is to be ephemeral, and a recipe of this client needs znodes below it
+ * (docs/recipes/together.md). UVZK_ENOCHILDREN: as uvzk_shared_value_init. UV_EINVAL: also mode
+ * is no mode, or length is over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is closing or not
+ * initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
                                           uvzk_persistent_node_t *node, const char *path,
                                           uint32_t mode, const void *data, size_t length,
@@ -2228,8 +2235,9 @@ typedef void (*uvzk_group_member_close_cb)(uvzk_group_member_t *member, int stat
  * The id is the name of the znode, and no other member of the group may have it: UV_EEXIST
  * if this client has one of that id, a persistent node of that path, or a lock with a fixed
  * name (UVZK_NODE_EPHEMERAL) that has its znode there. If that is a member or a persistent node
- * that is closing, this one joins behind its close. Missing parents are created as those of a
- * persistent node. The id and the data are copied; joined_cb and members_cb may be NULL. The
+ * that is closing, this one joins behind its close. Also UV_EEXIST: a recipe of this client
+ * needs znodes below that of the member. UVZK_ENOCHILDREN: as uvzk_mutex_init. Missing parents
+ * are created as those of a persistent node. The id and the data are copied; joined_cb and members_cb may be NULL. The
  * path is as in uvzk_mutex_init. UVZK_EPATH: also the id is empty, ".", "..", has a '/' or may
  * not be in a path. UV_EINVAL: also length over 1000000. UVZK_ESTATE: the client is closing or
  * not initialised. UV_ENOMEM, UV_EBUSY. */

@@ -287,6 +287,16 @@ struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *shell)
 
 /* -------------------------------------------------------------------- the calls */
 
+/* Whether the client's own recipes leave room for the znode. */
+static int check_change(const struct uvzk__atomic_long *atomic)
+{
+    int status = uvzk__znode_owner_check(atomic->session, atomic->path);
+
+    return status != 0
+               ? status
+               : uvzk__znode_owner_check_parents(atomic->session, atomic->path, false);
+}
+
 static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
                  enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
                  uvzk_atomic_call_cb cb)
@@ -307,7 +317,7 @@ static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
                                           "it is not initialised");
     }
     if (kind != UVZK__ATOMIC_GET) {
-        status = uvzk__znode_owner_check(atomic->session, atomic->path);
+        status = check_change(atomic);
     }
     if (status != 0) {
         return status;

@@ -5,6 +5,7 @@
 #include "barrier/member.h"
 #include "barrier/watched_znode.h"
 #include "barrier/znode_write.h"
+#include "base/path.h"
 
 void uvzk__barriers_init(struct uvzk__barriers *barriers)
 {
@@ -115,6 +116,20 @@ void uvzk__barriers_unreachable(struct uvzk__session *session, int code)
 {
     for_each(&uvzk__barriers(session)->distributed, end_distributed, code);
     for_each(&uvzk__barriers(session)->doubles, end_double, code);
+}
+
+bool uvzk__double_barriers_need_below(const struct uvzk__session *session,
+                                      const char *path)
+{
+    const struct uvzk__link *doubles = &uvzk__barriers(session)->doubles;
+
+    for (struct uvzk__link *link = doubles->next; link != doubles; link = link->next) {
+        const char *directory = double_at(link)->path;
+        if (uvzk__path_is_below(directory, path, true)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void uvzk__barriers_free(struct uvzk__session *session)

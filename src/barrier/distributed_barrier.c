@@ -243,6 +243,9 @@ static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
     }
     struct uvzk__distributed_barrier *barrier = shell->impl;
     status = uvzk__znode_owner_check(barrier->session, barrier->path);
+    if (status == 0 && creates) {
+        status = uvzk__znode_owner_check_parents(barrier->session, barrier->path, false);
+    }
     if (status != 0) {
         return status;
     }

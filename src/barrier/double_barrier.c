@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/turn.h"
+#include "engine/znode_owner.h"
 
 #define OUTSIDE UVZK__DOUBLE_BARRIER_OUTSIDE
 #define ENTERING UVZK__DOUBLE_BARRIER_ENTERING
@@ -260,14 +261,15 @@ static int check_init(const uvzk_client_t *client, const uvzk_double_barrier_t *
     if (status != 0) {
         return status;
     }
-    const struct uvzk__session *session = client->impl;
+    struct uvzk__session *session = client->impl;
     if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "barrier is initialised already, or not zeroed");
     }
-    return uvzk__path_validate_below(uvzk__namespace_of(session), path);
+    status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
+    return status != 0 ? status : uvzk__znode_owner_check_open(session, path, true);
 }
 
 int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell,

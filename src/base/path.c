@@ -176,6 +176,14 @@ size_t uvzk__path_parent_length(const char *path)
     return slash == path ? 1 : (size_t)(slash - path);
 }
 
+bool uvzk__path_is_below(const char *path, const char *ancestor, bool itself)
+{
+    size_t length = strlen(ancestor);
+
+    return strncmp(path, ancestor, length) == 0 &&
+           (path[length] == '/' || (itself && path[length] == '\0'));
+}
+
 size_t uvzk__path_next_length(const char *path, size_t length)
 {
     return length + 1 + strcspn(path + length + 1, "/");

@@ -11,6 +11,7 @@
 #include "base/refusal.h"
 #include "engine/invariant.h"
 #include "engine/turn.h"
+#include "engine/znode_owner.h"
 #include "settle/settle.h"
 
 /* `number` has 56 bits. */
@@ -70,6 +71,20 @@ void uvzk__locks_free(struct uvzk__session *session)
     }
 }
 
+bool uvzk__locks_need_below(const struct uvzk__session *session, const char *path)
+{
+    const struct uvzk__link *locks = &uvzk__claims(session)->locks;
+
+    for (struct uvzk__link *link = locks->next; link != locks; link = link->next) {
+        const char *directory =
+            UVZK__CONTAINER_OF(link, struct uvzk__lock, in_session)->path->text;
+        if (uvzk__path_is_below(directory, path, true)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int uvzk__lock_check_shell(const uvzk_client_t *client_shell, const uvzk_lock_t *shell)
 {
     int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
@@ -97,9 +112,10 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
     if (status != 0) {
         return status;
     }
-    const struct uvzk__session *session = client_shell->impl;
-    return path == NULL ? uvzk__refuse(UV_EINVAL, "path is NULL")
-                        : uvzk__path_validate_below(uvzk__namespace_of(session), path);
+    struct uvzk__session *session = client_shell->impl;
+    status = path == NULL ? uvzk__refuse(UV_EINVAL, "path is NULL")
+                          : uvzk__path_validate_below(uvzk__namespace_of(session), path);
+    return status != 0 ? status : uvzk__znode_owner_check_open(session, path, true);
 }
 
 struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *shell,

@@ -94,7 +94,7 @@ struct uvzk__lock *uvzk__lock_by_identity(const uvzk_lock_t *,
                                           struct uvzk__lock_identity);
 
 /* The checks of an init function: 0, UV_EINVAL, UVZK_ESTATE, UV_EBUSY; the second function
- * also checks the path: UVZK_EPATH. */
+ * also checks the path: UVZK_EPATH, UVZK_ENOCHILDREN. */
 int uvzk__lock_check_shell(const uvzk_client_t *, const uvzk_lock_t *);
 int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);
 
@@ -128,6 +128,9 @@ void uvzk__lock_each_claim(struct uvzk__lock *, void (*act)(struct uvzk__claim *
  * unref. */
 void uvzk__lock_ref(struct uvzk__lock *);
 void uvzk__lock_unref(struct uvzk__lock *);
+
+/* Whether a lock of the session has its znodes below this path. */
+bool uvzk__locks_need_below(const struct uvzk__session *, const char *path);
 
 /* Frees the lock at once. The shell belongs to the caller again. */
 void uvzk__lock_free(struct uvzk__lock *);

@@ -79,5 +79,6 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .yield_watch = uvzk__watermarks_yield_watch,
     .contender_watch = uvzk__leader_caches_contender_watch,
     .is_watched = is_watched,
+    .needs_below = uvzk__session_objects_need_below,
     .turn_ended = turned,
 };

@@ -2,9 +2,11 @@
 
 #include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
+#include "claim/lock.h"
 #include "election/leader_caches.h"
 #include "membership/watched_children.h"
 #include "value/node_cache.h"
+#include "value/shared_value.h"
 
 void uvzk__session_objects_session_ended(struct uvzk__session *session, int code)
 {
@@ -43,4 +45,12 @@ void uvzk__session_objects_resume(struct uvzk__session *session)
     uvzk__atomic_longs_resume(session);
     uvzk__leader_caches_resume(session);
     uvzk__watched_children_resume(session);
+}
+
+bool uvzk__session_objects_need_below(const struct uvzk__session *session,
+                                      const char *path)
+{
+    return uvzk__locks_need_below(session, path) ||
+           uvzk__shared_values_need_below(session, path) ||
+           uvzk__double_barriers_need_below(session, path);
 }

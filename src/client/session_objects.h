@@ -1,5 +1,6 @@
 /* What a user has opened on a client beside its locks: shared values, barriers, atomic longs,
- * elections, persistent nodes and group members. They are told together of what happens to their session. */
+ * elections, persistent nodes and group members. They are told together of what happens to
+ * their session. */
 #ifndef UVZK_SESSION_OBJECTS_H
 #define UVZK_SESSION_OBJECTS_H
 
@@ -15,5 +16,10 @@ void uvzk__session_objects_watches_lost(struct uvzk__session *);
 void uvzk__session_objects_unreachable(struct uvzk__session *, int code);
 /* A connection is ready, or a pause of the whole session is over. */
 void uvzk__session_objects_resume(struct uvzk__session *);
+
+/* Whether one of them, or a lock, needs a znode below this path. It looks at each, so that none
+ * needs memory for it. Atomic longs and barriers need none until a call changes them, which is
+ * refused then. */
+bool uvzk__session_objects_need_below(const struct uvzk__session *, const char *path);
 
 #endif

@@ -21,6 +21,9 @@ struct uvzk__client {
     struct uvzk__session *sessions[UVZK__SESSIONS_MAX]; /* by uvzk__session.number */
     struct uvzk__invariants invariants;
     struct uvzk__znode_owner *znode_owners; /* znode_owner.h; a uthash by path */
+    /* How many '/' the longest path of a znode has that a recipe has needed so far, as far as
+     * these are checked when the recipe is opened (znode_owner.h). */
+    uint32_t deepest;
 };
 
 /* Adds a session. The caller adds at most UVZK__SESSIONS_MAX. */

@@ -49,6 +49,8 @@ struct uvzk__turn_hooks {
     void (*contender_watch)(struct uvzk__session *, const char *path, bool set);
     /* Whether a room above the directories may watch this path. */
     bool (*is_watched)(const struct uvzk__session *, const char *path);
+    /* Whether something of this session needs a znode below this path (znode_owner.h). */
+    bool (*needs_below)(const struct uvzk__session *, const char *path);
     /* The turn is over. The port is not closing. */
     void (*turn_ended)(struct uvzk__session *);
 };

@@ -6,6 +6,9 @@
  * those of two clients do. And a persistent node may be opened while another one is closing:
  * it does nothing until that one has ended.
  *
+ * An ephemeral znode has no children. So nothing that needs a znode below an owner's ephemeral
+ * one is opened, and no such owner where something needs a znode below.
+ *
  * An owner is one until nothing of it is left: it may delete its znode as late as that. */
 #ifndef UVZK_ZNODE_OWNER_H
 #define UVZK_ZNODE_OWNER_H
@@ -27,6 +30,7 @@ struct uvzk__znode_owner {
     UT_hash_handle hh; /* in those of the client, by path; several may have one path */
     uint32_t order;    /* of two at one path, the older one has the lower number */
     uint8_t kind;      /* enum uvzk__znode_owner_kind */
+    bool ephemeral;    /* its znode */
     bool closing;
 };
 
@@ -37,11 +41,21 @@ int uvzk__znode_owner_check(const struct uvzk__session *, const char *path);
 /* Whether the znode of this path has an owner. */
 bool uvzk__znode_is_owned(const struct uvzk__session *, const char *path);
 
+/* 0, or UVZK_ENOCHILDREN: an ancestor of this path, namespace included, is an owner's ephemeral
+ * znode. itself: the path counts too, because children of it are needed. */
+int uvzk__znode_owner_check_parents(const struct uvzk__session *, const char *path,
+                                    bool itself);
+/* The same for a recipe that is opened, at a valid path below the namespace. Whoever needs
+ * znodes there for as long as it is open calls this. */
+int uvzk__znode_owner_check_open(struct uvzk__session *, const char *path, bool itself);
+
 /* begin: the path includes the namespace, and must stay valid until the end. Returns 0,
- * UV_ENOMEM, or UV_EEXIST: the znode has another owner. closing: another one may be opened, and
+ * UV_ENOMEM, or UV_EEXIST: the znode has another owner; or it is ephemeral, and something of
+ * this client needs a znode below. closing: another one may be opened, and
  * waits. end: does nothing if it has not begun, so the struct is zeroed before. */
 int uvzk__znode_owner_begin(struct uvzk__session *, struct uvzk__znode_owner *,
-                            const char *path, enum uvzk__znode_owner_kind);
+                            const char *path, enum uvzk__znode_owner_kind,
+                            bool ephemeral);
 void uvzk__znode_owner_closing(struct uvzk__znode_owner *);
 void uvzk__znode_owner_end(struct uvzk__session *, struct uvzk__znode_owner *);
 

@@ -268,6 +268,7 @@ int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *shell,
         free_memory(member);
         return status;
     }
+    uvzk__children_listener_list(&member->children); /* a refused one has sent nothing */
     shell->impl = member;
     return 0;
 }

@@ -340,7 +340,7 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
     node->shell = shell;
     node->cb = cb;
     status = uvzk__znode_owner_begin(client->impl, &node->owner, node->path,
-                                     UVZK__OWNED_BY_NODE);
+                                     UVZK__OWNED_BY_NODE, node->ephemeral);
     if (status == 0) {
         status = follow(node, client, path);
     }

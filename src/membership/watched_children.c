@@ -290,9 +290,13 @@ int uvzk__children_listener_begin(struct uvzk__session *session,
     listener->watched = watched;
     uvzk__list_init(&listener->link);
     uvzk__list_append(&watched->listeners, &listener->link);
-    watched->list_again = true; /* it has not heard the names yet */
-    pump(watched);
     return 0;
+}
+
+void uvzk__children_listener_list(struct uvzk__children_listener *listener)
+{
+    listener->watched->list_again = true; /* it has not heard the names yet */
+    pump(listener->watched);
 }
 
 static void end_unused(struct uvzk__watched_children *watched)

@@ -68,10 +68,12 @@ struct uvzk__children_listener {
     void (*client_gone_cb)(struct uvzk__children_listener *);
 };
 
-/* Listens to the children of this full path. Returns 0 or UV_ENOMEM. No callback is called
- * inside. The caller has set the callbacks. */
+/* Listens to the children of this full path. Returns 0 or UV_ENOMEM. It sends nothing, and no
+ * callback is called inside. The caller has set the callbacks. */
 int uvzk__children_listener_begin(struct uvzk__session *,
                                   struct uvzk__children_listener *, const char *path);
+/* It has to hear the names, so they are listed. */
+void uvzk__children_listener_list(struct uvzk__children_listener *);
 /* Ends the listening. The watch of the last listener is removed. */
 void uvzk__children_listener_end(struct uvzk__children_listener *);
 

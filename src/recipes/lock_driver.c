@@ -60,7 +60,7 @@ int uvzk__lock_driver_own(struct uvzk__lock_driver *driver, struct uvzk__session
     }
     driver->session = session;
     return uvzk__znode_owner_begin(session, &driver->owner, driver->path,
-                                   UVZK__OWNED_BY_LOCK);
+                                   UVZK__OWNED_BY_LOCK, true);
 }
 
 void uvzk__lock_driver_had(struct uvzk__lock_driver *driver, int64_t session,

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/turn.h"
+#include "engine/znode_owner.h"
 #include "value/value_set.h"
 
 /* ------------------------------------------------------------------- reporting */
@@ -159,7 +160,7 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
     if (status != 0) {
         return status;
     }
-    const struct uvzk__session *session = client_shell->impl;
+    struct uvzk__session *session = client_shell->impl;
     /* The client is not initialized, or its close has begun. */
     if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
@@ -167,7 +168,8 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "the value is initialised already, or not zeroed");
     }
-    return uvzk__path_validate_below(uvzk__namespace_of(session), path);
+    status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
+    return status != 0 ? status : uvzk__znode_owner_check_open(session, path, false);
 }
 
 /* The node cache of this path below the namespace. NULL: out of memory. */
@@ -296,6 +298,16 @@ void uvzk__shared_values_free(struct uvzk__session *session)
             dropped(shell);
         }
     }
+}
+
+bool uvzk__shared_values_need_below(const struct uvzk__session *session, const char *path)
+{
+    const struct uvzk__node_cache *each = *uvzk__node_caches(session);
+
+    while (each != NULL && !uvzk__path_is_below(each->path, path, false)) {
+        each = each->hh.next;
+    }
+    return each != NULL;
 }
 
 /* -------------------------------------------------------------------- reading */

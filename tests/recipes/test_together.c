@@ -24,6 +24,7 @@ enum { USERS = 4 };
 /* What becomes of two recipes of a client. */
 struct outcome {
     const char *who, *what; /* NULL: both go on */
+    bool at_call;           /* it was refused before it has sent anything */
 };
 
 /* Where the two are. The first one begins first. */
@@ -71,7 +72,7 @@ static void run(struct user *users, int count, int rounds, unsigned ms)
 /* The first one that says why it cannot go on, or else that does not go on. */
 static struct outcome find_outcome(const struct user *users)
 {
-    struct outcome outcome = {NULL, NULL};
+    struct outcome outcome = {NULL, NULL, false};
 
     for (int i = USERS - 1; i >= 0; i--) {
         const struct user *user = &users[i];
@@ -80,6 +81,7 @@ static struct outcome find_outcome(const struct user *users)
         if (status < 0 || (stands && outcome.what == NULL)) {
             outcome.who = i < USERS / 2 ? "first" : "second";
             outcome.what = stands ? "stands still" : uvzk_err_name(status);
+            outcome.at_call = user->status < 0 && user->at_call;
         }
     }
     return outcome;
@@ -118,7 +120,7 @@ static bool same(struct outcome a, struct outcome b)
 {
     return a.what == NULL || b.what == NULL
                ? a.what == b.what
-               : a.who == b.who && strcmp(a.what, b.what) == 0;
+               : a.who == b.who && a.at_call == b.at_call && strcmp(a.what, b.what) == 0;
 }
 
 static bool same_row(const struct outcome *a, const struct outcome *b)
@@ -157,6 +159,15 @@ static void write_seconds(FILE *out, const struct outcome *row, size_t at)
     }
 }
 
+static void write_outcome(FILE *out, const struct outcome *outcome)
+{
+    bool code = strchr(outcome->what, ' ') == NULL;
+
+    fprintf(out, " | the %s%s%s%s%s |\n", outcome->who,
+            outcome->at_call ? " is refused" : "", code ? ": `" : " ", outcome->what,
+            code ? "`" : "");
+}
+
 /* Lines for the recipes that have the same row as the first of them, which is `first`. */
 static void write_rows(FILE *out, struct outcome (*rows)[RECIPES_MAX], size_t first)
 {
@@ -176,9 +187,7 @@ static void write_rows(FILE *out, struct outcome (*rows)[RECIPES_MAX], size_t fi
         }
         fputs(" | ", out);
         write_seconds(out, rows[first], at);
-        bool code = strchr(rows[first][at].what, ' ') == NULL;
-        fprintf(out, " | the %s%s%s%s |\n", rows[first][at].who, code ? ": `" : " ",
-                rows[first][at].what, code ? "`" : "");
+        write_outcome(out, &rows[first][at]);
     }
 }
 
@@ -200,7 +209,7 @@ static void write_table(FILE *out, struct outcome (*rows)[RECIPES_MAX], size_t p
 /* The first outcome that is not that both go on. */
 static struct outcome run_seeds(size_t one, size_t other, size_t place)
 {
-    struct outcome outcome = {NULL, NULL};
+    struct outcome outcome = {NULL, NULL, false};
 
     for (uint64_t seed = 1; seed <= together_seeds && outcome.what == NULL; seed++) {
         outcome = run_cell(seed, &together_recipes[one], &together_recipes[other], place);

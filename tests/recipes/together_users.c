@@ -1,6 +1,8 @@
 #include "together_users.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HELD_PAUSES 2 /* so that others wait */
 #define CALL_MS 3000
@@ -11,6 +13,42 @@ static void note(struct user *user, int status)
     user->rounds += status == 0;
     user->status = status;
 }
+
+static void expect(const struct user *user, bool holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "%s at %s: %s\n", user->recipe->name, user->path, what);
+        abort();
+    }
+}
+
+static uint64_t requests_of(const struct user *user)
+{
+    uvzk_client_metrics_t metrics;
+
+    uvzk_client_metrics_init(&metrics);
+    expect(user, uvzk_client_metrics(user->client, &metrics) == 0, "it has no metrics");
+    return metrics.requests;
+}
+
+/* What a call has returned. A refused one has sent nothing. */
+static void called(struct user *user, uint64_t requests_before, int status)
+{
+    user->status = status;
+    user->at_call = status < 0;
+    if (user->at_call) {
+        expect(user, requests_of(user) == requests_before,
+               "a refused call has sent a request");
+        expect(user, strcmp(uvzk_refusal(status), uvzk_strerror(status)) != 0,
+               "a call was refused without a sentence");
+    }
+}
+
+#define CALL(user, call)                              \
+    do {                                              \
+        uint64_t requests_before = requests_of(user); \
+        called((user), requests_before, (call));      \
+    } while (0)
 
 void together_begin(struct user *user, const struct recipe *recipe, uvzk_client_t *client,
                     const char *name, const char *path)
@@ -68,60 +106,60 @@ static void lost(uvzk_hold_t *hold, int reason)
 static void acquire(struct user *user)
 {
     user->hold.data = user;
-    user->status = uvzk_lock_acquire(user->acquires, &user->hold, NULL, acquired, lost);
+    CALL(user, uvzk_lock_acquire(user->acquires, &user->hold, NULL, acquired, lost));
 }
 
-/* status: of the init. */
-static void begin_lock(struct user *user, uvzk_lock_t *lock, int status)
+/* Its init was called. */
+static void begin_lock(struct user *user, uvzk_lock_t *lock)
 {
     user->acquires = lock;
-    user->status = status;
-    if (status == 0) {
+    if (user->status == 0) {
         acquire(user);
     }
 }
 
 static void begin_mutex(struct user *user)
 {
-    begin_lock(user, &user->lock, uvzk_mutex_init(user->client, &user->lock, user->path));
+    CALL(user, uvzk_mutex_init(user->client, &user->lock, user->path));
+    begin_lock(user, &user->lock);
 }
 
 static void begin_cohort(struct user *user)
 {
-    begin_lock(user, &user->lock,
-               uvzk_mutex_init_cohort(user->client, &user->lock, user->path, 3, 1000));
+    CALL(user, uvzk_mutex_init_cohort(user->client, &user->lock, user->path, 3, 1000));
+    begin_lock(user, &user->lock);
 }
 
 static void begin_rwlock(struct user *user)
 {
-    begin_lock(user, &user->rwlock.write,
-               uvzk_rwlock_init(user->client, &user->rwlock, user->path));
+    CALL(user, uvzk_rwlock_init(user->client, &user->rwlock, user->path));
+    begin_lock(user, &user->rwlock.write);
 }
 
 static void begin_semaphore(struct user *user)
 {
-    begin_lock(user, &user->lock,
-               uvzk_semaphore_init(user->client, &user->lock, user->path, 1, NULL));
+    CALL(user, uvzk_semaphore_init(user->client, &user->lock, user->path, 1, NULL));
+    begin_lock(user, &user->lock);
 }
 
 static void begin_semaphore_mutex(struct user *user)
 {
-    begin_lock(user, &user->lock,
-               uvzk_semaphore_mutex_init(user->client, &user->lock, user->path));
+    CALL(user, uvzk_semaphore_mutex_init(user->client, &user->lock, user->path));
+    begin_lock(user, &user->lock);
 }
 
 static void begin_multilock(struct user *user)
 {
     uvzk_lock_t *members[] = {&user->members[0], &user->members[1]};
-    int status = uvzk_mutex_init(user->client, members[0], user->path);
 
-    if (status == 0) {
-        status = uvzk_mutex_init(user->client, members[1], "/beside");
+    CALL(user, uvzk_mutex_init(user->client, members[0], user->path));
+    if (user->status == 0) {
+        CALL(user, uvzk_mutex_init(user->client, members[1], "/beside"));
     }
-    if (status == 0) {
-        status = uvzk_multilock_init(user->client, &user->lock, members, 2, 0, NULL);
+    if (user->status == 0) {
+        CALL(user, uvzk_multilock_init(user->client, &user->lock, members, 2, 0, NULL));
     }
-    begin_lock(user, &user->lock, status);
+    begin_lock(user, &user->lock);
 }
 
 static void begin_driver_lock(struct user *user)
@@ -131,9 +169,9 @@ static void begin_driver_lock(struct user *user)
     uvzk_lock_driver_init(&driver);
     driver.name = TOGETHER_NAME;
     driver.mode = UVZK_NODE_EPHEMERAL;
-    begin_lock(
-        user, &user->lock,
-        uvzk_lock_init_with_driver(user->client, &user->lock, user->path, &driver));
+    CALL(user,
+         uvzk_lock_init_with_driver(user->client, &user->lock, user->path, &driver));
+    begin_lock(user, &user->lock);
 }
 
 /* --------------------------------------------------------------------- the elections */
@@ -166,8 +204,7 @@ static void begin_election(struct user *user)
     options.leader_cb = leads;
     options.error_cb = failed;
     user->election.data = user;
-    user->status =
-        uvzk_election_init(user->client, &user->election, user->path, &options);
+    CALL(user, uvzk_election_init(user->client, &user->election, user->path, &options));
 }
 
 /* It also reads and watches who leads. */
@@ -181,8 +218,7 @@ static void begin_latch(struct user *user)
     options.changed_cb = changed;
     options.error_cb = failed;
     user->election.data = user;
-    user->status =
-        uvzk_election_init(user->client, &user->election, user->path, &options);
+    CALL(user, uvzk_election_init(user->client, &user->election, user->path, &options));
 }
 
 /* ------------------------------------------------------------------------ the values */
@@ -205,14 +241,14 @@ static void was_set(uvzk_set_t *set, int status)
 static void set_value(struct user *user)
 {
     user->set.data = user;
-    user->status = uvzk_shared_value_set(&user->value, &user->set, LONG_DATA,
-                                         sizeof(LONG_DATA), was_set);
+    CALL(user, uvzk_shared_value_set(&user->value, &user->set, LONG_DATA,
+                                     sizeof(LONG_DATA), was_set));
 }
 
 static void set_count(struct user *user)
 {
     user->set.data = user;
-    user->status = uvzk_shared_count_set(&user->count, &user->set, 1, was_set);
+    CALL(user, uvzk_shared_count_set(&user->count, &user->set, 1, was_set));
 }
 
 /* set: the first one, or one that comes after the znode was missing. */
@@ -241,15 +277,15 @@ static void count_changed(uvzk_shared_count_t *count, int status, int32_t number
 static void begin_value(struct user *user)
 {
     user->value.data = user;
-    user->status = uvzk_shared_value_init(user->client, &user->value, user->path,
-                                          LONG_DATA, sizeof(LONG_DATA), value_changed);
+    CALL(user, uvzk_shared_value_init(user->client, &user->value, user->path, LONG_DATA,
+                                      sizeof(LONG_DATA), value_changed));
 }
 
 static void begin_count(struct user *user)
 {
     user->count.data = user;
-    user->status =
-        uvzk_shared_count_init(user->client, &user->count, user->path, 0, count_changed);
+    CALL(user, uvzk_shared_count_init(user->client, &user->count, user->path, 0,
+                                      count_changed));
 }
 
 static void add(struct user *user);
@@ -267,12 +303,12 @@ static void added(uvzk_atomic_call_t *call, int status, const uvzk_atomic_value_
 static void add(struct user *user)
 {
     user->change.data = user;
-    user->status = uvzk_atomic_long_add(&user->atomic, &user->change, 1, added);
+    CALL(user, uvzk_atomic_long_add(&user->atomic, &user->change, 1, added));
 }
 
 static void begin_atomic(struct user *user)
 {
-    user->status = uvzk_atomic_long_init(user->client, &user->atomic, user->path, NULL);
+    CALL(user, uvzk_atomic_long_init(user->client, &user->atomic, user->path, NULL));
     if (user->status == 0) {
         add(user);
     }
@@ -302,13 +338,13 @@ static void set(uvzk_barrier_call_t *call, int status)
 
     user->status = status;
     if (status == 0) {
-        user->status = uvzk_barrier_remove(&user->barrier, call, removed);
+        CALL(user, uvzk_barrier_remove(&user->barrier, call, removed));
     }
 }
 
 static void set_barrier(struct user *user)
 {
-    user->status = uvzk_barrier_set(&user->barrier, &user->call, set);
+    CALL(user, uvzk_barrier_set(&user->barrier, &user->call, set));
 }
 
 /* The other client may have set it again. */
@@ -323,7 +359,7 @@ static void waited(uvzk_barrier_call_t *call, int status)
 static void begin_barrier(struct user *user)
 {
     user->call.data = user;
-    user->status = uvzk_barrier_init(user->client, &user->barrier, user->path);
+    CALL(user, uvzk_barrier_init(user->client, &user->barrier, user->path));
     if (user->status == 0) {
         set_barrier(user);
     }
@@ -342,7 +378,7 @@ static void left(uvzk_barrier_call_t *call, int status)
 
 static void leave(struct user *user)
 {
-    user->status = uvzk_double_barrier_leave(&user->gate, &user->call, CALL_MS, left);
+    CALL(user, uvzk_double_barrier_leave(&user->gate, &user->call, CALL_MS, left));
 }
 
 static void entered(uvzk_barrier_call_t *call, int status)
@@ -359,14 +395,13 @@ static void entered(uvzk_barrier_call_t *call, int status)
 
 static void enter(struct user *user)
 {
-    user->status = uvzk_double_barrier_enter(&user->gate, &user->call, CALL_MS, entered);
+    CALL(user, uvzk_double_barrier_enter(&user->gate, &user->call, CALL_MS, entered));
 }
 
 static void begin_gate(struct user *user)
 {
     user->call.data = user;
-    user->status =
-        uvzk_double_barrier_init(user->client, &user->gate, user->path, 2, NULL);
+    CALL(user, uvzk_double_barrier_init(user->client, &user->gate, user->path, 2, NULL));
     if (user->status == 0) {
         enter(user);
     }
@@ -385,8 +420,8 @@ static void joined(uvzk_group_member_t *member, int status)
 static void begin_member(struct user *user)
 {
     user->member.data = user;
-    user->status = uvzk_group_member_init(user->client, &user->member, user->path,
-                                          user->name, "m", 1, joined, joined);
+    CALL(user, uvzk_group_member_init(user->client, &user->member, user->path, user->name,
+                                      "m", 1, joined, joined));
 }
 
 static void node_changed(uvzk_persistent_node_t *node, int status)
@@ -394,15 +429,25 @@ static void node_changed(uvzk_persistent_node_t *node, int status)
     struct user *user = node->data;
 
     user->stays = true;
-    note(user, status);
+    /* The other client has one, which this one waits for. */
+    note(user, status == UVZK_ENODEEXISTS ? 0 : status);
+}
+
+static void keep_node(struct user *user, uint32_t mode)
+{
+    user->node.data = user;
+    CALL(user, uvzk_persistent_node_init(user->client, &user->node, user->path, mode,
+                                         LONG_DATA, sizeof(LONG_DATA), node_changed));
 }
 
 static void begin_node(struct user *user)
 {
-    user->node.data = user;
-    user->status = uvzk_persistent_node_init(user->client, &user->node, user->path,
-                                             UVZK_PERSISTENT_NODE_PERSISTENT, LONG_DATA,
-                                             sizeof(LONG_DATA), node_changed);
+    keep_node(user, UVZK_PERSISTENT_NODE_PERSISTENT);
+}
+
+static void begin_ephemeral_node(struct user *user)
+{
+    keep_node(user, UVZK_PERSISTENT_NODE_EPHEMERAL);
 }
 
 const struct recipe together_recipes[] = {{"mutex", begin_mutex},
@@ -420,7 +465,8 @@ const struct recipe together_recipes[] = {{"mutex", begin_mutex},
                                           {"barrier", begin_barrier},
                                           {"double barrier", begin_gate},
                                           {"group member", begin_member},
-                                          {"persistent node", begin_node}};
+                                          {"persistent node", begin_node},
+                                          {"ephemeral node", begin_ephemeral_node}};
 
 const size_t together_recipe_count =
     sizeof(together_recipes) / sizeof(together_recipes[0]);
