@@ -27,20 +27,35 @@ static void swap_servers(struct native_test *test, struct scripted_server **firs
 
 /* ---------------------------------------------------------------- requests unanswered */
 
-static void who_answers_pings_alone_is_left(void **state)
+/* The server answers no request while its setting is `bad`. It hears pings. */
+static void is_left_while(struct native_test *test, bool *conduct, bool bad)
 {
-    (void)state;
-    native_test_settings.session_timeout_ms = 600;
-    struct native_test *test = native_begin_connected();
-    test->server.answers = false;
+    *conduct = bad;
     unsigned pings = test->server.pings;
     struct ask *ask = ask_sync(test->probe, "/a");
     probe_await_session(test->probe, UVZK__SESSION_SUSPENDED, 1);
     assert_true(test->server.pings > pings);
     assert_int_equal(ask_wait(ask), UVZK_ECONNLOSS);
     assert_int_equal(test->probe->trouble_code, UV_ETIMEDOUT);
+    *conduct = !bad;
     probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 2);
     native_end(test);
+}
+
+static void who_answers_nothing_is_left(void **state)
+{
+    (void)state;
+    native_test_settings.session_timeout_ms = 600;
+    struct native_test *test = native_begin_connected();
+    is_left_while(test, &test->server.silent, true);
+}
+
+static void who_answers_pings_alone_is_left(void **state)
+{
+    (void)state;
+    native_test_settings.session_timeout_ms = 600;
+    struct native_test *test = native_begin_connected();
+    is_left_while(test, &test->server.answers, false);
 }
 
 /* Several times: one of two would also be met by chance. */
@@ -249,6 +264,7 @@ static void who_breaks_the_protocol_comes_last(void **state)
 int native_conduct_tests_run(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(who_answers_nothing_is_left),
         CASE(who_answers_pings_alone_is_left),
         CASE(who_answers_pings_alone_comes_last),
         CASE(who_rearms_no_watch_is_left),

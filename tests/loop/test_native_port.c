@@ -156,23 +156,6 @@ static void another_server_is_used_then(void **state)
     native_end(test);
 }
 
-static void a_silent_server_is_given_up(void **state)
-{
-    (void)state;
-    native_test_settings.session_timeout_ms = 600;
-    struct native_test *test = native_begin_connected();
-    test->server.silent = true;
-    unsigned pings = test->server.pings;
-    struct ask *ask = ask_sync(test->probe, "/a");
-    probe_await_session(test->probe, UVZK__SESSION_SUSPENDED, 1);
-    assert_true(test->server.pings > pings);
-    assert_int_equal(ask_wait(ask), UVZK_ECONNLOSS);
-    assert_int_equal(test->probe->trouble_code, UV_ETIMEDOUT);
-    test->server.silent = false;
-    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 2);
-    native_end(test);
-}
-
 /* For longer than its session lives without pings. */
 static void a_session_at_rest_stays_connected(void **state)
 {
@@ -327,7 +310,6 @@ int main(void)
         CASE(a_server_without_a_quorum_is_not_used),
         CASE(a_server_that_grants_no_session_is_not_used),
         CASE(another_server_is_used_then),
-        CASE(a_silent_server_is_given_up),
         CASE(a_session_at_rest_stays_connected),
         CASE(leaves_for_the_other_server),
         CASE(credentials_come_first),
