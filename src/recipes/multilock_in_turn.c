@@ -133,7 +133,9 @@ static void member_lost(uvzk_hold_t *hold, int reason)
 static void ask_next(struct in_turn *in_turn);
 
 /* The member was granted, or its acquire has ended. After a cancel, which release_members
- * sends, the claim has been given up already, and the status is no failure. */
+ * sends, the claim has been given up already, and the status is no failure. The claim of a
+ * member that is granted has been given up if another member is LOSING, in a session whose
+ * turn has not come yet: then member_lost releases this one too. */
 static void member_acquired(uvzk_hold_t *hold, int status)
 {
     struct member *member = hold->data;
@@ -149,7 +151,9 @@ static void member_acquired(uvzk_hold_t *hold, int status)
     move(member, GRANTED);
     in_turn->granted++;
     uvzk__hold_intercept_loss(hold, member_losing);
-    ask_next(in_turn);
+    if (!uvzk__claim_is_given_up(in_turn->claim)) {
+        ask_next(in_turn);
+    }
 }
 
 /* The token of a multi lock is the token of one member. It may be compared with the token

@@ -62,6 +62,27 @@ static uint64_t silence(const struct history *history)
     return history->timeout_ms + history->timeout_ms / 50;
 }
 
+/* What a client hands on is checked by the request that deletes the znode before it. While
+ * that request waits for a connection, the hold that was handed on stands on the same
+ * ground as the hold before it. */
+static void note_untold(const struct share *share)
+{
+    struct history *history = share->acquisition->worker->history;
+
+    if (share->token != 0 &&
+        sim_went_unread(history->sim, share->token, 2 * silence(history))) {
+        share->acquisition->worker->slot->untold_until_ms[share->path] =
+            sim_now(history->sim) + silence(history);
+    }
+}
+
+static bool is_behind_untold(const struct share *share)
+{
+    const struct actor *worker = share->acquisition->worker;
+
+    return sim_now(worker->history->sim) < worker->slot->untold_until_ms[share->path];
+}
+
 /* A8 of docs/promise.md. Whoever came behind it may hold as well, where its znode went
  * and no watch told of it: its own watch is believed for a session timeout, and then
  * its proof. Or whoever came behind it did not know that the directory was another
@@ -72,7 +93,8 @@ static bool is_untold(const struct share *share, int64_t later)
     uint64_t most = silence(history);
 
     return share->token != 0 && share->token < later &&
-           (sim_went_unread(history->sim, share->token, 2 * most) ||
+           (is_behind_untold(share) ||
+            sim_went_unread(history->sim, share->token, 2 * most) ||
             sim_made_behind_unread(history->sim, history_paths[share->path], share->token,
                                    later, most));
 }
@@ -143,6 +165,7 @@ void check_share(struct history *history, const struct share *share)
     if (node_deleter_has_struck(share)) {
         return;
     }
+    note_untold(share);
     if (share->kind == LEASES) {
         tally->leases += share->leases;
         tally->untold += is_untold_lease(share) ? share->leases : 0;

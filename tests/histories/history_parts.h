@@ -125,6 +125,8 @@ struct client_slot {
     uint64_t together_ms; /* when its actors ask together; where there are `several` */
     unsigned openings;
     uint64_t struck_until_ms[PATHS_MAX]; /* node_deleter_has_struck */
+    /* A hold may be handed on behind one whose znode no watch told of (A8). */
+    uint64_t untold_until_ms[PATHS_MAX];
     struct request_rate request_rates[SESSIONS_MAX];
     bool closing;
 };

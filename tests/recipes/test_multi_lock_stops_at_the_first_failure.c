@@ -2,6 +2,8 @@
  * them the whole time, and two of them with their lists in opposite order wait for each
  * other for ever. Here the first failure ends it, one deadline is for all, and the order
  * is the same for everybody, whatever the caller's is. */
+#include "claim/lock.h"
+#include "engine/session.h"
 #include "world.h"
 
 #define MEMBERS 3
@@ -192,6 +194,77 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
     }
 }
 
+/* How many requests the first member's session of a has sent. */
+static uint64_t submitted(void)
+{
+    return sim_submitted(uvzk__lock_session(&a.members[0])->port);
+}
+
+static void lose_the_first_as_the_last_is_granted(uint64_t delay_ms)
+{
+    struct hold held;
+
+    take_member(&held, &b, MEMBERS - 1);
+    ask(&a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500); /* all but the last are held */
+    world_delete_child(&world, paths[0], 0);
+    uint64_t before = submitted();
+    while (submitted() == before) {
+        world_steps(&world, 1); /* until the holds are proved again */
+    }
+    world_run_for(&world, delay_ms);
+    hold_give_back(&held);
+    assert_true(world_await(&world, &a.request.answered, 5000));
+    if (a.request.status == 0) {
+        hold_await_lost(&a.request, 5000, UVZK_EDELETED);
+    } else {
+        assert_int_equal(a.request.status, UVZK_EDELETED);
+    }
+    world_run_for(&world, 100);
+    for (int i = 0; i < MEMBERS; i++) {
+        assert_int_equal(nodes(i), 0);
+    }
+}
+
+/* With as many sessions as it takes for the two members to be in two of them. */
+static void begin_in_two_sessions(uint64_t seed)
+{
+    struct sim_options options;
+
+    sim_options_init(&options);
+    options.shuffle_ties = true;
+    for (uint32_t sessions = 2; sessions <= 8; sessions++) {
+        errors = 0;
+        world_begin_with(&world, seed, UVZK__TUNE_ALL, &options);
+        world.holder_deleted = true;
+        world.options.sessions = sessions;
+        open_side(&a, "a", false, UVZK_MULTILOCK_IN_TURN);
+        open_side(&b, "b", true, UVZK_MULTILOCK_IN_TURN);
+        assert_true(process_await_connected(&a.process, 1000));
+        assert_true(process_await_connected(&b.process, 1000));
+        if (uvzk__lock_session(&a.members[0]) !=
+            uvzk__lock_session(&a.members[MEMBERS - 1])) {
+            return;
+        }
+        world_end(&world);
+    }
+    assert_true(false);
+}
+
+/* The znode of the first member is deleted while the last one is waited for. With some
+ * delay, both sessions learn of it at one moment, and the turn that grants the last one
+ * comes before the turn that tells of the loss. */
+static void a_member_is_lost_as_the_last_is_granted(uint64_t seed, void *const *state)
+{
+    (void)state;
+    begin_in_two_sessions(seed);
+    for (uint64_t delay_ms = 0; delay_ms < 40; delay_ms++) {
+        lose_the_first_as_the_last_is_granted(delay_ms);
+    }
+    world_run_for(&world, 60000); /* the directories are not followed any more */
+    end();
+}
+
 /* The reply to all creates is lost, and somebody deletes one of them before they are
  * searched for: it cannot be made anew beside the others. */
 static void what_was_torn_while_nobody_looked_ends_it(uint64_t seed, void *const *state)
@@ -221,6 +294,7 @@ int main(void)
         WORLD_SCENARIO(one_deadline_is_for_all_in_turn, 1, SEEDS),
         WORLD_TEST(the_first_failure_ends_it),
         WORLD_TEST(the_loss_of_one_is_the_loss_of_all),
+        WORLD_SCENARIO(a_member_is_lost_as_the_last_is_granted, 1, 64),
         WORLD_SCENARIO(what_was_torn_while_nobody_looked_ends_it, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
