@@ -92,7 +92,9 @@ class Records:
     def explained(self, wrong, lost):
         """Whether the sets that the servers have lost explain it. `lost` has their contents by
         name."""
-        return wrong.content in lost[wrong.name] if wrong.content else any(lost.values())
+        if not wrong.content:
+            return any(lost.values())
+        return wrong.content in lost[wrong.name] or self.values.has_gone(wrong.name, wrong.content)
 
     def contents(self, name, events):
         counts = self.locks[name].kind == "count"

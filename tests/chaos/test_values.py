@@ -147,6 +147,26 @@ class Blame(unittest.TestCase):
         self.assertEqual(self.records(written({5: 1, 9: 1}), ""), [("a set is lost", True)])
 
 
+    def gone_back(self, content, kind="count"):
+        """The leader shows what 5 has set, though clients were shown what 9 has."""
+        values = Values([COUNT, VALUE])
+        for mzxid, text in ((3, "1"), (5, "2"), (7, "4"), (9, "6")):
+            values.take_shown(shown(mzxid, text, name=kind))
+        values.note_gone_back(kind, 5)
+        values.take_shown(shown(11, "8", name=kind))
+        return values.has_gone(kind, content)
+
+    def test_what_was_shown_and_has_gone(self):
+        for kind in ("count", "value"):
+            self.assertTrue(self.gone_back("4", kind) and self.gone_back("6", kind))
+            self.assertFalse(self.gone_back("2", kind) or self.gone_back("8", kind))
+
+    def test_a_number_that_nobody_was_shown_and_has_gone(self):
+        self.assertTrue(self.gone_back("3") and self.gone_back("5"))
+        self.assertFalse(self.gone_back("1") or self.gone_back("7"))
+        self.assertFalse(self.gone_back("3", "value"))
+
+
 class Watching(unittest.TestCase):
     def watch(self, seen_s_ago, set_s_ago):
         one = client(OURS, 5)
@@ -206,6 +226,14 @@ class Watching(unittest.TestCase):
 
     def test_nobody_can_as_the_servers_have_gone_back(self):
         self.assertEqual(self.unset(8), ("diverged", [0]))
+
+    def test_what_they_have_lost_is_noted(self):
+        watch, _ = self.watch(0, 0)
+        watch.world.records.values.take_shown(shown(9, "4"))
+        watch.by_operator = lambda server, act: None
+        watch.world.trees = {0: {"/count": SimpleNamespace(mzxid=8)}}
+        watch.tell_stall(COUNT, watch.world.trees, 9)
+        self.assertTrue(watch.world.records.values.has_gone("count", "4"))
 
     def behind(self, *mzxids):
         watch, _ = self.watch(0, 0)

@@ -66,6 +66,7 @@ class Values:
         self.contents = {}  # by name, by mzxid: the content
         self.attempts = {}  # by name, by content: the sets
         self.killed = False  # a process was killed, so some sets are not known
+        self.gone = {}  # by name: ranges of mzxids that the servers have lost
 
     def take_shown(self, shown):
         """Takes what a client was shown. Returns what is wrong with it."""
@@ -94,6 +95,26 @@ class Values:
     def newest(self, name):
         """Returns mzxid and content of the newest value that a client was shown, or (0, "")."""
         return max(self.contents.get(name, {}).items(), default=(0, ""))
+
+    def note_gone_back(self, name, mzxid):
+        """The leader shows what this transaction has set, and a client was shown something newer.
+        So the servers have lost all that was set in between, whatever their logs say now: a
+        server that follows such a leader drops these transactions from its own."""
+        self.gone.setdefault(name, []).append((mzxid, self.newest(name)[0]))
+
+    def has_gone(self, name, content):
+        """Whether this was set between what servers have lost. Of a count, the clients need not
+        have been shown each number."""
+        shown = self.contents.get(name, {})
+        for first, last in self.gone.get(name, []):
+            lost = {mzxid: one for mzxid, one in shown.items() if first < mzxid <= last}
+            if content in lost.values():
+                return True
+            before = [int(one) for mzxid, one in shown.items() if mzxid <= first] if (
+                self.kinds[name] == "count") else []
+            if before and lost and max(before) < int(content) <= max(map(int, lost.values())):
+                return True
+        return False
 
     # --------------------------------------------------------------------- at the end
 

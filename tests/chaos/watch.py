@@ -166,6 +166,7 @@ class Watch:
             return "servers", "it has been set again"
         if stat is None or stat.mzxid == mzxid:
             return OURS, "nobody sets it"
+        self.world.records.values.note_gone_back(lock.name, stat.mzxid)
         data = (int(content) + 1).to_bytes(4, "big") if lock.kind == "count" else b"anew"
         self.by_operator(leader, lambda eyes: eyes.set(lock.path, data))
         return "diverged", "0x%x was shown, and the leader shows 0x%x" % (mzxid, stat.mzxid)
