@@ -172,7 +172,10 @@ class Manager(threading.Thread):
         self.until(lambda: all("READY" in unit.told for unit in units), "the unit is ready")
 
     def until_status(self, unit, status):
-        self.until(lambda: unit.told.get("STATUS") == status, f"the status: {status}")
+        try:
+            self.until(lambda: unit.told.get("STATUS") == status, f"the status: {status}")
+        except Wrong as wrong:
+            raise Wrong(f"{wrong}; told: {unit.told}; exit code: {unit.process.poll()}") from wrong
 
     def lives(self, seconds):
         """The manager tells if the watchdog of a unit that runs has run out."""
