@@ -118,7 +118,7 @@ static void end(struct daemon *daemon, int exit_code)
     if (!uv_is_closing((uv_handle_t *)&daemon->socket)) {
         uv_close((uv_handle_t *)&daemon->socket, NULL);
     }
-    uv_fs_poll_stop(&daemon->socket_file);
+    uv_timer_stop(&daemon->socket_file);
     listener_close(&daemon->listener);
     DL_FOREACH_SAFE(daemon->connections, connection, next)
     {
@@ -198,21 +198,26 @@ static int begin_socket(struct daemon *daemon)
 
 /* ------------------------------------------------------------------ the socket file */
 
-static void on_socket_file(uv_fs_poll_t *, int, const uv_stat_t *, const uv_stat_t *);
+static void on_socket_file(uv_fs_t *);
 
-static int watch_socket_file(struct daemon *daemon)
+/* Each look compares the file with the one that was made. uv_fs_poll would compare it with
+ * what it finds first, which may be another file by then. */
+static void look_at_socket_file(uv_timer_t *timer)
 {
-    const char *path = daemon->listener.path;
+    struct daemon *daemon = timer->loop->data;
 
-    if (path[0] == '\0') {
-        return EX_OK; /* an abstract address was passed in */
+    if (!daemon->looking) {
+        daemon->looking = uv_fs_lstat(timer->loop, &daemon->look, daemon->listener.path,
+                                      on_socket_file) == 0;
     }
-    int status =
-        uv_fs_poll_start(&daemon->socket_file, on_socket_file, path, SOCKET_FILE_MS);
-    if (status < 0) {
-        output_report("%s cannot be watched: %s", path, uv_strerror(status));
+}
+
+static void watch_socket_file(struct daemon *daemon)
+{
+    if (daemon->listener.path[0] != '\0') { /* else an abstract address was passed in */
+        (void)uv_timer_start(&daemon->socket_file, look_at_socket_file, SOCKET_FILE_MS,
+                             SOCKET_FILE_MS);
     }
-    return exit_code_of(status);
 }
 
 /* The old socket is closed by now, so nobody is taken for another process that listens. */
@@ -224,34 +229,36 @@ static void on_socket_closed(uv_handle_t *handle)
         return;
     }
     int failed = begin_socket(daemon);
-    failed = failed == EX_OK ? watch_socket_file(daemon) : failed;
     if (failed != EX_OK) {
         end(daemon, failed);
+        return;
     }
+    watch_socket_file(daemon);
 }
 
 /* What the programs hold does not depend on the file, but nobody can find the daemon without
  * it. If the place is taken or gone, the daemon ends: begin_socket has printed why. */
-static void on_socket_file(uv_fs_poll_t *handle, int status, const uv_stat_t *before,
-                           const uv_stat_t *now)
+static void on_socket_file(uv_fs_t *look)
 {
-    struct daemon *daemon = handle->loop->data;
+    struct daemon *daemon = look->loop->data;
     uv_handle_t *socket = (uv_handle_t *)&daemon->socket;
+    bool stands =
+        look->result == 0 &&
+        listener_is_file(&daemon->listener, look->statbuf.st_dev, look->statbuf.st_ino);
 
-    (void)status;
-    (void)before;
-    (void)now;
-    if (daemon->state != SERVING || uv_is_closing(socket) ||
+    uv_fs_req_cleanup(look);
+    daemon->looking = false;
+    if (stands || daemon->state != SERVING || uv_is_closing(socket) ||
         listener_has_file(&daemon->listener)) {
         return;
     }
+    uv_timer_stop(&daemon->socket_file);
     if (!daemon->listener.made) {
         output_report("%s was removed or replaced: restart the unit of the socket",
                       daemon->listener.path);
         return;
     }
     output_report("%s was removed or replaced: making it anew", daemon->listener.path);
-    uv_fs_poll_stop(handle); /* it reports a change, and not what is the same as before */
     listener_close(&daemon->listener);
     uv_close(socket, on_socket_closed);
 }
@@ -306,7 +313,7 @@ static int begin_loop(struct daemon *daemon)
     }
     daemon->loop.data = daemon;
     uv_prepare_init(&daemon->loop, &daemon->checks);
-    uv_fs_poll_init(&daemon->loop, &daemon->socket_file);
+    uv_timer_init(&daemon->loop, &daemon->socket_file);
     expiring_holds_init(&daemon->expiring, &daemon->loop);
     failed = begin_signals(daemon);
     return failed == EX_OK && diagnostics_begin() < 0 ? EX_OSERR : failed;
@@ -340,12 +347,12 @@ int daemon_run(const struct daemon_options *options)
                              node_data(), on_connected);
     if (failed == EX_OK) {
         failed = begin_socket(&daemon);
-        failed = failed == EX_OK ? watch_socket_file(&daemon) : failed;
     } else {
         uv_pipe_init(&daemon.loop, &daemon.socket, 0);
     }
     if (failed == EX_OK) {
         const char *path = options->listener.path;
+        watch_socket_file(&daemon);
         output_report("serving %s", path == NULL ? "LISTEN_FDS" : path);
     } else {
         end(&daemon, failed);

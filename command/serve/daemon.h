@@ -50,8 +50,10 @@ struct daemon {
     uv_loop_t loop;
     struct connection zookeeper;
     struct listener listener;
-    uv_pipe_t socket;         /* the listener's, on the loop */
-    uv_fs_poll_t socket_file; /* whether it is still the listener's; if it has made one */
+    uv_pipe_t socket;       /* the listener's, on the loop */
+    uv_timer_t socket_file; /* looks whether it is still the listener's, if it has one */
+    uv_fs_t look;           /* of socket_file */
+    bool looking;           /* the look is under way */
     uv_signal_t signals[DAEMON_SIGNALS];
     size_t signal_count;
     uv_prepare_t checks; /* ENDING: whether a hold is left */

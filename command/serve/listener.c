@@ -209,12 +209,17 @@ int listener_open(struct listener *listener)
     return failed == EX_OK ? make(listener, &address) : failed;
 }
 
+bool listener_is_file(const struct listener *listener, uint64_t device, uint64_t inode)
+{
+    return device == listener->device && inode == listener->inode;
+}
+
 bool listener_has_file(const struct listener *listener)
 {
     struct stat file;
 
-    return lstat(listener->path, &file) == 0 && file.st_dev == listener->device &&
-           file.st_ino == listener->inode;
+    return lstat(listener->path, &file) == 0 &&
+           listener_is_file(listener, file.st_dev, file.st_ino);
 }
 
 void listener_close(struct listener *listener)

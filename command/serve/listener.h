@@ -9,6 +9,7 @@
 #define LISTENER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -43,6 +44,8 @@ int listener_open(struct listener *);
 
 /* Whether nobody has removed or replaced the socket file since listener_open. */
 bool listener_has_file(const struct listener *);
+/* Whether the file with this device and inode is the socket file. */
+bool listener_is_file(const struct listener *, uint64_t device, uint64_t inode);
 
 /* Removes the socket file, if this daemon has made it, and its lock. The descriptor
  * belongs to whom it was handed to. Then the listener can be opened again. */
