@@ -614,7 +614,7 @@ static bool owner_is_idle(void *context, int64_t owner, const char *path)
     for (size_t i = 0; i < history->call_count; i++) {
         const struct call *call = &history->calls[i];
         const struct client_slot *slot = call->handle->slot;
-        bool pending = call->request != NULL || call->future != NULL;
+        bool pending = (call->request != NULL || call->future != NULL) && !slot->closing;
         for (uint32_t j = 0; pending && j < slot->sessions; j++) {
             if (slot->ports[j] != NULL &&
                 history_transport.session_id(slot->ports[j]) == owner) {

@@ -647,14 +647,16 @@ static void some_faults(struct history *history, uint64_t seed)
     sim_set_faults(history->sim, &faults);
 }
 
-/* The znode of a leader, or of who may lead by now. */
+/* The znode of a leader, or of who may lead by now. A client that closes leads no more, and
+ * its ports are freed one by one. */
 static void ends_hold(void *context, size_t directory, int64_t session_id)
 {
     struct history *history = context;
 
     for (int i = 0; i < history->slot_count; i++) {
         struct client_slot *slot = &history->slots[i];
-        for (uint32_t j = 0; slot->client != NULL && j < slot->sessions; j++) {
+        bool open = slot->client != NULL && !slot->closing;
+        for (uint32_t j = 0; open && j < slot->sessions; j++) {
             if (slot->ports[j] != NULL &&
                 history_transport.session_id(slot->ports[j]) == session_id) {
                 slot->struck_until_ms[directory] =

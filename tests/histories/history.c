@@ -227,7 +227,8 @@ static bool is_idle(void *context, int64_t owner, const char *path)
 
     for (int i = 0; i < history->slot_count; i++) {
         const struct client_slot *slot = &history->slots[i];
-        for (int j = 0; slot->client != NULL && j < slot->sessions; j++) {
+        for (int j = 0; slot->client != NULL && !slot->closing && j < slot->sessions;
+             j++) {
             for (int k = 0; k < history->worker_count; k++) {
                 if (!history->recipe->unnumbered && slot->ports[j] != NULL &&
                     history_transport.session_id(slot->ports[j]) == owner &&

@@ -119,9 +119,10 @@ static bool spares(void *context, const char *path)
     return foreign_clients_hold(context, path);
 }
 
+/* A client that closes holds nothing any more, and its ports are freed one by one. */
 static bool has_session(const struct client_slot *slot, int64_t session_id)
 {
-    for (int i = 0; slot->client != NULL && i < slot->sessions; i++) {
+    for (int i = 0; slot->client != NULL && !slot->closing && i < slot->sessions; i++) {
         if (slot->ports[i] != NULL &&
             history_transport.session_id(slot->ports[i]) == session_id) {
             return true;
