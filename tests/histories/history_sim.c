@@ -105,6 +105,7 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     unsigned kinds = history_sim_kinds(seed);
 
     sim_options_init(options);
+    options->keeps_ports = true; /* the sessions of a client close one after the other */
     options->batches = (kinds & HISTORY_BATCHES) != 0;
     options->shuffle_ties = seed % 2 == 0;
     options->to_loop_max_ms = seed % 3 == 0 ? 3 : 0;

@@ -309,6 +309,7 @@ struct sim *sim_new(uint64_t seed, const struct sim_options *options)
         sim->trace.lines = sim__alloc(sim->trace.room * sizeof(*sim->trace.lines));
     }
     uvzk__list_init(&sim->clients);
+    uvzk__list_init(&sim->closed_clients);
     uvzk__list_init(&sim->links);
     sim->fault_clock.fire = sim__fault_tick;
     sim__random_seed(sim, seed);
@@ -328,6 +329,12 @@ void sim_free(struct sim *sim)
         sim__link_close_server(sim, UVZK__CONTAINER_OF(at, struct sim__link, all));
     }
     sim__links_sweep(sim);
+    while (!uvzk__list_empty(&sim->closed_clients)) {
+        struct sim__client *closed =
+            UVZK__CONTAINER_OF(sim->closed_clients.next, struct sim__client, all);
+        uvzk__list_remove(&closed->all);
+        sim__free(closed, sizeof(*closed));
+    }
     sim__server_free(sim);
     sim__event_clear(sim, &sim->fault_clock);
     free(sim->heap);

@@ -101,8 +101,11 @@ struct sim_options {
     bool late_loop;
     uint32_t late_open_max_ms; /* how long it takes to open a replaced handle; 0 */
     bool shuffle_ties;         /* events of the same millisecond come in random order */
-    bool trace;                /* keep a trace; true. It costs time. */
-    size_t trace_lines;        /* how many lines are kept; 2000 */
+    /* sim_session_id and sim_auth_failed may be asked about a port that has closed, until the
+     * simulation is freed. Otherwise a port is freed when it has closed. */
+    bool keeps_ports;
+    bool trace;         /* keep a trace; true. It costs time. */
+    size_t trace_lines; /* how many lines are kept; 2000 */
     /* Called with each line of the trace; NULL: none. */
     void (*trace_cb)(void *arg, const char *line);
     void *trace_arg;

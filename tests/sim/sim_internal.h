@@ -617,7 +617,7 @@ struct sim__client {
     /* A client outside the simulation, which has no I/O and no port here: it is given each
      * answer, and frees it. NULL: a client inside. */
     void (*outside)(struct sim__client *client, struct sim__answer *answer);
-    struct uvzk__link all; /* sim->clients */
+    struct uvzk__link all; /* sim->clients, or closed_clients */
     uint64_t process;      /* the same number for all ports of a process */
     char *name;
     enum sim__io io;
@@ -732,7 +732,8 @@ struct sim {
     size_t heap_count, heap_room;
     struct sim__server server;
     struct uvzk__link clients, links;
-    uint64_t processes; /* how many there have been */
+    struct uvzk__link closed_clients; /* options.keeps_ports */
+    uint64_t processes;               /* how many there have been */
     bool dead_links;    /* an end of a link was closed since the last sweep */
     uint64_t watch_ids; /* the last one given */
     struct sim__trace trace;

@@ -434,7 +434,13 @@ static void deliver_closed(struct sim__client *client)
     sim__trace(sim, client->name, "closed");
     uvzk__list_remove(&client->all);
     free(client->name);
-    sim__free(client, sizeof(*client));
+    client->name = NULL;
+    memset(&client->port, 0, sizeof(client->port)); /* whoever calls it crashes */
+    if (sim->options.keeps_ports) {
+        uvzk__list_append(&sim->closed_clients, &client->all);
+    } else {
+        sim__free(client, sizeof(*client));
+    }
     user->closed(user);
 }
 
