@@ -158,12 +158,9 @@ class Workshop:
         quick = [t.name for t in tests if {"unit", "sim"} & set(t.labels)]
         units = [t.name for t in tests if "unit" in t.labels]
         live = [t.name for t in tests if t.name in LIVE_OF_LOOP]
-        sim = [t.name for t in tests if "sim" in t.labels]
-        native = [name for name in sim if name.startswith("test_native_")]
-        hostile = [name for name in sim
-                   if name.startswith("test_hostile_") or name == "test_cut_replies"]  # fmt: skip
+        native = [t.name for t in tests if "sim" in t.labels and t.name.startswith("test_native_")]
         return {"src": [name for name in quick if name not in native],
-                "loop": units + native + hostile + live}
+                "loop": units + native + live}
 
     def build_all(self):
         """Builds everything once without a mutant, and finds the tests of each directory."""
