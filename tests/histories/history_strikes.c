@@ -135,6 +135,16 @@ static void strike(struct strikes *strikes, const struct struck_directory *direc
     }
 }
 
+static bool stat_of(const struct strikes *strikes,
+                    const struct struck_directory *directory, const char *name,
+                    struct uvzk__stat *stat)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", directory->path, name);
+    return sim_stat(strikes->sim, path, stat);
+}
+
 /* A reader that its client has taken under a write hold has the number of the write hold,
  * whose znode may have been deleted by hand before. Then it comes before writers that are
  * older than it, and the first of them may have been granted meanwhile. */
@@ -143,16 +153,13 @@ static bool was_overtaken(const struct strikes *strikes,
                           const char *const *names, size_t count, const char *name)
 {
     struct uvzk__stat own, other;
-    char path[256];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", directory->path, name);
-    if (!sim_stat(strikes->sim, path, &own)) {
+    if (!stat_of(strikes, directory, name, &own)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", directory->path, names[i]);
         if (strikes_number(names[i]) < strikes_number(name) &&
-            sim_stat(strikes->sim, path, &other) && other.czxid > own.czxid) {
+            stat_of(strikes, directory, names[i], &other) && other.czxid > own.czxid) {
             return true;
         }
     }
@@ -167,16 +174,6 @@ static bool may_hold(const struct strikes *strikes,
            (directory->in_order == 0 ||
             strikes_may_hold(names, count, name, directory->in_order) ||
             was_overtaken(strikes, directory, names, count, name));
-}
-
-static bool stat_of(const struct strikes *strikes,
-                    const struct struck_directory *directory, const char *name,
-                    struct uvzk__stat *stat)
-{
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/%s", directory->path, name);
-    return sim_stat(strikes->sim, path, stat);
 }
 
 static int64_t which(const struct strikes *strikes,
