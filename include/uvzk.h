@@ -1296,9 +1296,9 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
  * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
  * persistent node or a group member at the path of the fixed name, or a recipe that needs
- * znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another
- * client deletes the whole directory, an acquire ends with UVZK_EDELETED without a
- * retry. */
+ * znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
+ * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another client deletes the
+ * whole directory, an acquire ends with UVZK_EDELETED without a retry. */
 UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
                                            const char *path,
                                            const uvzk_lock_driver_t *driver);
