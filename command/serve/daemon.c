@@ -212,9 +212,12 @@ static void look_at_socket_file(uv_timer_t *timer)
     }
 }
 
+/* The first look, at once, also starts the threads of libuv's pool before the daemon tells
+ * that it serves. ThreadSanitizer loses a signal that a thread gets while it begins. */
 static void watch_socket_file(struct daemon *daemon)
 {
     if (daemon->listener.path[0] != '\0') { /* else an abstract address was passed in */
+        look_at_socket_file(&daemon->socket_file);
         (void)uv_timer_start(&daemon->socket_file, look_at_socket_file, SOCKET_FILE_MS,
                              SOCKET_FILE_MS);
     }
