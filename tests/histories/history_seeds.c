@@ -27,6 +27,9 @@ static void run(uint64_t seed, history_seeds_run_one run_one, struct history_out
         fflush(NULL);
         _Exit(1); /* what is broken is not worth a leak report */
     }
+    if (getenv("UVZK_STORIES") != NULL) {
+        printf("story %" PRIu64 " %016" PRIx64 "\n", seed, outcome.trace_hash);
+    }
     sum->steps += outcome.steps;
     sum->faults += outcome.faults;
     sum->struck += outcome.struck;

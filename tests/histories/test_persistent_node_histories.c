@@ -5,6 +5,7 @@
  *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_FAULTS     so many times as many faults; 1
  *   UVZK_VERBOSE    set: every line of every trace
+ *   UVZK_STORIES    set: a line for each history, its seed and the hash of its trace
  *
  * A failing seed is printed; UVZK_SEED=that UVZK_HISTORIES=1 replays it exactly. */
 #include <inttypes.h>
