@@ -66,8 +66,9 @@ void uvzk__atomic_try_pause_due(struct uvzk__timer *timer)
     uvzk__atomic_pump(atomic);
 }
 
-static bool may_retry(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
-                      uint64_t *sleep_ms)
+/* Counts one more retry. Returns true if the policy allows it. */
+static bool count_retry(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                        uint64_t *sleep_ms)
 {
     const uvzk_retry_policy_t *policy =
         call->promoted ? &atomic->promotion.retry : &atomic->retry;
@@ -88,7 +89,7 @@ static void try_failed(struct uvzk__atomic_long *atomic, struct uvzk__atomic_cal
     call->step = UVZK__ATOMIC_READ;
     if (call->kind == UVZK__ATOMIC_COMPARE_AND_SET) {
         decide(atomic, call, UVZK_EBADVERSION);
-    } else if (may_retry(atomic, call, &sleep_ms)) {
+    } else if (count_retry(atomic, call, &sleep_ms)) {
         if (sleep_ms > 0) {
             uvzk__atomic_move(atomic, UVZK__ATOMIC_PAUSING);
             uvzk__timer_set(atomic->session, &atomic->pause,

@@ -95,7 +95,7 @@ static void over(struct uvzk__contender *contender)
 static bool may_delete(struct uvzk__contender *contender)
 {
     if (uvzk__contender_is_undeletable(contender)) {
-        return uvzk__undeletable_may_delete(contender);
+        return uvzk__undeletable_take_turn(contender);
     }
     /* An orphan was identified by a listing (divergence.h). */
     return uvzk__contender_is_orphan(contender) ||

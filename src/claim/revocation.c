@@ -32,7 +32,7 @@ void uvzk__revocation_read(struct uvzk__contender *contender,
         memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0 ||
         /* The watch may read the same message several times. A message counts once, by
          * its mzxid. */
-        !uvzk__contender_is_new_revocation(contender, reply->stat.mzxid)) {
+        !uvzk__contender_record_revocation(contender, reply->stat.mzxid)) {
         return;
     }
     for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);

@@ -471,7 +471,7 @@ static void on_closed(struct uvzk__port_user *user)
     uvzk__session_life_move(&session->life, UVZK__SESSION_CLOSED);
     (void)tell_rest(session);
     /* Other ports are not closed yet. The first session may have waited for this one. */
-    if (!uvzk__session_over(session)) {
+    if (!uvzk__session_count_closed(session)) {
         uvzk__wake(uvzk__first_session(session));
         return;
     }

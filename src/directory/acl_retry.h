@@ -41,9 +41,10 @@ struct uvzk__unsearchables {
     struct uvzk__unsearchable *those; /* owned; NULL: no listing was refused */
 };
 
-/* Only for an undeletable contender: whether its delete may be sent now. If it may be,
- * the caller sends it. If not, the contender is pumped again when it may be. */
-bool uvzk__undeletable_may_delete(struct uvzk__contender *);
+/* Only for an undeletable contender. Returns true if it has the turn to send its delete: the
+ * caller sends it now, and the turn is used. Returns false if not; the contender is pumped
+ * again when it has. */
+bool uvzk__undeletable_take_turn(struct uvzk__contender *);
 
 /* Only for an undeletable contender: its znode is gone, or its session has ended. */
 void uvzk__undeletable_gone(struct uvzk__contender *);

@@ -214,7 +214,7 @@ int uvzk__contender_make_revocable(struct uvzk__contender *contender)
     return 0;
 }
 
-bool uvzk__contender_is_new_revocation(struct uvzk__contender *contender, int64_t mzxid)
+bool uvzk__contender_record_revocation(struct uvzk__contender *contender, int64_t mzxid)
 {
     /* A revocable contender always has a timer. */
     bool news = contender->timer->revoked_mzxid != mzxid;

@@ -70,9 +70,9 @@ void uvzk__contender_back_off(struct uvzk__contender *, uint64_t ms);
  * UV_ENOMEM. */
 int uvzk__contender_make_revocable(struct uvzk__contender *);
 
-/* Only for a revocable contender: whether the revocation with this mzxid is a new one.
- * Remembers the mzxid, so the next call with it returns false. */
-bool uvzk__contender_is_new_revocation(struct uvzk__contender *, int64_t mzxid);
+/* Only for a revocable contender: records the mzxid of a revocation. Returns true if it is a
+ * new one. */
+bool uvzk__contender_record_revocation(struct uvzk__contender *, int64_t mzxid);
 
 /* ------------------------------------------------------------ for this room alone */
 

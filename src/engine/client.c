@@ -49,7 +49,7 @@ struct uvzk__session *uvzk__home_of(const struct uvzk__session *session, const c
                                        : uvzk__first_session(session);
 }
 
-bool uvzk__session_over(struct uvzk__session *session)
+bool uvzk__session_count_closed(struct uvzk__session *session)
 {
     return ++session->client->ended == session->client->count;
 }

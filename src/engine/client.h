@@ -44,7 +44,7 @@ struct uvzk__session *uvzk__next_in_rank(const struct uvzk__session *, const cha
 
 /* Records that the session's port is closed. Returns true if the ports of all sessions
  * are closed now, so that the client has ended. */
-bool uvzk__session_over(struct uvzk__session *);
+bool uvzk__session_count_closed(struct uvzk__session *);
 /* Whether the session must not close its port yet, because it waits for other
  * sessions. */
 bool uvzk__session_waits_for_others(const struct uvzk__session *);

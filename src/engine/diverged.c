@@ -5,11 +5,11 @@
 #define LAST_PAUSE_MS 300000U
 #define RESET_AFTER_MS 3600000U
 
-/* Whether a server may be left now; sets the next pause. Without a pause, a session whose
+/* Returns true if a server may be left now, and sets the next pause. Without a pause, a session whose
  * only server has diverged would reconnect again and again. While the session stays, the
  * caller uses what the quorum says about a znode, not what the server shows. */
-static bool may_leave(struct uvzk__divergence *divergence, uint64_t now,
-                      uint32_t timeout_ms)
+static bool allow_leaving(struct uvzk__divergence *divergence, uint64_t now,
+                          uint32_t timeout_ms)
 {
     if (divergence->found_ms == 0 || now - divergence->found_ms >= RESET_AFTER_MS) {
         divergence->pause_ms = 2 * timeout_ms;
@@ -28,7 +28,7 @@ bool uvzk__diverged(struct uvzk__session *session, const char *path, bool shows)
 {
     uint64_t now = uvzk__now(session);
 
-    if (!may_leave(&session->divergence, now, uvzk__session_timeout(session))) {
+    if (!allow_leaving(&session->divergence, now, uvzk__session_timeout(session))) {
         return false;
     }
     session->divergence.found_ms = now;

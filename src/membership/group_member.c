@@ -97,9 +97,9 @@ static void warn_unwatched(const struct uvzk__group_member *member)
         member->entries.path, uvzk__group_entries_unwatched(&member->entries));
 }
 
-/* Whether there is news for the user. A list is told when the data of all in it have been
+/* Records what the user is told next. Returns true if that is news. A list is told when the data of all in it have been
  * read once, so that those who come together are told together. */
-static bool has_news(struct uvzk__group_member *member)
+static bool update_told(struct uvzk__group_member *member)
 {
     if (member->status == UV_EAGAIN ||
         (member->status == 0 && !uvzk__group_entries_are_read(&member->entries))) {
@@ -124,7 +124,7 @@ static void tell(struct uvzk__notification *notification)
         UVZK__CONTAINER_OF(notification, struct uvzk__group_member, notification);
 
     if (!member->closing && !uvzk__session_is_closing(member->session) &&
-        has_news(member) && member->members_cb != NULL) {
+        update_told(member) && member->members_cb != NULL) {
         member->members_cb(member->shell, member->told);
     }
 }
