@@ -39,7 +39,8 @@ static const struct uvzk__state table[] = {
     [DONE] = {"DONE", 0},
 };
 
-const struct uvzk__machine elect_job_machine = UVZK__MACHINE("the elect command", table);
+const struct uvzk__machine elect_job_machine =
+    UVZK__OLD_MACHINE("the elect command", table);
 
 /* CMD runs in RUNNING only. */
 static bool invariant_holds(const struct elect_job *job)

@@ -34,7 +34,8 @@ static const struct uvzk__state table[] = {
     [DONE] = {"DONE", 0},
 };
 
-const struct uvzk__machine lock_job_machine = UVZK__MACHINE("the lock command", table);
+const struct uvzk__machine lock_job_machine =
+    UVZK__OLD_MACHINE("the lock command", table);
 
 /* CMD runs in RUNNING only. */
 static bool invariant_holds(const struct lock_job *job)

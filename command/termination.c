@@ -32,7 +32,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine termination_machine =
-    UVZK__MACHINE("the command's supervision", table);
+    UVZK__OLD_MACHINE("the command's supervision", table);
 
 static bool invariant_holds(const struct termination *termination)
 {

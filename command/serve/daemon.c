@@ -38,7 +38,7 @@ static const struct uvzk__state table[] = {
     [DONE] = {"DONE", 0},
 };
 
-const struct uvzk__machine daemon_machine = UVZK__MACHINE("the daemon", table);
+const struct uvzk__machine daemon_machine = UVZK__OLD_MACHINE("the daemon", table);
 
 /* No connection outlives the session. */
 static bool invariant_holds(const struct daemon *daemon)

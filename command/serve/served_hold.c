@@ -32,7 +32,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine served_hold_machine =
-    UVZK__MACHINE("a hold of uvzk serve", table);
+    UVZK__OLD_MACHINE("a hold of uvzk serve", table);
 
 /* The program was told nothing of a hold that it was not granted. */
 static bool invariant_holds(const struct served_hold *hold)

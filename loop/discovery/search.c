@@ -52,7 +52,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__search_machine =
-    UVZK__MACHINE("search for servers", table);
+    UVZK__OLD_MACHINE("search for servers", table);
 
 struct uvzk__search {
     struct uvzk__sockets sockets;

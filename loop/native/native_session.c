@@ -38,7 +38,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__native_session_machine =
-    UVZK__MACHINE("native session", table);
+    UVZK__OLD_MACHINE("native session", table);
 
 static bool invariant_holds(const struct uvzk__native_session *session)
 {

@@ -16,7 +16,7 @@ static const struct uvzk__state table[] = {
     [MISSING] = {"MISSING", 0},
 };
 
-const struct uvzk__machine uvzk__feature_machine = UVZK__MACHINE("feature", table);
+const struct uvzk__machine uvzk__feature_machine = UVZK__OLD_MACHINE("feature", table);
 
 static unsigned count(const struct uvzk__dialect *dialect, enum uvzk__feature_state state)
 {

@@ -14,7 +14,7 @@ static const struct uvzk__state table[] = {
     [FINISHING] = {"FINISHING", 0},
 };
 
-const struct uvzk__machine uvzk__port_machine = UVZK__MACHINE("port", table);
+const struct uvzk__machine uvzk__port_machine = UVZK__OLD_MACHINE("port", table);
 
 static bool invariant_holds(struct uvzk__port_life *life)
 {

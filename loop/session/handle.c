@@ -43,7 +43,7 @@ static const struct uvzk__state table[] = {
     [CLOSING] = {"CLOSING", 0},
 };
 
-const struct uvzk__machine uvzk__handle_machine = UVZK__MACHINE("handle", table);
+const struct uvzk__machine uvzk__handle_machine = UVZK__OLD_MACHINE("handle", table);
 
 static bool invariant_holds(const struct uvzk__handle *handle)
 {

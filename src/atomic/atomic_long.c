@@ -41,7 +41,7 @@ static const struct uvzk__state table[] = {
     [UVZK__ATOMIC_RELEASING] = {"RELEASING", BACK},
 };
 
-const struct uvzk__machine uvzk__atomic_machine = UVZK__MACHINE("atomic long", table);
+const struct uvzk__machine uvzk__atomic_machine = UVZK__OLD_MACHINE("atomic long", table);
 
 static bool invariant_holds(const struct uvzk__atomic_long *atomic)
 {
@@ -59,8 +59,8 @@ static bool invariant_holds(const struct uvzk__atomic_long *atomic)
 
 void uvzk__atomic_move(struct uvzk__atomic_long *atomic, enum uvzk__atomic_state state)
 {
-    atomic->state =
-        (uint8_t)uvzk__move(atomic->session, &uvzk__atomic_machine, atomic->state, state);
+    atomic->state = (uint8_t)uvzk__old_move(atomic->session, &uvzk__atomic_machine,
+                                            atomic->state, state);
     uvzk__invariant(atomic->session, &uvzk__atomic_machine, atomic->state,
                     invariant_holds(atomic));
 }

@@ -14,7 +14,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__barrier_call_machine =
-    UVZK__MACHINE("call on a barrier", table);
+    UVZK__OLD_MACHINE("call on a barrier", table);
 
 static bool invariant_holds(const struct uvzk__barrier_call *call)
 {
@@ -24,8 +24,8 @@ static bool invariant_holds(const struct uvzk__barrier_call *call)
 /* The only writer of `state`. */
 static void move(struct uvzk__barrier_call *call, enum uvzk__barrier_call_state state)
 {
-    call->state = (uint8_t)uvzk__move(call->session, &uvzk__barrier_call_machine,
-                                      call->state, state);
+    call->state = (uint8_t)uvzk__old_move(call->session, &uvzk__barrier_call_machine,
+                                          call->state, state);
     uvzk__invariant(call->session, &uvzk__barrier_call_machine, call->state,
                     invariant_holds(call));
 }

@@ -25,7 +25,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__double_barrier_machine =
-    UVZK__MACHINE("double barrier", table);
+    UVZK__OLD_MACHINE("double barrier", table);
 
 static bool invariant_holds(const struct uvzk__double_barrier *barrier)
 {
@@ -37,8 +37,8 @@ static bool invariant_holds(const struct uvzk__double_barrier *barrier)
 static void move(struct uvzk__double_barrier *barrier,
                  enum uvzk__double_barrier_state state)
 {
-    barrier->state = (uint8_t)uvzk__move(barrier->session, &uvzk__double_barrier_machine,
-                                         barrier->state, state);
+    barrier->state = (uint8_t)uvzk__old_move(
+        barrier->session, &uvzk__double_barrier_machine, barrier->state, state);
     uvzk__invariant(barrier->session, &uvzk__double_barrier_machine, barrier->state,
                     invariant_holds(barrier));
 }

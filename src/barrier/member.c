@@ -36,7 +36,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__barrier_member_machine =
-    UVZK__MACHINE("member of a double barrier", table);
+    UVZK__OLD_MACHINE("member of a double barrier", table);
 
 static bool invariant_holds(const struct uvzk__barrier_member *member)
 {
@@ -67,8 +67,8 @@ static bool invariant_holds(const struct uvzk__barrier_member *member)
 void uvzk__barrier_member_move(struct uvzk__barrier_member *member,
                                enum uvzk__barrier_member_state state)
 {
-    member->state = (uint8_t)uvzk__move(member->session, &uvzk__barrier_member_machine,
-                                        member->state, state);
+    member->state = (uint8_t)uvzk__old_move(
+        member->session, &uvzk__barrier_member_machine, member->state, state);
     uvzk__invariant(member->session, &uvzk__barrier_member_machine, member->state,
                     invariant_holds(member));
 }

@@ -25,7 +25,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__watched_znode_machine =
-    UVZK__MACHINE("watched znode's request", table);
+    UVZK__OLD_MACHINE("watched znode's request", table);
 
 static bool invariant_holds(const struct uvzk__watched_znode *znode)
 {
@@ -35,8 +35,8 @@ static bool invariant_holds(const struct uvzk__watched_znode *znode)
 /* The only writer of `state`. */
 static void move(struct uvzk__watched_znode *znode, enum uvzk__watched_znode_state state)
 {
-    znode->state = (uint8_t)uvzk__move(znode->session, &uvzk__watched_znode_machine,
-                                       znode->state, state);
+    znode->state = (uint8_t)uvzk__old_move(znode->session, &uvzk__watched_znode_machine,
+                                           znode->state, state);
     uvzk__invariant(znode->session, &uvzk__watched_znode_machine, znode->state,
                     invariant_holds(znode));
 }

@@ -18,7 +18,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__znode_write_machine =
-    UVZK__MACHINE("barrier's change of the tree", table);
+    UVZK__OLD_MACHINE("barrier's change of the tree", table);
 
 static bool invariant_holds(const struct uvzk__znode_write *write)
 {
@@ -28,8 +28,8 @@ static bool invariant_holds(const struct uvzk__znode_write *write)
 /* The only writer of `state`. */
 static void move(struct uvzk__znode_write *write, enum uvzk__znode_write_state state)
 {
-    write->state = (uint8_t)uvzk__move(write->session, &uvzk__znode_write_machine,
-                                       write->state, state);
+    write->state = (uint8_t)uvzk__old_move(write->session, &uvzk__znode_write_machine,
+                                           write->state, state);
     uvzk__invariant(write->session, &uvzk__znode_write_machine, write->state,
                     invariant_holds(write));
 }

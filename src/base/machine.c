@@ -9,3 +9,25 @@ void uvzk__machine_text(const struct uvzk__machine *machine, unsigned from, unsi
                    machine->name, uvzk__machine_state(machine, from),
                    uvzk__machine_state(machine, to));
 }
+
+bool uvzk__machine_enter(const struct uvzk__machine *machine, void *object,
+                         unsigned state, char *text)
+{
+    uint8_t *at = (uint8_t *)object + machine->state_at;
+    unsigned from = *at;
+    bool allowed = uvzk__machine_allows(machine, from, state);
+
+    *at = (uint8_t)uvzk__machine_after(machine, from, state);
+    if (allowed && machine->invariant(object)) {
+        return true;
+    }
+    if (text != NULL && allowed) {
+        (void)snprintf(text, UVZK__MACHINE_TEXT,
+                       "%s: moved from %s to %s, but what must hold then does not hold",
+                       machine->name, uvzk__machine_state(machine, from),
+                       uvzk__machine_state(machine, state));
+    } else if (text != NULL) {
+        uvzk__machine_text(machine, from, state, text);
+    }
+    return false;
+}

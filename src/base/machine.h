@@ -1,15 +1,19 @@
-/* The table of a state machine: its states, each with its name and the moves that are
- * allowed from it. All state machines use this form. tests/machines/draw_machines.c draws
- * docs/machines.md from the tables.
+/* A state machine: the table of its states, each with its name and the moves that are
+ * allowed from it; where its state is; and what must hold after each move. All state
+ * machines use this form. tests/machines/draw_machines.c draws docs/machines.md from the
+ * tables.
  *
- * A move that the table does not allow is an illegal move: a fault of uvzk. The library
- * checks moves with uvzk__move (engine/invariant.h), which closes the client. */
+ * A move that the table does not allow is an illegal move: a fault of uvzk. So is a move
+ * after which the invariant does not hold. Machines of the library are moved by uvzk__move
+ * (engine/invariant.h), which closes the client then, those of the port by uvzk__port_move
+ * (engine/port.h). */
 #ifndef UVZK_MACHINE_H
 #define UVZK_MACHINE_H
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct uvzk__state {
     const char *name;
@@ -20,12 +24,53 @@ struct uvzk__machine {
     const char *name;
     const struct uvzk__state *states; /* the first one is the initial state */
     size_t count;                     /* of states */
+    size_t state_at;                  /* the offset of the state in the object */
+    /* What must hold after each move. object: the struct that has the state. */
+    bool (*invariant)(const void *object);
 };
 
 #define UVZK__BIT(state) (1U << (unsigned)(state))
 
-/* Initializes a machine from an array that is indexed by the states. */
-#define UVZK__MACHINE(machine_name, state_table)                \
+/* A row of a table, which is indexed by the states: a state, and those that may follow it,
+ * at most eight. They are named without the prefix of their enum. */
+#define UVZK__STATE(prefix, name, ...) \
+    [prefix##name] = {#name, UVZK__ANY_OF(prefix, __VA_ARGS__)}
+/* A state that is never left. */
+#define UVZK__FINAL(prefix, name) [prefix##name] = {#name, 0}
+
+#define UVZK__ANY_OF(prefix, ...) \
+    UVZK__NINTH(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)(prefix, __VA_ARGS__)
+#define UVZK__NINTH(a, b, c, d, e, f, g, h, count, ...) UVZK__BITS_##count
+#define UVZK__BITS_1(prefix, name) UVZK__BIT(prefix##name)
+#define UVZK__BITS_2(prefix, name, ...) \
+    UVZK__BIT(prefix##name) | UVZK__BITS_1(prefix, __VA_ARGS__)
+#define UVZK__BITS_3(prefix, name, ...) \
+    UVZK__BIT(prefix##name) | UVZK__BITS_2(prefix, __VA_ARGS__)
+#define UVZK__BITS_4(prefix, name, ...) \
+    UVZK__BIT(prefix##name) | UVZK__BITS_3(prefix, __VA_ARGS__)
+#define UVZK__BITS_5(prefix, name, ...) \
+    UVZK__BIT(prefix##name) | UVZK__BITS_4(prefix, __VA_ARGS__)
+#define UVZK__BITS_6(prefix, name, ...) \
+    UVZK__BIT(prefix##name) | UVZK__BITS_5(prefix, __VA_ARGS__)
+#define UVZK__BITS_7(prefix, name, ...) \
+    UVZK__BIT(prefix##name) | UVZK__BITS_6(prefix, __VA_ARGS__)
+#define UVZK__BITS_8(prefix, name, ...) \
+    UVZK__BIT(prefix##name) | UVZK__BITS_7(prefix, __VA_ARGS__)
+
+/* type and field: the struct that has the state, and the state in it, a uint8_t. */
+#define UVZK__MACHINE(machine_name, state_table, type, field, holds) \
+    {                                                                \
+        .name = (machine_name), .states = (state_table),             \
+        .count = sizeof(state_table) / sizeof((state_table)[0]),     \
+        .state_at = UVZK__BYTE_AT(type, field), .invariant = (holds) \
+    }
+
+/* The offset of a field; compiles only if the field has one byte. */
+#define UVZK__BYTE_AT(type, field) \
+    (offsetof(type, field) +       \
+     0 * sizeof(char[sizeof(((const type *)0)->field) == 1 ? 1 : -1]))
+
+#define UVZK__OLD_MACHINE(machine_name, state_table)            \
     {                                                           \
         .name = (machine_name), .states = (state_table),        \
         .count = sizeof(state_table) / sizeof((state_table)[0]) \
@@ -47,6 +92,13 @@ static inline unsigned uvzk__machine_after(const struct uvzk__machine *machine,
     return from < machine->count && machine->states[from].moves == 0 ? from : to;
 }
 
+/* The state in which the object's machine is. */
+static inline unsigned uvzk__machine_now(const struct uvzk__machine *machine,
+                                         const void *object)
+{
+    return *((const uint8_t *)object + machine->state_at);
+}
+
 /* The name of a state; "?" if the machine has no such state. */
 static inline const char *uvzk__machine_state(const struct uvzk__machine *machine,
                                               unsigned state)
@@ -54,9 +106,14 @@ static inline const char *uvzk__machine_state(const struct uvzk__machine *machin
     return state < machine->count ? machine->states[state].name : "?";
 }
 
-/* Writes for the log that the move is illegal: that the table does not allow it, or that
- * what must hold after it does not hold. text: room for UVZK__MACHINE_TEXT bytes. */
+/* Moves the object's machine, the only way in which a state is written after its struct
+ * has been initialized (rules_machines). Returns false if the table does not allow the
+ * move, or if the invariant does not hold after it; then `text`, which has room for
+ * UVZK__MACHINE_TEXT bytes or is NULL, says so for the log. */
 #define UVZK__MACHINE_TEXT 200
+bool uvzk__machine_enter(const struct uvzk__machine *, void *object, unsigned state,
+                         char *text);
+/* Writes for the log that the move is illegal. */
 void uvzk__machine_text(const struct uvzk__machine *, unsigned from, unsigned to,
                         char *text);
 

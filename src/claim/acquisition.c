@@ -43,7 +43,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__acquisition_machine =
-    UVZK__MACHINE("acquisition", table);
+    UVZK__OLD_MACHINE("acquisition", table);
 
 static bool invariant_holds(const struct uvzk__acquisition *acquisition)
 {
@@ -59,8 +59,8 @@ static void move(struct uvzk__acquisition *acquisition,
                  enum uvzk__acquisition_state state)
 {
     acquisition->state =
-        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine,
-                   acquisition->state, state) &
+        uvzk__old_move(acquisition->lock->session, &uvzk__acquisition_machine,
+                       acquisition->state, state) &
         0xfU;
     uvzk__invariant(acquisition->lock->session, &uvzk__acquisition_machine,
                     acquisition->state, invariant_holds(acquisition));

@@ -30,7 +30,7 @@ static const struct uvzk__state table[] = {
     [GIVEN_UP] = {"GIVEN_UP", 0},
 };
 
-const struct uvzk__machine uvzk__claim_machine = UVZK__MACHINE("claim", table);
+const struct uvzk__machine uvzk__claim_machine = UVZK__OLD_MACHINE("claim", table);
 
 static bool invariant_holds(const struct uvzk__claim *claim)
 {
@@ -51,8 +51,8 @@ static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
 {
     bool held = claim->state == HELD;
 
-    claim->state =
-        (uint8_t)uvzk__move(claim->session, &uvzk__claim_machine, claim->state, state);
+    claim->state = (uint8_t)uvzk__old_move(claim->session, &uvzk__claim_machine,
+                                           claim->state, state);
     uvzk__invariant(claim->session, &uvzk__claim_machine, claim->state,
                     invariant_holds(claim));
     if (held && claim->state != HELD) {

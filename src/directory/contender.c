@@ -48,7 +48,8 @@ static const struct uvzk__state table[] = {
     [ENDED] = {"ENDED", 0},
 };
 
-const struct uvzk__machine uvzk__contender_machine = UVZK__MACHINE("contender", table);
+const struct uvzk__machine uvzk__contender_machine =
+    UVZK__OLD_MACHINE("contender", table);
 
 static bool invariant_holds(const struct uvzk__contender *contender)
 {
@@ -126,8 +127,8 @@ static void move(struct uvzk__contender *contender, enum uvzk__contender_state s
 
     count_asking(contender);
     if (contender->state != state) {
-        contender->state = (uint8_t)uvzk__move(session, &uvzk__contender_machine,
-                                               contender->state, state);
+        contender->state = (uint8_t)uvzk__old_move(session, &uvzk__contender_machine,
+                                                   contender->state, state);
         uvzk__invariant(session, &uvzk__contender_machine, contender->state,
                         invariant_holds(contender));
         count_grants(contender, held, early);

@@ -134,7 +134,8 @@ static const struct uvzk__state table[] = {
     [LOOKING] = {"LOOKING", 0},
 };
 
-const struct uvzk__machine uvzk__divergence_machine = UVZK__MACHINE("divergence", table);
+const struct uvzk__machine uvzk__divergence_machine =
+    UVZK__OLD_MACHINE("divergence", table);
 
 struct divergence_query {
     struct uvzk__rpc rpc;
@@ -154,8 +155,8 @@ static bool invariant_holds(const struct divergence_query *query)
 /* The only writer of step. */
 static void move(struct divergence_query *query, enum uvzk__divergence_step step)
 {
-    query->step =
-        (uint8_t)uvzk__move(query->session, &uvzk__divergence_machine, query->step, step);
+    query->step = (uint8_t)uvzk__old_move(query->session, &uvzk__divergence_machine,
+                                          query->step, step);
     uvzk__invariant(query->session, &uvzk__divergence_machine, query->step,
                     invariant_holds(query));
 }

@@ -24,7 +24,7 @@ static const struct uvzk__state table[] = {
     [STALE] = {"STALE", UVZK__BIT(CURRENT) | UVZK__BIT(WANTED)},
 };
 
-const struct uvzk__machine uvzk__listing_machine = UVZK__MACHINE("listing", table);
+const struct uvzk__machine uvzk__listing_machine = UVZK__OLD_MACHINE("listing", table);
 
 static bool invariant_holds(const struct uvzk__queue *queue)
 {
@@ -36,7 +36,7 @@ static bool invariant_holds(const struct uvzk__queue *queue)
 static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
 {
     if (queue->freshness.state != listing) {
-        queue->freshness.state = (uint8_t)uvzk__move(
+        queue->freshness.state = (uint8_t)uvzk__old_move(
             queue->session, &uvzk__listing_machine, queue->freshness.state, listing);
     }
     uvzk__invariant(queue->session, &uvzk__listing_machine, queue->freshness.state,

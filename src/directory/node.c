@@ -35,7 +35,7 @@ static const struct uvzk__state table[] = {
     [GONE] = {"GONE", 0},
 };
 
-const struct uvzk__machine uvzk__node_machine = UVZK__MACHINE("znode", table);
+const struct uvzk__machine uvzk__node_machine = UVZK__OLD_MACHINE("znode", table);
 
 static bool invariant_holds(const struct uvzk__node *node)
 {

@@ -16,19 +16,12 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 
-#define NONE UVZK__OWN_WATCH_NONE
-#define ARMING UVZK__OWN_WATCH_ARMING
-#define ARMED UVZK__OWN_WATCH_ARMED
-#define REFUSED UVZK__OWN_WATCH_REFUSED
-
 static const struct uvzk__state table[] = {
-    [NONE] = {"NONE", UVZK__BIT(ARMING) | UVZK__BIT(REFUSED)},
-    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(NONE)},
-    [ARMED] = {"ARMED", UVZK__BIT(NONE)},
-    [REFUSED] = {"REFUSED", UVZK__BIT(NONE)},
+    UVZK__STATE(UVZK__OWN_WATCH_, NONE, ARMING, REFUSED),
+    UVZK__STATE(UVZK__OWN_WATCH_, ARMING, ARMED, NONE),
+    UVZK__STATE(UVZK__OWN_WATCH_, ARMED, NONE),
+    UVZK__STATE(UVZK__OWN_WATCH_, REFUSED, NONE),
 };
-
-const struct uvzk__machine uvzk__own_watch_machine = UVZK__MACHINE("own watch", table);
 
 struct uvzk__own_watch_data {
     struct uvzk__watch watch;
@@ -41,33 +34,29 @@ struct uvzk__own_watch_data {
 enum uvzk__own_watch_state uvzk__own_watch_state(const struct uvzk__contender *contender)
 {
     return contender->own_watch.data == NULL
-               ? NONE
+               ? UVZK__OWN_WATCH_NONE
                : (enum uvzk__own_watch_state)contender->own_watch.data->state;
 }
 
-static bool invariant_holds(const struct uvzk__contender *contender)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__own_watch_data *data = object;
+    const struct uvzk__contender *contender = data->contender;
+
     switch (uvzk__own_watch_state(contender)) {
-    case ARMING:
+    case UVZK__OWN_WATCH_ARMING:
         return contender->refs > 0;
-    case ARMED:
+    case UVZK__OWN_WATCH_ARMED:
         return !uvzk__contender_has_ended(contender);
-    case REFUSED:
+    case UVZK__OWN_WATCH_REFUSED:
         return uvzk__contender_holds(contender);
     default:
         return true;
     }
 }
 
-/* The only writer of its state. */
-static void move(struct uvzk__contender *contender, enum uvzk__own_watch_state state)
-{
-    contender->own_watch.data->state =
-        (uint8_t)uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
-                            contender->own_watch.data->state, state);
-    uvzk__invariant(uvzk__session_of(contender), &uvzk__own_watch_machine,
-                    contender->own_watch.data->state, invariant_holds(contender));
-}
+const struct uvzk__machine uvzk__own_watch_machine = UVZK__MACHINE(
+    "own watch", table, struct uvzk__own_watch_data, state, invariant_holds);
 
 void uvzk__own_watch_free(struct uvzk__contender *contender)
 {
@@ -78,7 +67,8 @@ void uvzk__own_watch_free(struct uvzk__contender *contender)
 /* A get in flight still points to the watch, also after the watch has been given up. */
 static void free_if_over(struct uvzk__contender *contender)
 {
-    if (contender->own_watch.data != NULL && contender->own_watch.data->state == NONE &&
+    if (contender->own_watch.data != NULL &&
+        contender->own_watch.data->state == UVZK__OWN_WATCH_NONE &&
         contender->own_watch.data->requests == 0) {
         uvzk__own_watch_free(contender);
     }
@@ -89,11 +79,12 @@ static void clear_state(struct uvzk__contender *contender)
     enum uvzk__own_watch_state state = uvzk__own_watch_state(contender);
 
     uvzk__contender_cancel_watch_renewal(contender);
-    if (state == ARMING || state == ARMED) {
+    if (state == UVZK__OWN_WATCH_ARMING || state == UVZK__OWN_WATCH_ARMED) {
         uvzk__watch_budget_give(uvzk__session_of(contender), contender->path);
     }
-    if (state != NONE) {
-        move(contender, NONE);
+    if (state != UVZK__OWN_WATCH_NONE) {
+        uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
+                   contender->own_watch.data, UVZK__OWN_WATCH_NONE);
     }
 }
 
@@ -122,7 +113,8 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
  * of the grant, the waiter is proved instead. */
 static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
-    move(contender, ARMED);
+    uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
+               contender->own_watch.data, UVZK__OWN_WATCH_ARMED);
     /* Meanwhile another reading did not show the node, and the contender waits to create
      * a new one. */
     if (uvzk__node_state(&contender->node) == UVZK__NODE_BACKING_OFF) {
@@ -158,7 +150,8 @@ static void go_unwatched(struct uvzk__contender *contender, bool stays, int code
     if (!stays) {
         uvzk__contender_end(contender, code);
     } else if (need_data(contender) && uvzk__contender_renew_watch_later(contender)) {
-        move(contender, REFUSED);
+        uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
+                   contender->own_watch.data, UVZK__OWN_WATCH_REFUSED);
     } else {
         free_if_over(contender);
     }
@@ -207,12 +200,12 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 bool uvzk__own_watch_is_arming(const struct uvzk__contender *contender)
 {
-    return uvzk__own_watch_state(contender) == ARMING;
+    return uvzk__own_watch_state(contender) == UVZK__OWN_WATCH_ARMING;
 }
 
 bool uvzk__own_watch_is_armed(const struct uvzk__contender *contender)
 {
-    return uvzk__own_watch_state(contender) == ARMED;
+    return uvzk__own_watch_state(contender) == UVZK__OWN_WATCH_ARMED;
 }
 
 bool uvzk__own_watch_is_allowed(const struct uvzk__contender *contender)
@@ -236,7 +229,8 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
     struct uvzk__session *session = uvzk__session_of(contender);
     struct uvzk__rpc *rpc;
 
-    if (uvzk__own_watch_state(contender) != NONE || !uvzk__may_send(session) ||
+    if (uvzk__own_watch_state(contender) != UVZK__OWN_WATCH_NONE ||
+        !uvzk__may_send(session) ||
         uvzk__node_state(&contender->node) != UVZK__NODE_STANDING ||
         !uvzk__own_watch_is_allowed(contender)) {
         return;
@@ -258,7 +252,8 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
     }
     uvzk__watermarks_yield_watch(session, contender->path);
     uvzk__contender_ref(contender);
-    move(contender, ARMING);
+    uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
+               contender->own_watch.data, UVZK__OWN_WATCH_ARMING);
     contender->own_watch.data->requests++;
     rpc->watch = &contender->own_watch.data->watch;
     uvzk__submit(session, rpc);
@@ -268,7 +263,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
 
 void uvzk__own_watch_end(struct uvzk__contender *contender)
 {
-    if (uvzk__own_watch_state(contender) == ARMED) {
+    if (uvzk__own_watch_state(contender) == UVZK__OWN_WATCH_ARMED) {
         uvzk__unwatch(uvzk__session_of(contender), &contender->own_watch.data->watch);
     }
     disarm(contender);
@@ -276,7 +271,7 @@ void uvzk__own_watch_end(struct uvzk__contender *contender)
 
 void uvzk__own_watch_node_gone(struct uvzk__contender *contender)
 {
-    if (uvzk__own_watch_state(contender) != ARMING) {
+    if (uvzk__own_watch_state(contender) != UVZK__OWN_WATCH_ARMING) {
         uvzk__own_watch_end(contender);
     }
 }

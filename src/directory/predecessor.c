@@ -30,34 +30,21 @@
 /* Each 800 names add about the cost of one get to a listing (0.2 ms on loopback). */
 #define NAMES_PER_GET 800U
 
-#define NONE UVZK__PREDECESSOR_NONE
-#define ARMING UVZK__PREDECESSOR_ARMING
-#define ARMED UVZK__PREDECESSOR_ARMED
-
 static const struct uvzk__state table[] = {
-    [NONE] = {"NONE", UVZK__BIT(ARMING)},
-    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(NONE)},
-    [ARMED] = {"ARMED", UVZK__BIT(NONE)},
+    UVZK__STATE(UVZK__PREDECESSOR_, NONE, ARMING),
+    UVZK__STATE(UVZK__PREDECESSOR_, ARMING, ARMED, NONE),
+    UVZK__STATE(UVZK__PREDECESSOR_, ARMED, NONE),
 };
 
-const struct uvzk__machine uvzk__predecessor_machine =
-    UVZK__MACHINE("predecessor's watch", table);
-
-static bool invariant_holds(const struct uvzk__predecessor *predecessor)
+static bool invariant_holds(const void *object)
 {
-    return (predecessor->state == NONE) == (predecessor->path == NULL);
+    const struct uvzk__predecessor *predecessor = object;
+
+    return (predecessor->state == UVZK__PREDECESSOR_NONE) == (predecessor->path == NULL);
 }
 
-/* The only writer of state. */
-static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
-{
-    struct uvzk__predecessor *predecessor = &queue->optional->predecessor;
-
-    predecessor->state = (uint8_t)uvzk__move(queue->session, &uvzk__predecessor_machine,
-                                             predecessor->state, state);
-    uvzk__invariant(queue->session, &uvzk__predecessor_machine, predecessor->state,
-                    invariant_holds(predecessor));
-}
+const struct uvzk__machine uvzk__predecessor_machine = UVZK__MACHINE(
+    "predecessor's watch", table, struct uvzk__predecessor, state, invariant_holds);
 
 /* Allocated for each watch, because most directories have none. */
 struct predecessor_watch {
@@ -76,11 +63,12 @@ static struct predecessor_watch *watch_of(const struct uvzk__queue *queue)
 
 void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
 {
-    if (uvzk__queue_optional(queue)->predecessor.state != NONE) {
+    if (uvzk__queue_optional(queue)->predecessor.state != UVZK__PREDECESSOR_NONE) {
         struct predecessor_watch *watch = watch_of(queue);
 
         queue->optional->predecessor.path = NULL;
-        move(queue, NONE);
+        uvzk__move(queue->session, &uvzk__predecessor_machine,
+                   &queue->optional->predecessor, UVZK__PREDECESSOR_NONE);
         uvzk__timer_clear(queue->session, &watch->renewal_timer);
         uvzk__watch_budget_give(queue->session, watch->path);
         uvzk__contender_watch(queue->session, watch->path, false);
@@ -90,7 +78,7 @@ void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
 
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
-    if (uvzk__queue_optional(queue)->predecessor.state == ARMED) {
+    if (uvzk__queue_optional(queue)->predecessor.state == UVZK__PREDECESSOR_ARMED) {
         uvzk__unwatch(queue->session, &watch_of(queue)->watch);
         uvzk__predecessor_watch_gone(queue);
     }
@@ -144,7 +132,7 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
         uvzk__foreign_nodes_deny(queue, uvzk__path_name(path));
         uvzk__freshness_set_stale(queue);
     }
-    if (predecessor->state == ARMED && !predecessor->on_children &&
+    if (predecessor->state == UVZK__PREDECESSOR_ARMED && !predecessor->on_children &&
         strcmp(predecessor->path, path) == 0) {
         predecessor_gone(queue);
         uvzk__predecessor_unwatch(queue);
@@ -248,7 +236,8 @@ static int begin(struct uvzk__queue *queue, const char *name)
     watch->queue = queue;
     queue->optional->predecessor.path = watch->path;
     queue->optional->predecessor.on_children = name[0] == '\0';
-    move(queue, ARMING);
+    uvzk__move(queue->session, &uvzk__predecessor_machine, &queue->optional->predecessor,
+               UVZK__PREDECESSOR_ARMING);
     if (!queue->optional->predecessor.on_children) {
         uvzk__contender_watch(queue->session, watch->path, true);
     }
@@ -261,7 +250,7 @@ const char *uvzk__predecessor_traceparent(const struct uvzk__queue *queue,
     const struct uvzk__predecessor *predecessor =
         &uvzk__queue_optional(queue)->predecessor;
 
-    if (predecessor->state != ARMED || predecessor->on_children ||
+    if (predecessor->state != UVZK__PREDECESSOR_ARMED || predecessor->on_children ||
         strcmp(uvzk__path_name(predecessor->path), name) != 0 ||
         watch_of(queue)->traceparent[0] == '\0') {
         return NULL;
@@ -353,6 +342,7 @@ int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc
 
 void uvzk__predecessor_armed(struct uvzk__queue *queue)
 {
-    move(queue, ARMED);
+    uvzk__move(queue->session, &uvzk__predecessor_machine, &queue->optional->predecessor,
+               UVZK__PREDECESSOR_ARMED);
     uvzk__watch_renewal_schedule(queue->session, &watch_of(queue)->renewal_timer);
 }

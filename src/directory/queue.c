@@ -37,7 +37,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__queue_machine =
-    UVZK__MACHINE("directory's request", table);
+    UVZK__OLD_MACHINE("directory's request", table);
 
 static bool invariant_holds(const struct uvzk__queue *queue)
 {
@@ -54,8 +54,8 @@ static bool invariant_holds(const struct uvzk__queue *queue)
 
 void uvzk__queue_set_state(struct uvzk__queue *queue, enum uvzk__queue_state state)
 {
-    queue->state =
-        (uint8_t)uvzk__move(queue->session, &uvzk__queue_machine, queue->state, state);
+    queue->state = (uint8_t)uvzk__old_move(queue->session, &uvzk__queue_machine,
+                                           queue->state, state);
     uvzk__invariant(queue->session, &uvzk__queue_machine, queue->state,
                     invariant_holds(queue));
 }

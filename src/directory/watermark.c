@@ -22,23 +22,18 @@
 
 /* ------------------------------------------------------------------------ its machine */
 
-#define UNWATCHED UVZK__WATERMARK_UNWATCHED
-#define ARMING UVZK__WATERMARK_ARMING
-#define ARMED UVZK__WATERMARK_ARMED
-#define ENDING UVZK__WATERMARK_ENDING
-
 static const struct uvzk__state table[] = {
-    [UNWATCHED] = {"UNWATCHED", UVZK__BIT(ARMING)},
-    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(ENDING)},
-    [ARMED] = {"ARMED", UVZK__BIT(UNWATCHED)},
-    [ENDING] = {"ENDING", 0},
+    UVZK__STATE(UVZK__WATERMARK_, UNWATCHED, ARMING),
+    UVZK__STATE(UVZK__WATERMARK_, ARMING, ARMED, ENDING),
+    UVZK__STATE(UVZK__WATERMARK_, ARMED, UNWATCHED),
+    UVZK__FINAL(UVZK__WATERMARK_, ENDING),
 };
 
-const struct uvzk__machine uvzk__watermark_machine = UVZK__MACHINE("watermark", table);
-
-static bool invariant_holds(const struct uvzk__mark *mark)
+static bool invariant_holds(const void *object)
 {
-    return mark->sequence == UVZK__MARK_NOT_KNOWN || mark->state == ARMED;
+    const struct uvzk__mark *mark = object;
+
+    return mark->sequence == UVZK__MARK_NOT_KNOWN || mark->state == UVZK__WATERMARK_ARMED;
 }
 
 struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *queue)
@@ -46,14 +41,8 @@ struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *queue)
     return uvzk__queue_optional(queue)->watermark.mark;
 }
 
-/* The only writer of state. */
-static void move(struct uvzk__mark *mark, enum uvzk__watermark_state state)
-{
-    mark->state = (uint8_t)uvzk__move(mark->queue->session, &uvzk__watermark_machine,
-                                      mark->state, state);
-    uvzk__invariant(mark->queue->session, &uvzk__watermark_machine, mark->state,
-                    invariant_holds(mark));
-}
+const struct uvzk__machine uvzk__watermark_machine =
+    UVZK__MACHINE("watermark", table, struct uvzk__mark, state, invariant_holds);
 
 /* -------------------------------------------------------- beginning and ending a mark */
 
@@ -92,14 +81,16 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (mark == NULL || mark->state == ENDING) {
+    if (mark == NULL || mark->state == UVZK__WATERMARK_ENDING) {
         return;
     }
-    if (mark->state != UNWATCHED) {
+    if (mark->state != UVZK__WATERMARK_UNWATCHED) {
         unwatch(mark);
     }
-    if (mark->state == ARMING) {
-        move(mark, ENDING); /* the request in flight still needs the mark and the path */
+    if (mark->state == UVZK__WATERMARK_ARMING) {
+        /* The request in flight still needs the mark and the path. */
+        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+                   UVZK__WATERMARK_ENDING);
     } else {
         free_mark(mark);
     }
@@ -139,7 +130,8 @@ static void renew_mirror(struct uvzk__mark *mark)
         uvzk__watermark_end(queue);
     } else {
         unwatch(mark);
-        move(mark, UNWATCHED);
+        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+                   UVZK__WATERMARK_UNWATCHED);
     }
     uvzk__queue_set_blocked_long(queue, blocks);
     uvzk__freshness_set_stale(queue);
@@ -152,7 +144,7 @@ static void timer_due(struct uvzk__timer *timer)
 
     if (mark->queue->counts.contenders == 0) {
         keep_time_over(mark);
-    } else if (mark->mirrors && mark->state == ARMED) {
+    } else if (mark->mirrors && mark->state == UVZK__WATERMARK_ARMED) {
         renew_mirror(mark);
     }
     /* Otherwise the timer is set again when they have gone, or the watch is armed. */
@@ -178,14 +170,15 @@ static bool wants_watch(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && mark->state == UNWATCHED;
+    return mark != NULL && mark->state == UVZK__WATERMARK_UNWATCHED;
 }
 
 bool uvzk__watermark_watches(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && (mark->state == ARMING || mark->state == ARMED);
+    return mark != NULL && (mark->state == UVZK__WATERMARK_ARMING ||
+                            mark->state == UVZK__WATERMARK_ARMED);
 }
 
 void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *path)
@@ -239,14 +232,15 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (mark->mirrors && reply->status != 0 && !uvzk__is_transient(reply->status)) {
         uvzk__directories(queue->session)->no_persistent_watches = true;
     }
-    if (mark->state == ARMING && reply->status == 0) {
-        move(mark, ARMED);
+    if (mark->state == UVZK__WATERMARK_ARMING && reply->status == 0) {
+        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+                   UVZK__WATERMARK_ARMED);
         if (mark->mirrors) {
             renew_later(mark);
         }
     } else {
         /* In ENDING, unwatch() has given the room back already. */
-        if (mark->state == ARMING) {
+        if (mark->state == UVZK__WATERMARK_ARMING) {
             uvzk__watch_budget_give(queue->session, queue->path->text);
         }
         free_mark(mark);
@@ -276,7 +270,8 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
     mark->gap_seen = mark->heard_others = false;
-    move(mark, ARMING);
+    uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+               UVZK__WATERMARK_ARMING);
 }
 
 /* The connection that a mirror's watch was on is lost. A plain watch is set again only for
@@ -285,11 +280,12 @@ static void renew_lost_mirror(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (mark != NULL && mark->mirrors && mark->state == ARMED &&
+    if (mark != NULL && mark->mirrors && mark->state == UVZK__WATERMARK_ARMED &&
         queue->counts.contenders > 0 &&
         !uvzk__is_of_this_connection(queue->session, mark->armed_stamp)) {
         unwatch(mark);
-        move(mark, UNWATCHED);
+        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+                   UVZK__WATERMARK_UNWATCHED);
     }
 }
 
@@ -314,7 +310,7 @@ bool uvzk__watermark_is_silent(const struct uvzk__mark *mark)
 {
     struct uvzk__session *session = mark->queue->session;
 
-    return mark->state == ARMED &&
+    return mark->state == UVZK__WATERMARK_ARMED &&
            uvzk__is_of_this_connection(session, mark->armed_stamp) &&
            uvzk__now(session) - mark->armed_ms < uvzk__session_timeout(session);
 }
@@ -323,14 +319,17 @@ void uvzk__watermark_create_sent(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (mark == NULL || mark->state != ARMED || uvzk__watermark_is_silent(mark)) {
+    if (mark == NULL || mark->state != UVZK__WATERMARK_ARMED ||
+        uvzk__watermark_is_silent(mark)) {
         return;
     }
     if (mark->listings_saved == 0) {
         uvzk__watermark_end(queue);
     } else {
         unwatch(mark);
-        move(mark, UNWATCHED); /* settling arms it again, before it sends the listing */
+        /* Settling arms it again, before it sends the listing. */
+        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+                   UVZK__WATERMARK_UNWATCHED);
     }
 }
 
@@ -440,7 +439,8 @@ bool uvzk__watermark_is_alone(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && mark->state != ENDING && !mark->gap_seen && !mark->mirrors;
+    return mark != NULL && mark->state != UVZK__WATERMARK_ENDING && !mark->gap_seen &&
+           !mark->mirrors;
 }
 
 void uvzk__watermark_others_seen(struct uvzk__queue *queue)
@@ -459,7 +459,7 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others
     /* In ARMED the get was answered before the listing. Replies arrive in the order of
      * the requests, so the listing was sent behind the get. A greater mark stays, unless
      * there are foreign nodes that the view does not keep. */
-    if (mark != NULL && mark->state == ARMED &&
+    if (mark != NULL && mark->state == UVZK__WATERMARK_ARMED &&
         ((others_behind && !mark->mirrors) || last > mark->sequence)) {
         mark->sequence = last;
     }

@@ -32,7 +32,8 @@ static const struct uvzk__state table[] = {
     [CLOSING] = {"CLOSING", 0},
 };
 
-const struct uvzk__machine uvzk__candidacy_machine = UVZK__MACHINE("candidacy", table);
+const struct uvzk__machine uvzk__candidacy_machine =
+    UVZK__OLD_MACHINE("candidacy", table);
 
 /* In LEADING and after it, the hold may have been released by a user who must not. */
 static bool invariant_holds(const struct uvzk__election *election)
@@ -44,8 +45,8 @@ static bool invariant_holds(const struct uvzk__election *election)
 /* The only writer of `state`. */
 static void move(struct uvzk__election *election, enum uvzk__candidacy_state state)
 {
-    election->state = (uint8_t)uvzk__move(election->session, &uvzk__candidacy_machine,
-                                          election->state, state);
+    election->state = (uint8_t)uvzk__old_move(election->session, &uvzk__candidacy_machine,
+                                              election->state, state);
     uvzk__invariant(election->session, &uvzk__candidacy_machine, election->state,
                     invariant_holds(election));
 }

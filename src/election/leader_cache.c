@@ -34,7 +34,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__leader_cache_machine =
-    UVZK__MACHINE("leader cache's request", table);
+    UVZK__OLD_MACHINE("leader cache's request", table);
 
 static bool invariant_holds(const struct uvzk__leader_cache *leader_cache)
 {
@@ -45,7 +45,7 @@ static bool invariant_holds(const struct uvzk__leader_cache *leader_cache)
 static void move(struct uvzk__leader_cache *leader_cache,
                  enum uvzk__leader_cache_state state)
 {
-    leader_cache->state = (uint8_t)uvzk__move(
+    leader_cache->state = (uint8_t)uvzk__old_move(
         leader_cache->session, &uvzk__leader_cache_machine, leader_cache->state, state);
     uvzk__invariant(leader_cache->session, &uvzk__leader_cache_machine,
                     leader_cache->state, invariant_holds(leader_cache));

@@ -18,7 +18,7 @@ static const struct uvzk__state table[] = {
     [OPEN] = {"OPEN", UVZK__BIT(CLOSED)},
 };
 
-const struct uvzk__machine uvzk__barrier_machine = UVZK__MACHINE("barrier", table);
+const struct uvzk__machine uvzk__barrier_machine = UVZK__OLD_MACHINE("barrier", table);
 
 /* OPEN: the barrier that was answered was sent on the present connection. */
 static bool invariant_holds(const struct uvzk__session *session)
@@ -30,8 +30,8 @@ static bool invariant_holds(const struct uvzk__session *session)
 /* The only function that writes the state. */
 static void move(struct uvzk__session *session, enum uvzk__barrier_state state)
 {
-    session->barrier.state = (uint8_t)uvzk__move(session, &uvzk__barrier_machine,
-                                                 session->barrier.state, state);
+    session->barrier.state = (uint8_t)uvzk__old_move(session, &uvzk__barrier_machine,
+                                                     session->barrier.state, state);
     uvzk__invariant(session, &uvzk__barrier_machine, session->barrier.state,
                     invariant_holds(session));
 }

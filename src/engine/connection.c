@@ -24,7 +24,8 @@ static const struct uvzk__state table[] = {
     [CLOSED] = {"CLOSED", 0},
 };
 
-const struct uvzk__machine uvzk__connection_machine = UVZK__MACHINE("connection", table);
+const struct uvzk__machine uvzk__connection_machine =
+    UVZK__OLD_MACHINE("connection", table);
 
 void uvzk__connection_init(struct uvzk__connection *connection)
 {

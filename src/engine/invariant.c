@@ -23,7 +23,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__invariants_machine =
-    UVZK__MACHINE("client's invariants", table);
+    UVZK__OLD_MACHINE("client's invariants", table);
 
 /* TOLD: the callbacks that run from then on can begin nothing. */
 static bool invariant_holds(const struct uvzk__client *client)
@@ -37,8 +37,8 @@ static void move(struct uvzk__session *session, enum uvzk__invariants_state stat
 {
     struct uvzk__invariants *invariants = &session->client->invariants;
 
-    invariants->state =
-        (uint8_t)uvzk__move(session, &uvzk__invariants_machine, invariants->state, state);
+    invariants->state = (uint8_t)uvzk__old_move(session, &uvzk__invariants_machine,
+                                                invariants->state, state);
     uvzk__invariant(session, &uvzk__invariants_machine, invariants->state,
                     invariant_holds(session->client));
 }
@@ -85,6 +85,27 @@ void uvzk__broken(struct uvzk__session *session, const char *format, ...)
 void uvzk__set_broken_told(struct uvzk__session *session)
 {
     move(session, TOLD);
+}
+
+void uvzk__move(struct uvzk__session *session, const struct uvzk__machine *machine,
+                void *object, unsigned state)
+{
+    char text[UVZK__MACHINE_TEXT];
+
+    if (!uvzk__machine_enter(machine, object, state, text)) {
+        uvzk__broken(session, "%s", text);
+    }
+}
+
+void uvzk__move_or_stay(struct uvzk__session *session,
+                        const struct uvzk__machine *machine, void *object, unsigned state)
+{
+    if (uvzk__machine_now(machine, object) != state) {
+        uvzk__move(session, machine, object, state);
+    } else if (!machine->invariant(object)) {
+        uvzk__broken(session, "%s: %s, but what must hold then does not hold",
+                     machine->name, uvzk__machine_state(machine, state));
+    }
 }
 
 unsigned uvzk__illegal_move(struct uvzk__session *session,

@@ -42,15 +42,24 @@ void uvzk__broken(struct uvzk__session *, const char *format, ...)
 /* From now on callbacks run again: the holds of the broken client have been ended. */
 void uvzk__set_broken_told(struct uvzk__session *);
 
+/* Moves the object's machine, which belongs to the session's client, and checks the move
+ * and what must hold after it (uvzk__machine_enter). */
+void uvzk__move(struct uvzk__session *, const struct uvzk__machine *, void *object,
+                unsigned state);
+/* The same, but the machine may be in this state already: then only what must hold is
+ * checked. */
+void uvzk__move_or_stay(struct uvzk__session *, const struct uvzk__machine *,
+                        void *object, unsigned state);
+
 /* A move that the table does not allow. Returns the state in which the machine is now
  * (uvzk__machine_after). */
 unsigned uvzk__illegal_move(struct uvzk__session *, const struct uvzk__machine *,
                             unsigned from, unsigned to) __attribute__((cold));
 
 /* Moves a machine of the session's client. Returns its new state. */
-static inline unsigned uvzk__move(struct uvzk__session *session,
-                                  const struct uvzk__machine *machine, unsigned from,
-                                  unsigned to)
+static inline unsigned uvzk__old_move(struct uvzk__session *session,
+                                      const struct uvzk__machine *machine, unsigned from,
+                                      unsigned to)
 {
     return uvzk__machine_allows(machine, from, to)
                ? to

@@ -312,6 +312,19 @@ static inline bool uvzk__port_expect(struct uvzk__port *port, bool holds,
     return holds;
 }
 
+/* Moves a machine of the port, and checks the move and what must hold after it, in the
+ * same way (uvzk__machine_enter). */
+static inline void uvzk__port_move(struct uvzk__port *port,
+                                   const struct uvzk__machine *machine, void *object,
+                                   unsigned state)
+{
+    char text[UVZK__MACHINE_TEXT];
+
+    if (!uvzk__machine_enter(machine, object, state, text)) {
+        port->user->broken(port->user, text);
+    }
+}
+
 /* Checks a move that a machine of the port has made, in the same way. holds: whether what
  * must be true after the move is. */
 static inline void uvzk__port_check_move(struct uvzk__port *port,

@@ -3,54 +3,44 @@
 #include "engine/invariant.h"
 #include "engine/watch_renewal.h"
 
-#define UNWATCHED UVZK__RENEWED_WATCH_UNWATCHED
-#define ARMING UVZK__RENEWED_WATCH_ARMING
-#define ARMED UVZK__RENEWED_WATCH_ARMED
-
 static const struct uvzk__state table[] = {
-    [UNWATCHED] = {"UNWATCHED", UVZK__BIT(ARMING)},
-    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(UNWATCHED)},
-    [ARMED] = {"ARMED", UVZK__BIT(UNWATCHED)},
+    UVZK__STATE(UVZK__RENEWED_WATCH_, UNWATCHED, ARMING),
+    UVZK__STATE(UVZK__RENEWED_WATCH_, ARMING, ARMED, UNWATCHED),
+    UVZK__STATE(UVZK__RENEWED_WATCH_, ARMED, UNWATCHED),
 };
 
-const struct uvzk__machine uvzk__renewed_watch_machine =
-    UVZK__MACHINE("renewed watch", table);
-
-static bool invariant_holds(const struct uvzk__renewed_watch *watch)
+static bool invariant_holds(const void *object)
 {
-    return (watch->state == UNWATCHED) == (watch->path == NULL);
+    const struct uvzk__renewed_watch *watch = object;
+
+    return (watch->state == UVZK__RENEWED_WATCH_UNWATCHED) == (watch->path == NULL);
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__renewed_watch *watch, enum uvzk__renewed_watch_state state)
-{
-    watch->state = (uint8_t)uvzk__move(watch->session, &uvzk__renewed_watch_machine,
-                                       watch->state, state);
-    uvzk__invariant(watch->session, &uvzk__renewed_watch_machine, watch->state,
-                    invariant_holds(watch));
-}
+const struct uvzk__machine uvzk__renewed_watch_machine = UVZK__MACHINE(
+    "renewed watch", table, struct uvzk__renewed_watch, state, invariant_holds);
 
 /* The watch has fired or is gone on the server: updates the state and the budget only. */
 static void gone(struct uvzk__renewed_watch *watch)
 {
-    if (watch->state != UNWATCHED) {
+    if (watch->state != UVZK__RENEWED_WATCH_UNWATCHED) {
         const char *path = watch->path;
 
         uvzk__timer_clear(watch->session, &watch->renewal);
         watch->path = NULL;
-        move(watch, UNWATCHED);
+        uvzk__move(watch->session, &uvzk__renewed_watch_machine, watch,
+                   UVZK__RENEWED_WATCH_UNWATCHED);
         uvzk__watch_budget_give(watch->session, path);
     }
 }
 
 bool uvzk__renewed_watch_is_set(const struct uvzk__renewed_watch *watch)
 {
-    return watch->state != UNWATCHED;
+    return watch->state != UVZK__RENEWED_WATCH_UNWATCHED;
 }
 
 void uvzk__renewed_watch_end(struct uvzk__renewed_watch *watch)
 {
-    if (watch->state != UNWATCHED) {
+    if (watch->state != UVZK__RENEWED_WATCH_UNWATCHED) {
         uvzk__unwatch(watch->session, &watch->watch);
     }
     gone(watch);
@@ -65,17 +55,19 @@ bool uvzk__renewed_watch_arm(struct uvzk__renewed_watch *watch, struct uvzk__rpc
         return false;
     }
     watch->path = path;
-    move(watch, ARMING);
+    uvzk__move(watch->session, &uvzk__renewed_watch_machine, watch,
+               UVZK__RENEWED_WATCH_ARMING);
     rpc->watch = &watch->watch;
     return true;
 }
 
 void uvzk__renewed_watch_answered(struct uvzk__renewed_watch *watch, bool armed)
 {
-    if (watch->state == ARMING && armed) {
-        move(watch, ARMED);
+    if (watch->state == UVZK__RENEWED_WATCH_ARMING && armed) {
+        uvzk__move(watch->session, &uvzk__renewed_watch_machine, watch,
+                   UVZK__RENEWED_WATCH_ARMED);
         uvzk__watch_renewal_schedule(watch->session, &watch->renewal);
-    } else if (watch->state == ARMING) {
+    } else if (watch->state == UVZK__RENEWED_WATCH_ARMING) {
         gone(watch);
     }
 }

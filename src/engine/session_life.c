@@ -17,7 +17,7 @@ static const struct uvzk__state table[] = {
     [CLOSED] = {"CLOSED", 0},
 };
 
-const struct uvzk__machine uvzk__session_machine = UVZK__MACHINE("session", table);
+const struct uvzk__machine uvzk__session_machine = UVZK__OLD_MACHINE("session", table);
 
 /* Only a CLOSED session has no port. */
 static bool invariant_holds(struct uvzk__session_life *life)
@@ -33,6 +33,6 @@ void uvzk__session_life_move(struct uvzk__session_life *life,
     struct uvzk__session *session = UVZK__CONTAINER_OF(life, struct uvzk__session, life);
 
     life->state =
-        (uint8_t)uvzk__move(session, &uvzk__session_machine, life->state, state);
+        (uint8_t)uvzk__old_move(session, &uvzk__session_machine, life->state, state);
     uvzk__invariant(session, &uvzk__session_machine, life->state, invariant_holds(life));
 }

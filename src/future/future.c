@@ -21,7 +21,7 @@ static const struct uvzk__state table[] = {
     [OVER] = {"OVER", 0},
 };
 
-const struct uvzk__machine uvzk__future_machine = UVZK__MACHINE("future", table);
+const struct uvzk__machine uvzk__future_machine = UVZK__OLD_MACHINE("future", table);
 
 const struct uvzk__future_kind uvzk__future_plain = {0};
 
@@ -40,8 +40,8 @@ static bool invariant_holds(const struct uvzk__future *future)
 /* The only writer of `state`. */
 static void move(struct uvzk__future *future, enum uvzk__future_state state)
 {
-    future->state =
-        (uint8_t)uvzk__move(future->session, &uvzk__future_machine, future->state, state);
+    future->state = (uint8_t)uvzk__old_move(future->session, &uvzk__future_machine,
+                                            future->state, state);
     uvzk__invariant(future->session, &uvzk__future_machine, future->state,
                     invariant_holds(future));
 }

@@ -31,7 +31,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__persistent_node_machine =
-    UVZK__MACHINE("persistent node", table);
+    UVZK__OLD_MACHINE("persistent node", table);
 
 bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *node)
 {
@@ -56,8 +56,8 @@ void uvzk__persistent_node_move(struct uvzk__persistent_node *node,
                                 enum uvzk__persistent_node_state state)
 {
     if (node->state != state) {
-        node->state = (uint8_t)uvzk__move(node->session, &uvzk__persistent_node_machine,
-                                          node->state, state);
+        node->state = (uint8_t)uvzk__old_move(
+            node->session, &uvzk__persistent_node_machine, node->state, state);
         uvzk__invariant(node->session, &uvzk__persistent_node_machine, node->state,
                         invariant_holds(node));
     }

@@ -22,7 +22,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__watched_children_machine =
-    UVZK__MACHINE("watched children's request", table);
+    UVZK__OLD_MACHINE("watched children's request", table);
 
 static bool invariant_holds(const struct uvzk__watched_children *watched)
 {
@@ -33,7 +33,7 @@ static bool invariant_holds(const struct uvzk__watched_children *watched)
 static void move(struct uvzk__watched_children *watched,
                  enum uvzk__watched_children_state state)
 {
-    watched->state = (uint8_t)uvzk__move(
+    watched->state = (uint8_t)uvzk__old_move(
         watched->session, &uvzk__watched_children_machine, watched->state, state);
     uvzk__invariant(watched->session, &uvzk__watched_children_machine, watched->state,
                     invariant_holds(watched));

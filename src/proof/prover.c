@@ -35,7 +35,8 @@ static const struct uvzk__state table[] = {
     [ASKING] = {"ASKING", UVZK__BIT(RESTING)},
 };
 
-const struct uvzk__machine uvzk__prover_machine = UVZK__MACHINE("proof request", table);
+const struct uvzk__machine uvzk__prover_machine =
+    UVZK__OLD_MACHINE("proof request", table);
 
 /* A request in flight needs a session. */
 static bool invariant_holds(const struct uvzk__prover *prover)
@@ -46,8 +47,8 @@ static bool invariant_holds(const struct uvzk__prover *prover)
 /* The only function that writes the state. */
 static void move(struct uvzk__prover *prover, enum uvzk__prover_state request)
 {
-    prover->state = (uint8_t)uvzk__move(prover->session, &uvzk__prover_machine,
-                                        prover->state, request);
+    prover->state = (uint8_t)uvzk__old_move(prover->session, &uvzk__prover_machine,
+                                            prover->state, request);
     uvzk__invariant(prover->session, &uvzk__prover_machine, prover->state,
                     invariant_holds(prover));
 }

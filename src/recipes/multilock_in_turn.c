@@ -38,7 +38,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__member_machine =
-    UVZK__MACHINE("multi lock's member", table);
+    UVZK__OLD_MACHINE("multi lock's member", table);
 
 struct member {
     uvzk_hold_t request; /* the acquire of the member; its data is this struct */
@@ -72,8 +72,8 @@ static bool invariant_holds(const struct member *member)
 /* The only writer of `state`. */
 static void move(struct member *member, enum uvzk__member_state state)
 {
-    member->state = (uint8_t)uvzk__move(member->in_turn->claim->session,
-                                        &uvzk__member_machine, member->state, state);
+    member->state = (uint8_t)uvzk__old_move(member->in_turn->claim->session,
+                                            &uvzk__member_machine, member->state, state);
     uvzk__invariant(member->in_turn->claim->session, &uvzk__member_machine, member->state,
                     invariant_holds(member));
 }

@@ -22,7 +22,7 @@
 #include "recipes/driver_claim.h"
 #include "recipes/fixed_name.h"
 
-enum node_watch_state { IDLE, ARMING, ARMED };
+enum node_watch_state { NODE_WATCH_IDLE, NODE_WATCH_ARMING, NODE_WATCH_ARMED };
 
 struct uvzk__node_watch {
     UT_hash_handle hh; /* in the directory's table, by name */
@@ -38,28 +38,21 @@ struct uvzk__node_watch {
 };
 
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(ARMING)},
-    [ARMING] = {"ARMING", UVZK__BIT(ARMED)},
-    [ARMED] = {"ARMED", UVZK__BIT(IDLE)},
+    UVZK__STATE(NODE_WATCH_, IDLE, ARMING),
+    UVZK__STATE(NODE_WATCH_, ARMING, ARMED),
+    UVZK__STATE(NODE_WATCH_, ARMED, IDLE),
 };
 
-const struct uvzk__machine uvzk__node_watch_machine = UVZK__MACHINE("node watch", table);
-
-static bool invariant_holds(const struct uvzk__node_watch *node_watch)
+static bool invariant_holds(const void *object)
 {
-    return node_watch->state == ARMED ||
+    const struct uvzk__node_watch *node_watch = object;
+
+    return node_watch->state == NODE_WATCH_ARMED ||
            !uvzk__deadline_is_armed(&node_watch->renewal_timer.deadline);
 }
 
-/* The only writer of `state`. */
-static void set_state(struct uvzk__node_watch *node_watch, enum node_watch_state state)
-{
-    node_watch->state =
-        (uint8_t)uvzk__move(uvzk__queue_session(node_watch->queue),
-                            &uvzk__node_watch_machine, node_watch->state, state);
-    uvzk__invariant(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
-                    node_watch->state, invariant_holds(node_watch));
-}
+const struct uvzk__machine uvzk__node_watch_machine =
+    UVZK__MACHINE("node watch", table, struct uvzk__node_watch, state, invariant_holds);
 
 static struct uvzk__driver_claim *watcher_at(struct uvzk__link *link)
 {
@@ -102,7 +95,7 @@ static void free_watch(struct uvzk__node_watch *node_watch)
 {
     struct uvzk__queue *queue = node_watch->queue;
 
-    if (node_watch->state != IDLE) {
+    if (node_watch->state != NODE_WATCH_IDLE) {
         uvzk__watch_budget_give(uvzk__queue_session(queue), node_watch->path);
     }
     uvzk__timer_clear(uvzk__queue_session(queue), &node_watch->renewal_timer);
@@ -148,7 +141,8 @@ static void renew_watch(struct uvzk__timer *timer)
 
     uvzk__unwatch(session, &node_watch->watch);
     uvzk__watch_budget_give(session, node_watch->path);
-    set_state(node_watch, IDLE);
+    uvzk__move(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
+               node_watch, NODE_WATCH_IDLE);
     if (uvzk__orphan_number(node_watch->name) != NULL) {
         uvzk__queue_set_blocked_long(node_watch->queue, true);
     }
@@ -163,10 +157,10 @@ void uvzk__node_watch_leave(struct uvzk__driver_claim *driver_claim)
     driver_claim->node_watch = NULL;
     uvzk__list_remove(&driver_claim->in_node_watch);
     if (node_watch == NULL || !uvzk__list_empty(&node_watch->watchers) ||
-        node_watch->state == ARMING) {
+        node_watch->state == NODE_WATCH_ARMING) {
         return; /* in ARMING the reply ends a watch without watchers */
     }
-    if (node_watch->state == ARMED) {
+    if (node_watch->state == NODE_WATCH_ARMED) {
         uvzk__unwatch(uvzk__queue_session(node_watch->queue), &node_watch->watch);
     }
     free_watch(node_watch);
@@ -259,7 +253,8 @@ static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat 
     struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
     bool changed = node_watch->mzxid != 0 && node_watch->mzxid != stat->mzxid;
 
-    set_state(node_watch, ARMED);
+    uvzk__move(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
+               node_watch, NODE_WATCH_ARMED);
     node_watch->mzxid = stat->mzxid;
     check_owners(node_watch, stat->czxid);
     tell_who_may_have_made_it(node_watch, stat);
@@ -302,7 +297,8 @@ static void arm(struct uvzk__node_watch *node_watch)
     uvzk__yield_watch(session, node_watch->path);
     uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path, armed);
     node_watch->rpc.watch = &node_watch->watch;
-    set_state(node_watch, ARMING);
+    uvzk__move(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
+               node_watch, NODE_WATCH_ARMING);
     uvzk__submit(session, &node_watch->rpc);
 }
 
@@ -316,7 +312,7 @@ void uvzk__node_watches_arm(struct uvzk__queue *queue)
     }
     HASH_ITER(hh, *node_watches_of(queue), node_watch, next)
     {
-        if (node_watch->state == IDLE) {
+        if (node_watch->state == NODE_WATCH_IDLE) {
             arm(node_watch);
         }
     }

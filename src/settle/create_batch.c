@@ -33,7 +33,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__create_batch_machine =
-    UVZK__MACHINE("create batch", table);
+    UVZK__OLD_MACHINE("create batch", table);
 
 struct create_batch {
     struct uvzk__rpc rpc; /* the multi, then each exists */
@@ -58,8 +58,8 @@ static void move(struct create_batch *batch, enum uvzk__create_batch_state state
 {
     bool was_under_way = batch->state == UNDER_WAY;
 
-    batch->state = (uint8_t)uvzk__move(batch->session, &uvzk__create_batch_machine,
-                                       batch->state, state);
+    batch->state = (uint8_t)uvzk__old_move(batch->session, &uvzk__create_batch_machine,
+                                           batch->state, state);
     uvzk__invariant(batch->session, &uvzk__create_batch_machine, batch->state,
                     invariant_holds(batch));
     uvzk__directories_count_create_batch(uvzk__directories(batch->session), was_under_way,

@@ -49,7 +49,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__delete_batch_machine =
-    UVZK__MACHINE("delete batch", table);
+    UVZK__OLD_MACHINE("delete batch", table);
 
 struct delete_batch {
     struct uvzk__rpc rpc;
@@ -74,8 +74,8 @@ static void move(struct delete_batch *batch, enum uvzk__delete_batch_state state
 {
     bool was_under_way = batch->state == UNDER_WAY;
 
-    batch->state = (uint8_t)uvzk__move(batch->session, &uvzk__delete_batch_machine,
-                                       batch->state, state);
+    batch->state = (uint8_t)uvzk__old_move(batch->session, &uvzk__delete_batch_machine,
+                                           batch->state, state);
     uvzk__invariant(batch->session, &uvzk__delete_batch_machine, batch->state,
                     invariant_holds(batch));
     uvzk__directories_count_delete_batch(uvzk__directories(batch->session), was_under_way,

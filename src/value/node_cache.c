@@ -221,13 +221,13 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__node_cache_machine =
-    UVZK__MACHINE("node cache's request", table);
+    UVZK__OLD_MACHINE("node cache's request", table);
 
 /* The only writer of `state`. */
 static void set_state(struct uvzk__node_cache *node_cache,
                       enum uvzk__node_cache_state doing)
 {
-    node_cache->state = (uint8_t)uvzk__move(
+    node_cache->state = (uint8_t)uvzk__old_move(
         node_cache->session, &uvzk__node_cache_machine, node_cache->state, doing);
     uvzk__invariant(node_cache->session, &uvzk__node_cache_machine, node_cache->state,
                     invariant_holds(node_cache));

@@ -6,48 +6,36 @@
 #include "engine/watch_renewal.h"
 #include "value/node_cache.h"
 
-#define UNWATCHED UVZK__NODE_CACHE_UNWATCHED
-#define ARMING UVZK__NODE_CACHE_ARMING
-#define ARMED UVZK__NODE_CACHE_ARMED
-
 static const struct uvzk__state table[] = {
-    [UNWATCHED] = {"UNWATCHED", UVZK__BIT(ARMING)},
-    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(UNWATCHED)},
-    [ARMED] = {"ARMED", UVZK__BIT(UNWATCHED)},
+    UVZK__STATE(UVZK__NODE_CACHE_, UNWATCHED, ARMING),
+    UVZK__STATE(UVZK__NODE_CACHE_, ARMING, ARMED, UNWATCHED),
+    UVZK__STATE(UVZK__NODE_CACHE_, ARMED, UNWATCHED),
 };
 
-const struct uvzk__machine uvzk__node_cache_watch_machine =
-    UVZK__MACHINE("node cache's watch", table);
-
-static bool invariant_holds(const struct uvzk__node_cache *node_cache)
+static bool invariant_holds(const void *object)
 {
-    return node_cache->watch.state == UNWATCHED || !node_cache->ended;
+    const struct uvzk__node_cache *node_cache = object;
+
+    return node_cache->watch.state == UVZK__NODE_CACHE_UNWATCHED || !node_cache->ended;
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__node_cache *node_cache,
-                 enum uvzk__node_cache_watch_state state)
-{
-    node_cache->watch.state =
-        (uint8_t)uvzk__move(node_cache->session, &uvzk__node_cache_watch_machine,
-                            node_cache->watch.state, state);
-    uvzk__invariant(node_cache->session, &uvzk__node_cache_watch_machine,
-                    node_cache->watch.state, invariant_holds(node_cache));
-}
+const struct uvzk__machine uvzk__node_cache_watch_machine = UVZK__MACHINE(
+    "node cache's watch", table, struct uvzk__node_cache, watch.state, invariant_holds);
 
 /* The watch has fired or is gone on the server: updates the state and the budget only. */
 static void gone(struct uvzk__node_cache *node_cache)
 {
-    if (node_cache->watch.state != UNWATCHED) {
+    if (node_cache->watch.state != UVZK__NODE_CACHE_UNWATCHED) {
         uvzk__timer_clear(node_cache->session, &node_cache->watch.renewal);
-        move(node_cache, UNWATCHED);
+        uvzk__move(node_cache->session, &uvzk__node_cache_watch_machine, node_cache,
+                   UVZK__NODE_CACHE_UNWATCHED);
         uvzk__watch_budget_give(node_cache->session, node_cache->path);
     }
 }
 
 void uvzk__node_cache_watch_end(struct uvzk__node_cache *node_cache)
 {
-    if (node_cache->watch.state != UNWATCHED) {
+    if (node_cache->watch.state != UVZK__NODE_CACHE_UNWATCHED) {
         uvzk__unwatch(node_cache->session, &node_cache->watch.watch);
     }
     gone(node_cache);
@@ -60,17 +48,19 @@ bool uvzk__node_cache_watch_arm(struct uvzk__node_cache *node_cache)
     if (!uvzk__watch_budget_take(node_cache->session, node_cache->path)) {
         return false;
     }
-    move(node_cache, ARMING);
+    uvzk__move(node_cache->session, &uvzk__node_cache_watch_machine, node_cache,
+               UVZK__NODE_CACHE_ARMING);
     node_cache->rpc.watch = &node_cache->watch.watch;
     return true;
 }
 
 void uvzk__node_cache_watch_answered(struct uvzk__node_cache *node_cache, bool armed)
 {
-    if (node_cache->watch.state == ARMING && armed) {
-        move(node_cache, ARMED);
+    if (node_cache->watch.state == UVZK__NODE_CACHE_ARMING && armed) {
+        uvzk__move(node_cache->session, &uvzk__node_cache_watch_machine, node_cache,
+                   UVZK__NODE_CACHE_ARMED);
         uvzk__watch_renewal_schedule(node_cache->session, &node_cache->watch.renewal);
-    } else if (node_cache->watch.state == ARMING) {
+    } else if (node_cache->watch.state == UVZK__NODE_CACHE_ARMING) {
         gone(node_cache);
     }
 }

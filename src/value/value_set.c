@@ -19,7 +19,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__value_set_machine =
-    UVZK__MACHINE("set of a shared value", table);
+    UVZK__OLD_MACHINE("set of a shared value", table);
 
 static bool invariant_holds(const struct uvzk__value_set *set)
 {
@@ -36,8 +36,8 @@ static bool invariant_holds(const struct uvzk__value_set *set)
 /* The only writer of `state`. */
 static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)
 {
-    set->state = (uint8_t)uvzk__move(set->node_cache->session, &uvzk__value_set_machine,
-                                     set->state, state);
+    set->state = (uint8_t)uvzk__old_move(set->node_cache->session,
+                                         &uvzk__value_set_machine, set->state, state);
     uvzk__invariant(set->node_cache->session, &uvzk__value_set_machine, set->state,
                     invariant_holds(set));
 }

@@ -28,8 +28,8 @@ static void without_a_client(struct uvzk__session *session)
 
 static void an_illegal_move(struct uvzk__session *session)
 {
-    (void)uvzk__move(session, &uvzk__barrier_machine, UVZK__BARRIER_CLOSED,
-                     UVZK__BARRIER_OPEN);
+    (void)uvzk__old_move(session, &uvzk__barrier_machine, UVZK__BARRIER_CLOSED,
+                         UVZK__BARRIER_OPEN);
 }
 
 static void what_does_not_hold(struct uvzk__session *session)
@@ -44,8 +44,8 @@ static void an_expectation(struct uvzk__session *session)
 
 static void nothing(struct uvzk__session *session)
 {
-    (void)uvzk__move(session, &uvzk__barrier_machine, UVZK__BARRIER_CLOSED,
-                     UVZK__BARRIER_ASKING);
+    (void)uvzk__old_move(session, &uvzk__barrier_machine, UVZK__BARRIER_CLOSED,
+                         UVZK__BARRIER_ASKING);
     uvzk__invariant(session, &uvzk__barrier_machine, UVZK__BARRIER_ASKING, true);
     (void)uvzk__expect(session, true, "no fault");
 }

@@ -38,7 +38,7 @@ static const struct uvzk__state table[] = {
 };
 
 const struct uvzk__machine uvzk__lease_request_machine =
-    UVZK__MACHINE("lease request", table);
+    UVZK__OLD_MACHINE("lease request", table);
 
 static struct uvzk__lease_requests *siblings(const struct uvzk__lease_request *request)
 {
@@ -84,7 +84,7 @@ static void move(struct uvzk__lease_request *request,
                  enum uvzk__lease_request_state state)
 {
     if (request->state != state) {
-        request->state = (uint8_t)uvzk__move(
+        request->state = (uint8_t)uvzk__old_move(
             request->claim->session, &uvzk__lease_request_machine, request->state, state);
     }
     uvzk__invariant(request->claim->session, &uvzk__lease_request_machine, request->state,
