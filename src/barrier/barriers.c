@@ -82,7 +82,7 @@ void uvzk__barriers_watches_lost(struct uvzk__session *session)
 
     HASH_ITER(hh, uvzk__barriers(session)->watched, znode, next)
     {
-        uvzk__watched_znode_lost_watch(znode);
+        uvzk__watch_leave(&znode->watcher);
     }
 }
 

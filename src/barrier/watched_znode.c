@@ -8,8 +8,6 @@
 #include "barrier/barriers.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "engine/watch_budget.h"
-#include "engine/watch_renewal.h"
 
 #define IDLE UVZK__WATCHED_ZNODE_IDLE
 #define LOOKING UVZK__WATCHED_ZNODE_LOOKING
@@ -29,7 +27,8 @@ const struct uvzk__machine uvzk__watched_znode_machine =
 
 static bool invariant_holds(const struct uvzk__watched_znode *znode)
 {
-    return (znode->state == IDLE || znode->refs > 0) && !(znode->ended && znode->watched);
+    return (znode->state == IDLE || znode->refs > 0) &&
+           !(znode->ended && uvzk__watcher_is_set(&znode->watcher));
 }
 
 /* The only writer of `state`. */
@@ -57,8 +56,7 @@ static void unpin(struct uvzk__watched_znode *znode)
     }
 }
 
-static void event_came(struct uvzk__watch *watch, enum uvzk__watch_event event);
-static void renewal_due(struct uvzk__timer *timer);
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news);
 static void no_room_due(struct uvzk__timer *timer);
 
 static struct uvzk__watched_znode *make(struct uvzk__session *session, const char *path)
@@ -69,8 +67,7 @@ static struct uvzk__watched_znode *make(struct uvzk__session *session, const cha
         return NULL;
     }
     znode->session = session;
-    znode->watch.watch_cb = event_came;
-    znode->renewal.due = renewal_due;
+    uvzk__watcher_init(&znode->watcher, session, told);
     znode->no_room.due = no_room_due;
     uvzk__list_init(&znode->waiters);
     znode->path = uvzk__strdup(path);
@@ -86,24 +83,6 @@ static struct uvzk__watched_znode *make(struct uvzk__session *session, const cha
     return znode;
 }
 
-/* The watch has fired or is gone on the server: updates what is known and the budget. */
-static void gone(struct uvzk__watched_znode *znode)
-{
-    if (znode->watched) {
-        znode->watched = false;
-        uvzk__timer_clear(znode->session, &znode->renewal);
-        uvzk__watch_budget_give(znode->session, znode->path);
-    }
-}
-
-void uvzk__watched_znode_lost_watch(struct uvzk__watched_znode *znode)
-{
-    if (znode->watched) {
-        uvzk__unwatch(znode->session, &znode->watch);
-    }
-    gone(znode);
-}
-
 static void end_if_unused(struct uvzk__watched_znode *znode)
 {
     if (!uvzk__list_empty(&znode->waiters) || znode->telling || znode->ended) {
@@ -111,7 +90,7 @@ static void end_if_unused(struct uvzk__watched_znode *znode)
     }
     HASH_DEL(uvzk__barriers(znode->session)->watched, znode);
     uvzk__timer_clear(znode->session, &znode->no_room);
-    uvzk__watched_znode_lost_watch(znode);
+    uvzk__watch_leave(&znode->watcher);
     znode->ended = true;
 }
 
@@ -210,13 +189,7 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(znode->session, rpc, reply->status, false);
     move(znode, IDLE);
-    if (rpc->watch != NULL && znode->watched) {
-        if (armed) {
-            uvzk__watch_renewal_schedule(znode->session, &znode->renewal);
-        } else {
-            gone(znode);
-        }
-    }
+    uvzk__watch_answered(&znode->watcher, armed);
     if (uvzk__is_transient(reply->status)) {
         znode->look_again = true; /* when the outage or the pause is over */
     } else {
@@ -258,15 +231,11 @@ static void look(struct uvzk__watched_znode *znode)
     struct uvzk__session *session = znode->session;
 
     uvzk__rpc_prepare(&znode->rpc, UVZK__RPC_EXISTS, znode->path, looked);
-    if (!znode->watched) {
-        uvzk__yield_watch(session, znode->path);
-        /* Without a watch nothing would report a change. */
-        if (!uvzk__watch_budget_take(session, znode->path)) {
-            uvzk__timer_set(session, &znode->no_room, uvzk__now(session));
-            return;
-        }
-        znode->watched = true;
-        znode->rpc.watch = &znode->watch;
+    /* Without a watch nothing would report a change. */
+    if (!uvzk__watcher_is_set(&znode->watcher) &&
+        !uvzk__watch_join(&znode->watcher, &znode->rpc, znode->path)) {
+        uvzk__timer_set(session, &znode->no_room, uvzk__now(session));
+        return;
     }
     znode->look_again = false;
     submit(znode, LOOKING);
@@ -291,7 +260,7 @@ void uvzk__watched_znode_pump(struct uvzk__watched_znode *znode)
     }
     if (znode->confirm) {
         ask_quorum(znode);
-    } else if (znode->look_again || !znode->watched ||
+    } else if (znode->look_again || !uvzk__watcher_is_set(&znode->watcher) ||
                !uvzk__is_of_this_connection(session, znode->read_stamp)) {
         look(znode);
     }
@@ -299,29 +268,19 @@ void uvzk__watched_znode_pump(struct uvzk__watched_znode *znode)
 
 /* -------------------------------------------------------------------- the watch */
 
-static void event_came(struct uvzk__watch *watch, enum uvzk__watch_event event)
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__watched_znode *znode =
-        UVZK__CONTAINER_OF(watch, struct uvzk__watched_znode, watch);
+        UVZK__CONTAINER_OF(watcher, struct uvzk__watched_znode, watcher);
 
     znode->refs++;
-    gone(znode);
-    if (event == UVZK__WATCH_CREATED) {
+    if (news == UVZK__NEWS_CREATED) {
         tell_all(znode, 0, STAMP_OF_EVENT);
-    } else if (event == UVZK__WATCH_DELETED) {
+    } else if (news == UVZK__NEWS_DELETED) {
         tell_all(znode, UVZK_ENONODE, STAMP_OF_EVENT);
     }
     uvzk__watched_znode_pump(znode);
     unpin(znode);
-}
-
-static void renewal_due(struct uvzk__timer *timer)
-{
-    struct uvzk__watched_znode *znode =
-        UVZK__CONTAINER_OF(timer, struct uvzk__watched_znode, renewal);
-
-    uvzk__watched_znode_lost_watch(znode);
-    uvzk__watched_znode_pump(znode);
 }
 
 static void no_room_due(struct uvzk__timer *timer)

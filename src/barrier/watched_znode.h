@@ -24,6 +24,7 @@
 #include "base/machine.h"
 #include "base/table.h"
 #include "engine/session.h"
+#include "engine/watch.h"
 
 enum uvzk__watched_znode_state {
     UVZK__WATCHED_ZNODE_IDLE,      /* next: LOOKING CONFIRMING */
@@ -38,8 +39,7 @@ struct uvzk__watched_znode {
     UT_hash_handle hh;         /* in barriers->watched */
     struct uvzk__link waiters; /* struct uvzk__znode_waiter */
     struct uvzk__rpc rpc;
-    struct uvzk__watch watch;
-    struct uvzk__timer renewal; /* runs while the watch is armed */
+    struct uvzk__watcher watcher;
     struct uvzk__timer no_room; /* tells the waiters that there is no room for a watch */
     char *path;
     uint64_t read_stamp;   /* of the last exists */
@@ -47,7 +47,6 @@ struct uvzk__watched_znode {
     uint64_t quorum_stamp; /* of the last one that a quorum has accepted; 0: none */
     uint32_t refs;         /* a request is under way, or waiters are being told */
     uint8_t state;         /* enum uvzk__watched_znode_state */
-    bool watched;          /* the watch is armed or being armed */
     bool look_again;       /* a reading is due although the watch is set */
     bool confirm;          /* an absence has to be confirmed */
     bool telling;          /* its waiters are being told: some are on no list of it */
@@ -79,7 +78,5 @@ void uvzk__znode_waiter_look(struct uvzk__znode_waiter *);
 
 /* Sends what is due, if anything may be sent. */
 void uvzk__watched_znode_pump(struct uvzk__watched_znode *);
-/* The watch is gone at the server. */
-void uvzk__watched_znode_lost_watch(struct uvzk__watched_znode *);
 
 #endif

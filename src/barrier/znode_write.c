@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "barrier/barriers.h"
+#include "base/path.h"
+#include "engine/acl.h"
 #include "engine/submission.h"
 
 #define IDLE UVZK__ZNODE_WRITE_IDLE
@@ -48,21 +50,53 @@ static void finish(struct uvzk__znode_write *write, int status)
     write->done_cb(write, status);
 }
 
-/* The request under way, or the last one, is about the znode itself, and not about an
- * ancestor. */
-static bool is_about_its_znode(const struct uvzk__znode_write *write)
+/* -------------------------------------------------------------------- a create */
+
+/* The znode that the next request is about is the znode itself. */
+static bool is_at_its_znode(const struct uvzk__znode_write *write)
 {
-    return write->create == NULL || uvzk__node_create_is_last(write->create);
+    return write->creating == NULL || strcmp(write->creating, write->path) == 0;
 }
 
-/* The default data may be known only now that there is a connection. */
+/* Which znode to create next after an answer: the length of its path; 0: none. */
+static size_t next_length(const struct uvzk__znode_write *write, int status)
+{
+    if (write->creating == NULL) {
+        return 0;
+    }
+    size_t length = strlen(write->creating);
+    size_t parent_length = uvzk__path_parent_length(write->creating);
+
+    if (!is_at_its_znode(write) && (status == 0 || status == UVZK_ENODEEXISTS)) {
+        return uvzk__path_next_length(write->path, length);
+    }
+    if (status == UVZK_ENONODE && parent_length > 1) {
+        return parent_length;
+    }
+    if (status == UVZK_EUNIMPLEMENTED && write->rpc.mode == UVZK__CONTAINER) {
+        /* The server is older than 3.5.1: a persistent znode instead. */
+        uvzk__no_containers(write->session);
+        return length;
+    }
+    return 0;
+}
+
 static void prepare_create(struct uvzk__znode_write *write, uvzk__reply_cb replied)
 {
-    size_t length;
-    const void *data = uvzk__default_data(write->session, &length);
+    struct uvzk__session *session = write->session;
+    bool itself = is_at_its_znode(write);
+    const char *path = itself ? write->path : write->creating;
 
-    uvzk__node_create_set_data(write->create, data, length);
-    uvzk__node_create_prepare(write->session, write->create, &write->rpc, replied);
+    uvzk__rpc_prepare(&write->rpc, UVZK__RPC_CREATE, path, replied);
+    write->rpc.mode = itself                            ? write->mode
+                      : uvzk__makes_containers(session) ? UVZK__CONTAINER
+                                                        : UVZK__PERSISTENT;
+    /* An ancestor gets no data. */
+    write->rpc.data = "";
+    if (itself) {
+        write->rpc.data = uvzk__default_data(session, &write->rpc.data_length);
+    }
+    write->rpc.acl = uvzk__acl_of(session, path, &write->acl);
 }
 
 /* -------------------------------------------------------------------- a delete */
@@ -99,19 +133,20 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(write->session, rpc, status, true);
     write->refused = reply->failed_op;
-    if (no_answer && is_about_its_znode(write) && status != UVZK_ENOTSENT &&
+    if (no_answer && is_at_its_znode(write) && status != UVZK_ENOTSENT &&
         status != UVZK_ETHROTTLED) {
         write->attempted = true;
     }
-    bool next = write->create != NULL &&
-                uvzk__node_create_next(write->session, write->create, rpc, status);
+    size_t next = no_answer || !write->creates ? 0 : next_length(write, status);
 
-    if (write->stopped || (!no_answer && !next)) {
+    if (write->stopped || (!no_answer && next == 0)) {
         finish(write, status);
         return;
     }
     move(write, WAITING);
-    if (next) {
+    if (next != 0) {
+        memcpy(write->creating, write->path, next);
+        write->creating[next] = '\0';
         uvzk__znode_write_pump(write);
     } /* otherwise the end of the outage or of the pause sends it again */
 }
@@ -122,7 +157,7 @@ void uvzk__znode_write_pump(struct uvzk__znode_write *write)
         !uvzk__may_send(write->session)) {
         return;
     }
-    if (write->create != NULL) {
+    if (write->creates) {
         prepare_create(write, replied);
     } else {
         prepare_delete(write, replied);
@@ -140,22 +175,27 @@ static void begin(struct uvzk__znode_write *write)
     uvzk__znode_write_pump(write);
 }
 
-void uvzk__znode_write_create(struct uvzk__znode_write *write,
-                              struct uvzk__node_create *create)
+void uvzk__znode_write_create(struct uvzk__znode_write *write, const char *path,
+                              enum uvzk__mode mode, char *creating)
 {
-    write->create = create;
-    write->path = create->path;
+    write->creates = true;
+    write->path = path;
     write->second = NULL;
-    uvzk__node_create_begin(create);
+    write->mode = (uint8_t)mode;
+    write->creating = creating;
+    if (creating != NULL) {
+        memcpy(creating, path, strlen(path) + 1);
+    }
     begin(write);
 }
 
 void uvzk__znode_write_delete(struct uvzk__znode_write *write, const char *path,
                               const char *second)
 {
-    write->create = NULL;
+    write->creates = false;
     write->path = path;
     write->second = second;
+    write->creating = NULL;
     begin(write);
 }
 
@@ -174,5 +214,5 @@ bool uvzk__znode_write_stop(struct uvzk__znode_write *write)
 
 bool uvzk__znode_write_may_be_done(const struct uvzk__znode_write *write)
 {
-    return write->attempted || (write->state == SENT && is_about_its_znode(write));
+    return write->attempted || (write->state == SENT && is_at_its_znode(write));
 }

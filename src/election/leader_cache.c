@@ -170,7 +170,7 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
         return NULL;
     }
     leader_cache->refs--; /* not ended, so nothing has to be freed */
-    uvzk__renewed_watch_answered(&leader_cache->watch, armed);
+    uvzk__watch_answered(&leader_cache->watcher, armed);
     return leader_cache;
 }
 
@@ -178,7 +178,7 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
  * would report the next change. */
 static bool arm(struct uvzk__leader_cache *leader_cache, const char *path)
 {
-    if (uvzk__renewed_watch_arm(&leader_cache->watch, &leader_cache->rpc, path)) {
+    if (uvzk__watch_join(&leader_cache->watcher, &leader_cache->rpc, path)) {
         return true;
     }
     leader_cache->read_again = true;
@@ -299,7 +299,7 @@ static const char *first_of(const struct uvzk__leader_cache *leader_cache,
 static void watch_children(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->on_children = true;
-    leader_cache->read_again = !uvzk__renewed_watch_is_set(&leader_cache->watch);
+    leader_cache->read_again = !uvzk__watcher_is_set(&leader_cache->watcher);
 }
 
 /* There is a first in the queue, and its path is stored. */
@@ -314,7 +314,7 @@ static void listed_first(struct uvzk__leader_cache *leader_cache)
         return;
     }
     leader_cache->on_children = false;
-    uvzk__renewed_watch_end(&leader_cache->watch);
+    uvzk__watch_leave(&leader_cache->watcher);
     leader_cache->covered = is_covered(leader_cache);
     read_first(leader_cache, !leader_cache->covered);
 }
@@ -366,7 +366,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static void list_path(struct uvzk__leader_cache *leader_cache)
 {
-    uvzk__renewed_watch_end(&leader_cache->watch);
+    uvzk__watch_leave(&leader_cache->watcher);
     leader_cache->covered = false;
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_CHILDREN, leader_cache->path, listed);
     if (!leader_cache->on_children || arm(leader_cache, leader_cache->path)) {
@@ -389,8 +389,7 @@ static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
 
 static bool is_due(const struct uvzk__leader_cache *leader_cache)
 {
-    bool watched =
-        uvzk__renewed_watch_is_set(&leader_cache->watch) || leader_cache->covered;
+    bool watched = uvzk__watcher_is_set(&leader_cache->watcher) || leader_cache->covered;
 
     return leader_cache->read_again || !watched ||
            !uvzk__is_of_this_connection(leader_cache->session, leader_cache->read_stamp);
@@ -424,22 +423,25 @@ void uvzk__leader_cache_resume(struct uvzk__leader_cache *leader_cache)
     uvzk__leader_cache_pump(leader_cache);
 }
 
-static void unwatched(struct uvzk__renewed_watch *watch)
+/* Any news makes a reading due. */
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
-    uvzk__leader_cache_pump(UVZK__CONTAINER_OF(watch, struct uvzk__leader_cache, watch));
+    (void)news;
+    uvzk__leader_cache_pump(
+        UVZK__CONTAINER_OF(watcher, struct uvzk__leader_cache, watcher));
 }
 
 void uvzk__leader_cache_init(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->retry_timer.due = retry_due;
-    uvzk__renewed_watch_init(&leader_cache->watch, leader_cache->session, unwatched);
+    uvzk__watcher_init(&leader_cache->watcher, leader_cache->session, told);
     uvzk__list_init(&leader_cache->reports);
 }
 
 void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
 {
     uvzk__timer_clear(leader_cache->session, &leader_cache->retry_timer);
-    uvzk__renewed_watch_end(&leader_cache->watch);
+    uvzk__watch_leave(&leader_cache->watcher);
     leader_cache->ended = true;
     uvzk__leader_cache_pin(leader_cache);
     uvzk__leader_cache_unpin(leader_cache);
@@ -447,7 +449,7 @@ void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
 
 void uvzk__leader_cache_watches_lost(struct uvzk__leader_cache *leader_cache)
 {
-    uvzk__renewed_watch_end(&leader_cache->watch);
+    uvzk__watch_leave(&leader_cache->watcher);
     leader_cache->covered = false;
 }
 
@@ -457,8 +459,8 @@ void uvzk__leader_cache_contender_watch(struct uvzk__leader_cache *leader_cache,
     if (leader_cache->first == NULL || strcmp(leader_cache->first, path) != 0) {
         return;
     }
-    if (set && leader_cache->watch.path == leader_cache->first) {
-        uvzk__renewed_watch_end(&leader_cache->watch);
+    if (set && leader_cache->watcher.path == leader_cache->first) {
+        uvzk__watch_leave(&leader_cache->watcher);
         leader_cache->covered = true;
     } else if (!set && leader_cache->covered) {
         leader_cache->covered = false;

@@ -32,8 +32,8 @@
 #include "base/table.h"
 #include "claim/participant.h"
 #include "election/known_participant.h"
-#include "engine/renewed_watch.h"
 #include "engine/session.h"
+#include "engine/watch.h"
 
 struct uvzk__leader_report;
 
@@ -52,7 +52,7 @@ struct uvzk__leader_cache {
     const struct uvzk__directory_kind *kind; /* whose names the participants have */
     struct uvzk__link reports;               /* struct uvzk__leader_report */
     struct uvzk__rpc rpc;                    /* the request under way */
-    struct uvzk__renewed_watch watch;
+    struct uvzk__watcher watcher;
     struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
     char *path;                     /* of the election, namespace included */
     char *first; /* full path of the first in the last listing; NULL: none yet */

@@ -128,7 +128,7 @@ static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int st
         free_if_over(watched);
         return NULL;
     }
-    uvzk__renewed_watch_answered(&watched->watch, armed);
+    uvzk__watch_answered(&watched->watcher, armed);
     return watched;
 }
 
@@ -137,7 +137,7 @@ static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int st
 static bool submit(struct uvzk__watched_children *watched,
                    enum uvzk__watched_children_state state)
 {
-    if (!uvzk__renewed_watch_arm(&watched->watch, &watched->rpc, watched->path)) {
+    if (!uvzk__watch_join(&watched->watcher, &watched->rpc, watched->path)) {
         retry_after(watched, NO_ROOM_RETRY_MS);
         tell_refusal(watched, UVZK_ELIMIT);
         return false;
@@ -198,7 +198,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static bool is_due(const struct uvzk__watched_children *watched)
 {
-    return watched->list_again || !uvzk__renewed_watch_is_set(&watched->watch) ||
+    return watched->list_again || !uvzk__watcher_is_set(&watched->watcher) ||
            !uvzk__is_of_this_connection(watched->session, watched->list_stamp);
 }
 
@@ -209,7 +209,7 @@ static void pump(struct uvzk__watched_children *watched)
         !is_due(watched)) {
         return;
     }
-    uvzk__renewed_watch_end(&watched->watch);
+    uvzk__watch_leave(&watched->watcher);
     uvzk__rpc_prepare(&watched->rpc, UVZK__RPC_CHILDREN, watched->path, listed);
     if (submit(watched, LISTING)) {
         watched->list_again = false;
@@ -231,9 +231,11 @@ static void retry_due(struct uvzk__timer *timer)
     resume(UVZK__CONTAINER_OF(timer, struct uvzk__watched_children, retry_timer));
 }
 
-static void unwatched(struct uvzk__renewed_watch *watch)
+/* Any news makes a reading due. */
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
-    pump(UVZK__CONTAINER_OF(watch, struct uvzk__watched_children, watch));
+    (void)news;
+    pump(UVZK__CONTAINER_OF(watcher, struct uvzk__watched_children, watcher));
 }
 
 static struct uvzk__watched_children *find(const struct uvzk__session *session,
@@ -260,7 +262,7 @@ static struct uvzk__watched_children *make(struct uvzk__session *session,
     }
     watched->session = session;
     watched->retry_timer.due = retry_due;
-    uvzk__renewed_watch_init(&watched->watch, session, unwatched);
+    uvzk__watcher_init(&watched->watcher, session, told);
     uvzk__list_init(&watched->listeners);
     watched->path = uvzk__strdup(path);
     if (watched->path != NULL) {
@@ -304,7 +306,7 @@ static void end_unused(struct uvzk__watched_children *watched)
     if (uvzk__list_empty(&watched->listeners)) {
         HASH_DEL(*uvzk__watched_children(watched->session), watched);
         uvzk__timer_clear(watched->session, &watched->retry_timer);
-        uvzk__renewed_watch_end(&watched->watch);
+        uvzk__watch_leave(&watched->watcher);
         watched->ended = true;
         free_if_over(watched);
     }
@@ -327,7 +329,7 @@ void uvzk__watched_children_watches_lost(struct uvzk__session *session)
 
     HASH_ITER(hh, *uvzk__watched_children(session), watched, next)
     {
-        uvzk__renewed_watch_end(&watched->watch);
+        uvzk__watch_leave(&watched->watcher);
     }
 }
 

@@ -16,8 +16,8 @@
 
 #include "base/machine.h"
 #include "base/table.h"
-#include "engine/renewed_watch.h"
 #include "engine/session.h"
+#include "engine/watch.h"
 
 enum uvzk__watched_children_state {
     UVZK__WATCHED_CHILDREN_IDLE,    /* next: LISTING LOOKING */
@@ -32,7 +32,7 @@ struct uvzk__watched_children {
     UT_hash_handle hh;           /* in session->watched_children, by the full path */
     struct uvzk__link listeners; /* struct uvzk__children_listener */
     struct uvzk__rpc rpc;        /* the request under way */
-    struct uvzk__renewed_watch watch;
+    struct uvzk__watcher watcher;
     struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
     char *path;                     /* namespace included */
     uint64_t list_stamp;            /* of the last listing (submission.h) */

@@ -4,8 +4,7 @@
  *
  * Everything is decided in uvzk__node_cache_pump: each reply, watch event and timer
  * records what has happened and calls it, and it sends the request that is due. The
- * requests carry the watch (node_cache_watch.c), or create the znode with its seed
- * (seed_value.h). */
+ * requests carry the watch, or create the znode (seed_value.c). */
 #include "value/node_cache.h"
 
 #include <string.h>
@@ -45,6 +44,13 @@ static void retry_due(struct uvzk__timer *timer)
     uvzk__node_cache_pump(node_cache);
 }
 
+/* Any news makes a read due. */
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+{
+    (void)news;
+    uvzk__node_cache_pump(UVZK__CONTAINER_OF(watcher, struct uvzk__node_cache, watcher));
+}
+
 static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
                                                 const char *path)
 {
@@ -55,7 +61,7 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
     }
     node_cache->session = session;
     node_cache->retry_timer.due = retry_due;
-    uvzk__node_cache_watch_init(node_cache, uvzk__node_cache_pump);
+    uvzk__watcher_init(&node_cache->watcher, session, told);
     uvzk__list_init(&node_cache->values);
     node_cache->path = uvzk__strdup(path);
     if (node_cache->path != NULL &&
@@ -97,7 +103,7 @@ void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
     }
     HASH_DEL(*uvzk__node_caches(node_cache->session), node_cache);
     uvzk__timer_clear(node_cache->session, &node_cache->retry_timer);
-    uvzk__node_cache_watch_end(node_cache);
+    uvzk__watch_leave(&node_cache->watcher);
     node_cache->ended = true;
     free_if_over(node_cache);
 }
@@ -209,7 +215,7 @@ static void no_answer(struct uvzk__node_cache *node_cache, int status)
 static bool invariant_holds(const struct uvzk__node_cache *node_cache)
 {
     return (node_cache->state == UVZK__NODE_CACHE_IDLE || node_cache->refs > 0) &&
-           (node_cache->watch.state == UVZK__NODE_CACHE_UNWATCHED || !node_cache->ended);
+           (!uvzk__watcher_is_set(&node_cache->watcher) || !node_cache->ended);
 }
 
 static const struct uvzk__state table[] = {
@@ -258,7 +264,7 @@ static struct uvzk__node_cache *reply_begins(struct uvzk__rpc *rpc, int status,
     }
     /* Not ended, so nothing has to be freed. */
     node_cache->refs--;
-    uvzk__node_cache_watch_answered(node_cache, armed);
+    uvzk__watch_answered(&node_cache->watcher, armed);
     return node_cache;
 }
 
@@ -286,28 +292,25 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
  * was set before the read: its event would report the znode. */
 static void look(struct uvzk__node_cache *node_cache)
 {
-    if (node_cache->watch.state != UVZK__NODE_CACHE_UNWATCHED ||
+    if (uvzk__watcher_is_set(&node_cache->watcher) ||
         !uvzk__may_send(node_cache->session)) {
         return;
     }
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_EXISTS, node_cache->path, looked);
     /* Without room, the read that is due without a watch will report UVZK_ELIMIT. */
-    if (uvzk__node_cache_watch_arm(node_cache)) {
+    if (uvzk__watch_join(&node_cache->watcher, &node_cache->rpc, node_cache->path)) {
         submit(node_cache, UVZK__NODE_CACHE_LOOKING);
     }
 }
 
 static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
 
-/* Creates the znode with its seed, or an ancestor. */
-static void make(struct uvzk__node_cache *node_cache)
+/* Creates the znode at the first `length` bytes of the path: the znode itself, or an
+ * ancestor. */
+static void make(struct uvzk__node_cache *node_cache, size_t length)
 {
-    struct uvzk__seed_value *seed = &node_cache->seed;
-
     if (uvzk__may_send(node_cache->session)) {
-        uvzk__node_create_set_data(&seed->create, seed->data, seed->length);
-        uvzk__node_create_prepare(node_cache->session, &seed->create, &node_cache->rpc,
-                                  seed_replied);
+        uvzk__seed_value_create(node_cache, length, seed_replied);
         submit(node_cache, UVZK__NODE_CACHE_SEEDING);
     } /* pump() starts again with a read when sending is possible */
 }
@@ -334,9 +337,10 @@ static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (node_cache == NULL) {
         return;
     }
-    if (uvzk__node_create_next(node_cache->session, &node_cache->seed.create, rpc,
-                               status)) {
-        make(node_cache);
+    size_t next = uvzk__seed_value_next(node_cache, status);
+
+    if (next != 0) {
+        make(node_cache, next);
     } else if (status == 0 || status == UVZK_ENODEEXISTS) {
         /* The read takes the znode's data, whichever client has created it. */
         uvzk__seed_value_drop(node_cache);
@@ -377,8 +381,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         take(node_cache, reply);
     } else if (status == UVZK_ENONODE && uvzk__seed_value_is_wanted(node_cache)) {
         /* Missing, with a seed: creates it. */
-        uvzk__node_create_begin(&node_cache->seed.create);
-        make(node_cache);
+        make(node_cache, strlen(node_cache->path));
     } else if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
         /* A missing znode is reported with the reason why the seed could not be
          * written. */
@@ -398,8 +401,8 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_GET, node_cache->path, read_replied);
     /* The read is not sent without a watch, because nothing would report the next
      * change. */
-    if (node_cache->watch.state == UVZK__NODE_CACHE_UNWATCHED &&
-        !uvzk__node_cache_watch_arm(node_cache)) {
+    if (!uvzk__watcher_is_set(&node_cache->watcher) &&
+        !uvzk__watch_join(&node_cache->watcher, &node_cache->rpc, node_cache->path)) {
         settle_without(node_cache, UVZK_ELIMIT);
         retry_after(node_cache, NO_ROOM_RETRY_MS);
         return;
@@ -412,8 +415,7 @@ static void read_znode(struct uvzk__node_cache *node_cache)
 /* After each CONNECTED event the znode is read again, even if its watch is still set. */
 static bool read_is_due(const struct uvzk__node_cache *node_cache)
 {
-    return node_cache->read_again ||
-           node_cache->watch.state == UVZK__NODE_CACHE_UNWATCHED ||
+    return node_cache->read_again || !uvzk__watcher_is_set(&node_cache->watcher) ||
            !uvzk__is_of_this_connection(node_cache->session, node_cache->read_stamp);
 }
 
@@ -457,7 +459,7 @@ void uvzk__node_caches_watches_lost(struct uvzk__session *session)
 
     HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
     {
-        uvzk__node_cache_watch_end(node_cache);
+        uvzk__watch_leave(&node_cache->watcher);
     }
 }
 

@@ -25,7 +25,7 @@
 #include "base/machine.h"
 #include "base/table.h"
 #include "engine/session.h"
-#include "value/node_cache_watch.h"
+#include "engine/watch.h"
 #include "value/seed_value.h"
 
 enum uvzk__node_cache_state {
@@ -44,7 +44,7 @@ struct uvzk__node_cache {
     struct uvzk__link values; /* the shared values on this path */
     /* Of the request under way. */
     struct uvzk__rpc rpc;
-    struct uvzk__node_cache_watch watch;
+    struct uvzk__watcher watcher;
     struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
     /* Namespace included. */
     char *path;

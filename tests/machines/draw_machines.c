@@ -23,8 +23,8 @@
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "engine/invariant.h"
-#include "engine/renewed_watch.h"
 #include "engine/session_life.h"
+#include "engine/watch.h"
 #include "future/future.h"
 #include "lock_job.h"
 #include "membership/persistent_node.h"
@@ -53,10 +53,9 @@ static const struct {
     {&uvzk__session_machine, "src/engine/session_life.h"},
     {&uvzk__connection_machine, "src/engine/connection.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
-    {&uvzk__renewed_watch_machine, "src/engine/renewed_watch.h"},
+    {&uvzk__watcher_machine, "src/engine/watch.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},
     {&uvzk__node_cache_machine, "src/value/node_cache.h"},
-    {&uvzk__node_cache_watch_machine, "src/value/node_cache_watch.h"},
     {&uvzk__value_set_machine, "src/value/value_set.h"},
     {&uvzk__barrier_call_machine, "src/barrier/barrier_call.h"},
     {&uvzk__double_barrier_machine, "src/barrier/double_barrier.h"},

@@ -316,7 +316,7 @@ static const struct disturbance disturbances[] = {
 /* Where they have met it. */
 static struct {
     unsigned doing[DISTURBANCES][UVZK__NODE_CACHE_LOOKING + 1];
-    unsigned watching[DISTURBANCES][UVZK__NODE_CACHE_ARMED + 1];
+    unsigned watching[DISTURBANCES][UVZK__WATCHER_ARMED + 1];
     unsigned set[DISTURBANCES][UVZK__SET_DECIDED + 1];
 } met;
 
@@ -327,7 +327,7 @@ static void meet(const struct play *play, size_t number)
 
     if (node_cache != NULL) {
         met.doing[number][node_cache->state]++;
-        met.watching[number][node_cache->watch.state]++;
+        met.watching[number][node_cache->watcher.state]++;
     }
     for (int i = 0; i < SETS; i++) {
         const struct uvzk__value_set *pending = play->sets[i].request.impl;
@@ -472,7 +472,7 @@ static void every_state_has_met_every_disturbance(void **state)
         for (size_t j = 0; j <= UVZK__NODE_CACHE_LOOKING; j++) {
             assert_true(met.doing[i][j] > 0);
         }
-        for (size_t j = 0; j <= UVZK__NODE_CACHE_ARMED; j++) {
+        for (size_t j = 0; j <= UVZK__WATCHER_ARMED; j++) {
             assert_true(met.watching[i][j] > 0);
         }
         for (size_t j = 0; j <= UVZK__SET_DECIDED; j++) {

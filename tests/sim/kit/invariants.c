@@ -230,21 +230,21 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
 
     HASH_ITER(hh, session->node_caches, node_cache, next)
     {
-        seen += node_cache->watch.state != UVZK__NODE_CACHE_UNWATCHED;
+        seen += uvzk__watcher_is_set(&node_cache->watcher);
     }
     HASH_ITER(hh, uvzk__barriers(session)->watched, watched, next_watched)
     {
-        seen += watched->watched;
+        seen += uvzk__watcher_is_set(&watched->watcher);
     }
     struct uvzk__leader_cache *leader_cache, *following;
     HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
     {
-        seen += uvzk__renewed_watch_is_set(&leader_cache->watch);
+        seen += uvzk__watcher_is_set(&leader_cache->watcher);
     }
     struct uvzk__watched_children *children, *next_children;
     HASH_ITER(hh, session->watched_children, children, next_children)
     {
-        seen += uvzk__renewed_watch_is_set(&children->watch);
+        seen += uvzk__watcher_is_set(&children->watcher);
     }
     return any_driver_defined
                ? (count < seen ? "there are more watches than were counted" : NULL)
