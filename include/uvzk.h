@@ -121,14 +121,14 @@ UVZK_EXTERN const char *uvzk_err_name(int code);
  * of this header, and those of libuv that uvzk returns; for any other code
  * uvzk_err_outcome_is_unknown returns 1, and the others 0.
  *
- * uvzk_err_is_retriable: a later attempt may succeed although nobody changes the program,
- * its options or an ACL: no connection, no time, no memory, no room. If the hold is gone,
- * the attempt begins with an acquire; if the outcome is unknown, it begins with a read.
+ * uvzk_err_is_retriable: a later attempt may succeed without a change to the program, its
+ * options or an ACL: no connection, no time, no memory, no room. If the hold is gone, the
+ * attempt begins with an acquire; if the outcome is unknown, it begins with a read.
  *
  * uvzk_err_outcome_is_unknown: a request that changes znodes (a guarded write, a set, a
  * revocation) and whose callback received this code may have been carried out. A call
- * that returned the code has done nothing. After a failed acquire there is nothing to
- * find out: uvzk deletes the znode if there is one.
+ * that returned the code has done nothing. A failed acquire leaves nothing to find out:
+ * uvzk deletes the znode if there is one.
  *
  * uvzk_err_hold_is_gone: a hold for which a call returned this code, or for which a
  * callback received it, is no longer held. Whatever code uvzk_hold_lost_cb receives, that
@@ -361,8 +361,8 @@ typedef struct uvzk_acl_s {
  *     MEMBER(...)      all permissions for one more identity. With "digest" the id is
  *                      "name:" and the base64 of the SHA-1 of "name:password", so that
  *                      the password itself is not needed
- *     ANYONE_READS     everybody may read who holds and who waits, but change nothing
- *     ANYONE           all permissions for everybody; the default
+ *     ANYONE_READS     every client may read who holds and who waits, but change nothing
+ *     ANYONE           all permissions for every client; the default
  *
  * The ACL of the *directory* decides who may delete a lock's znodes. If it has only OURS
  * and MEMBER entries, only these identities and ZooKeeper's super user can do so. */
@@ -383,11 +383,10 @@ typedef struct uvzk_acl_s {
         UVZK_PERM_ALL, "world", "anyone" \
     }
 
-/* uvzk assumes (docs/promise.md, A8) that a client still has READ permission at the
- * moment at which a lock's directory is removed, or at which another client deletes a
- * waiter's znode. Without READ the server removes the watch and sends no event, and uvzk
- * trusts that watch for up to a session timeout: waiters are granted late, and in a rare
- * case two holds are valid.
+/* uvzk assumes (docs/promise.md, A8) that a client still has READ permission when a
+ * lock's directory is removed, or when another client deletes a waiter's znode. Without
+ * READ the server removes the watch and sends no event, and uvzk trusts that watch for up
+ * to a session timeout: waiters are granted late, and in a rare case two holds are valid.
  *
  * A client needs READ on its own contenders' znodes and on the znodes that they wait
  * behind: uvzk reads, checks and watches them, and since ZooKeeper 3.8.4 and 3.9.2 even
@@ -414,10 +413,10 @@ typedef enum {
 
 /* The state of the connection has changed. While the client waits for its first
  * connection, this is called again with UVZK_STATE_LATENT: after 5 s, 10 s later, 20 s
- * later, and so on, in the end every 5 minutes. Each time uvzk also logs the last reason,
+ * later, and so on, up to every 5 minutes. Each time uvzk also logs the last reason,
  * which uvzk_client_last_error returns. While a lost connection does not come back, uvzk
- * logs the reason at the same intervals. UVZK_STATE_CLOSED is not reported when the
- * program closes the client, but when uvzk does so (UVZK_EINTERNAL). */
+ * logs the reason at the same intervals. UVZK_STATE_CLOSED is reported only if uvzk
+ * itself closes the client (UVZK_EINTERNAL), not if the program does. */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
 /* Receives one log line, without a newline, and the part of the client that wrote it:
@@ -456,8 +455,8 @@ typedef struct uvzk_trace_s {
     const char *request;     /* REQUEST, REPLY: "create", "multi", ...; else NULL */
 } uvzk_trace_t;
 
-/* Called at each step, while uvzk is carrying it out. The callback may record the event
- * but must not call any function of uvzk. The pointers are valid until it returns. */
+/* Called at each step, while uvzk carries it out. The callback may record the event but
+ * must not call any function of uvzk. The pointers are valid until it returns. */
 typedef void (*uvzk_client_trace_cb)(const uvzk_client_t *client,
                                      const uvzk_trace_t *event);
 
@@ -509,9 +508,9 @@ typedef struct uvzk_client_options_s {
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
 
-/* TLS (options.tls): a list of entries, separated by commas, none of them twice:
+/* TLS (options.tls): a comma-separated list of entries, each at most once:
  *
- *   ca=FILE    PEM, the CAs that servers' certificates are from; default the system's
+ *   ca=FILE    PEM, the CAs that issued the servers' certificates; default the system's
  *   cert=FILE  PEM, the client's certificate and its chain; default none
  *   key=FILE   PEM, its key; default the file of cert
  *   name=NAME  the name, or the address, that every server's certificate must have;
@@ -519,10 +518,11 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  *
  * The files are regular files, and the key is not encrypted.
  *
- * TLS 1.2 or newer. uvzk_client_init reads the files, and fails if one is of no use. They
- * are read again, on the loop's thread, before a connection if they have changed, so that
- * renewed certificates are taken up; as long as the new ones are of no use, the old ones
- * stay. uvzk_client_last_error says why a server is refused, or refuses the client.
+ * TLS 1.2 or newer. uvzk_client_init reads the files, and fails if one is unusable.
+ * Before each connection, uvzk reads files that have changed again, on the loop's thread,
+ * so it uses renewed certificates; while the new files are unusable, it keeps using the
+ * old ones. uvzk_client_last_error tells why uvzk refused a server, or a server refused
+ * the client.
  *
  * Several sessions (options.sessions): one session can own about 13,000 znodes, because
  * the server lists all of them in one transaction when it ends the session, and cannot
@@ -555,16 +555,16 @@ UVZK_EXTERN int uvzk_client_options_set(uvzk_client_options_t *options, const ch
                                         const char *value);
 
 /* Sets options from a connection string: the hosts, and after a '?' other options, in any
- * order and none of them twice:
+ * order and each at most once:
  *
  *     10.0.0.1:2181,10.0.0.2:2181/chroot?session_timeout_ms=10000&namespace=app
  *
  * The names and values are those of uvzk_client_options_set. In a value, "%26" stands for
  * '&', "%25" for '%', and any other %XX for the byte with that hexadecimal number; no
- * other character has a meaning. The part before '?' is options.hosts as it is, so a text
- * without '?' sets only the hosts; uvzk_client_init checks them. Options that the text
- * does not name keep their values. Returns the codes of uvzk_client_options_set; after a
- * failure the options are as they were before. The text is copied: see there. */
+ * other character has a meaning. The part before '?' becomes options.hosts unchanged, so
+ * a text without '?' sets only the hosts; uvzk_client_init checks them. Options that the
+ * text does not name keep their values. Returns the codes of uvzk_client_options_set;
+ * after a failure the options are as they were before. The text is copied: see there. */
 UVZK_EXTERN int uvzk_client_options_parse(uvzk_client_options_t *options,
                                           const char *text);
 
@@ -582,24 +582,26 @@ UVZK_EXTERN int uvzk_client_option_is_secret(const char *name);
 /* Initialises a client.
  * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
  * be called. UV_EINVAL: hosts is missing or malformed, or another option is unknown or
- * out of range, or a file of options.tls is of no use. UVZK_EPATH: malformed chroot or
- * namespace; a chroot with a comma is one that does not stand last. UV_ENOTSUP: options.tls is set, and the transport is the C client, or uvzk
- * was built without OpenSSL. UV_ENOMEM, UV_EBUSY. */
+ * out of range, or a file of options.tls is unusable. UVZK_EPATH: malformed chroot or
+ * namespace; a chroot that contains a comma is not at the end of hosts. UV_ENOTSUP:
+ * options.tls is set, and the transport is the C client, or uvzk was built without
+ * OpenSSL. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 
-/* Starts to connect. uvzk looks host names up in /etc/hosts and at the name servers of
+/* Starts to connect. uvzk looks up host names in /etc/hosts and at the name servers of
  * /etc/resolv.conf, not through the plugins of /etc/nsswitch.conf, and repeats that while
  * there is no connection. It logs and skips addresses that are not ZooKeeper servers.
  * None of this blocks the loop's thread or libuv's thread pool: over the C client, the
  * library's own threads open and close sessions. Acquires may begin at once; they wait
- * for the connection. UVZK_ESTATE: started before, closing, or not initialised. UV_EINVAL. */
+ * for the connection. UVZK_ESTATE: started before, closing, or not initialised.
+ * UV_EINVAL. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
 /* Closes a client, in any state. Pending acquires end with UVZK_ECLOSED, holds are lost
- * with UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then the
- * session is ended without blocking the loop, and cb (may be NULL) is called last. Locks
- * of the client that are still open are closed too, without a callback of their own.
+ * with UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then uvzk
+ * ends the session without blocking the loop, and calls cb (may be NULL) last. Locks of
+ * the client that are still open are closed too, without a callback of their own.
  * UVZK_ESTATE: closing, or not initialised. UV_EINVAL.
  *
  * A client has handles of its own on the loop. A program may close them together with all
@@ -607,19 +609,20 @@ UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
  * runs no callback until uvzk_client_close is called. The program must still call
  * uvzk_client_close, before or after that, and run the loop until its callback.
  *
- * In a child that fork() has made, the close of a client that its parent has opened sends
- * nothing: the session stays the parent's. The child calls uv_loop_fork before. */
+ * In a child process created by fork(), closing a client that the parent opened sends
+ * nothing: the session still belongs to the parent. The child must call uv_loop_fork
+ * first. */
 UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
 
 /* Set whether the client keeps its loop alive, as uv_ref and uv_unref do for a handle.
- * Both may be repeated. At first the client keeps its loop alive, and while it closes it
+ * Both may be repeated. A new client keeps its loop alive. A client that is closing
  * always does. They have no effect if the client is closing or not initialised. */
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
 /* Returns the state of the connection now; UVZK_STATE_CLOSED for a client that is NULL or
  * not initialised. If several changes came at once, state_cb receives them one after the
- * other, and this already returns the last of them. */
+ * other, while this function already returns the last one. */
 UVZK_EXTERN uvzk_client_state_t uvzk_client_state(const uvzk_client_t *client);
 
 /* Returns the session's id, which ZooKeeper shows as ephemeralOwner; 0 if there is no
@@ -684,8 +687,8 @@ typedef void (*uvzk_session_entry_cb)(const uvzk_client_t *client,
 UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
                                          uvzk_session_entry_cb cb, void *context);
 
-/* A histogram of durations. Bucket 0 counts those of 0 ms, bucket i those of 2^(i-1) to
- * 2^i - 1 ms, the last bucket also all longer ones. */
+/* A histogram of durations. Bucket 0 counts durations of 0 ms, bucket i those of 2^(i-1)
+ * to 2^i - 1 ms. The last bucket also counts all longer ones. */
 #define UVZK_HISTOGRAM_BUCKETS 24
 typedef struct uvzk_histogram_s {
     uint64_t count, sum_ms;
@@ -727,7 +730,7 @@ typedef struct uvzk_client_metrics_s {
     /* Lost holds: UVZK_EEXPIRED; UVZK_EPROOF; UVZK_EDELETED; all other codes. */
     uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
     uint64_t orphans;            /* znodes of this client's sessions that none of its
-                                    locks knew any more, and that it has deleted */
+                                    locks knew, and that it has deleted */
     uint64_t diverged;           /* how often the client left a server: UVZK_EDIVERGED */
     uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
     uvzk_histogram_t hold;       /* from the grant to the release or the loss */
@@ -797,9 +800,9 @@ typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
  * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED: the lock or the client was closed, or the
  * shared count of a semaphore, or a member of a multi lock. UVZK_EEXPIRED: the session in
  * which the acquire was queued has ended, or was given up after three session timeouts
- * without a connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection; or, whatever
- * the time-out, no connection could be started, because the host names do not resolve for
- * example, and the retry policy is used up. UVZK_EDELETED: another client deleted the
+ * without a connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection; or, with any
+ * timeout, no connection could be started (for example because the host names do not
+ * resolve), and the retry policy is used up. UVZK_EDELETED: another client deleted the
  * znode while it waited, and the retry policy is used up. UVZK_ENONODE: the chroot does
  * not exist. UVZK_EUNIMPLEMENTED: the server is too old. UV_EINVAL: a lock driver named
  * no child to wait for. UV_EIO: no random bytes for the name of another znode.
@@ -809,8 +812,8 @@ typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UVZK_EINTERNAL, UV_ENOMEM: see
  * docs/errors.md.
- * If a znode is left, uvzk deletes it in the background and repeats the delete until the
- * znode or its session is known to be gone. */
+ * If a znode remains, uvzk deletes it in the background and repeats the delete until it
+ * knows that the znode or its session is gone. */
 typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 
 /* FINAL. The hold ended without a release. UVZK_EEXPIRED: the session has ended, or was
@@ -836,8 +839,8 @@ typedef void (*uvzk_hold_queued_cb)(uvzk_hold_t *hold, uint64_t ahead);
 typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
 
 /* The hold has a max_hold_ms, and its end is near: at ends_at (CLOCK_BOOTTIME, ms) the
- * hold is lost with UVZK_EMAXHOLD. Called at most once for each hold; a hold that is
- * re-entered after the warning is told right after its acquire callback. */
+ * hold is lost with UVZK_EMAXHOLD. Called at most once for each hold; a re-entry that is
+ * granted after the warning receives it right after its acquire callback. */
 typedef void (*uvzk_hold_max_hold_cb)(uvzk_hold_t *hold, uint64_t ends_at);
 
 /* FINAL. 0: the release is done: the znode is known to be gone, or another acquire of
@@ -867,7 +870,7 @@ typedef struct uvzk_acquire_options_s {
                                       request, as Curator does for a thread. NULL: no
                                       re-entry */
     int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE, or ms from now,
-                                      the time for requests and connections included */
+                                      including the time for requests and connections */
     const void *node_data;         /* data of the lock znode; NULL: the client's */
     size_t node_data_length;       /* <= 1000000, and with the znodes of all leases
                                       or members <= 1048575 */
@@ -875,31 +878,32 @@ typedef struct uvzk_acquire_options_s {
     uint32_t leases;               /* of a semaphore: how many, as one unit; 0 means 1.
                                       More than 1 of another lock: UV_EINVAL */
     uvzk_hold_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
-                                      UV_EINVAL. The znode then has no data, as those of
+                                      UV_EINVAL. The znode then has no data, like those of
                                       Curator's revocable locks */
     const char *traceparent;       /* NULL: none. The traceparent of a W3C trace context,
-                                      "00-", 32 hex digits, "-", 16, "-", 2: stored behind
+                                      "00-", 32 hex digits, "-", 16, "-", 2: stored after
                                       node_data in the znode, which then does not have the
                                       client's default data. Copied. Not with revoke_cb.
                                       See uvzk_traceparent_of */
-    int64_t max_hold_ms;           /* the longest hold, from the acquire callback on. Then
-                                      it is lost with UVZK_EMAXHOLD. 0: the lock's default
-                                      (uvzk_lock_set_max_hold). UVZK_HOLD_UNLIMITED: no
-                                      limit. See below */
-    uint64_t max_hold_warning_ms;  /* how long before that max_hold_cb is called; 0: the
-                                      lock's default, or a quarter of max_hold_ms */
+    int64_t max_hold_ms;           /* the longest hold, counted from the acquire callback.
+                                      After that it is lost with UVZK_EMAXHOLD. 0: the
+                                      lock's default (uvzk_lock_set_max_hold).
+                                      UVZK_HOLD_UNLIMITED: no limit. See below */
+    uint64_t max_hold_warning_ms;  /* how long before that time max_hold_cb is called; 0:
+                                      the lock's default, or a quarter of max_hold_ms */
     uvzk_hold_max_hold_cb max_hold_cb; /* may be NULL */
 } uvzk_acquire_options_t;
 
-/* The longest hold (options.max_hold_ms) is for a handler that hangs: others get the lock
- * although nobody releases it. uvzk_hold_valid_until and uvzk_hold_is_valid respect the
- * limit. At its end lost_cb is called, and the znode is deleted after lost_cb has
- * returned: the lock is granted to nobody else before. The clock is CLOCK_BOOTTIME. If
- * the loop itself hangs, nothing is given back: end the process.
+/* The longest hold (options.max_hold_ms) protects other clients from a handler that
+ * hangs: they get the lock even if the handler never releases it. uvzk_hold_valid_until
+ * and uvzk_hold_is_valid respect the limit. When the limit is reached, uvzk calls lost_cb
+ * and deletes the znode after lost_cb has returned; the lock is not granted to another
+ * client before that. The clock is CLOCK_BOOTTIME. If the loop itself hangs, uvzk cannot
+ * release the lock: end the process.
  *
  * The limit belongs to the owner's hold as a whole: it counts from the callback of the
  * owner's first acquire, and that acquire sets it. A re-entry's max_hold_ms is ignored,
- * but its max_hold_cb is called. A downgraded read hold has a limit of its own. So has a
+ * but its max_hold_cb is called. A downgraded read hold has its own limit, and so does a
  * multi lock: the defaults of its members do not apply to it. */
 
 /* Sets size, timeout_ms to UVZK_WAIT_FOREVER, and every other field to zero. */
@@ -1020,17 +1024,17 @@ UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
 
 /* Returns until when the hold is valid (CLOCK_BOOTTIME, ms); 0 if not held. Every proof
- * moves this time on. Until then the servers cannot grant the lock to another client,
+ * extends this time. Until then the servers cannot grant the lock to another client,
  * under the assumptions of docs/promise.md. Two cases are not covered: another client
  * deletes the znode, or an operator ends the session. The lock may then be granted to
  * another client at once; this hold is lost when a later proof or the connection shows
- * it. With a max_hold_ms the result is never after the end of that time. UINT64_MAX:
+ * it. With a max_hold_ms the result is never later than the end of that time. UINT64_MAX:
  * UVZK_PROOF_NONE while connected, or a persistent znode. For a multi lock this is the
  * earliest time of its members, each proved in its own session; UINT64_MAX if all of them
  * are persistent. */
 UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
-/* Returns the time now on CLOCK_BOOTTIME, ms. */
+/* Returns the current time on CLOCK_BOOTTIME, ms. */
 UVZK_EXTERN uint64_t uvzk_now(void);
 
 /* One pending acquire or hold, for uvzk_client_each_hold. */
@@ -1097,12 +1101,12 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
  * When a hold is released, its znode passes to the next acquire of this mutex, ahead of
  * znodes of other clients that are in between. That ends after `handovers` times (1 to
  * 1000) or `ms` (1 to 60000) after the znode was first granted; then the next znode in
- * the queue is granted. So other clients wait longer, by that limit plus the last hold.
- * All holds by one znode have the same fencing token: uvzk_hold_cohort tells them apart.
- * Acquires of this mutex are granted in their order. An acquire that is revocable, or
- * whose node_data differ from the holder's, waits for its own znode. A multi lock refuses
- * such a mutex as a member. UV_EINVAL: also handovers or ms out of range. Other errors as
- * uvzk_mutex_init. */
+ * the queue is granted. Other clients therefore wait longer, by that limit plus the last
+ * hold. All holds by one znode have the same fencing token: uvzk_hold_cohort tells them
+ * apart. Acquires of this mutex are granted in their order. An acquire that is revocable,
+ * or whose node_data differ from the holder's, waits for its own znode. A multi lock
+ * refuses such a mutex as a member. UV_EINVAL: also handovers or ms out of range. Other
+ * errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                        const char *path, uint32_t handovers, uint32_t ms);
 
@@ -1192,11 +1196,12 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * any two such multi locks in the same order: they never wait for each other in a circle,
  * whatever their members are. Other members are acquired one after the other, in the
  * order of their paths; with UVZK_MULTILOCK_IN_TURN all members are. A member that is
- * held may then be lost while the next is still waited for. Do not mix the two ways: a
- * program that acquires several of the same locks one after the other, as Curator's
- * InterProcessMultiLock does in the order of its list, and a program that acquires them
- * in one transaction may wait for each other for ever. Beside such programs use
- * UVZK_MULTILOCK_IN_TURN, and let them list their locks in the order of the paths.
+ * held may then be lost while the acquire still waits for the next one. Do not mix the
+ * two ways: a program that acquires several of the same locks one after the other, as
+ * Curator's InterProcessMultiLock does in the order of its list, and a program that
+ * acquires them in one transaction may wait for each other forever. If such programs
+ * exist, use UVZK_MULTILOCK_IN_TURN, and make them list their locks in the order of the
+ * paths.
  *
  * If the owner already holds a member on its own, it re-enters that member, and the
  * members are acquired one after the other. Re-enter a multi lock through itself, not
@@ -1621,75 +1626,76 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  *                                                       30000, together);
  *     } */
 
-/* A barrier holds back whoever waits for it, for as long as it is set (Curator's
- * DistributedBarrier): its znode is the path itself, which is persistent, so a barrier
- * stays set until somebody removes it, whatever becomes of the client that set it.
+/* A barrier blocks all waits while it is set (Curator's DistributedBarrier). Its znode is
+ * at the path itself and is persistent, so a barrier stays set until a client removes it,
+ * even if the client that set it ends.
  *
- * A double barrier lets its members in when `member_quantity` of them have entered, and
- * out when all of them have left (DistributedDoubleBarrier). Each member has an
- * ephemeral znode with a UUID for a name below the path; the znode `ready` below the
- * path exists from the moment at which enough members were there at once until they
- * have left. Whoever enters meanwhile is let in, too. A `ready` without any member is
- * left over from members whose sessions have ended inside: the next enter of uvzk
- * removes it. Curator's enter does not, and returns at once; delete it by hand if only
- * programs with Curator come there.
+ * In a double barrier, an enter ends when `member_quantity` members have entered, and a
+ * leave ends when all of them have left (DistributedDoubleBarrier). Each member has an
+ * ephemeral znode below the path whose name is a UUID. When enough members exist at once,
+ * the znode `ready` is created below the path; it exists until they have left, and a
+ * member that enters meanwhile does not wait. If `ready` exists without a member, the
+ * sessions of all members ended inside: the next enter of uvzk removes it. Curator's
+ * enter does not remove it, and returns at once; delete it by hand if only Curator's
+ * programs use the path.
  *
- * In both, a lost connection ends no call: it goes on when the connection is back. The
- * time that this takes counts for the time-out. */
+ * For both kinds, a lost connection does not end a call: the call continues after the
+ * reconnect. The timeout includes that time. */
 
 /* FINAL for the call.
  *
- * Set and remove. 0: done, by this client or by another one before it. UVZK_ECONNLOSS: no
- * host name resolves any more, and it is not known whether it was done. UVZK_ENOTSENT:
- * likewise, and it was not done. UVZK_ENOTEMPTY, of a remove: the path has children, which
- * are those of another recipe.
+ * Set and remove. 0: done, by this client or by another one before it. UVZK_ECONNLOSS:
+ * the host names no longer resolve, and it is not known whether it was done.
+ * UVZK_ENOTSENT: the host names do not resolve, and it was not done. UVZK_ENOTEMPTY, for
+ * a remove: the path has children, which belong to another recipe.
  *
  * Wait. 0: the barrier was not set at a moment after the call.
  *
  * Enter. 0: this member is inside until it leaves. After any other code it is outside,
- * and its znode is gone; only without a connection the znode may still exist, and is
- * deleted when there is one. UVZK_ENONODE: somebody deleted the znode. UVZK_ENODEEXISTS:
- * the znode belongs to another session.
+ * and its znode is gone; without a connection the znode may still exist, and uvzk deletes
+ * it after the reconnect. UVZK_ENONODE: another client deleted the znode.
+ * UVZK_ENODEEXISTS: the znode belongs to another session.
  *
- * Leave. 0: all members have left that were inside when the call was made. UV_ETIMEDOUT,
+ * Leave. 0: all members that were inside when the call was made have left. UV_ETIMEDOUT,
  * UV_ECANCELED: this member has left, but others may still be inside. UVZK_ENONODE:
- * somebody deleted its znode; the others have not waited for it.
+ * another client deleted its znode; the others have not waited for it.
  *
  * Wait, enter and leave. UV_ETIMEDOUT: timeout_ms has passed. UV_ECANCELED:
  * uvzk_barrier_call_cancel. UVZK_ELIMIT: no room for another watch. UVZK_ENOTSENT: the
- * host names do not resolve, and the retry policy is used up. UVZK_EEXPIRED, of enter and
- * leave: the session has ended, and with it the member's znode.
+ * host names do not resolve, and the retry policy is used up. UVZK_EEXPIRED, for enter
+ * and leave: the session has ended, and with it the member's znode.
  *
  * All. UVZK_ECLOSED: the barrier or the client was closed. UVZK_EAUTH: the client's
  * credentials were refused. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
  * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused a request.
- * After UVZK_ENOAUTH of an enter or a leave the member's znode may remain until the
- * session ends, if the ACL does not allow to delete it. */
+ * After an enter or a leave that ended with UVZK_ENOAUTH, the member's znode may remain
+ * until the session ends, if the ACL forbids the delete. */
 typedef void (*uvzk_barrier_call_cb)(uvzk_barrier_call_t *call, int status);
 
 /* FINAL for the barrier. */
 typedef void (*uvzk_barrier_close_cb)(uvzk_barrier_t *barrier);
 typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
 
-/* This member is not inside any more, although it has not left: its session has ended
+/* This member is no longer inside, although it has not left: its session has ended
  * (UVZK_EEXPIRED), the credentials were refused (UVZK_EAUTH) or the client was closed
  * (UVZK_ECLOSED). The others inside do not wait for it. Call uvzk_double_barrier_leave,
- * or close the barrier, before the next enter. Not called if a leave is under way: that
- * ends with the code. */
+ * or close the barrier, before the next enter. Not called if a leave is under way: the
+ * leave ends with the code. */
 typedef void (*uvzk_double_barrier_lost_cb)(uvzk_double_barrier_t *barrier, int reason);
 
 /* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init.
- * Another recipe may have it too, but then the barrier may be set by that recipe's znode, and
- * cannot be removed while that znode has children (docs/recipes/together.md). UV_EINVAL.
- * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+ * Another recipe may use the same path, but then that recipe's znode may set the barrier,
+ * and the barrier cannot be removed while that znode has children
+ * (docs/recipes/together.md). UV_EINVAL. UVZK_EPATH. UVZK_ESTATE: the client is closing
+ * or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier,
                                   const char *path);
 
 /* Set a barrier, or remove it: create its znode, with missing parents as containers, or
- * delete it. A request without a reply is sent again, so a change may be carried out
+ * delete it. uvzk resends a request that got no reply, so a change may be carried out
  * twice. Changes that are under way at the same time may be carried out in any order.
- * UV_EEXIST: the znode is owned by a persistent node, a group member or a lock with a fixed
- * name of this client. UVZK_ENOCHILDREN, of a set: an ancestor of the path is an ephemeral
+ * UV_EEXIST: a persistent node, a group member or a lock with a fixed name of this client
+ * owns the znode. UVZK_ENOCHILDREN, for a set: an ancestor of the path is an ephemeral
  * znode of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                  uvzk_barrier_call_cb cb);
@@ -1701,9 +1707,8 @@ UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_barrier_call_t
 UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                   int64_t timeout_ms, uvzk_barrier_call_cb cb);
 
-/* Cancels a wait, an enter or a leave: it ends with UV_ECANCELED, as it would end with
- * UV_ETIMEDOUT. UVZK_ESTATE: not in use, cancelled or over; or a set or a remove.
- * UV_EINVAL. */
+/* Cancels a wait, an enter or a leave: it ends as after a timeout, but with UV_ECANCELED.
+ * UVZK_ESTATE: not in use, already cancelled or over; or a set or a remove. UV_EINVAL. */
 UVZK_EXTERN int uvzk_barrier_call_cancel(uvzk_barrier_call_t *call);
 
 /* Closes a barrier. Pending calls end with UVZK_ECLOSED; a set or a remove may still be
@@ -1712,24 +1717,24 @@ UVZK_EXTERN int uvzk_barrier_call_cancel(uvzk_barrier_call_t *call);
  * UV_EINVAL. */
 UVZK_EXTERN int uvzk_barrier_close(uvzk_barrier_t *barrier, uvzk_barrier_close_cb cb);
 
-/* Initialises a double barrier. It sends nothing. All members name the same path and
- * the same member_quantity, at least 1. lost_cb may be NULL. The path and the errors
- * are as for uvzk_barrier_init. UVZK_ENOCHILDREN: as uvzk_mutex_init. */
+/* Initialises a double barrier. It sends nothing. All members must use the same path and
+ * the same member_quantity, at least 1. lost_cb may be NULL. The path and the errors are
+ * as for uvzk_barrier_init. UVZK_ENOCHILDREN: as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
                                          uvzk_double_barrier_t *barrier, const char *path,
                                          uint32_t member_quantity,
                                          uvzk_double_barrier_lost_cb lost_cb);
 
-/* Enter a double barrier: become a member, and wait until enough members are there;
- * leave it: wait until all members have left. The struct is one member; several
- * structs, in one client or in several, are several members. timeout_ms: as for
- * uvzk_barrier_wait. An enter that is given up deletes its znode before its callback
- * runs; this takes one round trip, or until the connection is found to be lost. Whoever
- * leaves is out of the barrier, even if the wait for the others is given up.
- * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier
- * is under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, of enter: the
- * system has no random bytes for a name. UV_EEXIST, of enter: a persistent node, a group
- * member or a lock with a fixed name of this client owns the znode `ready` below the path. */
+/* Enter a double barrier: become a member, and wait until enough members have entered;
+ * leave it: wait until all members have left. The struct is one member; several structs,
+ * in one client or in several, are several members. timeout_ms: as for uvzk_barrier_wait.
+ * If an enter times out or is cancelled, uvzk deletes its znode before the callback runs;
+ * this takes one round trip, or until uvzk finds that the connection is lost. A member
+ * that leaves is outside, even if the wait for the others times out or is cancelled.
+ * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier is
+ * under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, for enter: the system
+ * has no random bytes for a name. UV_EEXIST, for enter: a persistent node, a group member
+ * or a lock with a fixed name of this client owns the znode `ready` below the path. */
 UVZK_EXTERN int uvzk_double_barrier_enter(uvzk_double_barrier_t *barrier,
                                           uvzk_barrier_call_t *call, int64_t timeout_ms,
                                           uvzk_barrier_call_cb cb);
@@ -1738,8 +1743,8 @@ UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier,
                                           uvzk_barrier_call_cb cb);
 
 /* Closes a double barrier. A pending call ends with UVZK_ECLOSED. A member that is
- * inside leaves without waiting for the others. cb (may be NULL) is called last: the
- * member's znode is gone, or cannot be known to be. Otherwise as uvzk_barrier_close. */
+ * inside leaves without waiting for the others. cb (may be NULL) is called last, when the
+ * znode is gone or its state cannot be known. Otherwise as uvzk_barrier_close. */
 UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
                                           uvzk_double_barrier_close_cb cb);
 /* --------------------------------------------------------------- atomic long
@@ -1763,21 +1768,22 @@ UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
  *     } */
 
 /* An atomic long is a number of 64 bits in one znode (Curator's DistributedAtomicLong):
- * eight bytes, most significant byte first. A missing znode, and one without data, reads
+ * eight bytes, most significant byte first. A missing znode, or one without data, reads
  * as 0. Every client may change it. No change overwrites one that it has not seen, unless
- * the znode was deleted and created again in between and has come to the same version.
+ * the znode was deleted and created again in between and has reached the same version.
  *
- * A change reads the znode and writes the new value over the version that it has read. If
- * another client was faster, that is one try, and the retry policy decides whether uvzk
- * tries again (the optimistic phase). If the policy is used up and options.mutex_path is
- * set, uvzk acquires that mutex, tries again under options.mutex_retry, and releases it
- * (the promoted phase; Curator's PromotedToLock). The mutex only keeps those apart that
- * use it; the version is compared in both phases.
+ * A change reads the znode and writes the new value if the znode still has the version
+ * that was read. If another client was faster, the try fails, and the retry policy
+ * decides whether uvzk tries again (the optimistic phase). If the policy is used up and
+ * options.mutex_path is set, uvzk acquires that mutex, tries again under
+ * options.mutex_retry, and releases it (the promoted phase; Curator's PromotedToLock).
+ * The mutex excludes only changes in their promoted phase; both phases compare the
+ * version.
  *
  * If the reply to a write is lost, uvzk reads the znode on the next connection of the same
  * session. If that shows that the write was not carried out, uvzk tries again. Otherwise
- * the call ends with UVZK_ECONNLOSS. Curator's retries write again instead, so that it may
- * add twice. */
+ * the call ends with UVZK_ECONNLOSS. Curator instead writes again, so it may add
+ * twice. */
 
 /* The options of an atomic long. The struct may grow at its end. Begin with
  * uvzk_atomic_long_options_init(&options). */
@@ -1785,9 +1791,9 @@ typedef struct uvzk_atomic_long_options_s {
     size_t size;               /* set by uvzk_atomic_long_options_init */
     uvzk_retry_policy_t retry; /* of the optimistic phase. Default: exponential, base 10
                                   ms, at most 1000 ms, 10 retries */
-    const char *mutex_path;   /* of the mutex of the promoted phase, which must be another
-                                  path than that of the number; NULL: no promoted phase */
-    int64_t mutex_timeout_ms; /* as timeout_ms of uvzk_acquire_options_t. Default:
+    const char *mutex_path;    /* of the mutex of the promoted phase, which must differ
+                                  from the path of the number; NULL: no promoted phase */
+    int64_t mutex_timeout_ms;  /* as timeout_ms of uvzk_acquire_options_t. Default:
                                   UVZK_WAIT_FOREVER */
     uvzk_retry_policy_t mutex_retry; /* of the promoted phase. Default: as retry */
 } uvzk_atomic_long_options_t;
@@ -1797,19 +1803,18 @@ typedef struct uvzk_atomic_long_options_s {
 UVZK_EXTERN void uvzk_atomic_long_options_init_size(uvzk_atomic_long_options_t *options,
                                                     size_t size);
 
-/* What a call on an atomic long has found and done (Curator's AtomicValue, AtomicStats). */
+/* What a call on an atomic long found and did (Curator's AtomicValue, AtomicStats). */
 typedef struct uvzk_atomic_value_s {
-    size_t size; /* of the library's struct, which may grow at its end */
-    int64_t
-        pre_value; /* the value that was read last: that which the call has replaced, if
-                          its status is 0. 0 if nothing was read: always of
+    size_t size;        /* of the library's struct, which may grow at its end */
+    int64_t pre_value;  /* the last value that was read; if the status is 0, the call has
+                          replaced it. 0 if nothing was read, as always with
                           uvzk_atomic_long_force_set and uvzk_atomic_long_initialize */
-    int64_t post_value;        /* the value now, if the status is 0; else the same as
+    int64_t post_value; /* the value now, if the status is 0; else the same as
                                   pre_value */
-    uint32_t optimistic_tries; /* writes that were sent in the optimistic phase, but not
-                                  those that were certainly not carried out for lack of a
-                                  connection, or because the server was overloaded */
-    uint32_t promoted_tries;   /* the same of the promoted phase */
+    uint32_t optimistic_tries; /* writes that were sent in the optimistic phase, except
+                                  those that were certainly not carried out because there
+                                  was no connection or the server was overloaded */
+    uint32_t promoted_tries;   /* the same for the promoted phase */
     uint64_t optimistic_ms; /* how long the phases took; the promoted phase includes the
                                   wait for the mutex */
     uint64_t promoted_ms;
@@ -1820,12 +1825,12 @@ typedef struct uvzk_atomic_value_s {
 UVZK_EXTERN void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t size);
 
 /* FINAL for the call. value is never NULL, and valid until the callback returns. 0: done.
- * UVZK_EBADVERSION: not changed. uvzk_atomic_long_compare_and_set: the value was another
- * one, which is value->pre_value, or was set by another client at the same time. All
- * others: other clients were faster in every try. UVZK_ENODEEXISTS: uvzk_atomic_long_initialize
- * initialize found the znode. UVZK_ENONODE: uvzk_atomic_long_compare_and_set found none.
- * UV_ERANGE: the sum has no room in 64 bits; not changed. UVZK_EDATA: the znode has data
- * of fewer than eight bytes; not changed.
+ * UVZK_EBADVERSION: not changed. uvzk_atomic_long_compare_and_set: the value was not
+ * `expected` (value->pre_value has it), or another client set it at the same time. All
+ * others: other clients were faster in every try. UVZK_ENODEEXISTS:
+ * uvzk_atomic_long_initialize found the znode. UVZK_ENONODE:
+ * uvzk_atomic_long_compare_and_set found none. UV_ERANGE: the sum does not fit in 64
+ * bits; not changed. UVZK_EDATA: the znode has one to seven bytes of data; not changed.
  * UVZK_ECONNLOSS: the reply was lost, and it is not known whether the value was changed.
  * UV_ETIMEDOUT, UVZK_EUNREACHABLE, UVZK_ENOTQUEUED, UVZK_EPROOF, UVZK_EEXPIRED,
  * UVZK_EDELETED, UVZK_ELIMIT, UVZK_EEXHAUSTED, UVZK_ENOCHILDREN, UV_EIO, UV_ENOMEM: the
@@ -1841,20 +1846,21 @@ typedef void (*uvzk_atomic_call_cb)(uvzk_atomic_call_t *call, int status,
 /* FINAL for the atomic long. */
 typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
 
-/* Initialises an atomic long. Sends nothing; the znode is created by the first change,
- * with its parents as containers (as persistent znodes if the server has no containers).
- * options may be NULL for the defaults; they are copied. The paths are as in
- * uvzk_mutex_init. UV_EINVAL: also if options was not initialised, a policy is invalid,
- * or the mutex has the path of the number. UVZK_EPATH. UVZK_ENOCHILDREN: of the mutex's path.
- * UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+/* Initialises an atomic long. Sends nothing. The first change creates the znode, with its
+ * parents as containers (as persistent znodes if the server has no containers). options
+ * may be NULL for the defaults; they are copied. The paths are as in uvzk_mutex_init.
+ * UV_EINVAL: also if options was not initialised, a policy is invalid, or the mutex has
+ * the path of the number. UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init, for the
+ * mutex's path. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *atomic,
                                       const char *path,
                                       const uvzk_atomic_long_options_t *options);
 
-/* Reads the value, as the client's server shows it. It may be older than a change that
- * another client has completed, as far as the server lags behind; it is not older than
- * what this client's session was shown before. A change always replaces the newest value:
- * uvzk_atomic_long_add of 0 returns it.
+/* Reads the value from the client's server. If that server lags behind the leader, the
+ * value may be older than a change that another client has completed, but never older
+ * than a value that this client's session has seen. A change always replaces the newest
+ * value: uvzk_atomic_long_add with 0 returns it.
  *
  * The calls on one atomic long are carried out one after the other, in their order;
  * without a connection they wait for it. Errors of all of them: UV_EINVAL, UVZK_ECLOSED,
@@ -1862,11 +1868,12 @@ UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t 
 UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
                                      uvzk_atomic_call_cb cb);
 
-/* Adds delta, which may be negative. If the sum has no room in 64 bits, nothing is changed
- * and the call ends with UV_ERANGE; Curator's wraps around instead. Errors as
- * uvzk_atomic_long_get. UV_EEXIST, also of the other changes: a persistent node, a group
- * member or a lock with a fixed name of this client owns the znode. UVZK_ENOCHILDREN,
- * likewise: an ancestor of the path is an ephemeral znode of this client. */
+/* Adds delta, which may be negative. If the sum does not fit in 64 bits, nothing is
+ * changed and the call ends with UV_ERANGE; Curator's sum wraps around instead. Errors as
+ * uvzk_atomic_long_get. Two more errors of this and the other changes: UV_EEXIST: a
+ * persistent node, a group member or a lock with a fixed name of this client owns the
+ * znode. UVZK_ENOCHILDREN: an ancestor of the path is an ephemeral znode of this
+ * client. */
 UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
                                      int64_t delta, uvzk_atomic_call_cb cb);
 
@@ -1877,19 +1884,19 @@ UVZK_EXTERN int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic,
                                                  int64_t expected, int64_t value,
                                                  uvzk_atomic_call_cb cb);
 
-/* Sets the value, over the value that it reads: value->pre_value is the one that it has
- * replaced. Errors as uvzk_atomic_long_get. */
+/* Sets the value, and reports in value->pre_value the value that it has replaced. Errors
+ * as uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic,
                                          uvzk_atomic_call_t *call, int64_t value,
                                          uvzk_atomic_call_cb cb);
 
-/* Sets the value, whatever it is. If the reply is lost, uvzk does not read the znode, but
- * reports UVZK_ECONNLOSS. Errors as uvzk_atomic_long_get. */
+/* Sets the value, whatever it is. If the reply is lost, uvzk reports UVZK_ECONNLOSS
+ * without reading the znode. Errors as uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic,
                                            uvzk_atomic_call_t *call, int64_t value,
                                            uvzk_atomic_call_cb cb);
 
-/* Creates the znode with this value if there is none. A lost reply is reported as by
+/* Creates the znode with this value if there is none. A lost reply is reported as in
  * uvzk_atomic_long_force_set. Errors as uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_initialize(uvzk_atomic_long_t *atomic,
                                             uvzk_atomic_call_t *call, int64_t value,
@@ -1926,8 +1933,8 @@ UVZK_EXTERN int uvzk_atomic_long_close(uvzk_atomic_long_t *atomic,
 /* An election chooses one leader among the participants of a path, which may be in any
  * process. Each participant has a znode in a queue, with its id as data, and the first in
  * the queue leads: the election is a lock, and leading is holding it. A participant that
- * has been deposed goes to the end of the queue and may lead again. Its path must be the
- * path of no other recipe.
+ * has been deposed goes to the end of the queue and may lead again. No other recipe may
+ * use its path.
  *
  *   pause --> queued --> leads --> deposed --> queued ...
  *     ^         |                     |
@@ -1951,51 +1958,53 @@ typedef enum {
 
 /* How an election is closed (CloseMode). */
 typedef enum {
-    UVZK_ELECTION_SILENT = 0, /* no callback but the close's runs any more */
+    UVZK_ELECTION_SILENT = 0, /* from now on, only the close's callback runs */
     UVZK_ELECTION_NOTIFY      /* a leader's deposed_cb runs first, with UVZK_ECLOSED */
 } uvzk_election_close_mode_t;
 
 /* A participant of an election, of any client (Curator's Participant). */
 typedef struct uvzk_election_participant_s {
     size_t size;        /* of the library's struct, which may grow at its end */
-    const char *id;     /* the data of its znode, with a NUL behind them; "": none */
+    const char *id;     /* the data of its znode, with a NUL after them; "": none */
     size_t id_length;   /* without that NUL */
-    int is_leader;      /* 1: it is the first in the queue. Whether its own client knows
-                           that already, or can prove it, is not known here */
+    int is_leader;      /* 1: it is the first in the queue. This client does not know
+                           whether the participant's client knows that already, or can
+                           prove it */
     int64_t token;      /* czxid of its znode: the fencing token while it leads */
     int64_t session_id; /* of its client */
     const char *path;   /* full path of its znode */
 } uvzk_election_participant_t;
 
-/* This participant leads from now on, with this fencing token (uvzk_election_token), at
- * first until valid_until (uvzk_election_valid_until). */
+/* This participant leads from now on, with this fencing token (uvzk_election_token). The
+ * first proof is valid until valid_until (uvzk_election_valid_until). */
 typedef void (*uvzk_election_leader_cb)(uvzk_election_t *election, int64_t token,
                                         uint64_t valid_until);
 
-/* This participant does not lead any more; uvzk_election_is_leader returns 0 already.
- * Called once for each call of leader_cb, except after a silent close. Stop the leader's
- * work before the callback returns. reason 0: uvzk_election_resign. UV_ETIMEDOUT:
- * max_reign_ms has passed. UVZK_ECLOSED: the election or its client was closed. In the
- * first two cases, and when the election is closed with UVZK_ELECTION_NOTIFY, the znode
- * is deleted after the callback has returned, and not before. UVZK_EEXPIRED,
- * UVZK_EPROOF, UVZK_EDELETED, UVZK_EAUTH, UVZK_EINTERNAL: as in uvzk_hold_lost_cb. After
- * UVZK_EAUTH and UVZK_EINTERNAL the participant is not queued again. */
+/* This participant no longer leads; uvzk_election_is_leader already returns 0. Called
+ * once for each call of leader_cb, except after a silent close. Stop the leader's work
+ * before the callback returns. reason 0: uvzk_election_resign. UV_ETIMEDOUT: max_reign_ms
+ * has passed. UVZK_ECLOSED: the election or its client was closed. In the first two
+ * cases, and when the election is closed with UVZK_ELECTION_NOTIFY, uvzk deletes the
+ * znode only after the callback has returned. UVZK_EEXPIRED, UVZK_EPROOF, UVZK_EDELETED,
+ * UVZK_EAUTH, UVZK_EINTERNAL: as in uvzk_hold_lost_cb. After UVZK_EAUTH and
+ * UVZK_EINTERNAL the participant is not queued again. */
 typedef void (*uvzk_election_deposed_cb)(uvzk_election_t *election, int reason);
 
-/* Another participant leads, or the first one is known: a participant of any client, this
- * one included. leader NULL: no participant is known, or this one was deposed. leader and
- * its texts are valid until the callback returns. uvzk may skip leaders and never goes
- * back to an earlier one: their tokens rise. It reads the znode of the first in the queue
- * and watches it. Without a connection the last known leader stays. This is information:
- * by the time it arrives, another participant may lead. */
+/* Another participant leads, or the first leader is known: a participant of any client,
+ * including this one. leader NULL: no participant is known, or this one was deposed.
+ * leader and its texts are valid until the callback returns. uvzk may skip leaders and
+ * never goes back to an earlier one: their tokens rise. It reads the znode of the first
+ * in the queue and watches it. Without a connection the last known leader stays. By the
+ * time this callback runs, another participant may lead. */
 typedef void (*uvzk_election_changed_cb)(uvzk_election_t *election,
                                          const uvzk_election_participant_t *leader);
 
 /* The participant could not be queued, or has lost its place; status as in
- * uvzk_hold_acquire_cb. If uvzk_err_is_retriable(status), it is queued again, as often
- * as it takes: after UVZK_EEXPIRED at once, otherwise after a pause by the client's retry
- * policy. For all other codes it stays out of the queue until uvzk_election_requeue:
- * UVZK_ENOAUTH, for example, if an ACL forbids to create the znode or its parents. */
+ * uvzk_hold_acquire_cb. If uvzk_err_is_retriable(status), uvzk queues it again, without a
+ * limit on attempts: after UVZK_EEXPIRED at once, otherwise after a pause by the client's
+ * retry policy. For all other codes it stays out of the queue until
+ * uvzk_election_requeue: for example UVZK_ENOAUTH, if an ACL forbids creating the znode
+ * or its parents. */
 typedef void (*uvzk_election_error_cb)(uvzk_election_t *election, int status);
 
 /* FINAL for the election. */
@@ -2006,15 +2015,16 @@ typedef void (*uvzk_election_close_cb)(uvzk_election_t *election);
 typedef struct uvzk_election_options_s {
     size_t size;             /* set by uvzk_election_options_init */
     uint32_t kind;           /* uvzk_election_kind_t */
-    uint32_t manual_requeue; /* 1: after each time that it has led, the participant is
-                                queued only when uvzk_election_requeue is called
-                                (LeaderSelector without autoRequeue) */
+    uint32_t manual_requeue; /* 1: after it has led, the participant is queued only when
+                                uvzk_election_requeue is called (LeaderSelector without
+                                autoRequeue) */
     const void *id;          /* of this participant; copied; NULL: none */
     size_t id_length;        /* <= 1000000; 0 with an id: the id is a C string */
     uint64_t max_reign_ms;   /* how long it leads at most; 0: without a limit */
     uvzk_election_leader_cb leader_cb; /* may be NULL, and so may the others */
     uvzk_election_deposed_cb deposed_cb;
-    uvzk_election_changed_cb changed_cb; /* NULL: who leads is not read or watched */
+    uvzk_election_changed_cb changed_cb; /* NULL: uvzk neither reads nor watches who
+                                            leads */
     uvzk_election_error_cb error_cb;
 } uvzk_election_options_t;
 
@@ -2024,25 +2034,25 @@ UVZK_EXTERN void uvzk_election_options_init_size(uvzk_election_options_t *option
                                                  size_t size);
 
 /* Initialises an election, and queues a participant in it. options may be NULL for the
- * defaults; they are copied. The path is as in uvzk_mutex_init. After it has returned 0,
- * close the election. Two elections on one path are two participants, also in one
- * process. UV_EINVAL: also an unknown kind, an id that is too long, or a changed_cb while
- * this client has an election of the other kind with a changed_cb on the path.
- * UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init. UVZK_ESTATE: the client is closing or not
- * initialised. UVZK_ELIMIT, UV_EIO: as uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
+ * defaults; they are copied. The path is as in uvzk_mutex_init. If it returns 0, the
+ * election must be closed later. Two elections on one path are two participants, even in
+ * one process. UV_EINVAL: also an unknown kind, an id that is too long, or a changed_cb
+ * while this client has an election of the other kind with a changed_cb on the path.
+ * UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init. UVZK_ESTATE: the client is closing or
+ * not initialised. UVZK_ELIMIT, UV_EIO: as uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *election,
                                    const char *path,
                                    const uvzk_election_options_t *options);
 
 /* Gives up the leadership: deposed_cb runs in the loop's next turn, then the znode is
  * deleted, and the participant goes to the end of the queue. Until deposed_cb runs it
- * still leads. It is the end of LeaderSelector's takeLeadership. UVZK_ENOTHELD: it does
- * not lead, or resigns already. UVZK_ECLOSED, UV_EINVAL. */
+ * still leads. This corresponds to the end of LeaderSelector's takeLeadership.
+ * UVZK_ENOTHELD: it does not lead, or is resigning already. UVZK_ECLOSED, UV_EINVAL. */
 UVZK_EXTERN int uvzk_election_resign(uvzk_election_t *election);
 
-/* Queues the participant again, which is not queued: with options.manual_requeue, or
- * after error_cb has received a code that does not pass. It may be called in deposed_cb.
- * UVZK_ESTATE: it is queued or leads, or will be queued by itself. UVZK_ELIMIT, UV_EIO:
+/* Queues a participant that is not in the queue: with options.manual_requeue, or after
+ * error_cb has received a code that is not retriable. It may be called in deposed_cb.
+ * UVZK_ESTATE: it is queued or leads, or uvzk will queue it again. UVZK_ELIMIT, UV_EIO:
  * as uvzk_lock_acquire. UVZK_ECLOSED, UV_EINVAL, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_election_requeue(uvzk_election_t *election);
 
@@ -2050,9 +2060,9 @@ UVZK_EXTERN int uvzk_election_requeue(uvzk_election_t *election);
  * uvzk_election_valid_until, and has the limits of uvzk_hold_is_valid. */
 UVZK_EXTERN int uvzk_election_is_leader(const uvzk_election_t *election);
 
-/* Return the fencing token of the leader that this participant is, and until when it
- * leads for certain, as uvzk_hold_token and uvzk_hold_valid_until; 0 if it does not lead.
- * The token grows from each leader of a path to the next. */
+/* Return this leader's fencing token, and until when it certainly leads, as
+ * uvzk_hold_token and uvzk_hold_valid_until; 0 if it does not lead. The token grows from
+ * each leader of a path to the next. */
 UVZK_EXTERN int64_t uvzk_election_token(const uvzk_election_t *election);
 UVZK_EXTERN uint64_t uvzk_election_valid_until(const uvzk_election_t *election);
 
@@ -2079,8 +2089,9 @@ UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election,
  * The participant leaves the queue, and its znode is deleted in the background. mode is a
  * uvzk_election_close_mode_t. cb (may be NULL) is called last. If the client is closed
  * with the election open, a leader is deposed with UVZK_ECLOSED, a participant in the
- * queue gets UVZK_ECLOSED by error_cb, and the election is closed without a callback of
- * its own. UVZK_ESTATE: closing, or not initialised. UV_EINVAL: also an unknown mode. */
+ * queue receives UVZK_ECLOSED in error_cb, and the election is closed without a callback
+ * of its own. UVZK_ESTATE: closing, or not initialised. UV_EINVAL: also an unknown
+ * mode. */
 UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
                                     uvzk_election_close_cb cb);
 
@@ -2099,77 +2110,80 @@ UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
  *                                          worker_changed);
  *     } */
 
-/* A persistent node is a znode that is there for as long as the struct is open (Curator's
- * PersistentNode): uvzk creates it, and creates it again when it was deleted, or when the
- * session of an ephemeral one has ended. Its close deletes it. */
+/* A persistent node is a znode that uvzk keeps in existence while the struct is open
+ * (Curator's PersistentNode): uvzk creates it, and creates it again after it was deleted,
+ * or after the session of an ephemeral one has ended. The close deletes it. */
 
 /* What kind of znode it is.
  *
- *     PERSISTENT   it outlives the client if the client ends without a close. A persistent
- *                  znode that is there already is taken over
- *     EPHEMERAL    it goes with the client's session. A znode of another session, or a
- *                  persistent one, is never taken over: uvzk waits until it is gone, then
- *                  creates its own. Curator takes it over, and loses it when that session
- *                  ends */
+ *     PERSISTENT   it outlives the client if the client ends without a close. uvzk takes
+ *                  over a persistent znode that exists already
+ *     EPHEMERAL    it ends with the client's session. uvzk never takes over a znode of
+ *                  another session, or a persistent one: it waits until that znode is
+ *                  gone, then creates its own. Curator takes it over, and loses it when
+ *                  that session ends */
 typedef enum {
     UVZK_PERSISTENT_NODE_PERSISTENT = 0,
     UVZK_PERSISTENT_NODE_EPHEMERAL
 } uvzk_persistent_node_mode_t;
 
-/* status 0: the znode exists, with the data of the latest call of init or set_data, and an
- * ephemeral one is of this client's session. Called for the first time, after each time
- * that it was told to be missing, and after each set_data. status < 0: it is not known to
- * exist; uvzk creates it, or tries that, and calls again. UVZK_ENONODE: it was deleted.
- * UVZK_EEXPIRED: the session of an ephemeral znode has ended, or must be assumed to have
- * ended (UVZK_STATE_LOST). UVZK_ENODEEXISTS: there is another session's znode, or, for an ephemeral one, a persistent znode. UVZK_ENOAUTH,
- * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
- * UVZK_EZOOKEEPER: the server refused to create it, to set it or to let it be read; uvzk
- * tries again, at growing intervals of up to one session timeout. UVZK_ELIMIT: no room for
- * another watch. UVZK_ENOTSENT: the host names do not resolve, and the retry policy is
- * used up. UVZK_EAUTH: the client's credentials were refused; this is the last call. A
- * missing connection is reported to state_cb only, until it is LOST. */
+/* status 0: the znode exists, with the data of the latest call of init or set_data, and
+ * an ephemeral one belongs to this client's session. Called with 0 when the znode exists
+ * for the first time, when it exists again after a call with status < 0, and after each
+ * set_data. status < 0: uvzk does not know that it exists, tries to create it, and calls
+ * again. UVZK_ENONODE: it was deleted. UVZK_EEXPIRED: the session of an ephemeral znode
+ * has ended, or must be assumed to have ended (UVZK_STATE_LOST). UVZK_ENODEEXISTS: the
+ * path has another session's znode or, if this one is ephemeral, a persistent znode.
+ * UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
+ * UVZK_EZOOKEEPER: the server refused to create, set or read it; uvzk tries again, at
+ * growing intervals of up to one session timeout. UVZK_ELIMIT: no room for another watch.
+ * UVZK_ENOTSENT: the host names do not resolve, and the retry policy is used up.
+ * UVZK_EAUTH: the client's credentials were refused; this is the last call. A missing
+ * connection is reported to state_cb only, until the state is LOST. */
 typedef void (*uvzk_persistent_node_change_cb)(uvzk_persistent_node_t *node, int status);
 
-/* FINAL for the node. 0: the znode is gone, or there was none of this client.
- * UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_EINTERNAL, UVZK_ENOTSENT: the session has
- * ended, the credentials were refused, the client was closed, uvzk has found a fault of
- * its own, or the host names do not resolve: the servers delete an ephemeral znode with
- * its session; a persistent one may be left. UVZK_ENOTEMPTY, UVZK_ELIMIT, UVZK_EREJECTED,
- * UVZK_EZOOKEEPER: the delete was refused, or there is no room for the watch with which the
- * znode is read. If an ACL forbids the delete, or to read the znode, uvzk tries again, at
+/* FINAL for the node. 0: the znode is gone, or this client had none. UVZK_EEXPIRED,
+ * UVZK_EAUTH, UVZK_ECLOSED, UVZK_EINTERNAL, UVZK_ENOTSENT: the session has ended, the
+ * credentials were refused, the client was closed, uvzk has found a fault of its own, or
+ * the host names do not resolve: the servers delete an ephemeral znode with its session;
+ * a persistent one may remain. UVZK_ENOTEMPTY, UVZK_ELIMIT, UVZK_EREJECTED,
+ * UVZK_EZOOKEEPER: the delete was refused, or there is no room for the watch that reading
+ * the znode sets. If an ACL forbids deleting or reading the znode, uvzk tries again, at
  * growing intervals of up to one session timeout. */
 typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int status);
 
 /* Initialises a persistent node and begins to create the znode, with missing parents as
- * containers (as persistent znodes if the server has no containers). mode: of
+ * containers (as persistent znodes if the server has no containers). mode is a
  * uvzk_persistent_node_mode_t. The data are copied; cb may be NULL. The path is as in
- * uvzk_mutex_init. UV_EEXIST: this client has a persistent node or a group member of that
- * path already, or a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode there. If
- * that is a persistent node that is closing, this one begins behind its close. Also UV_EEXIST:
- * the znode is to be ephemeral, and a recipe of this client needs znodes below it
- * (docs/recipes/together.md). UVZK_ENOCHILDREN: as uvzk_shared_value_init. UV_EINVAL: also mode
- * is no mode, or length is over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is closing or not
- * initialised. UV_ENOMEM, UV_EBUSY. */
+ * uvzk_mutex_init. UV_EEXIST: this client already has a persistent node or a group member
+ * at that path, or a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode
+ * there. If a persistent node at the path is closing, the call succeeds, and this one
+ * begins after that close. Also UV_EEXIST: the znode would be ephemeral, and a recipe of
+ * this client needs znodes below it (docs/recipes/together.md). UVZK_ENOCHILDREN: as
+ * uvzk_shared_value_init. UV_EINVAL: also an unknown mode, or length is over 1000000.
+ * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
                                           uvzk_persistent_node_t *node, const char *path,
                                           uint32_t mode, const void *data, size_t length,
                                           uvzk_persistent_node_change_cb cb);
 
 /* Sets the data of the znode: now, or as soon as it exists, and when it is created again.
- * Of two calls before the callback, the second one counts. If another client sets the data
- * of an ephemeral znode, uvzk sets them back; those of a persistent one stay until the
- * next call. UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
+ * If two calls come before the callback, the second one counts. If another client sets
+ * the data of an ephemeral znode, uvzk sets them back; it leaves those of a persistent
+ * one until the next call. UV_EINVAL: also length over 1000000. UVZK_ECLOSED,
+ * UV_ENOMEM. */
 UVZK_EXTERN int uvzk_persistent_node_set_data(uvzk_persistent_node_t *node,
                                               const void *data, size_t length);
 
 /* Closes a persistent node and deletes its znode.
  * cb (may be NULL) is called when the znode is known to be gone; without a connection,
- * uvzk waits for it. uvzk deletes the znode only if it is this client's: the session of an
- * ephemeral one is compared, and the version that was read, so that a znode that another
- * client has created since is left alone, unless it has the same version. A client closes
- * its persistent nodes when it is closed, without a callback of their own; then nothing is
- * deleted but what goes with the session. UVZK_ESTATE: closing, or not initialised.
- * UV_EINVAL. */
+ * uvzk waits for it. uvzk deletes the znode only if it is this client's: it compares the
+ * session of an ephemeral one, and the version that was read. So it does not delete a
+ * znode that another client has created since, unless that has the same version. A client
+ * closes its persistent nodes when it is closed, without a callback of their own; then
+ * uvzk deletes nothing, and only ephemeral znodes end with the session. UVZK_ESTATE:
+ * closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
                                            uvzk_persistent_node_close_cb cb);
 
@@ -2195,52 +2209,54 @@ UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
  *                                       8, NULL, workers_changed);
  *     } */
 
-/* A group member is one of the programs that are listed at a path (Curator's GroupMember):
- * an ephemeral persistent node at path/id, and a list of all children of that path with
- * their data, which uvzk keeps up to date by watches. It has a watch on the path, and one on
- * each znode below it. Every child of the path counts as a member, whoever created it. */
+/* A group member is one of the programs that are listed at a path (Curator's
+ * GroupMember). It consists of an ephemeral persistent node at path/id, and a list of all
+ * children of that path with their data, which uvzk keeps up to date. It has one watch on
+ * the path, and one on each znode below it. Every child of the path counts as a member, no
+ * matter which client created it. */
 
 /* One member of the group, as it is known now. */
 typedef struct {
     const char *id;   /* the name of its znode */
-    const void *data; /* of the znode; NULL: they may not be read, could not be yet, or
-                         there is no room for a watch */
+    const void *data; /* of the znode; NULL: the ACL forbids reading them, they have not
+                         been read yet, or there is no room for a watch */
     size_t length;    /* in bytes */
     /* Of the transaction that wrote the data; 0: the caller's own entry, or the data are
      * not known. */
     int64_t mzxid;
 } uvzk_group_entry_t;
 
-/* As joined_cb: what has become of the member's own znode, exactly as in
- * uvzk_persistent_node_change_cb. status 0: it has joined. UVZK_ENODEEXISTS: there is a
- * znode of this id that is not this member's; uvzk waits until it is gone, and never
- * takes it over. As members_cb: status 0: the members, or the data of others than the
- * caller, differ from those at the last call with 0; uvzk_group_member_list returns
- * them. A call comes when the data of all in the list have been read. Several changes
- * may be told in one call, and no list is told twice in a row, unless a status < 0 was
- * told between: an entry counts as another one if its mzxid is another. status < 0: the
- * members cannot be listed, and the list stays what it was; uvzk tries again, at growing
- * intervals of up to one session timeout. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EZOOKEEPER:
- * the server refused it. UVZK_ELIMIT: no room for another watch. If there is room for the
- * path's, and not for those of all members, the list is kept up to date, with data NULL for
- * the others, and each change is told with UVZK_ELIMIT instead of 0; options.sessions is
- * the way out. A missing connection is reported to state_cb only; meanwhile the list stays
- * what it was. */
+/* As joined_cb: reports the member's own znode, exactly as
+ * uvzk_persistent_node_change_cb. status 0: it has joined. UVZK_ENODEEXISTS: the znode of
+ * this id is not this member's; uvzk waits until it is gone, and never takes it over. As
+ * members_cb: status 0: the members, or the data of members other than the caller, differ
+ * from those at the last call with 0; uvzk_group_member_list returns them. uvzk calls it
+ * when the data of all members in the list have been read. One call may report several
+ * changes. uvzk does not report the same list twice in a row, unless it reported a status
+ * < 0 in between; two entries differ if their mzxid differ. status < 0: the members
+ * cannot be listed, and the list does not change; uvzk tries again, at growing intervals
+ * of up to one session timeout. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EZOOKEEPER: the server
+ * refused it. UVZK_ELIMIT: no room for another watch. If there is room for the watch on
+ * the path but not for those on all members, uvzk still keeps the list up to date, with
+ * data NULL for the other members, and reports each change with UVZK_ELIMIT instead of 0;
+ * more options.sessions make more room. A missing connection is reported to state_cb
+ * only; meanwhile the list does not change. */
 typedef void (*uvzk_group_member_change_cb)(uvzk_group_member_t *member, int status);
 
 /* FINAL for the member. The status is that of uvzk_persistent_node_close_cb. */
 typedef void (*uvzk_group_member_close_cb)(uvzk_group_member_t *member, int status);
 
 /* Initialises a group member and begins to join the group at the path.
- * The id is the name of the znode, and no other member of the group may have it: UV_EEXIST
- * if this client has one of that id, a persistent node of that path, or a lock with a fixed
- * name (UVZK_NODE_EPHEMERAL) that has its znode there. If that is a member or a persistent node
- * that is closing, this one joins behind its close. Also UV_EEXIST: a recipe of this client
- * needs znodes below that of the member. UVZK_ENOCHILDREN: as uvzk_mutex_init. Missing parents
- * are created as those of a persistent node. The id and the data are copied; joined_cb and members_cb may be NULL. The
- * path is as in uvzk_mutex_init. UVZK_EPATH: also the id is empty, ".", "..", has a '/' or may
- * not be in a path. UV_EINVAL: also length over 1000000. UVZK_ESTATE: the client is closing or
- * not initialised. UV_ENOMEM, UV_EBUSY. */
+ * The id is the name of the znode, and no other member of the group may have it:
+ * UV_EEXIST if this client has a member with that id, a persistent node at that path, or
+ * a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode there. If a member or
+ * a persistent node there is closing, the call succeeds, and this one joins after that
+ * close. Also UV_EEXIST: a recipe of this client needs znodes below the member's znode.
+ * UVZK_ENOCHILDREN: as uvzk_mutex_init. Missing parents are created as for a persistent
+ * node. The id and the data are copied; joined_cb and members_cb may be NULL. The path is
+ * as in uvzk_mutex_init. UVZK_EPATH: also the id is empty, ".", "..", contains a '/' or a
+ * character that a path must not contain. UV_EINVAL: also length over 1000000.
+ * UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *member,
                                        const char *path, const char *id, const void *data,
                                        size_t length,
@@ -2248,25 +2264,25 @@ UVZK_EXTERN int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_
                                        uvzk_group_member_change_cb members_cb);
 
 /* Sets the member's own data, as uvzk_persistent_node_set_data does.
- * joined_cb is called when they are written. members_cb is called at the other members, and
- * not at this one. UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
+ * joined_cb is called when they are written. members_cb is called for the other members,
+ * not for this one. UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_group_member_set_data(uvzk_group_member_t *member, const void *data,
                                            size_t length);
 
 /* Returns the members that are known now, in the order of their ids, compared byte by byte.
- * The caller is always one of them, with its latest data, even while its znode is not there
- * (as in Curator). Until the members have been listed for the first time it is the only one.
- * What is returned is uvzk's own, and valid until the caller returns to the loop, or calls
- * uvzk_group_member_list, set_data or close. Sends nothing, and allocates nothing. UV_EINVAL:
- * an argument is NULL. UVZK_ECLOSED: closing, or not initialised. */
+ * The caller is always one of them, with its latest data, even while its znode does not
+ * exist (as in Curator). Until the members have been listed for the first time, it is the
+ * only one. The array belongs to uvzk and is valid until the caller returns to the loop,
+ * or calls uvzk_group_member_list, set_data or close. Sends nothing and allocates
+ * nothing. UV_EINVAL: an argument is NULL. UVZK_ECLOSED: closing, or not initialised. */
 UVZK_EXTERN int uvzk_group_member_list(const uvzk_group_member_t *member,
                                        const uvzk_group_entry_t **members, size_t *count);
 
 /* Closes a group member and deletes its znode.
- * cb (may be NULL) is called when the znode is known to be gone, as that of
- * uvzk_persistent_node_close. A client closes its group members when it is closed, without a
- * callback of their own; their znodes go with the session. UVZK_ESTATE: closing, or not
- * initialised. UV_EINVAL. */
+ * cb (may be NULL) is called when the znode is known to be gone, as for
+ * uvzk_persistent_node_close. A client closes its group members when it is closed,
+ * without a callback of their own; their znodes end with the session. UVZK_ESTATE:
+ * closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_group_member_close(uvzk_group_member_t *member,
                                         uvzk_group_member_close_cb cb);
 
@@ -2294,7 +2310,7 @@ UVZK_EXTERN int uvzk_group_member_close(uvzk_group_member_t *member,
  *         return status < 0 ? status : uvzk_future_then(&three, have_three, NULL);
  *     } */
 
-/* A future is the outcome of one asynchronous call, in place of a callback. The caller
+/* A future holds the outcome of one asynchronous call, in place of a callback. The caller
  * can query it at any time, wait for it several times, cancel it and combine it with
  * others.
  *
@@ -2333,8 +2349,8 @@ UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms);
 
 /* Drops a future.
- * Its callbacks are not called any more. If it is pending, it is cancelled. If it has a
- * hold, the hold is released in the background and lost_cb is not called any more. The
+ * Its callbacks are no longer called. If it is pending, it is cancelled. If it has a
+ * hold, the hold is released in the background and lost_cb is no longer called. The
  * caller may reuse or free the struct at once. The call has no effect if the future is
  * not in use. */
 UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
@@ -2352,7 +2368,8 @@ UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
  * be in one pending combination only. The array is copied. The caller still drops the
  * parts. A part that is dropped before the combination is done counts as failed with
  * UV_ECANCELED. A part whose hold is lost before that counts as failed with the reason of
- * the loss; if it had no hold any more when it was combined, with UVZK_ENOTHELD.
+ * the loss; a part that no longer had its hold when it was combined counts as failed with
+ * UVZK_ENOTHELD.
  *
  * UV_EINVAL: also no parts, n is 0 or more than count, parts of several clients or of
  * uvzk_client_close_future, more than 64 nested combinations. UVZK_ESTATE: a part is not
@@ -2455,7 +2472,7 @@ UVZK_EXTERN int uvzk_client_close_future(uvzk_client_t *client, uvzk_future_t *f
 /* -------------------------------------------------- of barriers */
 
 /* Set, remove, wait, enter and leave, with a future; otherwise as the functions without
- * _future. A wait, an enter and a leave are cancelled with their future. */
+ * _future. Cancelling the future of a wait, an enter or a leave also cancels the call. */
 UVZK_EXTERN int uvzk_barrier_set_future(uvzk_barrier_t *barrier, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_barrier_remove_future(uvzk_barrier_t *barrier,
                                            uvzk_future_t *future);
@@ -2473,11 +2490,11 @@ UVZK_EXTERN int uvzk_barrier_close_future(uvzk_barrier_t *barrier, uvzk_future_t
 UVZK_EXTERN int uvzk_double_barrier_close_future(uvzk_double_barrier_t *barrier,
                                                  uvzk_future_t *future);
 /* Call an atomic long, with a future.
- * uvzk_future_atomic_value copies what the call has found and done, whatever its status,
- * into a struct that the caller has initialised with uvzk_atomic_value_init. UV_EINVAL:
- * also if value was not initialised. UVZK_ESTATE: pending, cancelled, or not a future of
- * such a call. Do not drop the future of a close before it is done: until then the memory
- * of the atomic long is in use. */
+ * uvzk_future_atomic_value copies what the call found and did, whatever its status, into
+ * a struct that the caller has initialised with uvzk_atomic_value_init. UV_EINVAL: also
+ * if value was not initialised. UVZK_ESTATE: pending, cancelled, or not a future of such
+ * a call. Do not drop the future of a close before it is done: until then the memory of
+ * the atomic long is in use. */
 UVZK_EXTERN int uvzk_atomic_long_get_future(uvzk_atomic_long_t *atomic,
                                             uvzk_future_t *future);
 UVZK_EXTERN int uvzk_atomic_long_add_future(uvzk_atomic_long_t *atomic,
@@ -2501,10 +2518,10 @@ UVZK_EXTERN int uvzk_future_atomic_value(const uvzk_future_t *future,
 
 /* Waits until this participant leads, with a future.
  * The future is done with 0 when leader_cb has been called, or soon if it leads already.
- * UVZK_ECLOSED: the election or its client was closed before. Codes that do not pass: as
- * in uvzk_election_error_cb. The leader may be deposed again before the future's callback
- * runs: call uvzk_election_is_leader. The call returns UVZK_ESTATE if the participant is
- * not queued and will not be by itself. */
+ * UVZK_ECLOSED: the election or its client was closed before. Codes that are not
+ * retriable: as in uvzk_election_error_cb. The leader may be deposed again before the
+ * future's callback runs: call uvzk_election_is_leader. The call returns UVZK_ESTATE if
+ * the participant is not queued and uvzk will not queue it again. */
 UVZK_EXTERN int uvzk_election_lead_future(uvzk_election_t *election,
                                           uvzk_future_t *future);
 

@@ -25,18 +25,17 @@
  *
  *                future   pending: cancels the call; an acquire is withdrawn, its znode
  *                         deleted in the background. Done: releases a hold, or frees a
- *                         result, that was not taken. Its callback is not called any
- *                         more, unless then() was called on an rvalue (see then).
- *                hold     releases the lock in the background; on_lost is not called any
- *                         more.
+ *                         result, that was not taken. Its callback is no longer called,
+ *                         unless then() was called on an rvalue (see then).
+ *                hold     releases the lock in the background; on_lost is no longer called.
  *                lock     closes the lock: its pending acquires end with UVZK_ECLOSED,
  *                         its holds are lost with UVZK_ECLOSED.
  *                shared   closes the value: its pending sets and its next_change() end
- *                value    with UVZK_ECLOSED; its callback is not called any more.
+ *                value    with UVZK_ECLOSED; its callback is no longer called.
  *                election leaves the election, as close(UVZK_ELECTION_SILENT): its lead()
- *                         ends with UVZK_ECLOSED; its callbacks are not called any more.
+ *                         ends with UVZK_ECLOSED; its callbacks are no longer called.
  *                client   closes the client and all of the above; its own callbacks are
- *                         not called any more.
+ *                         no longer called.
  *
  *              Closing takes time and memory: the states of clients, locks and values
  *              live until the library has called back, and then free themselves. So run
@@ -183,7 +182,7 @@ struct clock {
 
 /* -------------------------------------------------------------------- callables */
 
-/* Like std::function, but move-only, so that a lambda may capture a hold. */
+/* Like std::function, but move-only, so a lambda may capture a hold. */
 template <class Signature> class function;
 template <class R, class... Arguments> class function<R(Arguments...)> {
   public:
@@ -269,8 +268,8 @@ class text {
 
 struct call;
 
-/* A callable or a coroutine that waits for a call. Each of the two functions is called at
- * most once, and only one of them. */
+/* A callable or a coroutine that waits for a call. Only one of the two functions is
+ * called, and at most once. */
 struct waiter {
     virtual void wake(call &) noexcept = 0; /* done; the call no longer refers to it */
     virtual void forgotten() noexcept       /* the call is destroyed before it is done */
@@ -281,8 +280,7 @@ struct waiter {
     ~waiter() = default;
 };
 
-/* What belongs to a call besides its future of C. It is told when the call is
- * destroyed. */
+/* What a call owns besides its C future. It is notified when the call is destroyed. */
 struct attachment {
     virtual void dropped() noexcept = 0;
 
@@ -296,7 +294,7 @@ struct call {
     uvzk_future_t c{};
     unsigned owners = 1;
     int status = UV_EAGAIN;
-    int lost = 0; /* of a hold: the reason of its loss; 0: not lost */
+    int lost = 0; /* of a hold: why it was lost; 0: not lost */
     bool taken = false;
     waiter *waiting = nullptr;
     attachment *attached = nullptr;
@@ -318,12 +316,12 @@ struct call {
             attached->dropped();
         }
     }
-    /* A part that a combination has cancelled is done before it is told so. */
+    /* A part that a combination has cancelled is done before it is notified. */
     int state() const noexcept
     {
         int now = status == UV_EAGAIN ? uvzk_future_status(&c) : status;
 
-        return now == UVZK_ESTATE ? status : now; /* as of a close: no future of C */
+        return now == UVZK_ESTATE ? status : now; /* as for a close: it has no C future */
     }
     void done(int how) noexcept
     {
@@ -382,7 +380,7 @@ struct call {
         delete this;
     }
     /* Calls a callable, which may replace itself and destroy the object that it belongs
-     * to. So it is moved out first, and put back only if it was not replaced. */
+     * to. It is therefore moved out first, and put back only if it was not replaced. */
     template <class F, class... Arguments>
     void run(F &callable, Arguments... arguments) noexcept
     {
@@ -443,8 +441,8 @@ class call_ref {
     call *call_ = nullptr;
 };
 
-/* Ends a call that has no future of C. It does not own the call, so that the call is
- * destroyed with its future object, and forgets the call then. */
+/* Ends a call that has no C future. It does not own the call: the call is destroyed with
+ * its future object, and this object then forgets it. */
 class ending : public attachment {
   public:
     ending() noexcept = default;
@@ -465,7 +463,7 @@ class ending : public attachment {
     {
         return call_ != nullptr;
     }
-    /* Hands over the call, which the caller ends; empty: nobody waits for it. */
+    /* Hands over the call, which the caller ends; empty: nothing waits for it. */
     call_ref take() noexcept
     {
         if (call_ == nullptr) {
@@ -503,7 +501,7 @@ template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
     return refused;
 }
 
-/* Makes a future's T from a call that succeeded; for void there is only the status. */
+/* Makes a future's T from a call that succeeded; void has only the status. */
 template <class T> struct outcome {
     using type = result<T>;
     static type of(const call_ref &from) noexcept
@@ -561,8 +559,8 @@ template <class T> class future {
     }
 
     /* Cancel the future: with UV_ECANCELED now, or with UV_ETIMEDOUT if it is still
-     * pending after the timeout. UVZK_ESTATE: it is done, or is that of a close, of
-     * next_change() or of sleep_for(), which cannot be cancelled but by destroying it.
+     * pending after the timeout. UVZK_ESTATE: it is done, or belongs to a close,
+     * next_change() or sleep_for(), and can be cancelled only by destroying it.
      * deadline() also: UV_EINVAL: the timeout is negative; UVZK_ECLOSED: the client is
      * closed. */
     uvzk::status cancel() noexcept
@@ -764,8 +762,8 @@ template <class T, class Begin> future<T> future_of(Begin begin) noexcept
                         : access::pending<T>(std::move(call));
 }
 
-/* A future without a future of C, which `by` ends. begin(call) starts what `by` waits
- * for; it may end the call itself. */
+/* A future without a C future, which `by` ends. begin(call) starts what `by` waits for;
+ * it may end the call itself. */
 template <class Begin> future<void> ended_by(ending &by, Begin begin) noexcept
 {
     call_ref told(new (std::nothrow) call);
@@ -778,7 +776,7 @@ template <class Begin> future<void> ended_by(ending &by, Begin begin) noexcept
     return access::pending<void>(std::move(told));
 }
 
-/* What a part of a combination has after it has succeeded: a T; for void a status. */
+/* What a part of a combination yields on success: a T; for void a status. */
 template <class T> struct part {
     using type = T;
     static T of(result<T> &&from) noexcept
@@ -794,8 +792,8 @@ template <> struct part<void> {
     }
 };
 
-/* The parts that a combination owns, or shares with the caller. The two classes differ in
- * that the first does not know which parts have no result. */
+/* The parts that a combination owns, or shares with the caller. Unlike the second class,
+ * the first does not know which parts have no result. */
 template <class Results> struct parts_with : attachment {
     virtual result<Results> take() noexcept = 0;
 
@@ -858,7 +856,7 @@ template <class Range> using elements = decltype(std::data(std::declval<Range>()
 template <class Range>
 using value_of_range = value_of<decltype(*std::declval<elements<Range>>())>;
 
-/* Names the future of C of a part. Returns 0, or the status with which its call was
+/* Finds the C future of a part. Returns 0, or the status with which its call was
  * refused. */
 template <class T> int name_part(uvzk_future_t *&named, const future<T> &from) noexcept
 {
@@ -884,7 +882,7 @@ future<void> combined(future<T> *parts, std::size_t count, Combine combine) noex
         [&](uvzk_future_t *whole) { return combine(whole, named.get(), count); });
 }
 
-/* The same of parts of several types. */
+/* The same for parts of several types. */
 template <class Combine, class... T>
 int begin_combined(call_ref &whole, Combine combine, const future<T> &...parts) noexcept
 {
@@ -942,7 +940,7 @@ future<void> n_of(future<T> *parts, std::size_t count, std::size_t n) noexcept
 }
 
 /* The same of the futures in a std::vector, std::array, std::span (C++20) or array, which
- * the caller keeps too. A vector that nobody keeps does not compile. */
+ * the caller keeps too. A temporary vector does not compile. */
 template <class Range, class T = detail::value_of_range<Range>>
 future<void> all_of(Range &&parts) noexcept
 {
@@ -968,11 +966,12 @@ future<void> n_of(Range &&parts, std::size_t n) noexcept
  * If a part fails, the combination is done with its status; the others are cancelled, and
  * what they have acquired is released. A part that is an rvalue belongs to the
  * combination: it ends with it, also if the combination is refused. A part that is an
- * lvalue is shared with the caller: whoever takes its result first has it; if that is not
- * the combination, its result is UVZK_ESTATE. If a hold is lost before the results are
- * taken, the result is the reason of the loss, and the other holds are released.
+ * lvalue is shared with the caller, and its result can be taken only once; if the caller
+ * takes it first, the combination gets UVZK_ESTATE for it. If a hold is lost before the
+ * results are taken, the result is the reason of the loss, and the other holds are
+ * released.
  *
- * Refused as the others. UVZK_ESTATE: a part is that of a close, of next_change() or of
+ * Refused as the others. UVZK_ESTATE: a part belongs to a close, next_change() or
  * sleep_for(). */
 template <class... F>
 [[nodiscard]] auto all_of(F &&...parts) noexcept
@@ -1027,8 +1026,8 @@ struct timer final : ending {
 
 } // namespace detail
 
-/* Waits: co_await uvzk::sleep_for(loop, 10ms). The future is done with 0 when so much
- * time of the loop's clock (uv_now) has passed since the call, and not before. If the
+/* Waits: co_await uvzk::sleep_for(loop, 10ms). The future is done with 0 when that much
+ * time has passed on the loop's clock (uv_now) since the call, and not before. If the
  * future or the coroutine that awaits it is destroyed, the timer is stopped. It belongs
  * to no client, cannot be a part of a combination, and keeps the loop running. Call it on
  * the loop's thread. In a program that is linked with libuvzk-sim.a it takes real time.
@@ -1458,8 +1457,8 @@ template <class T> struct versioned_value {
 
 namespace detail {
 
-/* A shared value in the list of its client, which tells it of its own end, because the
- * library does not. */
+/* A shared value in the list of its client. The client notifies it when the client
+ * closes, because the library does not. */
 class value_in_client {
   public:
     value_in_client() noexcept = default;
@@ -1497,7 +1496,7 @@ class value_in_client {
     value_in_client **place_ = nullptr; /* what points to it; NULL: in no list */
 };
 
-/* The functions of C for a shared value, and for a shared count. */
+/* The C functions for a shared value, and for a shared count. */
 struct value_calls {
     using native = uvzk_shared_value_t;
     using value = std::string_view;
@@ -1565,7 +1564,7 @@ template <class Calls> struct value_state final : value_in_client {
     {
         return *static_cast<value_state *>(c->data);
     }
-    /* One of the two is the callback of C. on_change may close the value, but it is freed
+    /* One of the two is the C callback. on_change may close the value, but it is freed
      * later. */
     static void changed(typename Calls::native *c, int how) noexcept
     {
@@ -1594,7 +1593,8 @@ template <class Calls> struct value_state final : value_in_client {
   private:
     template <class... Count> void tell(int how, Count... count) noexcept
     {
-        /* First: a next_change() that on_change asks for is that of the change after. */
+        /* First: a next_change() that on_change calls waits for the change after this
+         * one. */
         call_ref waits = change.take();
         if (on_change) {
             on_change(status(how), count...);
@@ -1609,7 +1609,7 @@ template <class Calls> struct value_state final : value_in_client {
 
 /* A value that several clients share, as uvzk_shared_value_t (shared_value below), or a
  * number, as uvzk_shared_count_t (shared_count). Its destructor closes it: pending sets
- * end with UVZK_ECLOSED, its callback is not called any more. It may outlive its client;
+ * end with UVZK_ECLOSED, and its callback is no longer called. It may outlive its client;
  * then its functions return UVZK_ECLOSED, as those of an empty one do. */
 template <class Calls> class basic_shared_value {
   public:
@@ -1639,7 +1639,7 @@ template <class Calls> class basic_shared_value {
 
     /* The last known value. It sends nothing. The data of a shared_value are valid until
      * the caller returns to the loop: in a coroutine, until the next co_await that waits.
-     * UVZK_ENONODE: no value is known yet. UVZK_EDATA: of a count, if none of the values
+     * UVZK_ENONODE: no value is known yet. UVZK_EDATA, for a count: none of the values
      * was a number. UVZK_ECLOSED. */
     result<versioned_value<value_type>> get() const noexcept
     {
@@ -1833,7 +1833,7 @@ template <class Native> class barrier_owner {
 } // namespace detail
 
 /* A barrier, as uvzk_barrier_t. Its destructor closes it: pending calls end with
- * UVZK_ECLOSED; the barrier stays set or removed as it is. It may outlive its client; then
+ * UVZK_ECLOSED; the barrier itself stays set or removed. It may outlive its client; then
  * its functions return UVZK_ECLOSED, as those of an empty one do. */
 class barrier : public detail::barrier_owner<uvzk_barrier_t> {
   public:
@@ -1868,8 +1868,8 @@ class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
   public:
     double_barrier() noexcept = default;
     /* Waits until enough members have entered; until all have left. The outcomes are those
-     * of uvzk_barrier_call_cb. Destroying the pending future gives the enter up, or the
-     * wait for the others: this member is outside then. */
+     * of uvzk_barrier_call_cb. Destroying the pending future cancels the enter, or the
+     * wait for the others: this member is then outside. */
     [[nodiscard]] future<void> enter(milliseconds timeout = forever) noexcept
     {
         return asked([&](uvzk_double_barrier_t *c, uvzk_future_t *f) {
@@ -1890,7 +1890,7 @@ class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
 
 /* ------------------------------------------------------------------ atomic long */
 
-/* What a call on an atomic long has found and done. */
+/* What a call on an atomic long found and did. */
 class atomic_value {
   public:
     explicit atomic_value(const detail::call_ref &call) noexcept
@@ -1971,17 +1971,17 @@ class atomic_long {
         return state_ != nullptr;
     }
 
-    /* The value, which may be behind; add(0) returns the newest. */
+    /* The value, which may be older than the newest; add(0) returns the newest. */
     future<atomic_value> get() noexcept
     {
         return asked(uvzk_atomic_long_get_future);
     }
-    /* delta may be negative. UV_ERANGE: the sum has no room. */
+    /* delta may be negative. UV_ERANGE: the sum does not fit in 64 bits. */
     future<atomic_value> add(std::int64_t delta) noexcept
     {
         return asked(uvzk_atomic_long_add_future, delta);
     }
-    /* In one try. UVZK_EBADVERSION: the value is another one. */
+    /* In one try. UVZK_EBADVERSION: the value is not the expected one. */
     future<atomic_value> compare_and_set(std::int64_t expected,
                                          std::int64_t value) noexcept
     {
@@ -2050,7 +2050,7 @@ struct election_participant {
 };
 
 /* The options of an election; each field as in uvzk_election_options_t. The callables
- * must not destroy what they are, but may destroy the election. */
+ * must not destroy themselves, but may destroy the election. */
 struct election_options {
     uvzk_election_kind_t kind = UVZK_ELECTION_LATCH;
     std::string_view id = {}; /* default: none */
@@ -2058,7 +2058,7 @@ struct election_options {
     bool manual_requeue = false;
     /* This participant leads from now on: its token, and valid_until(). */
     function<void(std::int64_t, clock::time_point)> leads = {};
-    function<void(status)> deposed = {}; /* it does not lead any more: the reason */
+    function<void(status)> deposed = {}; /* it no longer leads: the reason */
     /* Another participant leads; NULL: none is known. Valid during the call. */
     function<void(const election_participant *)> changed = {};
     function<void(status)> refused = {}; /* error_cb */
@@ -2204,7 +2204,7 @@ class election {
     }
 
     /* Waits until this participant leads, as uvzk_election_lead_future. It may be deposed
-     * before the result is taken: ask is_leader(). */
+     * before the result is taken: call is_leader(). */
     [[nodiscard]] future<void> lead() noexcept
     {
         return asked<void>(uvzk_election_lead_future);
@@ -2222,8 +2222,8 @@ class election {
         return state_ == nullptr ? UVZK_ECLOSED : uvzk_election_requeue(&state_->c);
     }
 
-    /* What is known of the leader that this participant is; false, 0, the clock's epoch
-     * and an empty path if it does not lead. */
+    /* The facts of this leader; false, 0, the clock's epoch and an empty path if it does
+     * not lead. */
     bool is_leader() const noexcept
     {
         return uvzk_election_is_leader(native_if()) != 0;
@@ -2346,9 +2346,9 @@ struct persistent_node_state final : value_in_client {
 
 } // namespace detail
 
-/* A znode that is there for as long as the object, as uvzk_persistent_node_t. Its
- * destructor closes it: the znode is deleted in the background. It may outlive its client;
- * then its functions return UVZK_ECLOSED, as those of an empty one do. */
+/* A znode that exists as long as the object, as uvzk_persistent_node_t. Its destructor
+ * closes it: the znode is deleted in the background. It may outlive its client; then its
+ * functions return UVZK_ECLOSED, as those of an empty one do. */
 class persistent_node {
   public:
     persistent_node() noexcept = default; /* empty */
@@ -2421,8 +2421,9 @@ struct group_entry {
     std::int64_t mzxid;
 };
 
-/* The members of a group as they were known when this was made, in the order of their ids.
- * The texts are the library's: valid as long as what uvzk_group_member_list returns. */
+/* The members of a group as they were known when this object was made, in the order of
+ * their ids. The texts belong to the library: they are valid as long as those of
+ * uvzk_group_member_list. */
 class group_members {
   public:
     explicit group_members(const uvzk_group_member_t &of) noexcept
@@ -2642,7 +2643,7 @@ struct client_options {
                                 are above are ignored */
 
   private:
-    /* Moves what has been set to the members that stand in the place of fields of `c`. */
+    /* Moves what has been set to the members that replace fields of `c`. */
     template <class Set> uvzk::status set_by(Set set_option) noexcept
     {
         c.hosts = c.ns = c.auth_scheme = nullptr;
@@ -2816,7 +2817,7 @@ class client {
             return uvzk_semaphore_init(native_if(), c, text, max_leases, count);
         });
     }
-    /* As many leases as the count says. When the count is closed, later acquires fail
+    /* The count is the number of leases. When the count is closed, later acquires fail
      * with UVZK_ECLOSED. */
     result<lock> semaphore(std::string_view path,
                            const uvzk::shared_count &count) noexcept
@@ -3151,8 +3152,8 @@ class client {
 /* -------------------------------------------------------------------- coroutines */
 
 #ifdef UVZK_COROUTINES
-/* A coroutine whose end the caller does not wait for. It starts when it is called and
- * frees itself at its end. It converts to false if there was no memory for it; then none
+/* A coroutine that the caller does not wait for. It starts when it is called and frees
+ * itself at its end. It converts to false if its memory could not be allocated; then none
  * of its code has run. */
 class task {
   public:

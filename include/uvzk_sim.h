@@ -1,12 +1,12 @@
 /* uvzk_sim: a ZooKeeper in memory, with virtual time, to test programs that use locks.
  *
  * Link a test with libuvzk-sim.a instead of libuvzk. It has every function of uvzk.h,
- * with the same behaviour, except that uvzk_client_init makes a client of the simulation.
- * It ignores the loop, which may be NULL. options.hosts must not be empty, but is not
- * used. If no simulation has begun, uvzk_client_init returns UV_EINVAL. Nothing happens
- * until a function below lets time pass. An hour passes in milliseconds. The same seed
- * and the same calls give the same history, to the last message. There is no server,
- * thread, socket or real clock.
+ * with the same behaviour, except that uvzk_client_init creates a client of the
+ * simulation. It ignores the loop, which may be NULL. options.hosts must not be empty,
+ * but is not used. If no simulation has begun, uvzk_client_init returns UV_EINVAL.
+ * Nothing happens until a function below lets time pass. A virtual hour takes
+ * milliseconds. The same seed and the same calls give the same history, to the last
+ * message. There is no server, thread, socket or real clock.
  *
  * uvzk_now() returns virtual time. Other clocks do not: a uv_timer_t of the program under
  * test uses the machine's clock.
@@ -27,7 +27,7 @@ extern "C" {
  * uvzk_sim_options_init(&options); a field that is zero means the default. */
 typedef struct uvzk_sim_options_s {
     size_t size;      /* set by uvzk_sim_options_init */
-    uint64_t seed;    /* decides all that is random, such as the delay of messages */
+    uint64_t seed;    /* determines everything random, such as the delay of messages */
     uint32_t servers; /* default 1; with several, followers lag a little behind the
                          leader, and a client connects to any of them */
     uint32_t tick_ms; /* the servers' tickTime; default 2000 */
@@ -56,8 +56,9 @@ UVZK_EXTERN int uvzk_sim_end(void);
 UVZK_EXTERN void uvzk_sim_run_for(uint64_t ms);
 
 /* Let time pass until a condition is true, for ms at most. They check the condition at
- * each millisecond and return 0 when it is true, otherwise UV_ETIMEDOUT, without a
- * simulation at once. The condition of uvzk_sim_await is that *flag is not 0. */
+ * each millisecond and return 0 when it is true, otherwise UV_ETIMEDOUT; without a
+ * simulation they return UV_ETIMEDOUT at once. The condition of uvzk_sim_await is that
+ * *flag is not 0. */
 UVZK_EXTERN int uvzk_sim_await(const int *flag, uint64_t ms);
 UVZK_EXTERN int uvzk_sim_await_that(int (*condition)(void *context), void *context,
                                     uint64_t ms);
@@ -70,7 +71,7 @@ UVZK_EXTERN int uvzk_sim_await_that(int (*condition)(void *context), void *conte
 /* How a client's connection ends. */
 typedef enum {
     UVZK_SIM_RESET = 0, /* the client learns at once that it has no connection */
-    UVZK_SIM_SILENT     /* the client learns it only because no answer comes */
+    UVZK_SIM_SILENT     /* the client notices only that no answer comes */
 } uvzk_sim_cut_t;
 
 /* Cuts a client off from the servers for ms, which may be longer than its session
@@ -100,23 +101,23 @@ UVZK_EXTERN int uvzk_sim_server_of(const uvzk_client_t *client);
 
 /* Faults of the servers. The functions return UVZK_ESTATE if there is no simulation. */
 
-/* Makes all servers unavailable for ms. Sessions survive, and get their whole timeout
+/* Makes all servers unavailable for ms. Sessions survive, and their timeouts start
  * again. */
 UVZK_EXTERN int uvzk_sim_restart(uint64_t ms);
 /* Cuts a follower off from the other servers for ms. It continues to answer from the data
  * that it has. UV_EINVAL: no such server. */
 UVZK_EXTERN int uvzk_sim_lag(int server, uint64_t ms);
 /* Replaces the leader: it is cut off with this many followers for ms. It does not know
- * that, and answers as if no client wrote any more, while the others elect a new leader.
- * UV_EINVAL: the others are no majority, or a replaced leader is still cut off.
+ * that, and answers as if all writes had stopped, while the others elect a new leader.
+ * UV_EINVAL: the others are not a majority, or a replaced leader is still cut off.
  * uvzk_sim_leader returns the number of the leader. */
 UVZK_EXTERN int uvzk_sim_depose(uint32_t followers, uint64_t ms);
 UVZK_EXTERN int uvzk_sim_leader(void);
 /* Injects faults at random from now on: cuts, pauses, stalls, moves, restarts, lags and
  * (with three servers or more) replaced leaders, of up to 30 s each. In each virtual
  * second each kind of fault affects each client, or the servers, with a probability of
- * ppm in a million; 0: no more faults. None of them may ever lead to two valid holds of
- * one lock. */
+ * ppm in a million; 0: no more faults. None of them may ever cause two valid holds of one
+ * lock. */
 UVZK_EXTERN int uvzk_sim_trouble(uint32_t ppm);
 
 /* -------------------------------------------------------------- the servers' view

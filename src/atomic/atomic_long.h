@@ -21,8 +21,8 @@
 #include "atomic/atomic_call.h"
 #include "atomic/atomic_number.h"
 #include "base/machine.h"
+#include "engine/node_create.h"
 #include "engine/session.h"
-#include "value/node_create.h"
 
 enum uvzk__atomic_state {
     UVZK__ATOMIC_IDLE, /* nothing is under way */

@@ -141,11 +141,10 @@ static void decide_by_reading(struct uvzk__atomic_long *atomic,
 
 static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
 
-static void make(struct uvzk__atomic_long *atomic, size_t length)
+static void make(struct uvzk__atomic_long *atomic)
 {
     if (uvzk__may_send(atomic->session)) {
-        uvzk__node_create_prepare(atomic->session, &atomic->create, &atomic->rpc, length,
-                                  made);
+        uvzk__node_create_prepare(atomic->session, &atomic->create, &atomic->rpc, made);
         submit(atomic, UVZK__ATOMIC_CREATING);
     } /* else pump() starts again with the call's step */
 }
@@ -154,7 +153,8 @@ static void make(struct uvzk__atomic_long *atomic, size_t length)
 static void begin_to_make(struct uvzk__atomic_long *atomic, int64_t number)
 {
     uvzk__atomic_number_write(atomic->bytes, number);
-    make(atomic, strlen(atomic->path));
+    uvzk__node_create_begin(&atomic->create);
+    make(atomic);
 }
 
 /* The znode that a call creates because it has to have one has the number 0, which is what
@@ -203,12 +203,10 @@ static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__atomic_long *atomic;
     struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
-    size_t next = call == NULL ? 0
-                               : uvzk__node_create_next(atomic->session, &atomic->create,
-                                                        rpc, reply->status);
 
-    if (next != 0) {
-        make(atomic, next);
+    if (call != NULL &&
+        uvzk__node_create_next(atomic->session, &atomic->create, rpc, reply->status)) {
+        make(atomic);
     } else if (call != NULL && call->step == UVZK__ATOMIC_WRITE &&
                uvzk__node_create_is_last(&atomic->create)) {
         made_with_value(atomic, call, reply->status);

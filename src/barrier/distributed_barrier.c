@@ -19,14 +19,14 @@ struct change {
     struct uvzk__barrier_call call;
     struct uvzk__znode_write write;
     char *path;
-    char *creating; /* room for the path of an ancestor */
-    bool over;      /* the callback runs: freed as soon as no request is under way */
+    struct uvzk__node_create create;
+    bool over; /* the callback runs: freed as soon as no request is under way */
 };
 
 static void free_change(struct change *change)
 {
     uvzk__free(change->path);
-    uvzk__free(change->creating);
+    uvzk__node_create_free(&change->create);
     uvzk__free(change);
 }
 
@@ -49,7 +49,7 @@ static void change_done(struct uvzk__znode_write *write, int status)
         free_change(change);
         return;
     }
-    bool already = status == (write->creates ? UVZK_ENODEEXISTS : UVZK_ENONODE);
+    bool already = status == (write->create != NULL ? UVZK_ENODEEXISTS : UVZK_ENONODE);
     uvzk__barrier_call_end(&change->call, already ? 0 : status);
 }
 
@@ -61,8 +61,8 @@ static struct change *new_change(const struct uvzk__distributed_barrier *barrier
         return NULL;
     }
     change->path = uvzk__strdup(barrier->path);
-    change->creating = uvzk__strdup(barrier->path);
-    if (change->path == NULL || change->creating == NULL) {
+    if (change->path == NULL ||
+        !uvzk__node_create_init(&change->create, change->path, UVZK__PERSISTENT)) {
         free_change(change);
         return NULL;
     }
@@ -258,8 +258,7 @@ static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
     if (uvzk__auth_has_failed(barrier->session)) {
         uvzk__barrier_call_end(&change->call, UVZK_EAUTH);
     } else if (creates) {
-        uvzk__znode_write_create(&change->write, change->path, UVZK__PERSISTENT,
-                                 change->creating);
+        uvzk__znode_write_create(&change->write, &change->create);
     } else {
         uvzk__znode_write_delete(&change->write, change->path, NULL);
     }

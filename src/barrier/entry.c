@@ -36,8 +36,7 @@ static void come_inside(struct uvzk__barrier_member *member)
 static void create(struct uvzk__barrier_member *member)
 {
     uvzk__barrier_member_move(member, UVZK__MEMBER_CREATING);
-    uvzk__znode_write_create(&member->write, member->path, UVZK__EPHEMERAL,
-                             member->creating);
+    uvzk__znode_write_create(&member->write, &member->create);
 }
 
 /* The znode exists: every reading from here on shows the tree with it. */
@@ -150,7 +149,7 @@ static void counted_all(struct uvzk__barrier_member *member,
     } else if (counted.members >= member->quantity) {
         member->may_be_last = true;
         uvzk__barrier_member_move(member, UVZK__MEMBER_OPENING);
-        uvzk__znode_write_create(&member->write, member->ready, UVZK__PERSISTENT, NULL);
+        uvzk__znode_write_create(&member->write, &member->create_ready);
     } else {
         uvzk__barrier_member_move(member, UVZK__MEMBER_WAITING);
     }

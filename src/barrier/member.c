@@ -81,7 +81,7 @@ static void free_memory(struct uvzk__barrier_member *member)
     uvzk__free(member->directory);
     uvzk__free(member->path);
     uvzk__free(member->ready);
-    uvzk__free(member->creating);
+    uvzk__node_create_free(&member->create);
     uvzk__free(member);
 }
 
@@ -138,10 +138,12 @@ static int name_znodes(struct uvzk__barrier_member *member, const char *director
     member->directory = uvzk__strdup(directory);
     member->path = uvzk__path_join(directory, text + UVZK__UUID_AT);
     member->ready = uvzk__path_join(directory, UVZK__READY_NAME);
-    member->creating = member->path == NULL ? NULL : uvzk__strdup(member->path);
-    if (member->directory == NULL || member->ready == NULL || member->creating == NULL) {
+    bool made = member->path != NULL &&
+                uvzk__node_create_init(&member->create, member->path, UVZK__EPHEMERAL);
+    if (member->directory == NULL || member->ready == NULL || !made) {
         return UV_ENOMEM;
     }
+    uvzk__node_create_init_alone(&member->create_ready, member->ready, UVZK__PERSISTENT);
     return uvzk__znode_owner_check(member->session, member->ready);
 }
 
@@ -252,12 +254,12 @@ static void delete_own(struct uvzk__barrier_member *member)
 static void withdrawal_done(struct uvzk__barrier_member *member, int status)
 {
     const struct uvzk__znode_write *write = &member->write;
-    bool deleted = !write->creates && write->path == member->path;
+    bool deleted = write->create == NULL && write->path == member->path;
 
     if (!deleted) {
         member->stands =
             member->stands ||
-            (write->creates && write->path == member->path &&
+            (write->create == &member->create &&
              (status == 0 || status == UVZK_ENODEEXISTS || write->attempted));
         delete_own(member);
     } else if (uvzk__is_transient(status) || (write->second != NULL && status != 0)) {

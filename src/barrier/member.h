@@ -68,11 +68,12 @@ struct uvzk__barrier_member {
     struct uvzk__rpc rpc; /* a getChildren, or the exists of CHECKING */
     struct uvzk__znode_write write;
     struct uvzk__znode_waiter waiter; /* for `ready`, or for another member to go */
-    char *
-        directory; /* the barrier's path P, namespace included; owned, as the next four */
-    char *path;    /* P/<uuid> */
-    char *ready;   /* P/ready */
-    char *creating; /* room for the path of an ancestor */
+    char
+        *directory; /* the barrier's path P, namespace included; owned, as the next two */
+    char *path;     /* P/<uuid> */
+    char *ready;    /* P/ready */
+    struct uvzk__node_create create;       /* of `path` */
+    struct uvzk__node_create create_ready; /* of `ready`; P exists */
     /* The members that were here when it began to leave, without itself, as far as the
      * last getChildren has shown them; sorted. */
     struct uvzk__other_member *others;

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "barrier/barriers.h"
-#include "base/path.h"
-#include "engine/acl.h"
 #include "engine/submission.h"
 
 #define IDLE UVZK__ZNODE_WRITE_IDLE
@@ -50,53 +48,21 @@ static void finish(struct uvzk__znode_write *write, int status)
     write->done_cb(write, status);
 }
 
-/* -------------------------------------------------------------------- a create */
-
-/* The znode that the next request is about is the znode itself. */
-static bool is_at_its_znode(const struct uvzk__znode_write *write)
+/* The request under way, or the last one, is about the znode itself, and not about an
+ * ancestor. */
+static bool is_about_its_znode(const struct uvzk__znode_write *write)
 {
-    return write->creating == NULL || strcmp(write->creating, write->path) == 0;
+    return write->create == NULL || uvzk__node_create_is_last(write->create);
 }
 
-/* Which znode to create next after an answer: the length of its path; 0: none. */
-static size_t next_length(const struct uvzk__znode_write *write, int status)
-{
-    if (write->creating == NULL) {
-        return 0;
-    }
-    size_t length = strlen(write->creating);
-    size_t parent_length = uvzk__path_parent_length(write->creating);
-
-    if (!is_at_its_znode(write) && (status == 0 || status == UVZK_ENODEEXISTS)) {
-        return uvzk__path_next_length(write->path, length);
-    }
-    if (status == UVZK_ENONODE && parent_length > 1) {
-        return parent_length;
-    }
-    if (status == UVZK_EUNIMPLEMENTED && write->rpc.mode == UVZK__CONTAINER) {
-        /* The server is older than 3.5.1: a persistent znode instead. */
-        uvzk__no_containers(write->session);
-        return length;
-    }
-    return 0;
-}
-
+/* The default data may be known only now that there is a connection. */
 static void prepare_create(struct uvzk__znode_write *write, uvzk__reply_cb replied)
 {
-    struct uvzk__session *session = write->session;
-    bool itself = is_at_its_znode(write);
-    const char *path = itself ? write->path : write->creating;
+    size_t length;
+    const void *data = uvzk__default_data(write->session, &length);
 
-    uvzk__rpc_prepare(&write->rpc, UVZK__RPC_CREATE, path, replied);
-    write->rpc.mode = itself                            ? write->mode
-                      : uvzk__makes_containers(session) ? UVZK__CONTAINER
-                                                        : UVZK__PERSISTENT;
-    /* An ancestor gets no data. */
-    write->rpc.data = "";
-    if (itself) {
-        write->rpc.data = uvzk__default_data(session, &write->rpc.data_length);
-    }
-    write->rpc.acl = uvzk__acl_of(session, path, &write->acl);
+    uvzk__node_create_set_data(write->create, data, length);
+    uvzk__node_create_prepare(write->session, write->create, &write->rpc, replied);
 }
 
 /* -------------------------------------------------------------------- a delete */
@@ -133,20 +99,19 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(write->session, rpc, status, true);
     write->refused = reply->failed_op;
-    if (no_answer && is_at_its_znode(write) && status != UVZK_ENOTSENT &&
+    if (no_answer && is_about_its_znode(write) && status != UVZK_ENOTSENT &&
         status != UVZK_ETHROTTLED) {
         write->attempted = true;
     }
-    size_t next = no_answer || !write->creates ? 0 : next_length(write, status);
+    bool next = write->create != NULL &&
+                uvzk__node_create_next(write->session, write->create, rpc, status);
 
-    if (write->stopped || (!no_answer && next == 0)) {
+    if (write->stopped || (!no_answer && !next)) {
         finish(write, status);
         return;
     }
     move(write, WAITING);
-    if (next != 0) {
-        memcpy(write->creating, write->path, next);
-        write->creating[next] = '\0';
+    if (next) {
         uvzk__znode_write_pump(write);
     } /* otherwise the end of the outage or of the pause sends it again */
 }
@@ -157,7 +122,7 @@ void uvzk__znode_write_pump(struct uvzk__znode_write *write)
         !uvzk__may_send(write->session)) {
         return;
     }
-    if (write->creates) {
+    if (write->create != NULL) {
         prepare_create(write, replied);
     } else {
         prepare_delete(write, replied);
@@ -175,27 +140,22 @@ static void begin(struct uvzk__znode_write *write)
     uvzk__znode_write_pump(write);
 }
 
-void uvzk__znode_write_create(struct uvzk__znode_write *write, const char *path,
-                              enum uvzk__mode mode, char *creating)
+void uvzk__znode_write_create(struct uvzk__znode_write *write,
+                              struct uvzk__node_create *create)
 {
-    write->creates = true;
-    write->path = path;
+    write->create = create;
+    write->path = create->path;
     write->second = NULL;
-    write->mode = (uint8_t)mode;
-    write->creating = creating;
-    if (creating != NULL) {
-        memcpy(creating, path, strlen(path) + 1);
-    }
+    uvzk__node_create_begin(create);
     begin(write);
 }
 
 void uvzk__znode_write_delete(struct uvzk__znode_write *write, const char *path,
                               const char *second)
 {
-    write->creates = false;
+    write->create = NULL;
     write->path = path;
     write->second = second;
-    write->creating = NULL;
     begin(write);
 }
 
@@ -214,5 +174,5 @@ bool uvzk__znode_write_stop(struct uvzk__znode_write *write)
 
 bool uvzk__znode_write_may_be_done(const struct uvzk__znode_write *write)
 {
-    return write->attempted || (write->state == SENT && is_at_its_znode(write));
+    return write->attempted || (write->state == SENT && is_about_its_znode(write));
 }

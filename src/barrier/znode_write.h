@@ -1,5 +1,5 @@
 /* One change that a barrier makes to the tree: it creates a znode, with missing ancestors
- * if that is wanted, or deletes one znode or two in one transaction. The request is
+ * if that is wanted (node_create.h), or deletes one znode or two in one transaction. The request is
  * repeated until a server has answered it, whatever happens to the connection:
  *
  *   IDLE --> WAITING --> SENT --> IDLE   answered: done_cb gets the status
@@ -14,6 +14,7 @@
 #define UVZK_ZNODE_WRITE_H
 
 #include "base/machine.h"
+#include "engine/node_create.h"
 #include "engine/session.h"
 
 enum uvzk__znode_write_state {
@@ -30,17 +31,13 @@ struct uvzk__znode_write {
     struct uvzk__link link; /* in barriers->writes, except when IDLE */
     struct uvzk__rpc rpc;
     struct uvzk__op ops[2]; /* of a delete of two znodes */
-    struct uvzk__acl acl;   /* of the znode that is being created (acl.h) */
     void (*done_cb)(struct uvzk__znode_write *, int status);
-    /* Borrowed from the owner. second: the other znode to delete, or NULL. */
+    /* Borrowed from the owner. create: NULL: it deletes. second: the other znode to delete,
+     * or NULL. */
+    struct uvzk__node_create *create;
     const char *path, *second;
-    /* Room of the owner's for the path of an ancestor, at least as long as the path.
-     * NULL: ancestors are not created. */
-    char *creating;
     size_t refused; /* of two deletes that were not done: the index of the failed one */
-    uint8_t mode;   /* enum uvzk__mode of the znode */
     uint8_t state;  /* enum uvzk__znode_write_state */
-    bool creates;   /* else it deletes */
     bool attempted; /* a request without an answer may have been carried out */
     bool stopped;   /* the next reply is the last one, whatever its status is */
 };
@@ -48,9 +45,9 @@ struct uvzk__znode_write {
 void uvzk__znode_write_init(struct uvzk__znode_write *, struct uvzk__session *,
                             void (*done_cb)(struct uvzk__znode_write *, int status));
 
-/* Begin a change. The write must be IDLE. The data are the client's default data. */
-void uvzk__znode_write_create(struct uvzk__znode_write *, const char *path,
-                              enum uvzk__mode, char *creating);
+/* Begin a change. The write must be IDLE. What is created gets the client's default
+ * data. */
+void uvzk__znode_write_create(struct uvzk__znode_write *, struct uvzk__node_create *);
 void uvzk__znode_write_delete(struct uvzk__znode_write *, const char *path,
                               const char *second);
 

@@ -55,8 +55,8 @@ enum uvzk__contender_state {
     UVZK__CONTENDER_ENDED          /* final: freed when nothing points to it any more */
 };
 
-/* How many contenders of a directory are in certain conditions. contender.c keeps these
- * counts, so that no code has to walk over the lists. */
+/* How many contenders of a directory are in certain conditions, so that no code has to
+ * walk over the lists. queue.c keeps positions_wanted, contender.c keeps the others. */
 struct uvzk__contender_counts {
     uint32_t contenders;   /* all that have not ENDED */
     uint32_t early_grants; /* holders that were granted early and are not checked yet */

@@ -10,8 +10,8 @@
 #include "base/path.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
-#include "engine/acl.h"
 #include "engine/inflight.h"
+#include "engine/node_create.h"
 #include "engine/submission.h"
 
 void uvzk__parents_free(struct uvzk__queue *queue)
@@ -103,10 +103,9 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
     struct uvzk__session *session = queue->session;
     size_t length = strlen(rpc->path);
-    size_t above = uvzk__path_parent_length(rpc->path);
     int status = reply->status;
+    size_t next = uvzk__node_create_next_length(session, queue->path->text, rpc, status);
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
-    bool container = rpc->mode == UVZK__CONTAINER;
     bool going_on = false;
 
     uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
@@ -114,16 +113,11 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     if (stands && length >= uvzk__path_parent_length(queue->path->text)) {
         creator_done(queue, true); /* the parent that the others wait for exists */
     }
-    if (stands && queue->path->text[length] == '\0') {
+    if (next != 0) {
+        going_on = make_parent(queue, next);
+    } else if (stands) {
         uvzk__queue_set_just_created(queue, status == 0);
         parents_done(queue, 0);
-    } else if (stands) {
-        going_on = make_parent(queue, uvzk__path_next_length(queue->path->text, length));
-    } else if (status == UVZK_ENONODE && above > 1) {
-        going_on = make_parent(queue, above);
-    } else if (status == UVZK_EUNIMPLEMENTED && container) {
-        uvzk__no_containers(session);
-        going_on = make_parent(queue, length);
     } else if (!uvzk__queue_is_transient(queue, status)) {
         parents_done(queue, status);
     }
@@ -152,9 +146,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     }
     memcpy(path, queue->path->text, length);
     path[length] = '\0';
-    rpc->mode = uvzk__makes_containers(session) ? UVZK__CONTAINER : UVZK__PERSISTENT;
-    rpc->acl = uvzk__acl_of(session, path, uvzk__inflight_acl(rpc));
-    rpc->data = "";
+    uvzk__node_create_as_ancestor(session, rpc, uvzk__inflight_acl(rpc));
     uvzk__queue_set_state(queue, UVZK__QUEUE_CREATING_PARENTS);
     uvzk__submit(session, rpc);
     return true;

@@ -1,8 +1,7 @@
 /* Creates the lock directory and its missing ancestors, like Curator's
  * creatingParentContainersIfNeeded. uvzk first tries the directory, then one ancestor
- * after the other upwards, until a parent exists, and then goes down again. It creates
- * containers, which the server removes when they are empty, or persistent znodes if the
- * server has no containers (before ZooKeeper 3.5.1). */
+ * after the other upwards, until a parent exists, and then goes down again
+ * (engine/node_create.h). */
 #ifndef UVZK_PARENTS_H
 #define UVZK_PARENTS_H
 

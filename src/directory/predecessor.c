@@ -84,9 +84,9 @@ void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
     }
 }
 
-/* The owner of the writer that has gone may have left a downgraded reader, which has the
- * writer's number and which the view does not show. Writers wait for readers too, so each
- * writer behind that number needs another listing before it is granted. */
+/* [P1] After a writer has gone, each writer with a greater number needs another listing
+ * before it is granted: the owner of the writer that has gone may have left a downgraded
+ * reader, which has the same number and which the view does not show. */
 static void writer_gone(struct uvzk__queue *queue)
 {
     for (struct uvzk__contender *member = uvzk__first_in(&queue->waiters); member != NULL;

@@ -219,12 +219,6 @@ static inline const void *uvzk__default_data(const struct uvzk__session *session
     return session->default_data;
 }
 
-/* Whether missing parents are created as container znodes. */
-static inline bool uvzk__makes_containers(const struct uvzk__session *session)
-{
-    return session->containers;
-}
-
 /* Whether a server has refused the credentials. */
 static inline bool uvzk__auth_has_failed(const struct uvzk__session *session)
 {
@@ -286,6 +280,14 @@ static inline bool uvzk__session_is_closing(const struct uvzk__session *session)
 static inline bool uvzk__session_port_is_closing(const struct uvzk__session *session)
 {
     return session->life.state >= UVZK__SESSION_PORT_CLOSING;
+}
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Whether missing parents are created as container znodes. */
+static inline bool uvzk__makes_containers(const struct uvzk__session *session)
+{
+    return session->containers;
 }
 
 /* A server has reported that it does not support container znodes. */

@@ -27,9 +27,9 @@
 #define UVZK_PERSISTENT_NODE_H
 
 #include "base/machine.h"
+#include "engine/node_create.h"
 #include "engine/session.h"
 #include "engine/znode_owner.h"
-#include "value/node_create.h"
 #include "value/shared_value.h"
 
 enum uvzk__persistent_node_state {

@@ -102,11 +102,11 @@ static void is_written(struct uvzk__persistent_node *node, bool newest)
 
 static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
 
-static void make(struct uvzk__persistent_node *node, size_t length)
+static void make(struct uvzk__persistent_node *node)
 {
     node->sent = node->data;
     uvzk__node_create_set_data(&node->create, node->data, node->length);
-    uvzk__node_create_prepare(node->session, &node->create, &node->rpc, length, made);
+    uvzk__node_create_prepare(node->session, &node->create, &node->rpc, made);
     submit(node, UVZK__PERSISTENT_NODE_CREATING);
 }
 
@@ -117,12 +117,11 @@ static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool newest = node->sent == node->data;
 
     (void)reply_begins(rpc, reply->status);
-    size_t next =
-        uvzk__node_create_next(node->session, &node->create, rpc, reply->status);
-    if (next != 0 && !node->closing && uvzk__may_send(node->session)) {
+    bool next = uvzk__node_create_next(node->session, &node->create, rpc, reply->status);
+    if (next && !node->closing && uvzk__may_send(node->session)) {
         uvzk__persistent_node_move(node, UVZK__PERSISTENT_NODE_UNKNOWN);
-        make(node, next);
-    } else if (next != 0) {
+        make(node);
+    } else if (next) {
         failed(node);
     } else if (reply->status == 0) {
         is_written(node, newest);
@@ -234,7 +233,8 @@ static void decide_open(struct uvzk__persistent_node *node, int status,
         if (node->told == 0) {
             uvzk__persistent_node_note(node, UVZK_ENONODE);
         }
-        make(node, strlen(node->path));
+        uvzk__node_create_begin(&node->create);
+        make(node);
     } else if (status != 0) {
         uvzk__persistent_node_note(node, status);
     } else if (!is_ours(node, stat)) {

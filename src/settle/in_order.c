@@ -263,9 +263,9 @@ static bool grant_if_allowed(struct uvzk__queue *queue, struct uvzk__contender *
     return false;
 }
 
-/* Whether the create of a downgraded reader has no reply yet. That reader gets the number
- * of its writer, whose node may be gone by now, and is then before every writer that
- * waits. So no writer may be granted until its place is known. */
+/* [P1] No writer is granted while the create of a downgraded reader has no reply: that
+ * reader gets the number of its writer, whose node may be gone by now, and is then before
+ * every writer that waits. Returns true if there is such a create. */
 static bool downgrade_pending(struct uvzk__queue *queue)
 {
     const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
@@ -326,9 +326,10 @@ static bool wants_own_watch(const struct uvzk__queue *queue,
     return !uvzk__is_mirrored(queue) && (alone || is_preparing(queue, front));
 }
 
-/* Grants the next in line if it may be granted, and returns true. Otherwise returns false,
- * after requesting what is missing (in_order.h). The contender may have ended, and may be
- * freed, when this returns. */
+/* [P1] The next in line is granted only if its znode exists, its predecessors are known,
+ * none of them blocks it, the session is proved, and no downgraded reader may come before
+ * it. Returns true if it was granted. Otherwise requests what is missing (in_order.h) and
+ * returns false. The contender may have ended, and may be freed, when this returns. */
 static bool grant_front(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = front_of(queue);

@@ -4,7 +4,7 @@
  *
  * Everything is decided in uvzk__node_cache_pump: each reply, watch event and timer
  * records what has happened and calls it, and it sends the request that is due. The
- * requests carry the watch, or create the znode (seed_value.c). */
+ * requests carry the watch, or create the znode with its seed (seed_value.h). */
 #include "value/node_cache.h"
 
 #include <string.h>
@@ -305,12 +305,15 @@ static void look(struct uvzk__node_cache *node_cache)
 
 static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
 
-/* Creates the znode at the first `length` bytes of the path: the znode itself, or an
- * ancestor. */
-static void make(struct uvzk__node_cache *node_cache, size_t length)
+/* Creates the znode with its seed, or an ancestor. */
+static void make(struct uvzk__node_cache *node_cache)
 {
+    struct uvzk__seed_value *seed = &node_cache->seed;
+
     if (uvzk__may_send(node_cache->session)) {
-        uvzk__seed_value_create(node_cache, length, seed_replied);
+        uvzk__node_create_set_data(&seed->create, seed->data, seed->length);
+        uvzk__node_create_prepare(node_cache->session, &seed->create, &node_cache->rpc,
+                                  seed_replied);
         submit(node_cache, UVZK__NODE_CACHE_SEEDING);
     } /* pump() starts again with a read when sending is possible */
 }
@@ -337,10 +340,9 @@ static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (node_cache == NULL) {
         return;
     }
-    size_t next = uvzk__seed_value_next(node_cache, status);
-
-    if (next != 0) {
-        make(node_cache, next);
+    if (uvzk__node_create_next(node_cache->session, &node_cache->seed.create, rpc,
+                               status)) {
+        make(node_cache);
     } else if (status == 0 || status == UVZK_ENODEEXISTS) {
         /* The read takes the znode's data, whichever client has created it. */
         uvzk__seed_value_drop(node_cache);
@@ -381,7 +383,8 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         take(node_cache, reply);
     } else if (status == UVZK_ENONODE && uvzk__seed_value_is_wanted(node_cache)) {
         /* Missing, with a seed: creates it. */
-        make(node_cache, strlen(node_cache->path));
+        uvzk__node_create_begin(&node_cache->seed.create);
+        make(node_cache);
     } else if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
         /* A missing znode is reported with the reason why the seed could not be
          * written. */

@@ -33,19 +33,3 @@ void uvzk__seed_value_drop(struct uvzk__node_cache *node_cache)
     uvzk__free(node_cache->seed.data);
     node_cache->seed.data = NULL;
 }
-
-void uvzk__seed_value_create(struct uvzk__node_cache *node_cache, size_t length,
-                             uvzk__reply_cb replied)
-{
-    struct uvzk__seed_value *seed = &node_cache->seed;
-
-    uvzk__node_create_set_data(&seed->create, seed->data, seed->length);
-    uvzk__node_create_prepare(node_cache->session, &seed->create, &node_cache->rpc,
-                              length, replied);
-}
-
-size_t uvzk__seed_value_next(struct uvzk__node_cache *node_cache, int status)
-{
-    return uvzk__node_create_next(node_cache->session, &node_cache->seed.create,
-                                  &node_cache->rpc, status);
-}

@@ -27,13 +27,18 @@ static void close_barrier(uvzk_barrier_t *of)
     assert_true(world_await_count(&world, &closed, 1, 1000));
 }
 
-static void begin(void)
+static void begin_unconnected(void)
 {
     memset(&barrier, 0, sizeof(barrier));
     memset(&theirs, 0, sizeof(theirs));
     world_begin_exact_two(&world, UVZK__TUNE_ALL, 1, &a, &b);
     assert_int_equal(uvzk_barrier_init(&a.client, &barrier, BARRIER_PATH), 0);
     assert_int_equal(uvzk_barrier_init(&b.client, &theirs, BARRIER_PATH), 0);
+}
+
+static void begin(void)
+{
+    begin_unconnected();
     assert_true(process_await_connected(&a, 5000));
     assert_true(process_await_connected(&b, 5000));
     world_run_for(&world, 100);
@@ -83,6 +88,20 @@ static void set_makes_curators_znode(void **state)
     sim_check_containers(world.sim);
     sim_check_containers(world.sim);
     assert_false(sim_exists(world.sim, "/app"));
+    end();
+}
+
+/* The default data are the address of the connection, which is not known at the call. */
+static void set_before_the_connection_has_the_address(void **state)
+{
+    size_t length = 0;
+
+    (void)state;
+    begin_unconnected();
+    call_set(&call, &world, &barrier);
+    call_await(&call, 0);
+    assert_non_null(sim_data(world.sim, BARRIER_PATH, &length));
+    assert_true(length > 0);
     end();
 }
 
@@ -441,6 +460,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_makes_curators_znode),
+        cmocka_unit_test(set_before_the_connection_has_the_address),
         cmocka_unit_test(lost_replies_are_made_good),
         cmocka_unit_test(set_outlives_its_session),
         cmocka_unit_test(refused_changes_say_why),

@@ -1,6 +1,8 @@
 /* The machine of one lease request, and its places in the lists of its lease directory
- * (lease_request.h). This file sends nothing and decides nothing: the other files of this
- * folder decide and call these functions, which move the machine.
+ * (lease_request.h). The other files of this folder decide when a request gets a ticket,
+ * creates leases or is granted, and call these functions, which move the machine. This
+ * file creates the contenders of its leases, and moves leases that it returns to a claim
+ * that is ended at once.
  *
  * A lease request has at most one of three rights to get leases: a ticket, a place among
  * the ticket sharers, or that it is the DIRECT one. It keeps this right while it is

@@ -1,0 +1,62 @@
+/* The create of a znode whose parents may be missing (Curator's
+ * creatingParentContainersIfNeeded): several creates, one after the other. The owner sends
+ * each of them in its own request, first that of the znode itself. If the parent is
+ * missing, that is created next, then the way back down to the znode. Ancestors are
+ * containers, which the server removes when they are empty, or persistent znodes if the
+ * server has no containers (before ZooKeeper 3.5.1). */
+#ifndef UVZK_NODE_CREATE_H
+#define UVZK_NODE_CREATE_H
+
+#include <stdbool.h>
+
+#include "engine/session.h"
+
+struct uvzk__node_create {
+    const char *path; /* of the znode, namespace included; borrowed */
+    const void *data; /* of the znode, borrowed; ancestors get none */
+    size_t length;
+    enum uvzk__mode mode; /* of the znode */
+    /* What the next request, or the one under way, creates: the znode or an ancestor. NULL:
+     * missing parents are not created. */
+    char *creating_path;
+    struct uvzk__acl acl; /* of that znode (acl.h) */
+};
+
+/* mode: of the znode. The path must stay valid for as long as the struct is used. Returns false
+ * if out of memory; then nothing has to be freed. */
+bool uvzk__node_create_init(struct uvzk__node_create *, const char *path,
+                            enum uvzk__mode mode);
+/* In the same way; but missing parents are not created, and nothing has to be freed. */
+void uvzk__node_create_init_alone(struct uvzk__node_create *, const char *path,
+                                  enum uvzk__mode mode);
+/* What the znode gets from now on; valid until the reply. */
+void uvzk__node_create_set_data(struct uvzk__node_create *, const void *data,
+                                size_t length);
+void uvzk__node_create_free(struct uvzk__node_create *);
+
+/* The next request is that of the znode itself, as it is after the init. */
+void uvzk__node_create_begin(struct uvzk__node_create *);
+
+/* Prepares the request that is next. */
+void uvzk__node_create_prepare(struct uvzk__session *, struct uvzk__node_create *,
+                               struct uvzk__rpc *, uvzk__reply_cb replied);
+
+/* That request was answered with this status. Returns whether another request is next, which
+ * is prepared in the same way. Otherwise the znode itself exists, created by this request or
+ * by another client, or the create has failed. */
+bool uvzk__node_create_next(struct uvzk__session *, struct uvzk__node_create *,
+                            const struct uvzk__rpc *, int status);
+
+/* Whether the request under way, or the last one, creates the znode itself. */
+bool uvzk__node_create_is_last(const struct uvzk__node_create *);
+
+/* For an owner that keeps the requests itself (directory/parents.c). rpc: a create of the
+ * znode with this path or of an ancestor, answered with this status. Returns the length of
+ * the path that is to be created next; 0: none is. */
+size_t uvzk__node_create_next_length(struct uvzk__session *, const char *path,
+                                     const struct uvzk__rpc *rpc, int status);
+/* Completes a create as that of an ancestor. */
+void uvzk__node_create_as_ancestor(struct uvzk__session *, struct uvzk__rpc *,
+                                   struct uvzk__acl *storage);
+
+#endif
