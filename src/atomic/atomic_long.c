@@ -22,29 +22,23 @@
 
 /* ----------------------------------------------------------------- the machine */
 
-#define STEPS                                                                \
-    (UVZK__BIT(UVZK__ATOMIC_CATCHING_UP) | UVZK__BIT(UVZK__ATOMIC_READING) | \
-     UVZK__BIT(UVZK__ATOMIC_CREATING) | UVZK__BIT(UVZK__ATOMIC_WRITING) |    \
-     UVZK__BIT(UVZK__ATOMIC_FINDING_OUT) | UVZK__BIT(UVZK__ATOMIC_PAUSING) | \
-     UVZK__BIT(UVZK__ATOMIC_ACQUIRING) | UVZK__BIT(UVZK__ATOMIC_RELEASING))
-#define BACK UVZK__BIT(UVZK__ATOMIC_IDLE)
-
 static const struct uvzk__state table[] = {
-    [UVZK__ATOMIC_IDLE] = {"IDLE", STEPS},
-    [UVZK__ATOMIC_CATCHING_UP] = {"CATCHING_UP", BACK},
-    [UVZK__ATOMIC_READING] = {"READING", BACK},
-    [UVZK__ATOMIC_CREATING] = {"CREATING", BACK},
-    [UVZK__ATOMIC_WRITING] = {"WRITING", BACK},
-    [UVZK__ATOMIC_FINDING_OUT] = {"FINDING_OUT", BACK},
-    [UVZK__ATOMIC_PAUSING] = {"PAUSING", BACK},
-    [UVZK__ATOMIC_ACQUIRING] = {"ACQUIRING", BACK},
-    [UVZK__ATOMIC_RELEASING] = {"RELEASING", BACK},
+    UVZK__STATE(UVZK__ATOMIC_, IDLE, CATCHING_UP, READING, CREATING, WRITING, FINDING_OUT,
+                PAUSING, ACQUIRING, RELEASING),
+    UVZK__STATE(UVZK__ATOMIC_, CATCHING_UP, IDLE),
+    UVZK__STATE(UVZK__ATOMIC_, READING, IDLE),
+    UVZK__STATE(UVZK__ATOMIC_, CREATING, IDLE),
+    UVZK__STATE(UVZK__ATOMIC_, WRITING, IDLE),
+    UVZK__STATE(UVZK__ATOMIC_, FINDING_OUT, IDLE),
+    UVZK__STATE(UVZK__ATOMIC_, PAUSING, IDLE),
+    UVZK__STATE(UVZK__ATOMIC_, ACQUIRING, IDLE),
+    UVZK__STATE(UVZK__ATOMIC_, RELEASING, IDLE),
 };
 
-const struct uvzk__machine uvzk__atomic_machine = UVZK__OLD_MACHINE("atomic long", table);
-
-static bool invariant_holds(const struct uvzk__atomic_long *atomic)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__atomic_long *atomic = object;
+
     switch (atomic->state) {
     case UVZK__ATOMIC_PAUSING:
         return !atomic->ended && !uvzk__list_empty(&atomic->calls);
@@ -57,13 +51,8 @@ static bool invariant_holds(const struct uvzk__atomic_long *atomic)
     }
 }
 
-void uvzk__atomic_move(struct uvzk__atomic_long *atomic, enum uvzk__atomic_state state)
-{
-    atomic->state = (uint8_t)uvzk__old_move(atomic->session, &uvzk__atomic_machine,
-                                            atomic->state, state);
-    uvzk__invariant(atomic->session, &uvzk__atomic_machine, atomic->state,
-                    invariant_holds(atomic));
-}
+const struct uvzk__machine uvzk__atomic_machine =
+    UVZK__MACHINE("atomic long", table, struct uvzk__atomic_long, state, invariant_holds);
 
 static void free_atomic(struct uvzk__atomic_long *atomic)
 {

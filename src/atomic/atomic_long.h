@@ -88,9 +88,6 @@ struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* The only writer of `state`. */
-void uvzk__atomic_move(struct uvzk__atomic_long *, enum uvzk__atomic_state);
-
 /* Carries out the next step that is possible: of the current call, or of the end of the
  * call before. May free the struct if it has ended. */
 void uvzk__atomic_pump(struct uvzk__atomic_long *);

@@ -30,7 +30,7 @@ static void acquired(uvzk_hold_t *hold, int status)
     struct uvzk__atomic_long *atomic = atomic_of(hold);
     struct uvzk__atomic_call *call = promoted_call(atomic);
 
-    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+    uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_IDLE);
     atomic->promotion.holding = status == 0;
     if (status != 0 && call != NULL) {
         uvzk__atomic_call_decide(atomic->session, call, status);
@@ -46,7 +46,7 @@ static void lost(uvzk_hold_t *hold, int reason)
     atomic->promotion.holding = false;
     /* The release was refused because the loss was under way. */
     if (atomic->state == UVZK__ATOMIC_RELEASING) {
-        uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+        uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_IDLE);
         uvzk__atomic_pump(atomic);
     }
 }
@@ -63,7 +63,8 @@ void uvzk__atomic_promotion_acquire(struct uvzk__atomic_long *atomic)
     int status = uvzk_lock_acquire(&atomic->promotion.mutex, &atomic->promotion.hold,
                                    &options, acquired, lost);
     if (status == 0) {
-        uvzk__atomic_move(atomic, UVZK__ATOMIC_ACQUIRING);
+        uvzk__move(atomic->session, &uvzk__atomic_machine, atomic,
+                   UVZK__ATOMIC_ACQUIRING);
     } else {
         uvzk__atomic_call_decide(atomic->session, call, status);
     }
@@ -81,13 +82,13 @@ static void released(uvzk_hold_t *hold, int status)
 
     (void)status;
     atomic->promotion.holding = false;
-    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+    uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_IDLE);
     uvzk__atomic_pump(atomic);
 }
 
 void uvzk__atomic_promotion_release(struct uvzk__atomic_long *atomic)
 {
-    uvzk__atomic_move(atomic, UVZK__ATOMIC_RELEASING);
+    uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_RELEASING);
     /* Refused only if the hold is lost: lost() will be called. */
     (void)uvzk_hold_release(&atomic->promotion.hold, released);
 }

@@ -21,7 +21,7 @@
 
 static void submit(struct uvzk__atomic_long *atomic, enum uvzk__atomic_state doing)
 {
-    uvzk__atomic_move(atomic, doing);
+    uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, doing);
     uvzk__submit(atomic->session, &atomic->rpc);
 }
 
@@ -37,7 +37,7 @@ static struct uvzk__atomic_call *reply_begins(struct uvzk__rpc *rpc, int status,
 
     uvzk__answered(atomic->session, rpc, status,
                    rpc->kind != UVZK__RPC_GET /* all others are transactions */);
-    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+    uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_IDLE);
     *atomic_out = atomic;
     /* A call that came after the end of all others has not begun. */
     return call != NULL && call->begun ? call : NULL;
@@ -54,7 +54,7 @@ static void decide(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *c
 void uvzk__atomic_try_end_pause(struct uvzk__atomic_long *atomic)
 {
     uvzk__timer_clear(atomic->session, &atomic->pause);
-    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+    uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_IDLE);
 }
 
 void uvzk__atomic_try_pause_due(struct uvzk__timer *timer)
@@ -62,7 +62,7 @@ void uvzk__atomic_try_pause_due(struct uvzk__timer *timer)
     struct uvzk__atomic_long *atomic =
         UVZK__CONTAINER_OF(timer, struct uvzk__atomic_long, pause);
 
-    uvzk__atomic_move(atomic, UVZK__ATOMIC_IDLE);
+    uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_IDLE);
     uvzk__atomic_pump(atomic);
 }
 
@@ -91,7 +91,8 @@ static void try_failed(struct uvzk__atomic_long *atomic, struct uvzk__atomic_cal
         decide(atomic, call, UVZK_EBADVERSION);
     } else if (count_retry(atomic, call, &sleep_ms)) {
         if (sleep_ms > 0) {
-            uvzk__atomic_move(atomic, UVZK__ATOMIC_PAUSING);
+            uvzk__move(atomic->session, &uvzk__atomic_machine, atomic,
+                       UVZK__ATOMIC_PAUSING);
             uvzk__timer_set(atomic->session, &atomic->pause,
                             uvzk__now(atomic->session) + sleep_ms);
         }

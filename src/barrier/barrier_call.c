@@ -3,32 +3,21 @@
 #include "base/refusal.h"
 #include "engine/turn.h"
 
-#define PENDING UVZK__BARRIER_CALL_PENDING
-#define GIVEN_UP UVZK__BARRIER_CALL_GIVEN_UP
-#define DECIDED UVZK__BARRIER_CALL_DECIDED
-
 static const struct uvzk__state table[] = {
-    [PENDING] = {"PENDING", UVZK__BIT(GIVEN_UP) | UVZK__BIT(DECIDED)},
-    [GIVEN_UP] = {"GIVEN_UP", UVZK__BIT(DECIDED)},
-    [DECIDED] = {"DECIDED", UVZK__BIT(GIVEN_UP)},
+    UVZK__STATE(UVZK__BARRIER_CALL_, PENDING, GIVEN_UP, DECIDED),
+    UVZK__STATE(UVZK__BARRIER_CALL_, GIVEN_UP, DECIDED),
+    UVZK__STATE(UVZK__BARRIER_CALL_, DECIDED, GIVEN_UP),
 };
 
-const struct uvzk__machine uvzk__barrier_call_machine =
-    UVZK__OLD_MACHINE("call on a barrier", table);
-
-static bool invariant_holds(const struct uvzk__barrier_call *call)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__barrier_call *call = object;
+
     return call->status <= 0 && call->shell->impl == call;
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__barrier_call *call, enum uvzk__barrier_call_state state)
-{
-    call->state = (uint8_t)uvzk__old_move(call->session, &uvzk__barrier_call_machine,
-                                          call->state, state);
-    uvzk__invariant(call->session, &uvzk__barrier_call_machine, call->state,
-                    invariant_holds(call));
-}
+const struct uvzk__machine uvzk__barrier_call_machine = UVZK__MACHINE(
+    "call on a barrier", table, struct uvzk__barrier_call, state, invariant_holds);
 
 int uvzk__barrier_call_check(const uvzk_barrier_call_t *shell, uvzk_barrier_call_cb cb,
                              int64_t timeout_ms)
@@ -51,7 +40,8 @@ static void give_up(struct uvzk__barrier_call *call, int status)
 {
     call->status = status;
     uvzk__timer_clear(call->session, &call->timeout);
-    move(call, GIVEN_UP);
+    uvzk__move(call->session, &uvzk__barrier_call_machine, call,
+               UVZK__BARRIER_CALL_GIVEN_UP);
     call->given_up_cb(call);
 }
 
@@ -95,12 +85,13 @@ void uvzk__barrier_call_begin(struct uvzk__barrier_call *call,
 
 void uvzk__barrier_call_end(struct uvzk__barrier_call *call, int status)
 {
-    if (call->state == DECIDED) {
+    if (call->state == UVZK__BARRIER_CALL_DECIDED) {
         return;
     }
     call->status = status;
     uvzk__timer_clear(call->session, &call->timeout);
-    move(call, DECIDED);
+    uvzk__move(call->session, &uvzk__barrier_call_machine, call,
+               UVZK__BARRIER_CALL_DECIDED);
     uvzk__notify_later(call->session, &call->notification);
 }
 
@@ -131,9 +122,9 @@ void uvzk__barrier_calls_free(struct uvzk__link *calls)
 
 static bool can_be_given_up(const struct uvzk__barrier_call *call)
 {
-    return call->state == PENDING
+    return call->state == UVZK__BARRIER_CALL_PENDING
                ? call->given_up_cb != NULL
-               : call->state == DECIDED && call->status == 0 &&
+               : call->state == UVZK__BARRIER_CALL_DECIDED && call->status == 0 &&
                      call->can_be_undone != NULL && call->can_be_undone(call);
 }
 

@@ -104,7 +104,8 @@ static void other_told(struct uvzk__znode_waiter *waiter, int status)
 
     if (status == UVZK_ENONODE) {
         uvzk__znode_waiter_end(waiter);
-        uvzk__barrier_member_move(member, UVZK__MEMBER_REMAINING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_REMAINING);
         uvzk__barrier_member_pump(member);
     } else if (status != 0) {
         uvzk__barrier_member_withdraw(member, status);
@@ -119,10 +120,12 @@ static void outlast(struct uvzk__barrier_member *member, const char *name)
     member->waiter.told_cb = other_told;
     if (path != NULL &&
         uvzk__znode_waiter_begin(member->session, &member->waiter, path) == 0) {
-        uvzk__barrier_member_move(member, UVZK__MEMBER_OUTLASTING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_OUTLASTING);
     } else {
         if (member->state != UVZK__MEMBER_REMAINING) {
-            uvzk__barrier_member_move(member, UVZK__MEMBER_REMAINING);
+            uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                       UVZK__MEMBER_REMAINING);
         }
         uvzk__back_off(member->session);
     }
@@ -140,7 +143,8 @@ static void left(struct uvzk__barrier_member *member)
 static void delete_own(struct uvzk__barrier_member *member, const char *ready)
 {
     if (member->state != UVZK__MEMBER_DELETING) {
-        uvzk__barrier_member_move(member, UVZK__MEMBER_DELETING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_DELETING);
     }
     uvzk__znode_write_delete(&member->write, member->path, ready);
 }
@@ -167,7 +171,8 @@ static void go_on(struct uvzk__barrier_member *member, const struct uvzk__reply 
 
 void uvzk__barrier_member_leave(struct uvzk__barrier_member *member)
 {
-    uvzk__barrier_member_move(member, UVZK__MEMBER_REMAINING);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+               UVZK__MEMBER_REMAINING);
     uvzk__barrier_member_pump(member);
 }
 

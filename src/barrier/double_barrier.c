@@ -10,38 +10,25 @@
 #include "engine/turn.h"
 #include "engine/znode_owner.h"
 
-#define OUTSIDE UVZK__DOUBLE_BARRIER_OUTSIDE
-#define ENTERING UVZK__DOUBLE_BARRIER_ENTERING
-#define INSIDE UVZK__DOUBLE_BARRIER_INSIDE
-#define LEAVING UVZK__DOUBLE_BARRIER_LEAVING
-#define LOST UVZK__DOUBLE_BARRIER_LOST
-
 static const struct uvzk__state table[] = {
-    [OUTSIDE] = {"OUTSIDE", UVZK__BIT(ENTERING)},
-    [ENTERING] = {"ENTERING", UVZK__BIT(INSIDE) | UVZK__BIT(OUTSIDE)},
-    [INSIDE] = {"INSIDE", UVZK__BIT(LEAVING) | UVZK__BIT(LOST) | UVZK__BIT(OUTSIDE)},
-    [LEAVING] = {"LEAVING", UVZK__BIT(OUTSIDE)},
-    [LOST] = {"LOST", UVZK__BIT(LEAVING)},
+    UVZK__STATE(UVZK__DOUBLE_BARRIER_, OUTSIDE, ENTERING),
+    UVZK__STATE(UVZK__DOUBLE_BARRIER_, ENTERING, INSIDE, OUTSIDE),
+    UVZK__STATE(UVZK__DOUBLE_BARRIER_, INSIDE, LEAVING, LOST, OUTSIDE),
+    UVZK__STATE(UVZK__DOUBLE_BARRIER_, LEAVING, OUTSIDE),
+    UVZK__STATE(UVZK__DOUBLE_BARRIER_, LOST, LEAVING),
 };
 
-const struct uvzk__machine uvzk__double_barrier_machine =
-    UVZK__OLD_MACHINE("double barrier", table);
-
-static bool invariant_holds(const struct uvzk__double_barrier *barrier)
+static bool invariant_holds(const void *object)
 {
-    return (barrier->state != OUTSIDE && barrier->state != LOST) ||
+    const struct uvzk__double_barrier *barrier = object;
+
+    return (barrier->state != UVZK__DOUBLE_BARRIER_OUTSIDE &&
+            barrier->state != UVZK__DOUBLE_BARRIER_LOST) ||
            barrier->member == NULL;
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__double_barrier *barrier,
-                 enum uvzk__double_barrier_state state)
-{
-    barrier->state = (uint8_t)uvzk__old_move(
-        barrier->session, &uvzk__double_barrier_machine, barrier->state, state);
-    uvzk__invariant(barrier->session, &uvzk__double_barrier_machine, barrier->state,
-                    invariant_holds(barrier));
-}
+const struct uvzk__machine uvzk__double_barrier_machine = UVZK__MACHINE(
+    "double barrier", table, struct uvzk__double_barrier, state, invariant_holds);
 
 /* ---------------------------------------------------------------------- the calls */
 
@@ -56,7 +43,7 @@ static void given_up(struct uvzk__barrier_call *call)
     struct uvzk__double_barrier *barrier =
         UVZK__CONTAINER_OF(call, struct crossing, call)->barrier;
 
-    barrier->undone = barrier->state == INSIDE;
+    barrier->undone = barrier->state == UVZK__DOUBLE_BARRIER_INSIDE;
     /* Its end ends the call (member_told). */
     uvzk__barrier_member_withdraw(barrier->member, call->status);
 }
@@ -65,7 +52,7 @@ static void given_up(struct uvzk__barrier_call *call)
 static bool can_be_undone(const struct uvzk__barrier_call *call)
 {
     return UVZK__CONTAINER_OF((uintptr_t)call, struct crossing, call)->barrier->state ==
-           INSIDE;
+           UVZK__DOUBLE_BARRIER_INSIDE;
 }
 
 static void over(struct uvzk__barrier_call *call)
@@ -82,7 +69,7 @@ static void tell_loss_or_close(struct uvzk__notification *notification)
 
     if (!barrier->closing) {
         /* A leave that was called meanwhile reports the loss. */
-        if (barrier->state == LOST && barrier->lost_cb != NULL) {
+        if (barrier->state == UVZK__DOUBLE_BARRIER_LOST && barrier->lost_cb != NULL) {
             barrier->lost_cb(shell, barrier->lost);
         }
         return;
@@ -104,19 +91,23 @@ static void member_told(struct uvzk__barrier_member *member, int status)
 {
     struct uvzk__double_barrier *barrier = uvzk__barrier_member_user(member);
 
-    if (barrier->state == ENTERING && status == 0) {
-        move(barrier, INSIDE);
+    if (barrier->state == UVZK__DOUBLE_BARRIER_ENTERING && status == 0) {
+        uvzk__move(barrier->session, &uvzk__double_barrier_machine, barrier,
+                   UVZK__DOUBLE_BARRIER_INSIDE);
         uvzk__barrier_calls_end(&barrier->calls, 0);
         return;
     }
     barrier->member = NULL;
-    if (barrier->state == INSIDE && !barrier->closing && !barrier->undone) {
+    if (barrier->state == UVZK__DOUBLE_BARRIER_INSIDE && !barrier->closing &&
+        !barrier->undone) {
         barrier->lost = status;
-        move(barrier, LOST);
+        uvzk__move(barrier->session, &uvzk__double_barrier_machine, barrier,
+                   UVZK__DOUBLE_BARRIER_LOST);
         tell_later(barrier);
         return;
     }
-    move(barrier, OUTSIDE);
+    uvzk__move(barrier->session, &uvzk__double_barrier_machine, barrier,
+               UVZK__DOUBLE_BARRIER_OUTSIDE);
     barrier->undone = false;
     uvzk__barrier_calls_end(&barrier->calls, status);
     if (barrier->closing) {
@@ -172,7 +163,7 @@ int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell,
         return status;
     }
     struct uvzk__double_barrier *barrier = shell->impl;
-    if (barrier->state != OUTSIDE) {
+    if (barrier->state != UVZK__DOUBLE_BARRIER_OUTSIDE) {
         return uvzk__refuse(UVZK_ESTATE,
                             "the barrier is entered already; leave it first");
     }
@@ -195,7 +186,8 @@ int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell,
     if (refused) {
         uvzk__barrier_call_end(&crossing->call, UVZK_EAUTH);
     } else {
-        move(barrier, ENTERING);
+        uvzk__move(barrier->session, &uvzk__double_barrier_machine, barrier,
+                   UVZK__DOUBLE_BARRIER_ENTERING);
     }
     return 0;
 }
@@ -210,19 +202,22 @@ int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell,
         return status;
     }
     struct uvzk__double_barrier *barrier = shell->impl;
-    if (barrier->state != INSIDE && barrier->state != LOST) {
+    if (barrier->state != UVZK__DOUBLE_BARRIER_INSIDE &&
+        barrier->state != UVZK__DOUBLE_BARRIER_LOST) {
         return uvzk__refuse(UVZK_ESTATE, "the barrier is not entered");
     }
     struct crossing *crossing = new_crossing(barrier);
     if (crossing == NULL) {
         return UV_ENOMEM;
     }
-    bool lost = barrier->state == LOST;
+    bool lost = barrier->state == UVZK__DOUBLE_BARRIER_LOST;
     uvzk__barrier_call_begin(&crossing->call, barrier->session, &barrier->calls,
                              call_shell, timeout_ms, cb);
-    move(barrier, LEAVING);
+    uvzk__move(barrier->session, &uvzk__double_barrier_machine, barrier,
+               UVZK__DOUBLE_BARRIER_LEAVING);
     if (lost) {
-        move(barrier, OUTSIDE);
+        uvzk__move(barrier->session, &uvzk__double_barrier_machine, barrier,
+                   UVZK__DOUBLE_BARRIER_OUTSIDE);
         uvzk__barrier_call_end(&crossing->call, barrier->lost);
     } else {
         uvzk__barrier_member_leave(barrier->member);

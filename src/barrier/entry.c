@@ -29,13 +29,15 @@ static void come_inside(struct uvzk__barrier_member *member)
     (void)uvzk__znode_write_stop(&member->write);
     uvzk__znode_waiter_end(&member->waiter);
     member->may_be_last = true;
-    uvzk__barrier_member_move(member, UVZK__MEMBER_INSIDE);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+               UVZK__MEMBER_INSIDE);
     uvzk__barrier_member_tell(member, 0, false);
 }
 
 static void create(struct uvzk__barrier_member *member)
 {
-    uvzk__barrier_member_move(member, UVZK__MEMBER_CREATING);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+               UVZK__MEMBER_CREATING);
     uvzk__znode_write_create(&member->write, &member->create);
 }
 
@@ -43,13 +45,15 @@ static void create(struct uvzk__barrier_member *member)
 static void stand(struct uvzk__barrier_member *member)
 {
     member->stands = true;
-    uvzk__barrier_member_move(member, UVZK__MEMBER_LOOKING);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+               UVZK__MEMBER_LOOKING);
     uvzk__znode_waiter_look(&member->waiter);
 }
 
 static void count_again(struct uvzk__barrier_member *member)
 {
-    uvzk__barrier_member_move(member, UVZK__MEMBER_COUNTING);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+               UVZK__MEMBER_COUNTING);
     uvzk__barrier_member_pump(member);
 }
 
@@ -94,7 +98,8 @@ static void listed(struct uvzk__barrier_member *member, const struct uvzk__reply
     struct counted counted = count(member, reply);
 
     if (counted.ready && counted.members == 0) {
-        uvzk__barrier_member_move(member, UVZK__MEMBER_CLEARING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_CLEARING);
         uvzk__znode_write_delete(&member->write, member->ready, member->directory);
     } else {
         create(member);
@@ -108,7 +113,8 @@ static void cleared(struct uvzk__barrier_member *member, int status)
     if (status == 0) {
         create(member);
     } else if (changed) {
-        uvzk__barrier_member_move(member, UVZK__MEMBER_LISTING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_LISTING);
         uvzk__barrier_member_pump(member);
     } else if (member->write.second != NULL) {
         /* P may not be deleted. Then `ready` alone, as Curator's leave deletes it. */
@@ -148,10 +154,12 @@ static void counted_all(struct uvzk__barrier_member *member,
         come_inside(member);
     } else if (counted.members >= member->quantity) {
         member->may_be_last = true;
-        uvzk__barrier_member_move(member, UVZK__MEMBER_OPENING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_OPENING);
         uvzk__znode_write_create(&member->write, &member->create_ready);
     } else {
-        uvzk__barrier_member_move(member, UVZK__MEMBER_WAITING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_WAITING);
     }
 }
 
@@ -174,7 +182,8 @@ static void created(struct uvzk__barrier_member *member, int status)
     if (status == 0) {
         stand(member);
     } else if (status == UVZK_ENODEEXISTS) {
-        uvzk__barrier_member_move(member, UVZK__MEMBER_CHECKING);
+        uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+                   UVZK__MEMBER_CHECKING);
         uvzk__barrier_member_pump(member);
     } else {
         uvzk__barrier_member_withdraw(member, status);

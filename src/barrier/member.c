@@ -12,34 +12,29 @@
 #include "engine/submission.h"
 #include "engine/znode_owner.h"
 
-#define BIT(state) UVZK__BIT(UVZK__MEMBER_##state)
-#define ENDS (BIT(WITHDRAWING) | BIT(GONE))
-
 static const struct uvzk__state table[] = {
-    [UVZK__MEMBER_LISTING] = {"LISTING", BIT(CREATING) | BIT(CLEARING) | ENDS},
-    [UVZK__MEMBER_CLEARING] = {"CLEARING", BIT(LISTING) | BIT(CREATING) | ENDS},
-    [UVZK__MEMBER_CREATING] = {"CREATING", BIT(CHECKING) | BIT(LOOKING) | ENDS},
-    [UVZK__MEMBER_CHECKING] = {"CHECKING", BIT(CREATING) | BIT(LOOKING) | ENDS},
-    [UVZK__MEMBER_LOOKING] = {"LOOKING", BIT(COUNTING) | BIT(INSIDE) | ENDS},
-    [UVZK__MEMBER_COUNTING] = {"COUNTING",
-                               BIT(WAITING) | BIT(OPENING) | BIT(INSIDE) | ENDS},
-    [UVZK__MEMBER_WAITING] = {"WAITING", BIT(COUNTING) | BIT(INSIDE) | ENDS},
-    [UVZK__MEMBER_OPENING] = {"OPENING", BIT(COUNTING) | BIT(INSIDE) | ENDS},
-    [UVZK__MEMBER_INSIDE] = {"INSIDE", BIT(REMAINING) | ENDS},
-    [UVZK__MEMBER_REMAINING] = {"REMAINING",
-                                BIT(DELETING) | BIT(OUTLASTING) | BIT(TIDYING) | ENDS},
-    [UVZK__MEMBER_DELETING] = {"DELETING", BIT(REMAINING) | BIT(OUTLASTING) | ENDS},
-    [UVZK__MEMBER_OUTLASTING] = {"OUTLASTING", BIT(REMAINING) | ENDS},
-    [UVZK__MEMBER_WITHDRAWING] = {"WITHDRAWING", BIT(TIDYING) | BIT(GONE)},
-    [UVZK__MEMBER_TIDYING] = {"TIDYING", BIT(GONE)},
-    [UVZK__MEMBER_GONE] = {"GONE", 0},
+    UVZK__STATE(UVZK__MEMBER_, LISTING, CREATING, CLEARING, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, CLEARING, LISTING, CREATING, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, CREATING, CHECKING, LOOKING, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, CHECKING, CREATING, LOOKING, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, LOOKING, COUNTING, INSIDE, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, COUNTING, WAITING, OPENING, INSIDE, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, WAITING, COUNTING, INSIDE, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, OPENING, COUNTING, INSIDE, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, INSIDE, REMAINING, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, REMAINING, DELETING, OUTLASTING, TIDYING, WITHDRAWING,
+                GONE),
+    UVZK__STATE(UVZK__MEMBER_, DELETING, REMAINING, OUTLASTING, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, OUTLASTING, REMAINING, WITHDRAWING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, WITHDRAWING, TIDYING, GONE),
+    UVZK__STATE(UVZK__MEMBER_, TIDYING, GONE),
+    UVZK__FINAL(UVZK__MEMBER_, GONE),
 };
 
-const struct uvzk__machine uvzk__barrier_member_machine =
-    UVZK__OLD_MACHINE("member of a double barrier", table);
-
-static bool invariant_holds(const struct uvzk__barrier_member *member)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__barrier_member *member = object;
+
     switch (member->state) {
     case UVZK__MEMBER_LISTING:
     case UVZK__MEMBER_CLEARING:
@@ -63,15 +58,9 @@ static bool invariant_holds(const struct uvzk__barrier_member *member)
     }
 }
 
-/* The only writer of `state`. */
-void uvzk__barrier_member_move(struct uvzk__barrier_member *member,
-                               enum uvzk__barrier_member_state state)
-{
-    member->state = (uint8_t)uvzk__old_move(
-        member->session, &uvzk__barrier_member_machine, member->state, state);
-    uvzk__invariant(member->session, &uvzk__barrier_member_machine, member->state,
-                    invariant_holds(member));
-}
+const struct uvzk__machine uvzk__barrier_member_machine =
+    UVZK__MACHINE("member of a double barrier", table, struct uvzk__barrier_member, state,
+                  invariant_holds);
 
 /* ---------------------------------------------------------- making and freeing */
 
@@ -118,7 +107,7 @@ void uvzk__barrier_member_finish(struct uvzk__barrier_member *member)
 {
     uvzk__znode_waiter_end(&member->waiter);
     (void)uvzk__znode_write_stop(&member->write);
-    uvzk__barrier_member_move(member, UVZK__MEMBER_GONE);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member, UVZK__MEMBER_GONE);
     free_if_over(member);
 }
 
@@ -227,7 +216,8 @@ void uvzk__barrier_member_tidy(struct uvzk__barrier_member *member)
         uvzk__barrier_member_finish(member);
         return;
     }
-    uvzk__barrier_member_move(member, UVZK__MEMBER_TIDYING);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+               UVZK__MEMBER_TIDYING);
     /* Done only if `ready` has no sibling, because a znode with children is not deleted:
      * the server decides it, however old our last reading is. */
     uvzk__znode_write_delete(&member->write, member->ready, member->directory);
@@ -310,7 +300,8 @@ void uvzk__barrier_member_withdraw(struct uvzk__barrier_member *member, int stat
                    (member->state == UVZK__MEMBER_CREATING &&
                     uvzk__znode_write_may_be_done(&member->write));
     member->stands = member->stands || unknown;
-    uvzk__barrier_member_move(member, UVZK__MEMBER_WITHDRAWING);
+    uvzk__move(member->session, &uvzk__barrier_member_machine, member,
+               UVZK__MEMBER_WITHDRAWING);
     if (!member->stands) {
         out(member, status);
         return;

@@ -119,8 +119,6 @@ void uvzk__barrier_member_free(struct uvzk__barrier_member *);
 
 /* ------------------------------------------ between member, entry and departure */
 
-void uvzk__barrier_member_move(struct uvzk__barrier_member *,
-                               enum uvzk__barrier_member_state);
 /* Tells its user. final: it has no user from now on. */
 void uvzk__barrier_member_tell(struct uvzk__barrier_member *, int status, bool final);
 /* Nothing more has to be done for it: it is GONE, and freed when nothing is under way. */

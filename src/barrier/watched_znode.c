@@ -9,36 +9,25 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-#define IDLE UVZK__WATCHED_ZNODE_IDLE
-#define LOOKING UVZK__WATCHED_ZNODE_LOOKING
-#define CONFIRMING UVZK__WATCHED_ZNODE_CONFIRMING
-
 /* The stamp of a watch event: it comes after each request that has been answered. */
 #define STAMP_OF_EVENT UINT64_MAX
 
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(LOOKING) | UVZK__BIT(CONFIRMING)},
-    [LOOKING] = {"LOOKING", UVZK__BIT(IDLE)},
-    [CONFIRMING] = {"CONFIRMING", UVZK__BIT(IDLE)},
+    UVZK__STATE(UVZK__WATCHED_ZNODE_, IDLE, LOOKING, CONFIRMING),
+    UVZK__STATE(UVZK__WATCHED_ZNODE_, LOOKING, IDLE),
+    UVZK__STATE(UVZK__WATCHED_ZNODE_, CONFIRMING, IDLE),
 };
 
-const struct uvzk__machine uvzk__watched_znode_machine =
-    UVZK__OLD_MACHINE("watched znode's request", table);
-
-static bool invariant_holds(const struct uvzk__watched_znode *znode)
+static bool invariant_holds(const void *object)
 {
-    return (znode->state == IDLE || znode->refs > 0) &&
+    const struct uvzk__watched_znode *znode = object;
+
+    return (znode->state == UVZK__WATCHED_ZNODE_IDLE || znode->refs > 0) &&
            !(znode->ended && uvzk__watcher_is_set(&znode->watcher));
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__watched_znode *znode, enum uvzk__watched_znode_state state)
-{
-    znode->state = (uint8_t)uvzk__old_move(znode->session, &uvzk__watched_znode_machine,
-                                           znode->state, state);
-    uvzk__invariant(znode->session, &uvzk__watched_znode_machine, znode->state,
-                    invariant_holds(znode));
-}
+const struct uvzk__machine uvzk__watched_znode_machine = UVZK__MACHINE(
+    "watched znode's request", table, struct uvzk__watched_znode, state, invariant_holds);
 
 /* ---------------------------------------------------------- making and freeing */
 
@@ -188,7 +177,8 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool armed = reply->status == 0 || reply->status == UVZK_ENONODE;
 
     uvzk__answered(znode->session, rpc, reply->status, false);
-    move(znode, IDLE);
+    uvzk__move(znode->session, &uvzk__watched_znode_machine, znode,
+               UVZK__WATCHED_ZNODE_IDLE);
     uvzk__watch_answered(&znode->watcher, armed);
     if (uvzk__is_transient(reply->status)) {
         znode->look_again = true; /* when the outage or the pause is over */
@@ -208,7 +198,8 @@ static void confirmed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         UVZK__CONTAINER_OF(rpc, struct uvzk__watched_znode, rpc);
 
     uvzk__answered(znode->session, rpc, reply->status, true);
-    move(znode, IDLE);
+    uvzk__move(znode->session, &uvzk__watched_znode_machine, znode,
+               UVZK__WATCHED_ZNODE_IDLE);
     if (reply->status == 0) {
         znode->quorum_stamp = znode->asked_stamp;
     }
@@ -222,7 +213,7 @@ static void submit(struct uvzk__watched_znode *znode,
                    enum uvzk__watched_znode_state state)
 {
     znode->refs++; /* the reply removes it */
-    move(znode, state);
+    uvzk__move(znode->session, &uvzk__watched_znode_machine, znode, state);
     uvzk__submit(znode->session, &znode->rpc);
 }
 
@@ -238,7 +229,7 @@ static void look(struct uvzk__watched_znode *znode)
         return;
     }
     znode->look_again = false;
-    submit(znode, LOOKING);
+    submit(znode, UVZK__WATCHED_ZNODE_LOOKING);
     znode->read_stamp = uvzk__stamp(session);
 }
 
@@ -246,7 +237,7 @@ static void ask_quorum(struct uvzk__watched_znode *znode)
 {
     znode->confirm = false;
     uvzk__rpc_prepare(&znode->rpc, UVZK__RPC_MULTI, NULL, confirmed);
-    submit(znode, CONFIRMING);
+    submit(znode, UVZK__WATCHED_ZNODE_CONFIRMING);
     znode->asked_stamp = uvzk__stamp(znode->session);
 }
 
@@ -254,8 +245,9 @@ void uvzk__watched_znode_pump(struct uvzk__watched_znode *znode)
 {
     struct uvzk__session *session = znode->session;
 
-    if (znode->state != IDLE || znode->ended || uvzk__list_empty(&znode->waiters) ||
-        uvzk__session_is_closing(session) || !uvzk__may_send(session)) {
+    if (znode->state != UVZK__WATCHED_ZNODE_IDLE || znode->ended ||
+        uvzk__list_empty(&znode->waiters) || uvzk__session_is_closing(session) ||
+        !uvzk__may_send(session)) {
         return;
     }
     if (znode->confirm) {

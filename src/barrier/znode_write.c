@@ -5,32 +5,22 @@
 #include "barrier/barriers.h"
 #include "engine/submission.h"
 
-#define IDLE UVZK__ZNODE_WRITE_IDLE
-#define WAITING UVZK__ZNODE_WRITE_WAITING
-#define SENT UVZK__ZNODE_WRITE_SENT
-
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(WAITING)},
-    [WAITING] = {"WAITING", UVZK__BIT(SENT) | UVZK__BIT(IDLE)},
-    [SENT] = {"SENT", UVZK__BIT(WAITING) | UVZK__BIT(IDLE)},
+    UVZK__STATE(UVZK__ZNODE_WRITE_, IDLE, WAITING),
+    UVZK__STATE(UVZK__ZNODE_WRITE_, WAITING, SENT, IDLE),
+    UVZK__STATE(UVZK__ZNODE_WRITE_, SENT, WAITING, IDLE),
 };
 
+static bool invariant_holds(const void *object)
+{
+    const struct uvzk__znode_write *write = object;
+
+    return (write->state == UVZK__ZNODE_WRITE_IDLE) == uvzk__list_empty(&write->link);
+}
+
 const struct uvzk__machine uvzk__znode_write_machine =
-    UVZK__OLD_MACHINE("barrier's change of the tree", table);
-
-static bool invariant_holds(const struct uvzk__znode_write *write)
-{
-    return (write->state == IDLE) == uvzk__list_empty(&write->link);
-}
-
-/* The only writer of `state`. */
-static void move(struct uvzk__znode_write *write, enum uvzk__znode_write_state state)
-{
-    write->state = (uint8_t)uvzk__old_move(write->session, &uvzk__znode_write_machine,
-                                           write->state, state);
-    uvzk__invariant(write->session, &uvzk__znode_write_machine, write->state,
-                    invariant_holds(write));
-}
+    UVZK__MACHINE("barrier's change of the tree", table, struct uvzk__znode_write, state,
+                  invariant_holds);
 
 void uvzk__znode_write_init(struct uvzk__znode_write *write,
                             struct uvzk__session *session,
@@ -44,7 +34,7 @@ void uvzk__znode_write_init(struct uvzk__znode_write *write,
 static void finish(struct uvzk__znode_write *write, int status)
 {
     uvzk__list_remove(&write->link);
-    move(write, IDLE);
+    uvzk__move(write->session, &uvzk__znode_write_machine, write, UVZK__ZNODE_WRITE_IDLE);
     write->done_cb(write, status);
 }
 
@@ -110,7 +100,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         finish(write, status);
         return;
     }
-    move(write, WAITING);
+    uvzk__move(write->session, &uvzk__znode_write_machine, write,
+               UVZK__ZNODE_WRITE_WAITING);
     if (next) {
         uvzk__znode_write_pump(write);
     } /* otherwise the end of the outage or of the pause sends it again */
@@ -118,8 +109,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 void uvzk__znode_write_pump(struct uvzk__znode_write *write)
 {
-    if (write->state != WAITING || uvzk__session_is_closing(write->session) ||
-        !uvzk__may_send(write->session)) {
+    if (write->state != UVZK__ZNODE_WRITE_WAITING ||
+        uvzk__session_is_closing(write->session) || !uvzk__may_send(write->session)) {
         return;
     }
     if (write->create != NULL) {
@@ -127,7 +118,7 @@ void uvzk__znode_write_pump(struct uvzk__znode_write *write)
     } else {
         prepare_delete(write, replied);
     }
-    move(write, SENT);
+    uvzk__move(write->session, &uvzk__znode_write_machine, write, UVZK__ZNODE_WRITE_SENT);
     uvzk__submit(write->session, &write->rpc);
 }
 
@@ -136,7 +127,8 @@ static void begin(struct uvzk__znode_write *write)
     write->attempted = false;
     write->stopped = false;
     uvzk__list_append(&uvzk__barriers(write->session)->writes, &write->link);
-    move(write, WAITING);
+    uvzk__move(write->session, &uvzk__znode_write_machine, write,
+               UVZK__ZNODE_WRITE_WAITING);
     uvzk__znode_write_pump(write);
 }
 
@@ -161,18 +153,20 @@ void uvzk__znode_write_delete(struct uvzk__znode_write *write, const char *path,
 
 bool uvzk__znode_write_stop(struct uvzk__znode_write *write)
 {
-    if (write->state == SENT) {
+    if (write->state == UVZK__ZNODE_WRITE_SENT) {
         write->stopped = true;
         return false;
     }
-    if (write->state == WAITING) {
+    if (write->state == UVZK__ZNODE_WRITE_WAITING) {
         uvzk__list_remove(&write->link);
-        move(write, IDLE);
+        uvzk__move(write->session, &uvzk__znode_write_machine, write,
+                   UVZK__ZNODE_WRITE_IDLE);
     }
     return true;
 }
 
 bool uvzk__znode_write_may_be_done(const struct uvzk__znode_write *write)
 {
-    return write->attempted || (write->state == SENT && is_about_its_znode(write));
+    return write->attempted ||
+           (write->state == UVZK__ZNODE_WRITE_SENT && is_about_its_znode(write));
 }

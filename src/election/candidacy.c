@@ -13,43 +13,27 @@
 #include "engine/invariant.h"
 #include "engine/turn.h"
 
-#define IDLE UVZK__CANDIDACY_IDLE
-#define QUEUED UVZK__CANDIDACY_QUEUED
-#define PAUSING UVZK__CANDIDACY_PAUSING
-#define LEADING UVZK__CANDIDACY_LEADING
-#define RESIGNING UVZK__CANDIDACY_RESIGNING
-#define RELEASING UVZK__CANDIDACY_RELEASING
-#define CLOSING UVZK__CANDIDACY_CLOSING
-
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(QUEUED) | UVZK__BIT(PAUSING) | UVZK__BIT(CLOSING)},
-    [QUEUED] = {"QUEUED", UVZK__BIT(LEADING) | UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
-    [PAUSING] = {"PAUSING", UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
-    [LEADING] = {"LEADING", UVZK__BIT(RESIGNING) | UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
-    [RESIGNING] = {"RESIGNING",
-                   UVZK__BIT(RELEASING) | UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
-    [RELEASING] = {"RELEASING", UVZK__BIT(IDLE) | UVZK__BIT(CLOSING)},
-    [CLOSING] = {"CLOSING", 0},
+    UVZK__STATE(UVZK__CANDIDACY_, IDLE, QUEUED, PAUSING, CLOSING),
+    UVZK__STATE(UVZK__CANDIDACY_, QUEUED, LEADING, IDLE, CLOSING),
+    UVZK__STATE(UVZK__CANDIDACY_, PAUSING, IDLE, CLOSING),
+    UVZK__STATE(UVZK__CANDIDACY_, LEADING, RESIGNING, IDLE, CLOSING),
+    UVZK__STATE(UVZK__CANDIDACY_, RESIGNING, RELEASING, IDLE, CLOSING),
+    UVZK__STATE(UVZK__CANDIDACY_, RELEASING, IDLE, CLOSING),
+    UVZK__FINAL(UVZK__CANDIDACY_, CLOSING),
 };
 
-const struct uvzk__machine uvzk__candidacy_machine =
-    UVZK__OLD_MACHINE("candidacy", table);
-
 /* In LEADING and after it, the hold may have been released by a user who must not. */
-static bool invariant_holds(const struct uvzk__election *election)
+static bool invariant_holds(const void *object)
 {
-    return (election->state != QUEUED || election->hold.impl != NULL) &&
-           (election->state != PAUSING || election->hold.impl == NULL);
+    const struct uvzk__election *election = object;
+
+    return (election->state != UVZK__CANDIDACY_QUEUED || election->hold.impl != NULL) &&
+           (election->state != UVZK__CANDIDACY_PAUSING || election->hold.impl == NULL);
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__election *election, enum uvzk__candidacy_state state)
-{
-    election->state = (uint8_t)uvzk__old_move(election->session, &uvzk__candidacy_machine,
-                                              election->state, state);
-    uvzk__invariant(election->session, &uvzk__candidacy_machine, election->state,
-                    invariant_holds(election));
-}
+const struct uvzk__machine uvzk__candidacy_machine =
+    UVZK__MACHINE("candidacy", table, struct uvzk__election, state, invariant_holds);
 
 static struct uvzk__election *of(uvzk_hold_t *hold)
 {
@@ -58,19 +42,22 @@ static struct uvzk__election *of(uvzk_hold_t *hold)
 
 bool uvzk__candidacy_leads(const struct uvzk__election *election)
 {
-    return election->state == LEADING || election->state == RESIGNING;
+    return election->state == UVZK__CANDIDACY_LEADING ||
+           election->state == UVZK__CANDIDACY_RESIGNING;
 }
 
 bool uvzk__candidacy_is_closing(const struct uvzk__election *election)
 {
-    return election->state == CLOSING || election->close_wanted;
+    return election->state == UVZK__CANDIDACY_CLOSING || election->close_wanted;
 }
 
 bool uvzk__candidacy_goes_on(const struct uvzk__election *election)
 {
     bool later = !election->manual_requeue || election->requeue_wanted;
 
-    return election->state == RELEASING ? later : election->state != IDLE;
+    return election->state == UVZK__CANDIDACY_RELEASING
+               ? later
+               : election->state != UVZK__CANDIDACY_IDLE;
 }
 
 /* A request that is added meanwhile is not ended: it has asked for the state after this
@@ -121,7 +108,8 @@ static void refused(struct uvzk__election *election, int status)
 {
     report_refusal(election, status);
     if (uvzk_err_is_retriable(status)) {
-        move(election, PAUSING);
+        uvzk__move(election->session, &uvzk__candidacy_machine, election,
+                   UVZK__CANDIDACY_PAUSING);
         uvzk__timer_set(election->session, &election->timer,
                         uvzk__now(election->session) + next_pause(election));
     }
@@ -153,7 +141,8 @@ static void tell_refusal(struct uvzk__election *election)
 
 static void leads(struct uvzk__election *election)
 {
-    move(election, LEADING);
+    uvzk__move(election->session, &uvzk__candidacy_machine, election,
+               UVZK__CANDIDACY_LEADING);
     election->retries = 0;
     if (election->max_reign_ms > 0) {
         uvzk__timer_set(election->session, &election->timer,
@@ -174,14 +163,15 @@ static void acquired(uvzk_hold_t *hold, int status)
 {
     struct uvzk__election *election = of(hold);
 
-    if (election->state == CLOSING) {
+    if (election->state == UVZK__CANDIDACY_CLOSING) {
         return; /* the end of the acquire belongs to the close */
     }
     if (status == 0) {
         leads(election);
         return;
     }
-    move(election, IDLE);
+    uvzk__move(election->session, &uvzk__candidacy_machine, election,
+               UVZK__CANDIDACY_IDLE);
     if (status == UVZK_EEXPIRED) {
         /* The place is lost, and another one waits for the next session anyway. */
         report_refusal(election, status);
@@ -197,7 +187,7 @@ static void depose(struct uvzk__election *election, enum uvzk__candidacy_state n
                    int reason)
 {
     uvzk__timer_clear(election->session, &election->timer);
-    move(election, next);
+    uvzk__move(election->session, &uvzk__candidacy_machine, election, next);
     uvzk__leader_report_leads(&election->report, 0);
     if (election->deposed_cb != NULL) {
         election->deposed_cb(election->shell, reason);
@@ -208,7 +198,8 @@ static void depose(struct uvzk__election *election, enum uvzk__candidacy_state n
 static void close_lock(struct uvzk__election *election)
 {
     uvzk__timer_clear(election->session, &election->timer);
-    move(election, CLOSING);
+    uvzk__move(election->session, &uvzk__candidacy_machine, election,
+               UVZK__CANDIDACY_CLOSING);
     election->refusal = 0;
     uvzk__leader_report_end(&election->report);
     /* Ends the waits. It is queued before the lock's close callback. */
@@ -227,12 +218,12 @@ static void lost(uvzk_hold_t *hold, int reason)
 {
     struct uvzk__election *election = of(hold);
 
-    if (election->state == CLOSING) {
+    if (election->state == UVZK__CANDIDACY_CLOSING) {
         return;
     }
-    depose(election, IDLE, reason);
+    depose(election, UVZK__CANDIDACY_IDLE, reason);
     uvzk__leader_report_follow(&election->report);
-    if (election->state != IDLE) {
+    if (election->state != UVZK__CANDIDACY_IDLE) {
         return; /* the callback has queued the participant, or closed the election */
     }
     if (election->close_wanted) {
@@ -253,8 +244,9 @@ static void released(uvzk_hold_t *hold, int status)
 
     (void)status;
     election->requeue_wanted = false;
-    if (election->state != CLOSING) {
-        move(election, IDLE);
+    if (election->state != UVZK__CANDIDACY_CLOSING) {
+        uvzk__move(election->session, &uvzk__candidacy_machine, election,
+                   UVZK__CANDIDACY_IDLE);
         uvzk__leader_report_follow(&election->report);
         if (wanted) {
             queue_again(election);
@@ -265,10 +257,10 @@ static void released(uvzk_hold_t *hold, int status)
 /* In RESIGNING, from the loop. */
 static void step_down(struct uvzk__election *election)
 {
-    depose(election, RELEASING, election->deposed_reason);
+    depose(election, UVZK__CANDIDACY_RELEASING, election->deposed_reason);
     if (election->close_wanted) {
         close_lock(election);
-    } else if (election->state == RELEASING) {
+    } else if (election->state == UVZK__CANDIDACY_RELEASING) {
         int status = uvzk_hold_release(&election->hold, released);
 
         /* A hold that was lost meanwhile may be released too. But the user may have
@@ -286,7 +278,7 @@ static void notified(struct uvzk__notification *notification)
     struct uvzk__election *election =
         UVZK__CONTAINER_OF(notification, struct uvzk__election, notification);
 
-    if (election->state == CLOSING) {
+    if (election->state == UVZK__CANDIDACY_CLOSING) {
         uvzk__candidacy_end_waits(election, UVZK_ECLOSED);
         return;
     }
@@ -297,7 +289,7 @@ static void notified(struct uvzk__notification *notification)
     if (election->refusal != 0) {
         tell_refusal(election);
     }
-    if (election->state == RESIGNING) {
+    if (election->state == UVZK__CANDIDACY_RESIGNING) {
         step_down(election);
     }
 }
@@ -307,8 +299,9 @@ static void due(struct uvzk__timer *timer)
     struct uvzk__election *election =
         UVZK__CONTAINER_OF(timer, struct uvzk__election, timer);
 
-    if (election->state == PAUSING) {
-        move(election, IDLE);
+    if (election->state == UVZK__CANDIDACY_PAUSING) {
+        uvzk__move(election->session, &uvzk__candidacy_machine, election,
+                   UVZK__CANDIDACY_IDLE);
         queue_again(election);
     } else {
         (void)uvzk__candidacy_resign(election, UV_ETIMEDOUT);
@@ -335,17 +328,19 @@ int uvzk__candidacy_queue(struct uvzk__election *election)
     int status =
         uvzk_lock_acquire(&election->lock, &election->hold, &options, acquired, lost);
     if (status == 0) {
-        move(election, QUEUED);
+        uvzk__move(election->session, &uvzk__candidacy_machine, election,
+                   UVZK__CANDIDACY_QUEUED);
     }
     return status;
 }
 
 int uvzk__candidacy_requeue(struct uvzk__election *election)
 {
-    if (election->state == IDLE) {
+    if (election->state == UVZK__CANDIDACY_IDLE) {
         return uvzk__candidacy_queue(election);
     }
-    if (election->state != RELEASING || uvzk__candidacy_goes_on(election)) {
+    if (election->state != UVZK__CANDIDACY_RELEASING ||
+        uvzk__candidacy_goes_on(election)) {
         return UVZK_ESTATE;
     }
     election->requeue_wanted = true;
@@ -354,10 +349,11 @@ int uvzk__candidacy_requeue(struct uvzk__election *election)
 
 int uvzk__candidacy_resign(struct uvzk__election *election, int reason)
 {
-    if (election->state != LEADING) {
+    if (election->state != UVZK__CANDIDACY_LEADING) {
         return UVZK_ENOTHELD;
     }
-    move(election, RESIGNING);
+    uvzk__move(election->session, &uvzk__candidacy_machine, election,
+               UVZK__CANDIDACY_RESIGNING);
     election->deposed_reason = reason;
     uvzk__notify_later(election->session, &election->notification);
     return 0;
@@ -376,10 +372,12 @@ void uvzk__candidacy_close(struct uvzk__election *election, bool notify)
 
 void uvzk__candidacy_client_closing(struct uvzk__election *election, int code)
 {
-    if (election->state == PAUSING) {
+    if (election->state == UVZK__CANDIDACY_PAUSING) {
         uvzk__timer_clear(election->session, &election->timer);
-        move(election, IDLE);
-    } else if (election->state != IDLE || uvzk__list_empty(&election->lead_requests)) {
+        uvzk__move(election->session, &uvzk__candidacy_machine, election,
+                   UVZK__CANDIDACY_IDLE);
+    } else if (election->state != UVZK__CANDIDACY_IDLE ||
+               uvzk__list_empty(&election->lead_requests)) {
         return;
     }
     election->refusal = code;

@@ -21,35 +21,22 @@
 #define RETRY_MS 100
 #define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
 
-#define IDLE UVZK__LEADER_CACHE_IDLE
-#define LISTING UVZK__LEADER_CACHE_LISTING
-#define READING UVZK__LEADER_CACHE_READING
-#define LOOKING UVZK__LEADER_CACHE_LOOKING
-
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(LISTING) | UVZK__BIT(READING) | UVZK__BIT(LOOKING)},
-    [LISTING] = {"LISTING", UVZK__BIT(IDLE)},
-    [READING] = {"READING", UVZK__BIT(IDLE)},
-    [LOOKING] = {"LOOKING", UVZK__BIT(IDLE)},
+    UVZK__STATE(UVZK__LEADER_CACHE_, IDLE, LISTING, READING, LOOKING),
+    UVZK__STATE(UVZK__LEADER_CACHE_, LISTING, IDLE),
+    UVZK__STATE(UVZK__LEADER_CACHE_, READING, IDLE),
+    UVZK__STATE(UVZK__LEADER_CACHE_, LOOKING, IDLE),
 };
 
-const struct uvzk__machine uvzk__leader_cache_machine =
-    UVZK__OLD_MACHINE("leader cache's request", table);
-
-static bool invariant_holds(const struct uvzk__leader_cache *leader_cache)
+static bool invariant_holds(const void *object)
 {
-    return leader_cache->state == IDLE || leader_cache->refs > 0;
+    const struct uvzk__leader_cache *leader_cache = object;
+
+    return leader_cache->state == UVZK__LEADER_CACHE_IDLE || leader_cache->refs > 0;
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__leader_cache *leader_cache,
-                 enum uvzk__leader_cache_state state)
-{
-    leader_cache->state = (uint8_t)uvzk__old_move(
-        leader_cache->session, &uvzk__leader_cache_machine, leader_cache->state, state);
-    uvzk__invariant(leader_cache->session, &uvzk__leader_cache_machine,
-                    leader_cache->state, invariant_holds(leader_cache));
-}
+const struct uvzk__machine uvzk__leader_cache_machine = UVZK__MACHINE(
+    "leader cache's request", table, struct uvzk__leader_cache, state, invariant_holds);
 
 static struct uvzk__leader_report *report_at(struct uvzk__link *link)
 {
@@ -151,7 +138,7 @@ static void submit(struct uvzk__leader_cache *leader_cache,
 {
     /* reply_begins() removes this reference. */
     uvzk__leader_cache_pin(leader_cache);
-    move(leader_cache, state);
+    uvzk__move(leader_cache->session, &uvzk__leader_cache_machine, leader_cache, state);
     uvzk__submit(leader_cache->session, &leader_cache->rpc);
 }
 
@@ -164,7 +151,8 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
         UVZK__CONTAINER_OF(rpc, struct uvzk__leader_cache, rpc);
 
     uvzk__answered(leader_cache->session, rpc, status, false);
-    move(leader_cache, IDLE);
+    uvzk__move(leader_cache->session, &uvzk__leader_cache_machine, leader_cache,
+               UVZK__LEADER_CACHE_IDLE);
     if (leader_cache->ended) {
         uvzk__leader_cache_unpin(leader_cache);
         return NULL;
@@ -215,7 +203,7 @@ static void look(struct uvzk__leader_cache *leader_cache)
     }
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_EXISTS, leader_cache->path, looked);
     if (arm(leader_cache, leader_cache->path)) {
-        submit(leader_cache, LOOKING);
+        submit(leader_cache, UVZK__LEADER_CACHE_LOOKING);
     }
 }
 
@@ -268,7 +256,7 @@ static void read_first(struct uvzk__leader_cache *leader_cache, bool watch)
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_GET, leader_cache->first,
                       read_replied);
     if (!watch || arm(leader_cache, leader_cache->first)) {
-        submit(leader_cache, READING);
+        submit(leader_cache, UVZK__LEADER_CACHE_READING);
     }
 }
 
@@ -371,7 +359,7 @@ static void list_path(struct uvzk__leader_cache *leader_cache)
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_CHILDREN, leader_cache->path, listed);
     if (!leader_cache->on_children || arm(leader_cache, leader_cache->path)) {
         leader_cache->read_again = false;
-        submit(leader_cache, LISTING);
+        submit(leader_cache, UVZK__LEADER_CACHE_LISTING);
         leader_cache->read_stamp = uvzk__stamp(leader_cache->session);
     }
 }
@@ -397,7 +385,7 @@ static bool is_due(const struct uvzk__leader_cache *leader_cache)
 
 void uvzk__leader_cache_pump(struct uvzk__leader_cache *leader_cache)
 {
-    if (leader_cache->state == IDLE && !leader_cache->retry_pending &&
+    if (leader_cache->state == UVZK__LEADER_CACHE_IDLE && !leader_cache->retry_pending &&
         !uvzk__session_is_closing(leader_cache->session) &&
         uvzk__may_send(leader_cache->session) && is_due(leader_cache) &&
         is_wanted(leader_cache)) {

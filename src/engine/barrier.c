@@ -8,33 +8,23 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-#define CLOSED UVZK__BARRIER_CLOSED
-#define ASKING UVZK__BARRIER_ASKING
-#define OPEN UVZK__BARRIER_OPEN
-
 static const struct uvzk__state table[] = {
-    [CLOSED] = {"CLOSED", UVZK__BIT(ASKING)},
-    [ASKING] = {"ASKING", UVZK__BIT(OPEN) | UVZK__BIT(CLOSED)},
-    [OPEN] = {"OPEN", UVZK__BIT(CLOSED)},
+    UVZK__STATE(UVZK__BARRIER_, CLOSED, ASKING),
+    UVZK__STATE(UVZK__BARRIER_, ASKING, OPEN, CLOSED),
+    UVZK__STATE(UVZK__BARRIER_, OPEN, CLOSED),
 };
 
-const struct uvzk__machine uvzk__barrier_machine = UVZK__OLD_MACHINE("barrier", table);
-
 /* OPEN: the barrier that was answered was sent on the present connection. */
-static bool invariant_holds(const struct uvzk__session *session)
+static bool invariant_holds(const void *object)
 {
-    return session->barrier.state != OPEN ||
+    const struct uvzk__session *session = object;
+
+    return session->barrier.state != UVZK__BARRIER_OPEN ||
            session->barrier.stamp > session->connected_stamp;
 }
 
-/* The only function that writes the state. */
-static void move(struct uvzk__session *session, enum uvzk__barrier_state state)
-{
-    session->barrier.state = (uint8_t)uvzk__old_move(session, &uvzk__barrier_machine,
-                                                     session->barrier.state, state);
-    uvzk__invariant(session, &uvzk__barrier_machine, session->barrier.state,
-                    invariant_holds(session));
-}
+const struct uvzk__machine uvzk__barrier_machine =
+    UVZK__MACHINE("barrier", table, struct uvzk__session, barrier.state, invariant_holds);
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
@@ -47,7 +37,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool opens = reply->status == 0 && current;
 
     uvzk__answered(session, rpc, reply->status, true);
-    move(session, opens ? OPEN : CLOSED);
+    uvzk__move(session, &uvzk__barrier_machine, session,
+               opens ? UVZK__BARRIER_OPEN : UVZK__BARRIER_CLOSED);
     if (opens) {
         session->turn_hooks->connected(session);
     } else if (!current) {
@@ -64,11 +55,11 @@ void uvzk__barrier_ask(struct uvzk__session *session)
 {
     struct uvzk__barrier *barrier = &session->barrier;
 
-    if (barrier->state != CLOSED || !uvzk__is_connected(session) ||
+    if (barrier->state != UVZK__BARRIER_CLOSED || !uvzk__is_connected(session) ||
         session->submissions.backing_off || uvzk__session_port_is_closing(session)) {
         return;
     }
-    move(session, ASKING);
+    uvzk__move(session, &uvzk__barrier_machine, session, UVZK__BARRIER_ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
     uvzk__submit(session, &barrier->rpc);
     barrier->stamp = uvzk__stamp(session);
@@ -78,8 +69,8 @@ void uvzk__barrier_ask(struct uvzk__session *session)
  * this connection, and sends the barrier again. */
 void uvzk__barrier_close(struct uvzk__session *session)
 {
-    if (session->barrier.state == OPEN) {
-        move(session, CLOSED);
+    if (session->barrier.state == UVZK__BARRIER_OPEN) {
+        uvzk__move(session, &uvzk__barrier_machine, session, UVZK__BARRIER_CLOSED);
     }
     uvzk__barrier_ask(session);
 }

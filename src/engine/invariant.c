@@ -12,36 +12,23 @@
 
 #define TEXT_SIZE 256
 
-#define INTACT UVZK__INVARIANTS_INTACT
-#define BROKEN UVZK__INVARIANTS_BROKEN
-#define TOLD UVZK__INVARIANTS_TOLD
-
 static const struct uvzk__state table[] = {
-    [INTACT] = {"INTACT", UVZK__BIT(BROKEN)},
-    [BROKEN] = {"BROKEN", UVZK__BIT(TOLD)},
-    [TOLD] = {"TOLD", 0},
+    UVZK__STATE(UVZK__INVARIANTS_, INTACT, BROKEN),
+    UVZK__STATE(UVZK__INVARIANTS_, BROKEN, TOLD),
+    UVZK__FINAL(UVZK__INVARIANTS_, TOLD),
 };
 
-const struct uvzk__machine uvzk__invariants_machine =
-    UVZK__OLD_MACHINE("client's invariants", table);
-
 /* TOLD: the callbacks that run from then on can begin nothing. */
-static bool invariant_holds(const struct uvzk__client *client)
+static bool invariant_holds(const void *object)
 {
-    return client->invariants.state != TOLD ||
+    const struct uvzk__client *client = object;
+
+    return client->invariants.state != UVZK__INVARIANTS_TOLD ||
            uvzk__session_is_closing(client->sessions[0]);
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__session *session, enum uvzk__invariants_state state)
-{
-    struct uvzk__invariants *invariants = &session->client->invariants;
-
-    invariants->state = (uint8_t)uvzk__old_move(session, &uvzk__invariants_machine,
-                                                invariants->state, state);
-    uvzk__invariant(session, &uvzk__invariants_machine, invariants->state,
-                    invariant_holds(session->client));
-}
+const struct uvzk__machine uvzk__invariants_machine = UVZK__MACHINE(
+    "client's invariants", table, struct uvzk__client, invariants.state, invariant_holds);
 
 /* Each session reports for itself, and any of them may be the first. */
 static void wake_all(struct uvzk__session *session)
@@ -75,7 +62,8 @@ void uvzk__broken(struct uvzk__session *session, const char *format, ...)
     va_end(arguments);
     abort_in_tests(text);
     if (session != NULL) {
-        move(session, BROKEN);
+        uvzk__move(session, &uvzk__invariants_machine, session->client,
+                   UVZK__INVARIANTS_BROKEN);
         uvzk__log(session, UVZK_LOG_ERROR, "invariant",
                   "a fault of uvzk, the client is closed: %s", text);
         wake_all(session);
@@ -84,7 +72,8 @@ void uvzk__broken(struct uvzk__session *session, const char *format, ...)
 
 void uvzk__set_broken_told(struct uvzk__session *session)
 {
-    move(session, TOLD);
+    uvzk__move(session, &uvzk__invariants_machine, session->client,
+               UVZK__INVARIANTS_TOLD);
 }
 
 void uvzk__move(struct uvzk__session *session, const struct uvzk__machine *machine,

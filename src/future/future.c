@@ -9,19 +9,12 @@
 
 #include "base/refusal.h"
 
-#define PENDING UVZK__FUTURE_PENDING
-#define HOLDING UVZK__FUTURE_HOLDING
-#define LEAVING UVZK__FUTURE_LEAVING
-#define OVER UVZK__FUTURE_OVER
-
 static const struct uvzk__state table[] = {
-    [PENDING] = {"PENDING", UVZK__BIT(HOLDING) | UVZK__BIT(LEAVING) | UVZK__BIT(OVER)},
-    [HOLDING] = {"HOLDING", UVZK__BIT(LEAVING) | UVZK__BIT(OVER)},
-    [LEAVING] = {"LEAVING", UVZK__BIT(OVER)},
-    [OVER] = {"OVER", 0},
+    UVZK__STATE(UVZK__FUTURE_, PENDING, HOLDING, LEAVING, OVER),
+    UVZK__STATE(UVZK__FUTURE_, HOLDING, LEAVING, OVER),
+    UVZK__STATE(UVZK__FUTURE_, LEAVING, OVER),
+    UVZK__FINAL(UVZK__FUTURE_, OVER),
 };
-
-const struct uvzk__machine uvzk__future_machine = UVZK__OLD_MACHINE("future", table);
 
 const struct uvzk__future_kind uvzk__future_plain = {0};
 
@@ -32,19 +25,16 @@ struct then {
     void *context;
 };
 
-static bool invariant_holds(const struct uvzk__future *future)
+static bool invariant_holds(const void *object)
 {
-    return future->state != HOLDING || (future->shell != NULL && future->session != NULL);
+    const struct uvzk__future *future = object;
+
+    return future->state != UVZK__FUTURE_HOLDING ||
+           (future->shell != NULL && future->session != NULL);
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__future *future, enum uvzk__future_state state)
-{
-    future->state = (uint8_t)uvzk__old_move(future->session, &uvzk__future_machine,
-                                            future->state, state);
-    uvzk__invariant(future->session, &uvzk__future_machine, future->state,
-                    invariant_holds(future));
-}
+const struct uvzk__machine uvzk__future_machine =
+    UVZK__MACHINE("future", table, struct uvzk__future, state, invariant_holds);
 
 /* ------------------------------------------------------------------ freeing */
 
@@ -75,7 +65,8 @@ void uvzk__future_ref(struct uvzk__future *future)
 void uvzk__future_unref(struct uvzk__future *future)
 {
     future->refs--;
-    if (future->shell == NULL && future->state == OVER && future->refs == 0) {
+    if (future->shell == NULL && future->state == UVZK__FUTURE_OVER &&
+        future->refs == 0) {
         free_future(future);
     }
 }
@@ -133,7 +124,7 @@ static void settle(struct uvzk__future *future, int status, bool in_callback)
 
 void uvzk__future_holding(struct uvzk__future *future)
 {
-    move(future, HOLDING);
+    uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_HOLDING);
     uvzk__future_ref(future);
     settle(future, 0, true);
     uvzk__future_unref(future);
@@ -145,11 +136,11 @@ void uvzk__future_over(struct uvzk__future *future, int status)
      * nothing that the user does not know. */
     unsigned before = future->state;
 
-    move(future, OVER);
+    uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_OVER);
     uvzk__future_ref(future);
-    if (before == PENDING) {
+    if (before == UVZK__FUTURE_PENDING) {
         settle(future, status, true);
-    } else if (before == HOLDING && future->combination != NULL) {
+    } else if (before == UVZK__FUTURE_HOLDING && future->combination != NULL) {
         future->combination->kind->part_lost(future->combination, future, status);
     }
     uvzk__future_unref(future);
@@ -158,12 +149,12 @@ void uvzk__future_over(struct uvzk__future *future, int status)
 void uvzk__future_give_up(struct uvzk__future *future, int status)
 {
     /* LEAVING or OVER: it has been given up or has ended already. */
-    if (future->state != PENDING && future->state != HOLDING) {
+    if (future->state != UVZK__FUTURE_PENDING && future->state != UVZK__FUTURE_HOLDING) {
         return;
     }
-    bool pending = future->state == PENDING;
+    bool pending = future->state == UVZK__FUTURE_PENDING;
 
-    move(future, LEAVING);
+    uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_LEAVING);
     /* The status of a HOLDING future stays 0. */
     if (pending) {
         settle(future, status, false);
@@ -171,7 +162,7 @@ void uvzk__future_give_up(struct uvzk__future *future, int status)
     /* If withdraw returns false, the call is still under way and calls
      * uvzk__future_over(). */
     if (future->kind->withdraw != NULL && future->kind->withdraw(future)) {
-        move(future, OVER);
+        uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_OVER);
     }
 }
 
@@ -305,9 +296,10 @@ static int check_pending(const uvzk_future_t *shell)
     if (shell == NULL) {
         return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
-    return uvzk__refuse_if(UVZK_ESTATE, future == NULL || future->state != PENDING
-                                            ? "future is done, or not in use"
-                                            : NULL);
+    return uvzk__refuse_if(UVZK_ESTATE,
+                           future == NULL || future->state != UVZK__FUTURE_PENDING
+                               ? "future is done, or not in use"
+                               : NULL);
 }
 
 int uvzk_future_cancel(uvzk_future_t *shell)
@@ -349,9 +341,9 @@ void uvzk_future_drop(uvzk_future_t *shell)
     forget_thens(&future->thens);
     uvzk__list_remove(&future->notification.link);
     uvzk__future_ref(future);
-    if (future->state == HOLDING && future->kind->leave != NULL) {
+    if (future->state == UVZK__FUTURE_HOLDING && future->kind->leave != NULL) {
         future->kind->leave(future);
-        move(future, OVER);
+        uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_OVER);
     } else {
         uvzk__future_give_up(future, UV_ECANCELED);
     }

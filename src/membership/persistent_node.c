@@ -8,60 +8,43 @@
 #include "engine/turn.h"
 #include "membership/persistent_request.h"
 
-#define UNKNOWN UVZK__PERSISTENT_NODE_UNKNOWN
-#define CREATING UVZK__PERSISTENT_NODE_CREATING
-#define PRESENT UVZK__PERSISTENT_NODE_PRESENT
-#define SETTING UVZK__PERSISTENT_NODE_SETTING
-#define TAKEN UVZK__PERSISTENT_NODE_TAKEN
-#define DELETING UVZK__PERSISTENT_NODE_DELETING
-#define GONE UVZK__PERSISTENT_NODE_GONE
-
 /* ----------------------------------------------------------------- the machine */
 
 static const struct uvzk__state table[] = {
-    [UNKNOWN] = {"UNKNOWN", UVZK__BIT(CREATING) | UVZK__BIT(SETTING) |
-                                UVZK__BIT(PRESENT) | UVZK__BIT(TAKEN) |
-                                UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
-    [CREATING] = {"CREATING", UVZK__BIT(PRESENT) | UVZK__BIT(UNKNOWN)},
-    [PRESENT] = {"PRESENT", UVZK__BIT(UNKNOWN)},
-    [SETTING] = {"SETTING", UVZK__BIT(PRESENT) | UVZK__BIT(UNKNOWN)},
-    [TAKEN] = {"TAKEN", UVZK__BIT(UNKNOWN)},
-    [DELETING] = {"DELETING", UVZK__BIT(UNKNOWN)},
-    [GONE] = {"GONE", 0},
+    UVZK__STATE(UVZK__PERSISTENT_NODE_, UNKNOWN, CREATING, SETTING, PRESENT, TAKEN,
+                DELETING, GONE),
+    UVZK__STATE(UVZK__PERSISTENT_NODE_, CREATING, PRESENT, UNKNOWN),
+    UVZK__STATE(UVZK__PERSISTENT_NODE_, PRESENT, UNKNOWN),
+    UVZK__STATE(UVZK__PERSISTENT_NODE_, SETTING, PRESENT, UNKNOWN),
+    UVZK__STATE(UVZK__PERSISTENT_NODE_, TAKEN, UNKNOWN),
+    UVZK__STATE(UVZK__PERSISTENT_NODE_, DELETING, UNKNOWN),
+    UVZK__FINAL(UVZK__PERSISTENT_NODE_, GONE),
 };
-
-const struct uvzk__machine uvzk__persistent_node_machine =
-    UVZK__OLD_MACHINE("persistent node", table);
 
 bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *node)
 {
-    return node->state == CREATING || node->state == SETTING || node->state == DELETING;
+    return node->state == UVZK__PERSISTENT_NODE_CREATING ||
+           node->state == UVZK__PERSISTENT_NODE_SETTING ||
+           node->state == UVZK__PERSISTENT_NODE_DELETING;
 }
 
-static bool invariant_holds(const struct uvzk__persistent_node *node)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__persistent_node *node = object;
+
     switch (node->state) {
-    case DELETING:
-    case GONE:
+    case UVZK__PERSISTENT_NODE_DELETING:
+    case UVZK__PERSISTENT_NODE_GONE:
         return node->closing;
-    case PRESENT:
+    case UVZK__PERSISTENT_NODE_PRESENT:
         return !node->ephemeral || node->session_id != 0;
     default:
         return true;
     }
 }
 
-/* The only writer of `state`. */
-void uvzk__persistent_node_move(struct uvzk__persistent_node *node,
-                                enum uvzk__persistent_node_state state)
-{
-    if (node->state != state) {
-        node->state = (uint8_t)uvzk__old_move(
-            node->session, &uvzk__persistent_node_machine, node->state, state);
-        uvzk__invariant(node->session, &uvzk__persistent_node_machine, node->state,
-                        invariant_holds(node));
-    }
-}
+const struct uvzk__machine uvzk__persistent_node_machine = UVZK__MACHINE(
+    "persistent node", table, struct uvzk__persistent_node, state, invariant_holds);
 
 /* ------------------------------------------------------------------- reporting */
 
@@ -128,7 +111,7 @@ static void let_next_begin(struct uvzk__persistent_node *node)
     uvzk__znode_owner_end(node->session, &node->owner);
     struct uvzk__persistent_node *next = first_at_path(node);
 
-    if (next != NULL && next->state == UNKNOWN) {
+    if (next != NULL && next->state == UVZK__PERSISTENT_NODE_UNKNOWN) {
         uvzk__persistent_request_read_again(next);
     }
 }
@@ -153,7 +136,7 @@ static void tell(struct uvzk__notification *notification)
     struct uvzk__persistent_node *node =
         UVZK__CONTAINER_OF(notification, struct uvzk__persistent_node, notification);
 
-    if (node->state == GONE) {
+    if (node->state == UVZK__PERSISTENT_NODE_GONE) {
         (void)uvzk_shared_value_close(&node->value, value_closed);
     } else if (!node->closing && !uvzk__session_is_closing(node->session) &&
                node->status != node->told) {
@@ -167,8 +150,10 @@ static void tell(struct uvzk__notification *notification)
 /* The close is over: nothing is left to be done. */
 void uvzk__persistent_node_end(struct uvzk__persistent_node *node, int status)
 {
-    uvzk__persistent_node_move(node, UNKNOWN);
-    uvzk__persistent_node_move(node, GONE);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_UNKNOWN);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_GONE);
     uvzk__timer_clear(node->session, &node->retry_timer);
     uvzk__persistent_node_note(node, status);
 }
@@ -199,10 +184,12 @@ static void session_ended(struct uvzk__value_listener *listener)
 {
     struct uvzk__persistent_node *node = of_listener(listener);
 
-    if (node->state == GONE || uvzk__persistent_node_is_under_way(node)) {
+    if (node->state == UVZK__PERSISTENT_NODE_GONE ||
+        uvzk__persistent_node_is_under_way(node)) {
         return;
     }
-    uvzk__persistent_node_move(node, UNKNOWN);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_UNKNOWN);
     if (node->ephemeral && node->closing) {
         uvzk__persistent_node_end(node, UVZK_EEXPIRED);
     } else if (node->ephemeral && node->status == 0) {
@@ -225,7 +212,7 @@ static void unreachable(struct uvzk__value_listener *listener, int code)
 {
     struct uvzk__persistent_node *node = of_listener(listener);
 
-    if (node->state == GONE) {
+    if (node->state == UVZK__PERSISTENT_NODE_GONE) {
         return;
     }
     if (!node->closing) {

@@ -91,9 +91,6 @@ void uvzk__persistent_node_data(const uvzk_persistent_node_t *, const void **dat
 /* Whether another persistent node of this client at this path, which is closing, has not ended
  * yet. Until then this one does nothing, because the znode is the other one's. */
 bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *);
-/* The only writer of `state`. */
-void uvzk__persistent_node_move(struct uvzk__persistent_node *,
-                                enum uvzk__persistent_node_state);
 /* Whether a request is under way. */
 bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *);
 /* What the user is told at the end of the turn, if it is news by then. */

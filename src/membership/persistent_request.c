@@ -15,7 +15,7 @@
 static void submit(struct uvzk__persistent_node *node,
                    enum uvzk__persistent_node_state doing)
 {
-    uvzk__persistent_node_move(node, doing);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node, doing);
     uvzk__submit(node->session, &node->rpc);
 }
 
@@ -35,7 +35,8 @@ static struct uvzk__persistent_node *reply_begins(struct uvzk__rpc *rpc, int sta
 
 void uvzk__persistent_request_read_again(struct uvzk__persistent_node *node)
 {
-    uvzk__persistent_node_move(node, UVZK__PERSISTENT_NODE_UNKNOWN);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_UNKNOWN);
     uvzk__shared_value_read_again(&node->value);
 }
 
@@ -60,7 +61,8 @@ static void retry_later(struct uvzk__persistent_node *node)
 {
     uint64_t timeout_ms = uvzk__session_timeout(node->session);
 
-    uvzk__persistent_node_move(node, UVZK__PERSISTENT_NODE_UNKNOWN);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_UNKNOWN);
     node->retry_ms = node->retry_ms == 0 ? RETRY_MS : 2 * node->retry_ms;
     if (node->retry_ms > timeout_ms) {
         node->retry_ms = timeout_ms;
@@ -85,7 +87,8 @@ static void is_present(struct uvzk__persistent_node *node)
 {
     node->retry_ms = 0;
     node->session_id = uvzk__session_id(node->session);
-    uvzk__persistent_node_move(node, UVZK__PERSISTENT_NODE_PRESENT);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_PRESENT);
     uvzk__persistent_node_note(node, 0);
 }
 
@@ -119,7 +122,8 @@ static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     (void)reply_begins(rpc, reply->status);
     bool next = uvzk__node_create_next(node->session, &node->create, rpc, reply->status);
     if (next && !node->closing && uvzk__may_send(node->session)) {
-        uvzk__persistent_node_move(node, UVZK__PERSISTENT_NODE_UNKNOWN);
+        uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                           UVZK__PERSISTENT_NODE_UNKNOWN);
         make(node);
     } else if (next) {
         failed(node);
@@ -209,7 +213,8 @@ static bool has_data(const struct uvzk__persistent_node *node)
  * to end, or has ended already at other servers; the user has been told. */
 static void is_taken(struct uvzk__persistent_node *node, const struct uvzk__stat *stat)
 {
-    uvzk__persistent_node_move(node, UVZK__PERSISTENT_NODE_TAKEN);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_TAKEN);
     if (stat->ephemeral_owner == 0 || stat->ephemeral_owner != node->session_id) {
         uvzk__persistent_node_note(node, UVZK_ENODEEXISTS);
     }
@@ -267,7 +272,8 @@ void uvzk__persistent_request_decide(struct uvzk__persistent_node *node)
         uvzk__persistent_request_read_again(node);
         return;
     }
-    uvzk__persistent_node_move(node, UVZK__PERSISTENT_NODE_UNKNOWN);
+    uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
+                       UVZK__PERSISTENT_NODE_UNKNOWN);
     if (node->closing) {
         decide_close(node, status, &stat);
     } else {

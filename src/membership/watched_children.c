@@ -11,33 +11,22 @@
 #define RETRY_MS 100
 #define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
 
-#define IDLE UVZK__WATCHED_CHILDREN_IDLE
-#define LISTING UVZK__WATCHED_CHILDREN_LISTING
-#define LOOKING UVZK__WATCHED_CHILDREN_LOOKING
-
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(LISTING) | UVZK__BIT(LOOKING)},
-    [LISTING] = {"LISTING", UVZK__BIT(IDLE)},
-    [LOOKING] = {"LOOKING", UVZK__BIT(IDLE)},
+    UVZK__STATE(UVZK__WATCHED_CHILDREN_, IDLE, LISTING, LOOKING),
+    UVZK__STATE(UVZK__WATCHED_CHILDREN_, LISTING, IDLE),
+    UVZK__STATE(UVZK__WATCHED_CHILDREN_, LOOKING, IDLE),
 };
 
+static bool invariant_holds(const void *object)
+{
+    const struct uvzk__watched_children *watched = object;
+
+    return watched->state == UVZK__WATCHED_CHILDREN_IDLE || watched->refs > 0;
+}
+
 const struct uvzk__machine uvzk__watched_children_machine =
-    UVZK__OLD_MACHINE("watched children's request", table);
-
-static bool invariant_holds(const struct uvzk__watched_children *watched)
-{
-    return watched->state == IDLE || watched->refs > 0;
-}
-
-/* The only writer of `state`. */
-static void move(struct uvzk__watched_children *watched,
-                 enum uvzk__watched_children_state state)
-{
-    watched->state = (uint8_t)uvzk__old_move(
-        watched->session, &uvzk__watched_children_machine, watched->state, state);
-    uvzk__invariant(watched->session, &uvzk__watched_children_machine, watched->state,
-                    invariant_holds(watched));
-}
+    UVZK__MACHINE("watched children's request", table, struct uvzk__watched_children,
+                  state, invariant_holds);
 
 static struct uvzk__children_listener *listener_at(struct uvzk__link *link)
 {
@@ -122,7 +111,8 @@ static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int st
         UVZK__CONTAINER_OF(rpc, struct uvzk__watched_children, rpc);
 
     uvzk__answered(watched->session, rpc, status, false);
-    move(watched, IDLE);
+    uvzk__move(watched->session, &uvzk__watched_children_machine, watched,
+               UVZK__WATCHED_CHILDREN_IDLE);
     watched->refs--;
     if (watched->ended) {
         free_if_over(watched);
@@ -143,7 +133,7 @@ static bool submit(struct uvzk__watched_children *watched,
         return false;
     }
     watched->refs++; /* reply_begins() removes this reference */
-    move(watched, state);
+    uvzk__move(watched->session, &uvzk__watched_children_machine, watched, state);
     uvzk__submit(watched->session, &watched->rpc);
     return true;
 }
@@ -174,7 +164,7 @@ static void look(struct uvzk__watched_children *watched)
         return;
     }
     uvzk__rpc_prepare(&watched->rpc, UVZK__RPC_EXISTS, watched->path, looked);
-    (void)submit(watched, LOOKING);
+    (void)submit(watched, UVZK__WATCHED_CHILDREN_LOOKING);
 }
 
 static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -204,14 +194,14 @@ static bool is_due(const struct uvzk__watched_children *watched)
 
 static void pump(struct uvzk__watched_children *watched)
 {
-    if (watched->state != IDLE || watched->retry_pending ||
+    if (watched->state != UVZK__WATCHED_CHILDREN_IDLE || watched->retry_pending ||
         uvzk__session_is_closing(watched->session) || !uvzk__may_send(watched->session) ||
         !is_due(watched)) {
         return;
     }
     uvzk__watch_leave(&watched->watcher);
     uvzk__rpc_prepare(&watched->rpc, UVZK__RPC_CHILDREN, watched->path, listed);
-    if (submit(watched, LISTING)) {
+    if (submit(watched, UVZK__WATCHED_CHILDREN_LISTING)) {
         watched->list_again = false;
         watched->list_stamp = uvzk__stamp(watched->session);
     }

@@ -27,31 +27,22 @@
 /* The bytes of an op in a request, without its path. */
 #define OP_BYTES 20U
 
-#define RESTING UVZK__PROVER_RESTING
-#define ASKING UVZK__PROVER_ASKING
-
 static const struct uvzk__state table[] = {
-    [RESTING] = {"RESTING", UVZK__BIT(ASKING)},
-    [ASKING] = {"ASKING", UVZK__BIT(RESTING)},
+    UVZK__STATE(UVZK__PROVER_, RESTING, ASKING),
+    UVZK__STATE(UVZK__PROVER_, ASKING, RESTING),
 };
 
-const struct uvzk__machine uvzk__prover_machine =
-    UVZK__OLD_MACHINE("proof request", table);
-
 /* A request in flight needs a session. */
-static bool invariant_holds(const struct uvzk__prover *prover)
+static bool invariant_holds(const void *object)
 {
-    return prover->state == RESTING || uvzk__session_id(prover->session) != 0;
+    const struct uvzk__prover *prover = object;
+
+    return prover->state == UVZK__PROVER_RESTING ||
+           uvzk__session_id(prover->session) != 0;
 }
 
-/* The only function that writes the state. */
-static void move(struct uvzk__prover *prover, enum uvzk__prover_state request)
-{
-    prover->state = (uint8_t)uvzk__old_move(prover->session, &uvzk__prover_machine,
-                                            prover->state, request);
-    uvzk__invariant(prover->session, &uvzk__prover_machine, prover->state,
-                    invariant_holds(prover));
-}
+const struct uvzk__machine uvzk__prover_machine =
+    UVZK__MACHINE("proof request", table, struct uvzk__prover, state, invariant_holds);
 
 /* Owned by the request in flight; freed in its reply. */
 struct proof_request {
@@ -213,7 +204,7 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
     int status = reply->status;
 
     /* RESTING comes first, because uvzk__answered schedules the next request. */
-    move(prover, RESTING);
+    uvzk__move(prover->session, &uvzk__prover_machine, prover, UVZK__PROVER_RESTING);
     uvzk__answered(session, rpc, status, rpc->kind == UVZK__RPC_MULTI);
     if (uvzk__observer_of(session) != NULL && status == 0) {
         uvzk__histogram_add(&uvzk__observer_of(session)->metrics.proof,
@@ -297,7 +288,7 @@ static void send_proof(struct uvzk__session *session)
         /* With UVZK_PROOF_SYNC, a sync counts as a proof. */
         prover->proof_count += mode(session) == UVZK_PROOF_SYNC;
     }
-    move(prover, ASKING);
+    uvzk__move(prover->session, &uvzk__prover_machine, prover, UVZK__PROVER_ASKING);
     uvzk__submit(session, &proof_request->rpc);
     proof_request->stamp = uvzk__stamp(session);
 }
@@ -317,7 +308,8 @@ static void touch_due(struct uvzk__timer *timer)
     if (proves) {
         touch_at(session, uvzk__now(session) + period(session));
     }
-    if (prover->state == RESTING && (proves || !uvzk__list_empty(&prover->candidates))) {
+    if (prover->state == UVZK__PROVER_RESTING &&
+        (proves || !uvzk__list_empty(&prover->candidates))) {
         send_proof(session);
     }
 }
@@ -357,7 +349,7 @@ static void schedule_touch(struct uvzk__session *session)
     struct uvzk__prover *prover = uvzk__prover(session);
     uint64_t now = uvzk__now(session), at = now + period(session);
 
-    if (!uvzk__list_empty(&prover->held) && prover->state == RESTING) {
+    if (!uvzk__list_empty(&prover->held) && prover->state == UVZK__PROVER_RESTING) {
         uint64_t due = uvzk__proof_proved_at(&prover->proof) + period(session);
         at = due < now ? now : due;
     }
@@ -429,7 +421,7 @@ void uvzk__prover_request(struct uvzk__session *session,
         /* A request that checked this candidate did not lead to a grant. */
         at += uvzk__proof_retry(&prover->proof);
     } /* else no request has checked it yet: the next one does */
-    if (prover->state == RESTING && uvzk__is_connected(session) &&
+    if (prover->state == UVZK__PROVER_RESTING && uvzk__is_connected(session) &&
         (!uvzk__deadline_is_armed(&prover->touch.deadline) ||
          uvzk__deadline_at(&prover->touch.deadline) > at)) {
         touch_at(session, at);

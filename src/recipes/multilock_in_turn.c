@@ -21,24 +21,14 @@
 #include "recipes/semaphore/semaphore.h"
 #include "settle/create_order.h"
 
-#define IDLE UVZK__MEMBER_IDLE
-#define ASKED UVZK__MEMBER_ASKED
-#define GRANTED UVZK__MEMBER_GRANTED
-#define RELEASING UVZK__MEMBER_RELEASING
-#define LOSING UVZK__MEMBER_LOSING
-#define DONE UVZK__MEMBER_DONE
-
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(ASKED)},
-    [ASKED] = {"ASKED", UVZK__BIT(GRANTED) | UVZK__BIT(DONE)},
-    [GRANTED] = {"GRANTED", UVZK__BIT(RELEASING) | UVZK__BIT(LOSING)},
-    [RELEASING] = {"RELEASING", UVZK__BIT(DONE)},
-    [LOSING] = {"LOSING", UVZK__BIT(DONE)},
-    [DONE] = {"DONE", 0},
+    UVZK__STATE(UVZK__MEMBER_, IDLE, ASKED),
+    UVZK__STATE(UVZK__MEMBER_, ASKED, GRANTED, DONE),
+    UVZK__STATE(UVZK__MEMBER_, GRANTED, RELEASING, LOSING),
+    UVZK__STATE(UVZK__MEMBER_, RELEASING, DONE),
+    UVZK__STATE(UVZK__MEMBER_, LOSING, DONE),
+    UVZK__FINAL(UVZK__MEMBER_, DONE),
 };
-
-const struct uvzk__machine uvzk__member_machine =
-    UVZK__OLD_MACHINE("multi lock's member", table);
 
 struct member {
     uvzk_hold_t request; /* the acquire of the member; its data is this struct */
@@ -56,27 +46,23 @@ struct in_turn {
     struct member members[];   /* in the order of their paths */
 };
 
-static bool invariant_holds(const struct member *member)
+static bool invariant_holds(const void *object)
 {
+    const struct member *member = object;
+
     switch (member->state) {
-    case GRANTED:
-    case RELEASING:
+    case UVZK__MEMBER_GRANTED:
+    case UVZK__MEMBER_RELEASING:
         return member->request.impl != NULL;
-    case DONE:
+    case UVZK__MEMBER_DONE:
         return member->request.impl == NULL;
     default:
         return true;
     }
 }
 
-/* The only writer of `state`. */
-static void move(struct member *member, enum uvzk__member_state state)
-{
-    member->state = (uint8_t)uvzk__old_move(member->in_turn->claim->session,
-                                            &uvzk__member_machine, member->state, state);
-    uvzk__invariant(member->in_turn->claim->session, &uvzk__member_machine, member->state,
-                    invariant_holds(member));
-}
+const struct uvzk__machine uvzk__member_machine =
+    UVZK__MACHINE("multi lock's member", table, struct member, state, invariant_holds);
 
 static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
 {
@@ -87,7 +73,8 @@ static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
  * returns, and the member with it. */
 static void done(struct member *member)
 {
-    move(member, DONE);
+    uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
+               UVZK__MEMBER_DONE);
     uvzk__claim_unref(member->in_turn->claim);
 }
 
@@ -117,7 +104,8 @@ static void member_losing(uvzk_hold_t *hold, int reason)
 {
     struct member *member = hold->data;
 
-    move(member, LOSING);
+    uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
+               UVZK__MEMBER_LOSING);
     failed(member, reason);
 }
 
@@ -148,7 +136,8 @@ static void member_acquired(uvzk_hold_t *hold, int status)
         done(member);
         return;
     }
-    move(member, GRANTED);
+    uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
+               UVZK__MEMBER_GRANTED);
     in_turn->granted++;
     uvzk__hold_intercept_loss(hold, member_losing);
     if (!uvzk__claim_is_given_up(in_turn->claim)) {
@@ -188,7 +177,8 @@ static void ask(struct member *member)
     options.node_data_length = uvzk__claim_data_length(in_turn->claim);
     options.max_hold_ms = UVZK_HOLD_UNLIMITED; /* the multi lock's own limit counts */
     uvzk__claim_ref(in_turn->claim);
-    move(member, ASKED);
+    uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
+               UVZK__MEMBER_ASKED);
     /* The user may have closed the member since the multi lock was requested. */
     int status = uvzk__multilock_member_check(member->error.member);
     if (status == 0) {
@@ -223,7 +213,7 @@ static void ask_next(struct in_turn *in_turn)
 static bool one_is_losing(const struct in_turn *in_turn)
 {
     for (size_t i = 0; i < in_turn->count; i++) {
-        if (in_turn->members[i].state == LOSING) {
+        if (in_turn->members[i].state == UVZK__MEMBER_LOSING) {
             return true;
         }
     }
@@ -238,10 +228,11 @@ static void release_members(struct in_turn *in_turn)
     uvzk__claim_ref(claim); /* the loop needs `in_turn`, which is freed with the claim */
     for (size_t i = in_turn->count; i > 0; i--) {
         struct member *member = &in_turn->members[i - 1];
-        if (member->state == GRANTED) {
-            move(member, RELEASING);
+        if (member->state == UVZK__MEMBER_GRANTED) {
+            uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
+                       UVZK__MEMBER_RELEASING);
             (void)uvzk_hold_release(&member->request, member_released);
-        } else if (member->state == ASKED) {
+        } else if (member->state == UVZK__MEMBER_ASKED) {
             (void)uvzk_hold_cancel(&member->request);
         }
     }
@@ -276,7 +267,8 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
 
     for (size_t i = 0; i < in_turn->count; i++) {
         const struct uvzk__acquisition *asked = in_turn->members[i].request.impl;
-        if (in_turn->members[i].state == ASKED && asked != NULL && asked->claim != NULL) {
+        if (in_turn->members[i].state == UVZK__MEMBER_ASKED && asked != NULL &&
+            asked->claim != NULL) {
             uvzk__claim_wait_reason(asked->claim, most, reason);
         }
     }

@@ -212,39 +212,29 @@ static void no_answer(struct uvzk__node_cache *node_cache, int status)
     }
 }
 
-static bool invariant_holds(const struct uvzk__node_cache *node_cache)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__node_cache *node_cache = object;
+
     return (node_cache->state == UVZK__NODE_CACHE_IDLE || node_cache->refs > 0) &&
            (!uvzk__watcher_is_set(&node_cache->watcher) || !node_cache->ended);
 }
 
 static const struct uvzk__state table[] = {
-    [UVZK__NODE_CACHE_IDLE] = {"IDLE", UVZK__BIT(UVZK__NODE_CACHE_READING) |
-                                           UVZK__BIT(UVZK__NODE_CACHE_SEEDING) |
-                                           UVZK__BIT(UVZK__NODE_CACHE_LOOKING)},
-    [UVZK__NODE_CACHE_READING] = {"READING", UVZK__BIT(UVZK__NODE_CACHE_IDLE)},
-    [UVZK__NODE_CACHE_SEEDING] = {"SEEDING", UVZK__BIT(UVZK__NODE_CACHE_IDLE)},
-    [UVZK__NODE_CACHE_LOOKING] = {"LOOKING", UVZK__BIT(UVZK__NODE_CACHE_IDLE)},
+    UVZK__STATE(UVZK__NODE_CACHE_, IDLE, READING, SEEDING, LOOKING),
+    UVZK__STATE(UVZK__NODE_CACHE_, READING, IDLE),
+    UVZK__STATE(UVZK__NODE_CACHE_, SEEDING, IDLE),
+    UVZK__STATE(UVZK__NODE_CACHE_, LOOKING, IDLE),
 };
 
-const struct uvzk__machine uvzk__node_cache_machine =
-    UVZK__OLD_MACHINE("node cache's request", table);
-
-/* The only writer of `state`. */
-static void set_state(struct uvzk__node_cache *node_cache,
-                      enum uvzk__node_cache_state doing)
-{
-    node_cache->state = (uint8_t)uvzk__old_move(
-        node_cache->session, &uvzk__node_cache_machine, node_cache->state, doing);
-    uvzk__invariant(node_cache->session, &uvzk__node_cache_machine, node_cache->state,
-                    invariant_holds(node_cache));
-}
+const struct uvzk__machine uvzk__node_cache_machine = UVZK__MACHINE(
+    "node cache's request", table, struct uvzk__node_cache, state, invariant_holds);
 
 static void submit(struct uvzk__node_cache *node_cache, enum uvzk__node_cache_state doing)
 {
     /* reply_begins() removes this reference. */
     uvzk__node_cache_pin(node_cache);
-    set_state(node_cache, doing);
+    uvzk__move(node_cache->session, &uvzk__node_cache_machine, node_cache, doing);
     uvzk__submit(node_cache->session, &node_cache->rpc);
 }
 
@@ -257,7 +247,8 @@ static struct uvzk__node_cache *reply_begins(struct uvzk__rpc *rpc, int status,
         UVZK__CONTAINER_OF(rpc, struct uvzk__node_cache, rpc);
 
     uvzk__answered(node_cache->session, rpc, status, rpc->kind == UVZK__RPC_CREATE);
-    set_state(node_cache, UVZK__NODE_CACHE_IDLE);
+    uvzk__move(node_cache->session, &uvzk__node_cache_machine, node_cache,
+               UVZK__NODE_CACHE_IDLE);
     if (node_cache->ended) {
         uvzk__node_cache_unpin(node_cache);
         return NULL;

@@ -6,41 +6,29 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-#define WAITING UVZK__SET_WAITING
-#define SENT UVZK__SET_SENT
-#define REREADING UVZK__SET_REREADING
-#define DECIDED UVZK__SET_DECIDED
-
 static const struct uvzk__state table[] = {
-    [WAITING] = {"WAITING", UVZK__BIT(SENT) | UVZK__BIT(DECIDED)},
-    [SENT] = {"SENT", UVZK__BIT(WAITING) | UVZK__BIT(REREADING) | UVZK__BIT(DECIDED)},
-    [REREADING] = {"REREADING", UVZK__BIT(DECIDED)},
-    [DECIDED] = {"DECIDED", 0},
+    UVZK__STATE(UVZK__SET_, WAITING, SENT, DECIDED),
+    UVZK__STATE(UVZK__SET_, SENT, WAITING, REREADING, DECIDED),
+    UVZK__STATE(UVZK__SET_, REREADING, DECIDED),
+    UVZK__FINAL(UVZK__SET_, DECIDED),
 };
 
-const struct uvzk__machine uvzk__value_set_machine =
-    UVZK__OLD_MACHINE("set of a shared value", table);
-
-static bool invariant_holds(const struct uvzk__value_set *set)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__value_set *set = object;
+
     switch (set->state) {
-    case SENT:
+    case UVZK__SET_SENT:
         return set->under_way;
-    case DECIDED:
+    case UVZK__SET_DECIDED:
         return true;
     default:
         return !set->under_way && set->value != NULL;
     }
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)
-{
-    set->state = (uint8_t)uvzk__old_move(set->node_cache->session,
-                                         &uvzk__value_set_machine, set->state, state);
-    uvzk__invariant(set->node_cache->session, &uvzk__value_set_machine, set->state,
-                    invariant_holds(set));
-}
+const struct uvzk__machine uvzk__value_set_machine = UVZK__MACHINE(
+    "set of a shared value", table, struct uvzk__value_set, state, invariant_holds);
 
 static void free_set(struct uvzk__value_set *set)
 {
@@ -69,7 +57,8 @@ static void tell(struct uvzk__notification *notification)
 /* The outcome is known. The callback runs at the end of the turn. */
 static void decide(struct uvzk__value_set *set, int status)
 {
-    move(set, DECIDED);
+    uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
+               UVZK__SET_DECIDED);
     set->status = status;
     uvzk__notify_later(set->node_cache->session, &set->notification);
 }
@@ -115,7 +104,7 @@ static bool is_overtaken(const struct uvzk__value_set *set)
     for (const struct uvzk__link *link = set->siblings.next; link != head;
          link = link->next) {
         if (UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__value_set, siblings)
-                ->state == SENT) {
+                ->state == UVZK__SET_SENT) {
             return true;
         }
     }
@@ -142,13 +131,15 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
     /* Certainly not executed. */
     case UVZK_ENOTSENT:
     case UVZK_ETHROTTLED:
-        move(set, WAITING);
+        uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
+                   UVZK__SET_WAITING);
         uvzk__node_cache_retry_later(set->node_cache);
         break;
     /* The callback waits until the other version has been read, so that the user can read
      * it. */
     case UVZK_EBADVERSION:
-        move(set, REREADING);
+        uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
+                   UVZK__SET_REREADING);
         uvzk__node_cache_read_again(set->node_cache);
         break;
     case UVZK_EEXPIRED: /* the connection went with the session */
@@ -170,7 +161,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__node_cache_unpin(set->node_cache);
     if (set->value == NULL) {
         free_set(set);
-    } else if (set->state == SENT) {
+    } else if (set->state == UVZK__SET_SENT) {
         conclude(set, reply);
     }
 }
@@ -190,7 +181,7 @@ static bool is_outdated(const struct uvzk__value_set *set)
 void uvzk__value_set_send(struct uvzk__value_set *set)
 {
     /* It is under way, or its outcome is known. */
-    if (set->state != WAITING) {
+    if (set->state != UVZK__SET_WAITING) {
         return;
     }
     if (is_outdated(set)) {
@@ -202,23 +193,23 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
     set->rpc.data_length = set->length;
     set->rpc.version = set->expected.version;
     set->under_way = true;
-    move(set, SENT);
+    uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set, UVZK__SET_SENT);
     uvzk__node_cache_pin(set->node_cache);
     uvzk__submit(set->node_cache->session, &set->rpc);
 }
 
 void uvzk__value_set_was_read(struct uvzk__value_set *set)
 {
-    if (set->state == REREADING) {
+    if (set->state == UVZK__SET_REREADING) {
         decide(set, UVZK_EBADVERSION);
     }
 }
 
 void uvzk__value_set_end(struct uvzk__value_set *set, int code)
 {
-    if (set->state == REREADING) {
+    if (set->state == UVZK__SET_REREADING) {
         decide(set, UVZK_EBADVERSION);
-    } else if (set->state != DECIDED) {
+    } else if (set->state != UVZK__SET_DECIDED) {
         decide(set, code);
     }
 }

@@ -16,31 +16,16 @@
 #include "directory/queue.h"
 #include "recipes/semaphore/leases.h"
 
-#define NEW UVZK__LEASE_REQUEST_NEW
-#define SHARING UVZK__LEASE_REQUEST_SHARING
-#define TICKETED UVZK__LEASE_REQUEST_TICKETED
-#define DIRECT UVZK__LEASE_REQUEST_DIRECT
-#define UNCOUNTED UVZK__LEASE_REQUEST_UNCOUNTED
-#define COUNTED UVZK__LEASE_REQUEST_COUNTED
-#define HELD UVZK__LEASE_REQUEST_HELD
-#define ENDED UVZK__LEASE_REQUEST_ENDED
-
-#define BIT UVZK__BIT
-
 static const struct uvzk__state table[] = {
-    [NEW] = {"NEW", BIT(SHARING) | BIT(TICKETED) | BIT(DIRECT) | BIT(HELD) | BIT(ENDED)},
-    [SHARING] = {"SHARING", BIT(TICKETED) | BIT(UNCOUNTED) | BIT(COUNTED) | BIT(ENDED)},
-    [TICKETED] = {"TICKETED", BIT(SHARING) | BIT(UNCOUNTED) | BIT(COUNTED) | BIT(ENDED)},
-    [DIRECT] = {"DIRECT", BIT(SHARING) | BIT(UNCOUNTED) | BIT(ENDED)},
-    [UNCOUNTED] = {"UNCOUNTED", BIT(SHARING) | BIT(TICKETED) | BIT(COUNTED) | BIT(ENDED)},
-    [COUNTED] = {"COUNTED",
-                 BIT(SHARING) | BIT(TICKETED) | BIT(UNCOUNTED) | BIT(HELD) | BIT(ENDED)},
-    [HELD] = {"HELD", BIT(COUNTED) | BIT(ENDED)},
-    [ENDED] = {"ENDED", 0},
+    UVZK__STATE(UVZK__LEASE_REQUEST_, NEW, SHARING, TICKETED, DIRECT, HELD, ENDED),
+    UVZK__STATE(UVZK__LEASE_REQUEST_, SHARING, TICKETED, UNCOUNTED, COUNTED, ENDED),
+    UVZK__STATE(UVZK__LEASE_REQUEST_, TICKETED, SHARING, UNCOUNTED, COUNTED, ENDED),
+    UVZK__STATE(UVZK__LEASE_REQUEST_, DIRECT, SHARING, UNCOUNTED, ENDED),
+    UVZK__STATE(UVZK__LEASE_REQUEST_, UNCOUNTED, SHARING, TICKETED, COUNTED, ENDED),
+    UVZK__STATE(UVZK__LEASE_REQUEST_, COUNTED, SHARING, TICKETED, UNCOUNTED, HELD, ENDED),
+    UVZK__STATE(UVZK__LEASE_REQUEST_, HELD, COUNTED, ENDED),
+    UVZK__FINAL(UVZK__LEASE_REQUEST_, ENDED),
 };
-
-const struct uvzk__machine uvzk__lease_request_machine =
-    UVZK__OLD_MACHINE("lease request", table);
 
 static struct uvzk__lease_requests *siblings(const struct uvzk__lease_request *request)
 {
@@ -54,44 +39,36 @@ static bool is_with_leases(const struct uvzk__lease_request *request)
 
 /* The states with exactly one right are those in which leases are to be created. HELD and
  * COUNTED: the ticket has been passed on or released, or is about to be. */
-static bool invariant_holds(const struct uvzk__lease_request *request)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__lease_request *request = object;
     bool has_ticket = request->ticket != NULL;
     bool shares = uvzk__lease_request_is_sharer(request);
     bool direct = siblings(request)->direct == request;
     bool only_one = has_ticket + shares + direct == 1;
 
     switch ((enum uvzk__lease_request_state)request->state) {
-    case SHARING:
+    case UVZK__LEASE_REQUEST_SHARING:
         return only_one && shares && !is_with_leases(request);
-    case TICKETED:
+    case UVZK__LEASE_REQUEST_TICKETED:
         return only_one && has_ticket && !is_with_leases(request);
-    case DIRECT:
+    case UVZK__LEASE_REQUEST_DIRECT:
         return only_one && direct && !is_with_leases(request);
-    case UNCOUNTED:
+    case UVZK__LEASE_REQUEST_UNCOUNTED:
         return only_one && is_with_leases(request);
-    case COUNTED:
+    case UVZK__LEASE_REQUEST_COUNTED:
         return !direct && !(has_ticket && shares) && is_with_leases(request);
-    case HELD:
+    case UVZK__LEASE_REQUEST_HELD:
         return !direct && !shares && !is_with_leases(request);
-    case NEW:
-    case ENDED:
+    case UVZK__LEASE_REQUEST_NEW:
+    case UVZK__LEASE_REQUEST_ENDED:
         break;
     }
     return !shares;
 }
 
-/* The only writer of `state`. Does nothing if the state is the same. */
-static void move(struct uvzk__lease_request *request,
-                 enum uvzk__lease_request_state state)
-{
-    if (request->state != state) {
-        request->state = (uint8_t)uvzk__old_move(
-            request->claim->session, &uvzk__lease_request_machine, request->state, state);
-    }
-    uvzk__invariant(request->claim->session, &uvzk__lease_request_machine, request->state,
-                    invariant_holds(request));
-}
+const struct uvzk__machine uvzk__lease_request_machine = UVZK__MACHINE(
+    "lease request", table, struct uvzk__lease_request, state, invariant_holds);
 
 void uvzk__lease_requests_init(struct uvzk__lease_requests *requests)
 {
@@ -163,14 +140,16 @@ struct uvzk__lease_request *uvzk__next_sharer(const struct uvzk__lease_request *
 void uvzk__lease_request_share(struct uvzk__lease_request *request)
 {
     uvzk__list_append(&siblings(request)->ticket_sharers, &request->in_ticket_sharers);
-    move(request, SHARING);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_SHARING);
 }
 
 void uvzk__lease_request_share_first(struct uvzk__lease_request *request)
 {
     uvzk__list_remove(&request->in_with_leases);
     uvzk__list_prepend(&siblings(request)->ticket_sharers, &request->in_ticket_sharers);
-    move(request, SHARING);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_SHARING);
 }
 
 void uvzk__lease_request_get_ticket(struct uvzk__lease_request *request,
@@ -182,7 +161,9 @@ void uvzk__lease_request_get_ticket(struct uvzk__lease_request *request,
     request->wants_position = false;
     uvzk__list_remove(&request->in_ticket_sharers);
     /* A ticket sharer that has leases keeps them. */
-    move(request, is_with_leases(request) ? request->state : TICKETED);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       is_with_leases(request) ? request->state
+                                               : UVZK__LEASE_REQUEST_TICKETED);
 }
 
 void uvzk__lease_request_lose_ticket(struct uvzk__lease_request *request)
@@ -211,7 +192,8 @@ void uvzk__lease_request_go_direct(struct uvzk__lease_request *request)
 {
     request->direct = true;
     siblings(request)->direct = request;
-    move(request, DIRECT);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_DIRECT);
 }
 
 void uvzk__lease_request_leave_direct(struct uvzk__lease_request *request)
@@ -253,13 +235,15 @@ static void insert_by_token(struct uvzk__lease_request *request, int64_t token)
 void uvzk__lease_request_create_leases(struct uvzk__lease_request *request, int64_t token)
 {
     insert_by_token(request, token);
-    move(request, UNCOUNTED);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_UNCOUNTED);
 }
 
 void uvzk__lease_request_take_over(struct uvzk__lease_request *request, int64_t token)
 {
     /* It would have all that it wants. */
-    (void)uvzk__expect(request->claim->session, request->state != UNCOUNTED,
+    (void)uvzk__expect(request->claim->session,
+                       request->state != UVZK__LEASE_REQUEST_UNCOUNTED,
                        "lease request: takes over what it does not need");
     insert_by_token(request, token);
     request->handed_over = true;
@@ -270,34 +254,40 @@ void uvzk__lease_request_counted(struct uvzk__lease_request *request)
 {
     clear_direct(request);
     request->max_when_counted = request->max(request->claim);
-    move(request, COUNTED);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_COUNTED);
 }
 
 void uvzk__lease_request_withdrawn(struct uvzk__lease_request *request)
 {
     uvzk__list_remove(&request->in_with_leases);
     request->handed_over = false;
-    move(request, request->ticket != NULL ? TICKETED : SHARING);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       request->ticket != NULL ? UVZK__LEASE_REQUEST_TICKETED
+                                               : UVZK__LEASE_REQUEST_SHARING);
 }
 
 void uvzk__lease_request_granted(struct uvzk__lease_request *request)
 {
     uvzk__list_remove(&request->in_ticket_sharers);
     uvzk__list_remove(&request->in_with_leases);
-    move(request, HELD);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_HELD);
 }
 
 void uvzk__lease_request_ungranted(struct uvzk__lease_request *request)
 {
     insert_by_token(request, request->fencing_token);
-    move(request, COUNTED);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_COUNTED);
 }
 
 /* In with_leases it stays until it is freed, because its leases may still exist. */
 void uvzk__lease_request_end(struct uvzk__lease_request *request)
 {
     uvzk__list_remove(&request->in_ticket_sharers);
-    move(request, ENDED);
+    uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
+                       UVZK__LEASE_REQUEST_ENDED);
 }
 
 /* ---------------------------------------------------------------- its leases */
@@ -439,7 +429,9 @@ static int give_up_leases(struct uvzk__lease_request *request, uint32_t leases, 
         return UV_ENOMEM;
     }
     if (held) { /* a request that stays NEW offers nothing when it ends */
-        move(uvzk__lease_request_of(returned), HELD);
+        uvzk__move_or_stay((uvzk__lease_request_of(returned))->claim->session,
+                           &uvzk__lease_request_machine, uvzk__lease_request_of(returned),
+                           UVZK__LEASE_REQUEST_HELD);
     }
     while (leases-- > 0) {
         struct uvzk__contender *lease = uvzk__first_lease(claim);
