@@ -9,10 +9,10 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
+#include "directory/settle/settle.h"
 #include "engine/invariant.h"
 #include "engine/turn.h"
 #include "engine/znode_owner.h"
-#include "settle/settle.h"
 
 /* `number` has 56 bits. */
 #define UVZK__LOCK_NUMBER_MAX ((UINT64_C(1) << 56) - 1)

@@ -25,6 +25,8 @@
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/own_watch.h"
+#include "directory/settle/create_order.h"
+#include "directory/settle/settle.h"
 #include "election/elections.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
@@ -34,8 +36,6 @@
 #include "future/future.h"
 #include "membership/watched_children.h"
 #include "proof/prover.h"
-#include "settle/create_order.h"
-#include "settle/settle.h"
 #include "value/shared_value.h"
 
 static struct uvzk__session *session_of(struct uvzk__port_user *user)

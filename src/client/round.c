@@ -8,13 +8,13 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
+#include "directory/settle/create_batch.h"
+#include "directory/settle/delete_batch.h"
+#include "directory/settle/settle.h"
 #include "directory/watermark.h"
 #include "election/leader_caches.h"
 #include "membership/watched_children.h"
 #include "proof/prover.h"
-#include "settle/create_batch.h"
-#include "settle/delete_batch.h"
-#include "settle/settle.h"
 
 /* Requests may be sent again: each room sends what had to wait. */
 static void resume(struct uvzk__session *session)

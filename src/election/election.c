@@ -9,8 +9,8 @@
 #include "claim/lock.h"
 #include "election/candidacy.h"
 #include "election/elections.h"
-#include "recipes/leader_latch.h"
-#include "recipes/mutex.h"
+#include "locks/leader_latch.h"
+#include "locks/mutex.h"
 
 void uvzk_election_options_init_size(uvzk_election_options_t *options, size_t size)
 {

@@ -18,11 +18,11 @@
 #include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
+#include "directory/settle/in_order.h"
+#include "directory/settle/settle.h"
 #include "engine/session.h"
+#include "locks/mutex.h"
 #include "proof/prover.h"
-#include "recipes/mutex.h"
-#include "settle/in_order.h"
-#include "settle/settle.h"
 
 #define LONGEST 8 /* events of a sequence, before its end */
 #define CZXID 100

@@ -5,7 +5,7 @@
 
 #include "directory/mirror.h"
 #include "directory/queue.h"
-#include "recipes/mutex.h"
+#include "locks/mutex.h"
 #include "sim_process.h"
 #include "world.h"
 

@@ -7,7 +7,7 @@
 
 #include "directory/mirror.h"
 #include "directory/queue.h"
-#include "recipes/mutex.h"
+#include "locks/mutex.h"
 #include "world.h"
 
 #define OUTER "/outer"

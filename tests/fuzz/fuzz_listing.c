@@ -5,8 +5,8 @@
 #include "base/place.h"
 #include "client/create.h"
 #include "fuzz.h"
-#include "recipes/mutex.h"
-#include "recipes/rwlock.h"
+#include "locks/mutex.h"
+#include "locks/rwlock.h"
 #include "sim.h"
 
 #define DIRECTORY "/lock"

@@ -4,9 +4,9 @@
 
 #include "base/place.h"
 #include "fuzz.h"
-#include "recipes/mutex.h"
-#include "recipes/rwlock.h"
-#include "recipes/semaphore/leases.h"
+#include "locks/mutex.h"
+#include "locks/rwlock.h"
+#include "locks/semaphore/leases.h"
 
 #define NAMES_MAX 8
 

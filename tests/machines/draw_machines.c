@@ -15,6 +15,8 @@
 #include "directory/own_watch.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
+#include "directory/settle/create_batch.h"
+#include "directory/settle/delete_batch.h"
 #include "directory/watermark.h"
 #include "discovery/search.h"
 #include "elect_job.h"
@@ -27,20 +29,18 @@
 #include "engine/watch.h"
 #include "future/future.h"
 #include "lock_job.h"
+#include "locks/multilock.h"
+#include "locks/node_watch.h"
+#include "locks/semaphore/lease_request.h"
 #include "membership/persistent_node.h"
 #include "membership/watched_children.h"
 #include "native/native_session.h"
 #include "port/dialect.h"
 #include "port/port_life.h"
 #include "proof/prover.h"
-#include "recipes/multilock.h"
-#include "recipes/node_watch.h"
-#include "recipes/semaphore/lease_request.h"
 #include "serve/daemon.h"
 #include "serve/served_hold.h"
 #include "session/handle.h"
-#include "settle/create_batch.h"
-#include "settle/delete_batch.h"
 #include "termination.h"
 #include "value/node_cache.h"
 #include "value/value_set.h"
@@ -69,14 +69,14 @@ static const struct {
     {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__predecessor_machine, "src/directory/predecessor.h"},
     {&uvzk__watermark_machine, "src/directory/watermark.h"},
-    {&uvzk__create_batch_machine, "src/settle/create_batch.h"},
-    {&uvzk__delete_batch_machine, "src/settle/delete_batch.h"},
+    {&uvzk__create_batch_machine, "src/directory/settle/create_batch.h"},
+    {&uvzk__delete_batch_machine, "src/directory/settle/delete_batch.h"},
     {&uvzk__divergence_machine, "src/directory/divergence.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
-    {&uvzk__lease_request_machine, "src/recipes/semaphore/lease_request.h"},
-    {&uvzk__member_machine, "src/recipes/multilock.h"},
-    {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
+    {&uvzk__lease_request_machine, "src/locks/semaphore/lease_request.h"},
+    {&uvzk__member_machine, "src/locks/multilock.h"},
+    {&uvzk__node_watch_machine, "src/locks/node_watch.h"},
     {&uvzk__atomic_machine, "src/atomic/atomic_long.h"},
     {&uvzk__candidacy_machine, "src/election/candidacy.h"},
     {&uvzk__leader_cache_machine, "src/election/leader_cache.h"},

@@ -119,7 +119,7 @@ begin
   return node;
 end;
 
--- src/settle/listing.c: list_replied
+-- src/directory/settle/listing.c: list_replied
 procedure look();
 var least: zxid_t;
 begin
@@ -195,7 +195,7 @@ rule "release" told = HOLDS ==> begin unwanted(); end;
 rule "again" contender = GONE & told = ENDED & alive & unmade() != 0 ==>
 begin contender := IDLE; told := NONE; end;
 
--- src/settle/in_order.c: check_grant
+-- src/directory/settle/in_order.c: check_grant
 rule "grant"
   contender = STANDING & told = WAITS & before = NOBODY & valid > 0
 ==> begin
@@ -209,16 +209,16 @@ rule "lose by time" told = HOLDS & valid = 0 ==> begin unwanted(); end;
 
 -- src/directory/contender_request.c: uvzk__contender_create
 rule "send create" may_send() & contender = CREATING & unmade() != 0 ==> begin send(CREATE); end;
--- src/settle/listing.c: uvzk__listing_start
+-- src/directory/settle/listing.c: uvzk__listing_start
 rule "send search" may_send() & contender = UNKNOWN ==> begin send(LIST); end;
--- src/settle/listing.c: uvzk__listing_start
+-- src/directory/settle/listing.c: uvzk__listing_start
 rule "send listing" may_send() & contender = STANDING & before = NOT_KNOWN ==> begin send(LIST); end;
 -- src/directory/predecessor.c: uvzk__predecessor_watch
 rule "send get" may_send() & contender = STANDING & (before = ONE | before = SEVERAL) ==> begin send(GET); end;
 -- src/proof/prover.c: uvzk__prover_request
 rule "send proof" may_send() & contender = STANDING ==> begin send(PROOF); end;
 rule "send read" may_send() ==> begin send(READ); end;
--- src/settle/delete_batch.c: uvzk__delete_batches_send
+-- src/directory/settle/delete_batch.c: uvzk__delete_batches_send
 rule "send delete" may_send() & contender = DELETING ==> begin send(DELETE); end;
 
 rule "serve a read"

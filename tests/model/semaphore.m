@@ -100,7 +100,7 @@ begin
   endif;
 end;
 
--- src/settle/listing.c: list_replied
+-- src/directory/settle/listing.c: list_replied
 procedure look();
 begin
   if server = LEADER then
@@ -165,7 +165,7 @@ begin
   return exists n: ours_t do lease[n] != NONE endexists;
 end;
 
--- src/recipes/semaphore/leases.c: uvzk__leases_out
+-- src/locks/semaphore/leases.c: uvzk__leases_out
 function leases_out(): count_t;
 var count: count_t;
 begin
@@ -201,7 +201,7 @@ begin
   if lease[n] = DELETING | lease[n] = NONE then wanted[n] := false; endif;
 end;
 
--- src/recipes/semaphore/leases.c: count_made
+-- src/locks/semaphore/leases.c: count_made
 procedure count_made();
 var out: count_t;
 begin
@@ -237,22 +237,22 @@ end;
 ruleset n: ours_t do
 -- src/claim/acquire.c: uvzk_lock_acquire
 rule "acquire" alive & lease[n] = NONE ==> begin lease[n] := CREATING; wanted[n] := true; end;
--- src/recipes/semaphore/lease_request.c: uvzk__lease_request_return
+-- src/locks/semaphore/lease_request.c: uvzk__lease_request_return
 rule "give up or release" wanted[n] ==> begin given_up(n); end;
--- src/recipes/semaphore/lease_offers.c: uvzk__leases_take_offers
+-- src/locks/semaphore/lease_offers.c: uvzk__leases_take_offers
 rule "hand on" lease[n] = HELD ==> begin lease[n] := COUNTED; end;
--- src/recipes/semaphore/leases.c: grant_or_prove
+-- src/locks/semaphore/leases.c: grant_or_prove
 rule "grant" lease[n] = COUNTED & valid > 0 ==> begin lease[n] := HELD; end;
 -- src/proof/prover.c: uvzk__prover_check
 rule "lose by time" lease[n] = HELD & valid = 0 ==> begin given_up(n); end;
--- src/recipes/semaphore/lease_batch.c: send_batch
+-- src/locks/semaphore/lease_batch.c: send_batch
 rule "send create" may_send() & lease[n] = CREATING & !stands[n] & !shown[n] & !in_log(entry_of(n))
 ==> begin send(CREATE); which := n; end;
--- src/settle/delete_batch.c: uvzk__delete_batches_send
+-- src/directory/settle/delete_batch.c: uvzk__delete_batches_send
 rule "send delete" may_send() & lease[n] = DELETING ==> begin send(DELETE); which := n; end;
 endruleset;
 
--- src/recipes/semaphore/leases.c: wants_listing
+-- src/locks/semaphore/leases.c: wants_listing
 rule "send listing" may_send() & exists n: ours_t do lease[n] = UNKNOWN | lease[n] = MADE endexists
 ==> begin send(LIST); end;
 -- src/proof/prover.c: uvzk__prover_request

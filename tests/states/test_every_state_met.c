@@ -9,7 +9,7 @@
 #include "claim/claim.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
-#include "recipes/semaphore/leases.h"
+#include "locks/semaphore/leases.h"
 
 /* What is counted. Rows of one request's own come first: an ending of one request meets
  * only those of that request, any other ending meets all. */

@@ -1,0 +1,439 @@
+/* Sends all deletes of contenders' znodes (delete_batch.h); no other file does.
+ * contender_request.c adds contenders to directories->to_delete, and a turn sends the
+ * batches after it has settled the directories (client/round.c).
+ *
+ * The idea: a delete gives the lock away, so it must not be carried out before the next
+ * local holder's node is known to exist. The multi of a delete contains a check of the
+ * node of each contender that was granted early, and of the next one that will be
+ * granted. If a check fails, nothing is deleted, and the node that is missing is reported
+ * first. */
+#include "directory/settle/delete_batch.h"
+
+#include "directory/acl_retry.h"
+#include "directory/contender.h"
+#include "directory/contender_request.h"
+#include "directory/divergence.h"
+#include "directory/freshness.h"
+#include "directory/queue.h"
+#include "directory/settle/in_order.h"
+#include "engine/request_size.h"
+#include "engine/size_limit.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+#define DELETES_PER_BATCH 64U
+
+/* Enough to keep a server busy, few enough that deletes gather meanwhile. */
+#define DELETE_BATCHES_MAX 4U
+
+/* Before a batch is tried again for which there was no memory. */
+#define RETRY_MS 100U
+
+/* Before a delete is repeated that the server refused for a reason other than
+ * UVZK_ENOAUTH or UVZK_ENONODE. For example, a client has created children of a
+ * persistent znode. */
+#define REFUSED_BACKOFF_MS 1000U
+
+/* The most early grants in the directory of a ticket and in its lease directory
+ * together. */
+#define EARLY_GRANTS (2U * UVZK__EARLY_GRANTS_MAX)
+
+#define GATHERING UVZK__DELETE_BATCH_GATHERING
+#define UNDER_WAY UVZK__DELETE_BATCH_UNDER_WAY
+#define SETTLED UVZK__DELETE_BATCH_SETTLED
+
+static const struct uvzk__state table[] = {
+    [GATHERING] = {"GATHERING", UVZK__BIT(UNDER_WAY)},
+    [UNDER_WAY] = {"UNDER_WAY", UVZK__BIT(SETTLED)},
+    [SETTLED] = {"SETTLED", 0},
+};
+
+const struct uvzk__machine uvzk__delete_batch_machine =
+    UVZK__OLD_MACHINE("delete batch", table);
+
+struct delete_batch {
+    struct uvzk__rpc rpc;
+    struct uvzk__session *session;
+    struct uvzk__op *ops;
+    struct uvzk__contender **contenders;  /* of each op, referenced */
+    struct uvzk__queue **checked;         /* directories whose checks are in the batch */
+    size_t op_count, room, checked_count; /* room: of ops and contenders */
+    size_t size;                          /* of the request, in bytes */
+    uint64_t stamp;                       /* of its submission */
+    uint8_t state;                        /* enum uvzk__delete_batch_state */
+};
+
+static bool invariant_holds(const struct delete_batch *batch)
+{
+    return batch->state == GATHERING ||
+           (batch->op_count > 0 && batch->op_count <= batch->room);
+}
+
+/* The only writer of state. Also counts the batches in flight. */
+static void move(struct delete_batch *batch, enum uvzk__delete_batch_state state)
+{
+    bool was_under_way = batch->state == UNDER_WAY;
+
+    batch->state = (uint8_t)uvzk__old_move(batch->session, &uvzk__delete_batch_machine,
+                                           batch->state, state);
+    uvzk__invariant(batch->session, &uvzk__delete_batch_machine, batch->state,
+                    invariant_holds(batch));
+    uvzk__directories_count_delete_batch(uvzk__directories(batch->session), was_under_way,
+                                         batch->state == UNDER_WAY);
+}
+
+static struct uvzk__contender *to_delete_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_batch);
+}
+
+static void free_batch(struct delete_batch *batch)
+{
+    if (batch != NULL) {
+        uvzk__free(batch->ops);
+        uvzk__free(batch->contenders);
+        uvzk__free(batch->checked);
+        uvzk__free(batch);
+    }
+}
+
+static struct delete_batch *new_batch(struct uvzk__session *session, size_t deletes)
+{
+    struct delete_batch *batch = uvzk__calloc(1, sizeof(*batch));
+
+    if (batch == NULL) {
+        return NULL;
+    }
+    batch->session = session;
+    batch->size = UVZK__MULTI_SIZE;
+    batch->room =
+        2 * deletes + EARLY_GRANTS; /* each: a delete and the next holder's check */
+    batch->ops = uvzk__calloc(batch->room, sizeof(batch->ops[0]));
+    batch->contenders = uvzk__calloc(batch->room, sizeof(struct uvzk__contender *));
+    batch->checked = uvzk__calloc(2 * deletes, sizeof(struct uvzk__queue *));
+    if (batch->ops == NULL || batch->contenders == NULL || batch->checked == NULL) {
+        free_batch(batch);
+        return NULL;
+    }
+    return batch;
+}
+
+static void add(struct delete_batch *batch, struct uvzk__contender *contender,
+                enum uvzk__op_kind kind)
+{
+    struct uvzk__op *op = &batch->ops[batch->op_count];
+
+    op->kind = kind;
+    op->path = contender->path;
+    op->version = -1;
+    batch->contenders[batch->op_count++] = contender;
+    batch->size += uvzk__op_size(batch->session, op);
+    uvzk__contender_ref(contender);
+}
+
+static bool is_checked(const struct delete_batch *batch, const struct uvzk__queue *queue)
+{
+    size_t i = 0;
+
+    while (i < batch->checked_count && batch->checked[i] != queue) {
+        i++;
+    }
+    return i < batch->checked_count;
+}
+
+/* [P1] The delete of a released znode fails if a contender that was granted early does
+ * not exist any more; until then the released znode blocks all others. Adds the checks
+ * that must go with the deletes in this directory: of each holder that was granted early
+ * while a released node still existed, and of the next contender that will be granted. A
+ * contender whose check was refused before is left out, because the multi would fail
+ * again. Leases have no order, so a lease directory has no next holder. */
+static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
+{
+    struct uvzk__contender *next_holder =
+        queue->kind->counted ? NULL : uvzk__next_holder(queue);
+    uint32_t early_grants = uvzk__early_grants(queue);
+
+    batch->checked[batch->checked_count++] = queue;
+    for (struct uvzk__contender *holder = uvzk__first_in(&queue->holders);
+         early_grants > 0; holder = uvzk__next_in(&queue->holders, holder)) {
+        if (uvzk__contender_is_granted_early(holder) && !holder->limits.unchecked) {
+            add(batch, holder, UVZK__OP_CHECK);
+            uvzk__checked_by(holder, uvzk__stamp(batch->session) + 1);
+        }
+        early_grants -= uvzk__contender_is_granted_early(holder);
+    }
+    if (next_holder != NULL && !next_holder->limits.unchecked) {
+        add(batch, next_holder, UVZK__OP_CHECK);
+    }
+}
+
+static void add_delete(struct delete_batch *batch, struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    uint64_t stamp = uvzk__stamp(batch->session) + 1; /* of the next request */
+
+    uvzk__list_remove(&contender->in_batch);
+    if (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_LOCAL_HANDOVER) &&
+        !is_checked(batch, queue)) {
+        add_checks(batch, queue);
+    }
+    if (uvzk__contender_admits_to(contender) != NULL &&
+        !is_checked(batch, uvzk__contender_admits_to(contender))) {
+        add_checks(batch, uvzk__contender_admits_to(contender));
+    }
+    uvzk__queue_delete_sent(contender, stamp);
+    add(batch, contender, UVZK__OP_DELETE);
+    uvzk__node_sent(&contender->node);
+}
+
+/* Room for the delete, the early grants' checks and the next holder's check. Their paths
+ * are about as long as that of the delete. */
+static bool has_room(const struct delete_batch *batch,
+                     const struct uvzk__contender *contender)
+{
+    uint32_t early_grants = uvzk__early_grants(contender->queue);
+
+    if (uvzk__contender_admits_to(contender) != NULL) {
+        early_grants += uvzk__early_grants(uvzk__contender_admits_to(contender));
+    }
+    struct uvzk__op op = {.kind = UVZK__OP_DELETE, .path = contender->path};
+    size_t size = (early_grants + 2) * uvzk__op_size(batch->session, &op);
+    return batch->op_count + early_grants + 2 <= batch->room &&
+           (batch->op_count == 0 ||
+            batch->size + size <= uvzk__batch_size_max(batch->session));
+}
+
+/* How many deletes from the beginning of to_delete may share the next request. A delete
+ * that must be alone ends the batch. */
+static size_t batch_size(struct uvzk__session *session)
+{
+    struct uvzk__link *link = uvzk__directories(session)->to_delete.next;
+    size_t count = 0;
+
+    if (!uvzk__tuned(session, UVZK__TUNE_DELETE_BATCH) ||
+        to_delete_at(link)->limits.delete_alone) {
+        return 1;
+    }
+    while (link != &uvzk__directories(session)->to_delete && count < DELETES_PER_BATCH &&
+           !to_delete_at(link)->limits.delete_alone) {
+        count++;
+        link = link->next;
+    }
+    return count;
+}
+
+/* Passes the result of a delete to the contender. A server checks the right to delete
+ * before it looks for the znode. So both 0 and UVZK_ENONODE show that this client has
+ * DELETE in the directory, and its undeletable znodes are tried again. */
+static void delete_replied(struct uvzk__contender *contender, int status)
+{
+    struct uvzk__queue *queue = contender->queue;
+    bool gone = status == 0 || status == UVZK_ENONODE;
+
+    /* The session has ended meanwhile. */
+    if (uvzk__node_state(&contender->node) != UVZK__NODE_DELETING) {
+        return;
+    }
+    if (status == UVZK_ENOAUTH) {
+        uvzk__undeletable_add(contender);
+    }
+    uvzk__node_delete_replied(&contender->node, status);
+    if (uvzk__contender_is_orphan(contender) && gone) {
+        uvzk__orphan_deleted(contender);
+    }
+    uvzk__contender_update(contender);
+    if (gone) {
+        uvzk__undeletable_permitted(queue);
+    }
+}
+
+/* The op that failed is this delete. UVZK_ENOAUTH and UVZK_ENONODE are final for this
+ * request. After any other status the delete is repeated after a pause. */
+static void delete_refused(struct uvzk__contender *contender, int status)
+{
+    if (status != UVZK_ENOAUTH && status != UVZK_ENONODE) {
+        uvzk__contender_back_off(contender, REFUSED_BACKOFF_MS);
+        status = UVZK_ENOTSENT;
+    }
+    delete_replied(contender, status);
+}
+
+/* Whether a delete of this batch is in the same directory as the one that was refused
+ * with UVZK_ENOAUTH. DELETE is a right of the directory, so the server would refuse
+ * both. */
+static bool shares_refusal(const struct delete_batch *batch, size_t index, size_t failed)
+{
+    const struct uvzk__contender *one = batch->contenders[index];
+    const struct uvzk__contender *culprit =
+        failed < batch->op_count ? batch->contenders[failed] : NULL;
+
+    return culprit != NULL && batch->ops[failed].kind == UVZK__OP_DELETE &&
+           !uvzk__contender_has_ended(culprit) && !uvzk__contender_has_ended(one) &&
+           culprit->queue == one->queue;
+}
+
+/* The result of one op of a request that the server refused. failed: index of the op that
+ * failed; not less than op_count if the reply does not tell. */
+static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
+                       int status)
+{
+    struct uvzk__contender *contender = batch->contenders[index];
+    bool culprit = index == failed;
+
+    if (batch->ops[index].kind == UVZK__OP_CHECK) {
+        /* The node of a holder, or of the next one, does not exist. */
+        if (culprit && status == UVZK_ENONODE && !uvzk__contender_has_ended(contender)) {
+            uvzk__contender_missing(contender);
+        } else if (status == UVZK_ENOAUTH && (culprit || failed >= batch->op_count) &&
+                   !uvzk__contender_has_ended(contender)) {
+            contender->limits.unchecked = true;
+            contender->queue->unreadable = true;
+        }
+        return;
+    }
+    /* If it is not known which op failed, each delete is sent alone next time. */
+    contender->limits.delete_alone = failed >= batch->op_count;
+    if (culprit || (status == UVZK_ENOAUTH && shares_refusal(batch, index, failed))) {
+        delete_refused(contender, status);
+    } else {
+        delete_replied(contender, UVZK_ENOTSENT);
+    }
+}
+
+/* [P1] An early grant is one until a delete of the last node before it has checked its
+ * node. Up to then it is a waiter's node, which may be deleted by hand, and each delete of
+ * a node before it checks it again. */
+static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
+{
+    if (!uvzk__contender_has_ended(contender)) {
+        if (!uvzk__is_behind_deletes(contender)) {
+            uvzk__stood_first(contender);
+            uvzk__contender_checked(contender);
+        }
+        uvzk__last_seen_set(contender, stamp);
+        uvzk__queue_settle_later(contender->queue);
+    }
+}
+
+static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct delete_batch *batch = UVZK__CONTAINER_OF(rpc, struct delete_batch, rpc);
+    /* One that is too long is dealt with as if the server had refused it. If it has only
+     * one delete, that is the last op. */
+    bool too_long = reply->status != 0 && rpc->refused == reply->status;
+    bool refused = too_long || (reply->status != 0 && uvzk__is_answer(reply->status));
+    size_t failed = too_long && !rpc->divisible     ? batch->op_count - 1
+                    : rpc->kind == UVZK__RPC_DELETE ? 0
+                                                    : reply->failed_op;
+
+    /* The references keep the contenders until all ops have been dealt with: one op may
+     * end the contender of another. */
+    move(batch, SETTLED);
+    uvzk__answered(batch->session, rpc, reply->status, true);
+    for (size_t i = 0; i < batch->op_count; i++) {
+        if (refused) {
+            op_refused(batch, i, failed, reply->status);
+        } else if (batch->ops[i].kind == UVZK__OP_DELETE) {
+            delete_replied(batch->contenders[i], reply->status);
+        }
+    }
+    /* The checks come last: which nodes are left before those that were checked? */
+    for (size_t i = 0; i < batch->op_count; i++) {
+        if (reply->status == 0 && batch->ops[i].kind == UVZK__OP_CHECK) {
+            check_passed(batch->contenders[i], batch->stamp);
+        }
+        uvzk__contender_unref(batch->contenders[i]);
+    }
+    uvzk__wake(batch->session);
+    free_batch(batch);
+}
+
+static bool send_one(struct uvzk__session *session)
+{
+    size_t count = batch_size(session), deletes = 0;
+    struct delete_batch *batch = new_batch(session, count);
+
+    if (batch == NULL) {
+        return false;
+    }
+    while (deletes < count &&
+           has_room(batch, to_delete_at(uvzk__directories(session)->to_delete.next))) {
+        add_delete(batch, to_delete_at(uvzk__directories(session)->to_delete.next));
+        deletes++;
+    }
+    /* To a lone delete the server answers what it has found itself. To a multi it answers
+     * what the leader has found, which shows whether this server has diverged
+     * (divergence.c). */
+    if (batch->op_count == 1 && !batch->contenders[0]->kind->not_shown) {
+        uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_DELETE, batch->ops[0].path, replied);
+    } else {
+        uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
+        batch->rpc.ops = batch->ops;
+        batch->rpc.op_count = batch->op_count;
+    }
+    batch->rpc.divisible = deletes > 1;
+    move(batch, UNDER_WAY);
+    uvzk__submit(session, &batch->rpc);
+    batch->stamp = uvzk__stamp(session);
+    return true;
+}
+
+static void try_again(struct uvzk__timer *timer)
+{
+    (void)timer; /* the turn that runs this sends the deletes */
+}
+
+/* Whether readers of its directory have been granted early and no writer holds there, so
+ * its delete is worth postponing. */
+static bool blocks_early_readers(const struct uvzk__contender *deleting)
+{
+    return uvzk__early_grants(deleting->queue) > 0 &&
+           uvzk__writers_held(deleting->queue) == 0;
+}
+
+/* Moves deletes to delete_later, if acquire callbacks that may release the early readers
+ * will run in this round. Deletes that were postponed in the last round are not postponed
+ * again: they go to the front of to_delete, in their old order. */
+static void postpone(struct uvzk__session *session)
+{
+    struct uvzk__directories *directories = uvzk__directories(session);
+    bool puts_off = uvzk__tuned(session, UVZK__TUNE_READERS) &&
+                    directories->readers_granted_early > 0 && uvzk__may_send(session) &&
+                    uvzk__has_notifications(session);
+    struct uvzk__link due, *link, *next;
+
+    uvzk__list_move(&directories->delete_later, &due);
+    for (link = directories->to_delete.next; puts_off && link != &directories->to_delete;
+         link = next) {
+        next = link->next;
+        if (blocks_early_readers(to_delete_at(link))) {
+            uvzk__list_remove(link);
+            uvzk__list_append(&directories->delete_later, link);
+        }
+    }
+    while (!uvzk__list_empty(&due)) {
+        link = due.prev;
+        uvzk__list_remove(link);
+        uvzk__list_insert_before(directories->to_delete.next, link);
+    }
+}
+
+bool uvzk__delete_batches_due(const struct uvzk__session *session)
+{
+    return !uvzk__list_empty(&uvzk__directories(session)->delete_later);
+}
+
+void uvzk__delete_batches_send(struct uvzk__session *session)
+{
+    postpone(session);
+    while (!uvzk__list_empty(&uvzk__directories(session)->to_delete) &&
+           uvzk__may_send(session) &&
+           uvzk__directories(session)->delete_batches_in_flight < DELETE_BATCHES_MAX) {
+        if (!send_one(session)) {
+            uvzk__directories(session)->delete_retry.due = try_again;
+            uvzk__timer_set(session, &uvzk__directories(session)->delete_retry,
+                            uvzk__now(session) + RETRY_MS);
+            return;
+        }
+    }
+}

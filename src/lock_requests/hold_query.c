@@ -1,0 +1,155 @@
+/* Questions that are answered by the server: uvzk_hold_verify asks whether a hold is
+ * really held, uvzk_client_read reads a znode. Verify sends a multi with checks
+ * (node_checks.c), a read sends one get. The user's callback runs as soon
+ * as the reply arrives, not at the end of the turn. Nothing is repeated. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/refusal.h"
+#include "claim/hold_calls.h"
+#include "directory/contender.h"
+#include "directory/directories.h"
+#include "engine/submission.h"
+#include "lock_requests/node_checks.h"
+
+/* ------------------------------------------------------------------- verify */
+
+struct verify_request {
+    uvzk_verify_t *shell;
+    uvzk_verify_cb cb;
+};
+
+/* A contender may have lost its grant while the request was under way. */
+static bool all_held(const struct uvzk__node_checks *node_checks)
+{
+    for (size_t i = 0; i < node_checks->count; i++) {
+        if (!uvzk__contender_holds(node_checks->contenders[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void verified(struct uvzk__node_checks *node_checks,
+                     const struct uvzk__reply *reply, int status, size_t failed)
+{
+    /* Copied, because the memory is freed before the callback, which may use the shell
+     * again. */
+    struct verify_request verify_request = *(struct verify_request *)node_checks->data;
+
+    (void)reply;
+    (void)failed;
+    if (status == 0 && !all_held(node_checks)) {
+        status = UVZK_ELOST;
+    }
+    uvzk__free(node_checks->data);
+    verify_request.shell->impl = NULL;
+    verify_request.cb(verify_request.shell, status);
+}
+
+int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
+{
+    if (hold == NULL || shell == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, hold == NULL    ? "hold is NULL"
+                                       : shell == NULL ? "request is NULL"
+                                                       : "cb is NULL");
+    }
+    struct uvzk__claim *claim = uvzk__hold_of(hold);
+    if (claim == NULL) {
+        return uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
+    }
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
+    }
+    struct verify_request *verify_request = uvzk__calloc(1, sizeof(*verify_request));
+    struct uvzk__node_checks *node_checks =
+        verify_request == NULL ? NULL : uvzk__node_checks_new(claim, 0);
+    if (node_checks == NULL) {
+        uvzk__free(verify_request);
+        return UV_ENOMEM;
+    }
+    verify_request->shell = shell;
+    verify_request->cb = cb;
+    shell->impl = verify_request;
+    uvzk__node_checks_send(node_checks, 0, verified, verify_request);
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- read */
+
+struct read_query {
+    struct uvzk__rpc rpc;
+    struct uvzk__session *session;
+    uvzk_read_t *shell;
+    uvzk_read_cb cb;
+    char path[]; /* a copy of the caller's */
+};
+
+static uvzk_stat_t public_stat(const struct uvzk__stat *stat)
+{
+    return (uvzk_stat_t){.size = sizeof(uvzk_stat_t),
+                         .czxid = stat->czxid,
+                         .session_id = stat->ephemeral_owner,
+                         .created_ms = stat->created_ms};
+}
+
+void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size)
+{
+    if (stat != NULL) {
+        memset(stat, 0, size);
+        stat->size = size;
+    }
+}
+
+static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct read_query *query = UVZK__CONTAINER_OF(rpc, struct read_query, rpc);
+    uvzk_read_t *shell = query->shell;
+    uvzk_read_cb cb = query->cb;
+    uvzk_stat_t stat = public_stat(&reply->stat);
+    bool seen = reply->status == 0;
+
+    /* Before the user's callback, because the reply may prove the session. */
+    uvzk__answered(query->session, rpc, reply->status, false);
+    uvzk__free(query);
+    shell->impl = NULL;
+    cb(shell, reply->status, seen ? &stat : NULL, seen ? reply->data : NULL,
+       seen ? reply->data_length : 0);
+}
+
+int uvzk_client_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
+                     const char *node_path, uvzk_read_cb cb)
+{
+    if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                       : shell == NULL      ? "request is NULL"
+                                       : node_path == NULL  ? "node_path is NULL"
+                                                            : "cb is NULL");
+    }
+    struct uvzk__session *session = client_shell->impl;
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
+    }
+    if (session == NULL || uvzk__session_is_closing(session)) {
+        return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
+    }
+    int status = uvzk__path_validate_znode(node_path);
+    if (status != 0) {
+        return status;
+    }
+    size_t length = strlen(node_path);
+    struct read_query *query = uvzk__calloc(1, sizeof(*query) + length + 1);
+    if (query == NULL) {
+        return UV_ENOMEM;
+    }
+    memcpy(query->path, node_path, length);
+    /* The server of another session may not have seen the newest znodes of this client
+     * yet. */
+    query->session = uvzk__session_of_node(session, query->path);
+    query->shell = shell;
+    query->cb = cb;
+    shell->impl = query;
+    uvzk__rpc_prepare(&query->rpc, UVZK__RPC_GET, query->path, read_replied);
+    uvzk__submit(query->session, &query->rpc);
+    return 0;
+}

@@ -1,0 +1,362 @@
+/* A directory whose order is defined by lock drivers (driver_directory.h). settle.c
+ * settles the directory, and listing.c passes each listing to listed(). driver_claim.c
+ * keeps what the drivers have decided.
+ *
+ * A listing is sent while any contender is UNDECIDED. When it arrives, each undecided
+ * contender's driver decides by it. This file never compares sequence numbers to decide
+ * who is next, and keeps no view of foreign nodes: each listing is used once. */
+#include "locks/driver_directory.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "claim/claim.h"
+#include "claim/claim_acquisitions.h"
+#include "claim/plain_claim.h"
+#include "directory/contender.h"
+#include "directory/contender_proof.h"
+#include "directory/contender_request.h"
+#include "directory/divergence.h"
+#include "directory/foreign_nodes.h"
+#include "directory/parents.h"
+#include "directory/queue.h"
+#include "directory/settle/in_order.h"
+#include "directory/settle/listing.h"
+#include "directory/view.h"
+#include "engine/inflight.h"
+#include "engine/log.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "locks/driver_claim.h"
+#include "locks/fixed_name.h"
+#include "locks/mutex.h"
+#include "locks/node_watch.h"
+#include "proof/prover.h"
+#include "proof/validity.h"
+
+static bool stands(const struct uvzk__contender *contender)
+{
+    return uvzk__contender_node_state(contender) == UVZK__NODE_STANDING;
+}
+
+/* ------------------------------------------------------------------------- creating */
+
+static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
+    int status = reply->status;
+
+    uvzk__inflight_done(uvzk__session_of(contender), rpc, status, true);
+    if (uvzk__contender_is_persistent(contender) && status == UVZK_EEXPIRED) {
+        /* A znode that the create has made outlives the session: it is searched for. */
+        status = UVZK_ECONNLOSS;
+    }
+    uvzk__contender_create_answered(contender, status, reply->name, reply->stat.czxid);
+}
+
+static void create(struct uvzk__contender *contender)
+{
+    struct uvzk__rpc *rpc =
+        uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
+                           uvzk__contender_path(contender), created);
+
+    if (rpc == NULL) {
+        return;
+    }
+    rpc->mode = uvzk__contender_is_persistent(contender) ? UVZK__PERSISTENT_SEQUENTIAL
+                                                         : UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->acl = uvzk__contender_acl(contender, uvzk__inflight_acl(rpc));
+    uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
+    uvzk__submit(uvzk__session_of(contender), rpc);
+    uvzk__contender_create_sent(contender);
+    uvzk__driver_claim_set_undecided(contender);
+}
+
+const struct uvzk__contender_kind uvzk__driver_contender = {.create = create};
+const struct uvzk__contender_kind uvzk__fixed_contender = {
+    .name_prefix = "", /* fixed_name.c writes the whole name, and creates the znode */
+    .fixed_name = true,
+    .create = uvzk__contender_create_settled,
+};
+
+/* ------------------------------------------------------------------------- listings */
+
+static bool is_undecided(const struct uvzk__contender *contender)
+{
+    return stands(contender) &&
+           uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_UNDECIDED;
+}
+
+/* Lets the contender's driver decide. A listing that does not show the contender's znode
+ * means that another client has deleted it. The contender may have been freed when this
+ * returns. */
+static void decide(struct uvzk__contender *contender,
+                   const struct uvzk__sorted_children *children)
+{
+    size_t own = uvzk__sorted_children_find(
+               children, uvzk__path_name(uvzk__contender_path(contender))),
+           watch;
+
+    if (own == SIZE_MAX) {
+        uvzk__contender_missing(contender);
+        return;
+    }
+    switch (uvzk__sorted_children_decide(children, own, &watch)) {
+    case UVZK__DRIVER_GETS_LOCK:
+        uvzk__driver_claim_set_gets_lock(contender);
+        break;
+    case UVZK__DRIVER_WAITS:
+        uvzk__driver_claim_set_waits(contender, children->names[watch], own);
+        break;
+    case UVZK__DRIVER_UNDECIDED:
+        uvzk__log(uvzk__session_of(contender), UVZK_LOG_ERROR, "driver",
+                  "the driver has named no child that %s can wait for",
+                  uvzk__contender_path(contender));
+        uvzk__contender_end(contender, UV_EINVAL);
+        break;
+    }
+}
+
+/* Replies and events arrive in the order in which things happened. So the listing is
+ * newer than every event and every create's reply that made a contender UNDECIDED before
+ * it arrived, even if the listing was sent before that. The children are sorted once for
+ * successive waiters that have the same driver. */
+static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    struct uvzk__sorted_children children = {0};
+    int status = 0;
+
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
+         status == 0 && contender != NULL; contender = next) {
+        struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
+        next = uvzk__next_in(uvzk__waiters(queue), contender);
+        if (!is_undecided(contender)) {
+            continue;
+        }
+        if (children.driver != &driver_claim->driver->settings) {
+            uvzk__sorted_children_free(&children);
+            status =
+                uvzk__sorted_children_sort(&children, &driver_claim->driver->settings,
+                                           reply->names, reply->name_count);
+            uvzk__foreign_children(queue, children.ignored);
+        }
+        if (status == 0) {
+            decide(contender, &children);
+        }
+    }
+    uvzk__sorted_children_free(&children);
+    return status;
+}
+
+/* Whether a listing has to show whether the znode exists. A fixed name is read
+ * instead. */
+static bool searched_for(const struct uvzk__contender *contender)
+{
+    return uvzk__contender_node_state(contender) == UVZK__NODE_UNKNOWN &&
+           !uvzk__contender_has_fixed_name(contender);
+}
+
+/* Whether this name is the contender's. While the sequence number is not known, the
+ * contender's path ends before it, so the path's last part is a prefix of the name. */
+static bool found(struct uvzk__contender *contender, const char *name)
+{
+    const char *prefix = uvzk__path_name(uvzk__contender_path(contender));
+    struct uvzk__node_name parsed;
+
+    if (strncmp(name, prefix, strlen(prefix)) != 0) {
+        return false;
+    }
+    uvzk__node_name_parse(&parsed, name, uvzk__contender_name_prefix(contender));
+    if (parsed.is_contender) {
+        uvzk__contender_found(contender, parsed.sequence);
+    }
+    return parsed.is_contender;
+}
+
+/* Tells the UNKNOWN contenders whether the listing shows their znodes. The listing proves
+ * that a znode does not exist only if the create was submitted before it. */
+static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__unplaced(queue)), *next;
+         contender != NULL; contender = next) {
+        bool is_there = false;
+        next = uvzk__next_in(uvzk__unplaced(queue), contender);
+        if (!searched_for(contender)) {
+            continue;
+        }
+        for (size_t i = 0; i < reply->name_count && !is_there; i++) {
+            is_there = found(contender, reply->names[i]);
+        }
+        if (!is_there && uvzk__create_stamp(contender) < uvzk__listing_stamp(queue)) {
+            uvzk__contender_absent(contender);
+        }
+    }
+}
+
+/* Ends the contenders that wait for a listing. Those that WAIT have a node watch, which
+ * reports what happens. */
+static void end_undecided(struct uvzk__queue *queue, int status)
+{
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
+         contender != NULL; contender = next) {
+        next = uvzk__next_in(uvzk__waiters(queue), contender);
+        if (is_undecided(contender)) {
+            uvzk__contender_end(contender, status);
+        }
+    }
+}
+
+/* A contender has been blocked for a session timeout. Asks whether one child really
+ * exists (divergence.h): of the children that look like contenders of uvzk, the one with
+ * the lowest sequence number. The driver may order the children in another way. But a
+ * znode that should not exist stays while the others go, so in the end it is the
+ * oldest. */
+static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    const char *oldest = NULL;
+
+    for (size_t i = 0; uvzk__is_blocked_long(queue) && i < reply->name_count; i++) {
+        const char *name = reply->names[i];
+        if (uvzk__orphan_number(name) != NULL &&
+            (oldest == NULL ||
+             strcmp(uvzk__orphan_number(name), uvzk__orphan_number(oldest)) < 0)) {
+            oldest = name;
+        }
+    }
+    if (oldest != NULL && !uvzk__driver_node_is_ours(queue, oldest)) {
+        uvzk__divergence_ask(queue, oldest);
+    }
+    uvzk__queue_set_blocked_long(queue, false);
+}
+
+/* UVZK_ENONODE, although a contender has a znode in the directory: another client has
+ * deleted the directory with all znodes, or the session has ended. The undecided
+ * contenders end with UVZK_EDELETED, which also deletes their znodes in case they
+ * exist. */
+static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    int status = reply->status;
+
+    uvzk__queue_settle_later(queue);
+    if (status == 0 || status == UVZK_ENONODE) {
+        uvzk__freshness_listing_answered(queue);
+        resolve_unknown(queue, reply);
+    }
+    if (status == 0) {
+        check_oldest(queue, reply);
+        status = decide_waiters(queue, reply);
+    }
+    if (status == UVZK_ENONODE) {
+        uvzk__queue_set_blocked_long(queue, false); /* nobody is in the way */
+        end_undecided(queue, UVZK_EDELETED);
+    } else if (status != 0 && !uvzk__queue_is_transient(queue, status)) {
+        end_undecided(queue, status);
+        uvzk__end_unplaced(queue, UVZK__NODE_UNKNOWN, status);
+        uvzk__queue_set_blocked_long(queue, false);
+        uvzk__queue_back_off(queue);
+        uvzk__unsearchable(queue); /* creates of unknown outcome must be searched for */
+    }
+}
+
+static bool any(const struct uvzk__ring *ring,
+                bool (*which)(const struct uvzk__contender *))
+{
+    const struct uvzk__contender *each = uvzk__first_in(ring);
+
+    while (each != NULL && !which(each)) {
+        each = uvzk__next_in(ring, each);
+    }
+    return each != NULL;
+}
+
+/* Parents come first: without the directory, a listing shows nothing. */
+static void send_request(struct uvzk__queue *queue)
+{
+    if (!uvzk__queue_may_ask(queue)) {
+        return;
+    }
+    if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
+        uvzk__parents_make(queue);
+    } else if ((any(uvzk__unplaced(queue), searched_for) &&
+                uvzk__unsearchable_may(queue)) ||
+               any(uvzk__waiters(queue), is_undecided) || uvzk__is_blocked_long(queue)) {
+        uvzk__listing_start(queue);
+    }
+}
+
+/* ------------------------------------------------------------------------- granting */
+
+/* The decision is GETS_LOCK. Two things are needed for the grant: a proved session,
+ * except for a persistent znode, and that the contender's znode has just been shown to
+ * exist. If only the second is missing, a contender with a fixed name requests a proof
+ * that names its znode, and any other contender becomes UNDECIDED again, so that a
+ * listing shows it. */
+static void grant_if_shown(struct uvzk__contender *contender)
+{
+    struct uvzk__session *session = uvzk__session_of(contender);
+    bool shown = uvzk__driver_claim_of(contender)->settle_count ==
+                     uvzk__directories(session)->settle_count ||
+                 uvzk__is_just_seen(contender);
+
+    if (!uvzk__contender_is_persistent(contender) && !uvzk__may_be_granted(session)) {
+        uvzk__contender_request_proof(contender);
+    } else if (shown) {
+        uvzk__contender_grant(contender, false);
+    } else if (uvzk__contender_has_fixed_name(contender)) {
+        uvzk__prover_request(session, uvzk__contender_proof_subject(contender));
+    } else {
+        uvzk__prover_cancel(uvzk__contender_proof_subject(contender));
+        uvzk__driver_claim_set_undecided(contender);
+    }
+}
+
+/* Sets the node watch on the contender's own znode for those contenders that no proof
+ * checks reliably: with a fixed name, or with a persistent znode. */
+static void watch_own_nodes(const struct uvzk__ring *ring)
+{
+    for (struct uvzk__contender *contender = uvzk__first_in(ring); contender != NULL;
+         contender = uvzk__next_in(ring, contender)) {
+        struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
+        if (stands(contender) && driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
+            driver_claim->node_watch == NULL &&
+            (uvzk__contender_has_fixed_name(contender) ||
+             uvzk__contender_is_persistent(contender)) &&
+            !uvzk__node_watch_join(driver_claim,
+                                   uvzk__path_name(uvzk__contender_path(contender)))) {
+            uvzk__queue_back_off(uvzk__contender_queue(contender));
+        }
+    }
+}
+
+static void grant_waiters(struct uvzk__queue *queue)
+{
+    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
+         contender != NULL; contender = next) {
+        next = uvzk__next_in(uvzk__waiters(queue), contender);
+        if (stands(contender) &&
+            uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_GETS_LOCK) {
+            grant_if_shown(contender);
+        }
+    }
+}
+
+/* The watches on own znodes are joined first, so that uvzk__node_watches_arm sends their
+ * requests in the same settling. */
+static void settle(struct uvzk__queue *queue)
+{
+    uvzk__fixed_names_settle(queue);
+    watch_own_nodes(uvzk__waiters(queue));
+    watch_own_nodes(uvzk__holders(queue));
+    uvzk__node_watches_arm(queue);
+    grant_waiters(queue);
+    send_request(queue);
+}
+
+const struct uvzk__directory_kind uvzk__driver_directory = {
+    .extra_size = sizeof(struct uvzk__node_watch *),
+    .orphan_kind = &uvzk__exclusive,
+    .settle = settle,
+    .in_use = uvzk__node_watches_any,
+    .watches_lost = uvzk__node_watches_lost,
+    .listed = listed,
+};

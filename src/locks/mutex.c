@@ -1,0 +1,136 @@
+/* InterProcessMutex: each claim has one contender in an exclusive directory, and
+ * in_order.c grants the contenders by sequence number. A mutex with a cohort differs in
+ * its claims only (cohort.h). */
+#include "locks/mutex.h"
+
+#include "base/refusal.h"
+#include "claim/claim.h"
+#include "claim/plain_claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "directory/settle/create_order.h"
+#include "directory/settle/in_order.h"
+#include "locks/cohort.h"
+
+static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)lock;
+    return uvzk__refuse_if(UV_EINVAL, options->leases > 1
+                                          ? "options.leases: only a semaphore has several"
+                                          : NULL);
+}
+
+static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)options;
+    return uvzk__queue_occupied(lock->session, &uvzk__exclusive, lock->path->text, false);
+}
+
+static const char *session_order_path(const struct uvzk__lock *lock,
+                                      const uvzk_acquire_options_t *options)
+{
+    (void)options;
+    return lock->path->text;
+}
+
+static const struct uvzk__name_prefix name_prefixes[] = {{UVZK__MUTEX_PREFIX, false},
+                                                         {NULL, false}};
+
+const struct uvzk__directory_kind uvzk__exclusive = {
+    .name_prefixes = name_prefixes,
+    .in_order = true,
+    .settle = uvzk__settle_in_order,
+};
+
+static const struct uvzk__contender_kind contender_kind = {
+    .name_prefix = UVZK__MUTEX_PREFIX,
+    .create = uvzk__create_order_add,
+};
+
+static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                   const uvzk_acquire_options_t *options)
+{
+    struct uvzk__contender *contender;
+
+    return uvzk__claim_add_contender(claim, &uvzk__exclusive, lock->path, &contender_kind,
+                                     NULL, options, &contender);
+}
+
+static size_t directories(const struct uvzk__lock *lock,
+                          struct uvzk__participant_directory *directory)
+{
+    *directory = (struct uvzk__participant_directory){lock->path->text, &uvzk__exclusive};
+    return 1;
+}
+
+/* The participants are sorted by sequence number, and the first one holds. */
+static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
+                    size_t count)
+{
+    (void)lock;
+    (void)count;
+    participants[0].holds = true;
+    return 0;
+}
+
+static int prepare_in_cohort(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                             const uvzk_acquire_options_t *options)
+{
+    int status = uvzk__cohort_add_claim(lock, claim);
+
+    return status == 0 ? prepare(lock, claim, options) : status;
+}
+
+const struct uvzk__lock_kind uvzk__mutex = {
+    .claim_kind = &uvzk__claim_plain,
+    .check = check,
+    .occupied = occupied,
+    .session_order_path = session_order_path,
+    .prepare = prepare,
+    .directories = directories,
+    .classify = classify,
+};
+
+const struct uvzk__lock_kind uvzk__mutex_in_cohort = {
+    .claim_kind = &uvzk__claim_in_cohort,
+    .check = check,
+    .occupied = occupied,
+    .prepare = prepare_in_cohort,
+    .directories = directories,
+    .classify = classify,
+    .freed = uvzk__cohort_freed,
+};
+
+int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path)
+{
+    int status = uvzk__lock_check(client, shell, path);
+
+    if (status == 0 && uvzk__lock_new(client->impl, shell, path, &uvzk__mutex) == NULL) {
+        status = UV_ENOMEM;
+    }
+    return status;
+}
+
+int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path,
+                           uint32_t handovers, uint32_t ms)
+{
+    const struct uvzk__cohort_limit bound = {handovers, ms};
+    struct uvzk__lock *lock;
+    int status = uvzk__lock_check(client, shell, path);
+
+    if (status == 0) {
+        status = uvzk__cohort_check(&bound);
+    }
+    if (status != 0) {
+        return status;
+    }
+    lock = uvzk__lock_new(client->impl, shell, path, &uvzk__mutex_in_cohort);
+    if (lock == NULL) {
+        return UV_ENOMEM;
+    }
+    status = uvzk__cohort_set_limit(lock, &bound);
+    if (status != 0) {
+        uvzk__lock_free(lock);
+    }
+    return status;
+}

@@ -1,0 +1,236 @@
+/* InterProcessReadWriteLock: two locks, the halves, on one directory. A writer waits for
+ * all contenders before it, a reader for writers only; in_order.c grants both. This file
+ * has the halves' checks, their claims' contenders, and which participants hold.
+ *
+ * An owner with a valid write hold reads at once, with the writer's sequence number
+ * (downgrade.h). An owner that reads, or waits to read, and asks to write would wait for
+ * itself: the acquire is refused with UVZK_EDEADLK. */
+#include "locks/rwlock.h"
+
+#include "base/refusal.h"
+#include "claim/claim.h"
+#include "claim/claim_validity.h"
+#include "claim/lock.h"
+#include "claim/plain_claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "directory/settle/create_order.h"
+#include "directory/settle/in_order.h"
+#include "locks/downgrade.h"
+#include "proof/prover.h"
+
+#define WRITER_PREFIX "__WRIT__"
+
+static const struct uvzk__name_prefix name_prefixes[] = {
+    {WRITER_PREFIX, false}, {UVZK__READER_PREFIX, true}, {NULL, false}};
+
+const struct uvzk__directory_kind uvzk__read_write = {
+    .name_prefixes = name_prefixes,
+    .in_order = true,
+    .has_readers = true,
+    .settle = uvzk__settle_in_order,
+};
+
+/* lock->extra: the other half; NULL once that half is freed. */
+static struct uvzk__lock *other_half(const struct uvzk__lock *lock)
+{
+    return lock->extra;
+}
+
+static void half_freed(struct uvzk__lock *lock)
+{
+    if (other_half(lock) != NULL) {
+        other_half(lock)->extra = NULL;
+    }
+}
+
+static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
+                                               const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__lock *other = other_half(lock);
+
+    return other == NULL ? NULL : uvzk__claim_of(other, options->owner);
+}
+
+/* ------------------------------------------------------------- participants */
+
+static size_t directories(const struct uvzk__lock *lock,
+                          struct uvzk__participant_directory *directory)
+{
+    *directory =
+        (struct uvzk__participant_directory){lock->path->text, &uvzk__read_write};
+    return 1;
+}
+
+/* The lowest sequence number among the readers (shared) or among the writers. INT64_MAX:
+ * there are none. The participants are sorted. */
+static int64_t first_of(const struct uvzk__participant *participants, size_t count,
+                        bool shared)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (participants[i].shared == shared) {
+            return participants[i].place.sequence;
+        }
+    }
+    return INT64_MAX;
+}
+
+/* Readers hold that have no writer before them. The first writer holds if no reader is
+ * before it. A downgraded reader has its writer's sequence number, and then both hold. */
+static int classify_half(struct uvzk__participant *participants, size_t count,
+                         bool shared)
+{
+    int64_t reader = first_of(participants, count, true);
+    int64_t writer = first_of(participants, count, false);
+
+    for (size_t i = 0; i < count; i++) {
+        struct uvzk__participant *participant = &participants[i];
+        int64_t number = participant->place.sequence;
+        participant->hidden = participant->shared != shared;
+        participant->holds =
+            shared ? number <= writer : number == writer && number <= reader;
+    }
+    return 0;
+}
+
+static int classify_writers(const struct uvzk__lock *lock,
+                            struct uvzk__participant *participants, size_t count)
+{
+    (void)lock;
+    return classify_half(participants, count, false);
+}
+
+static int classify_readers(const struct uvzk__lock *lock,
+                            struct uvzk__participant *participants, size_t count)
+{
+    (void)lock;
+    return classify_half(participants, count, true);
+}
+
+/* -------------------------------------------------------------------- write */
+
+static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    if (options->leases > 1) {
+        return uvzk__refuse(UV_EINVAL, "options.leases: only a semaphore has several");
+    }
+    uvzk__prover_check(lock->session); /* ends a write hold whose proof has expired */
+    if (uvzk__claim_of(lock, options->owner) == NULL &&
+        claim_on_other_half(lock, options) != NULL) {
+        return uvzk__refuse(UVZK_EDEADLK,
+                            "options.owner holds the read lock, or waits for "
+                            "it: it would wait for itself");
+    }
+    return 0;
+}
+
+static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)options;
+    return uvzk__queue_occupied(lock->session, &uvzk__read_write, lock->path->text,
+                                false);
+}
+
+static const struct uvzk__contender_kind writer = {
+    .name_prefix = WRITER_PREFIX,
+    .create = uvzk__create_order_add,
+};
+
+static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                         const uvzk_acquire_options_t *options)
+{
+    struct uvzk__contender *contender;
+
+    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path, &writer, NULL,
+                                     options, &contender);
+}
+
+static const struct uvzk__lock_kind write_half = {
+    .claim_kind = &uvzk__claim_plain,
+    .check = check_write,
+    .occupied = write_occupied,
+    .prepare = prepare_write,
+    .directories = directories,
+    .classify = classify_writers,
+    .freed = half_freed,
+};
+
+/* --------------------------------------------------------------------- read */
+
+static int check_read(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)lock;
+    return uvzk__refuse_if(UV_EINVAL, options->leases > 1
+                                          ? "options.leases: only a semaphore has several"
+                                          : NULL);
+}
+
+/* The claim of this owner's write hold, if the hold is valid at this moment; else
+ * NULL. */
+static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
+                                      const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *writing = claim_on_other_half(lock, options);
+
+    return writing != NULL && uvzk__claim_holds(writing) ? writing : NULL;
+}
+
+static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    return write_hold(lock, options) == NULL &&
+           uvzk__queue_occupied(lock->session, &uvzk__read_write, lock->path->text, true);
+}
+
+/* A downgraded reader gets the writer's czxid, because its token is the writer's. */
+static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                        const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *writing = write_hold(lock, options);
+    struct uvzk__contender *contender;
+
+    if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
+        return UV_ENOMEM;
+    }
+    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
+                                     writing != NULL ? &uvzk__downgraded_reader
+                                                     : &uvzk__reader,
+                                     NULL, options, &contender);
+}
+
+static const struct uvzk__lock_kind read_half = {
+    .claim_kind = &uvzk__claim_reading,
+    .check = check_read,
+    .occupied = read_occupied,
+    .prepare = prepare_read,
+    .directories = directories,
+    .classify = classify_readers,
+    .freed = half_freed,
+};
+
+int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *shell, const char *path)
+{
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "lock is NULL");
+    }
+    int status = uvzk__lock_check(client, &shell->read, path);
+    if (status == 0) {
+        status = uvzk__lock_check(client, &shell->write, path);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__lock *read =
+        uvzk__lock_new(client->impl, &shell->read, path, &read_half);
+    struct uvzk__lock *write =
+        read == NULL ? NULL
+                     : uvzk__lock_new(client->impl, &shell->write, path, &write_half);
+    if (write == NULL) {
+        if (read != NULL) {
+            uvzk__lock_free(read);
+        }
+        return UV_ENOMEM;
+    }
+    read->extra = write;
+    write->extra = read;
+    return 0;
+}

@@ -1,0 +1,404 @@
+/* Counts and grants the leases of one lease directory (leases.h). settle() at the end of
+ * this file is called each time something has changed in the directory, and does all
+ * steps in order: count the created leases, create more, grant, withdraw offers, list.
+ *
+ * The one idea: a lease is created first and counted afterwards, by a listing that was
+ * sent after the create. Any client that creates a lease later sees this one when it
+ * counts. So no more leases are held than the maximum, even if two clients create leases
+ * at the same time; the surplus is withdrawn before it is held. */
+#include "locks/semaphore/leases.h"
+
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/contender_proof.h"
+#include "directory/foreign_nodes.h"
+#include "directory/parents.h"
+#include "directory/predecessor.h"
+#include "directory/queue.h"
+#include "directory/settle/listing.h"
+#include "directory/view.h"
+#include "directory/watermark.h"
+#include "locks/mutex.h"
+#include "locks/semaphore/lease_offers.h"
+#include "proof/validity.h"
+
+struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_find(uvzk__queue_session(queue), &uvzk__exclusive,
+                            uvzk__leases(queue)->locks_path->text);
+}
+
+/* ------------------------------------------------------------------- counting */
+
+uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
+{
+    uint64_t count = uvzk__foreign_leases(queue) + uvzk__contenders_in(queue);
+
+    for (const struct uvzk__contender *each = uvzk__first_in(uvzk__unplaced(queue));
+         each != NULL; each = uvzk__next_in(uvzk__unplaced(queue), each)) {
+        enum uvzk__node_needs needs = uvzk__contender_needs(each);
+        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
+    }
+    return count;
+}
+
+/* [P1] A lease counts only by a listing that was sent after its create, so two clients
+ * that create at once see each other. Whether all leases of the lease request exist and
+ * can be counted now: the view is from a listing that was sent after their creates. */
+static bool can_count(const struct uvzk__lease_request *request)
+{
+    return (request->direct ? uvzk__direct_lease_is_counted(request)
+                            : uvzk__view_stamp(request->leases) >
+                                  uvzk__lease_request_create_stamp(request)) &&
+           uvzk__lease_request_complete(request);
+}
+
+/* Whether they have not been counted yet, or only with a greater maximum than the current
+ * one, and can be counted now. */
+static bool needs_count(const struct uvzk__lease_request *request)
+{
+    return (request->state == UVZK__LEASE_REQUEST_UNCOUNTED ||
+            (request->state == UVZK__LEASE_REQUEST_COUNTED &&
+             request->max(request->claim) < request->max_when_counted)) &&
+           can_count(request);
+}
+
+/* Whether the lease request waits and has, or may have, leases. */
+static bool has_begun(const struct uvzk__lease_request *request)
+{
+    return !uvzk__lease_request_ended(request) && uvzk__lease_request_begun(request);
+}
+
+/* The last lease request in line for which the function returns true, or NULL. */
+static struct uvzk__lease_request *
+last_that(struct uvzk__queue *queue, bool (*is_it)(const struct uvzk__lease_request *))
+{
+    const struct uvzk__link *head = &uvzk__leases(queue)->requests.with_leases;
+
+    for (struct uvzk__link *link = head->prev; link != head; link = link->prev) {
+        if (is_it(uvzk__lease_request_at(link))) {
+            return uvzk__lease_request_at(link);
+        }
+    }
+    return NULL;
+}
+
+/* It has neither a ticket nor a share in one if a grant was taken back after its ticket
+ * had been passed on or released: then it has no place in line. */
+void uvzk__leases_withdraw(struct uvzk__lease_request *request)
+{
+    if (request->direct) {
+        uvzk__direct_lease_leave(request);
+    }
+    int status = request->ticket == NULL && !uvzk__lease_request_is_sharer(request)
+                     ? UVZK_EDELETED
+                     : uvzk__lease_request_delete_all(request);
+
+    if (status == 0) {
+        uvzk__lease_request_withdrawn(request);
+    } else {
+        uvzk__lease_request_end(request); /* there are too many leases to offer them */
+        uvzk__claim_end(request->claim, status);
+    }
+}
+
+/* Withdraws leases until there are no more than the maximum, or until this lease request
+ * has none itself. The lease requests behind it lose theirs first, counted or not, so
+ * that none of them is granted before it. False: a create of one of them is still in
+ * flight, so it is not known what it has. */
+static bool withdraw_surplus(struct uvzk__lease_request *request, uint64_t *out)
+{
+    struct uvzk__lease_request *last = NULL;
+
+    while (last != request && *out > request->max(request->claim)) {
+        last = last_that(request->leases, has_begun);
+        if (!uvzk__lease_request_none_in_flight(last)) {
+            return false;
+        }
+        *out -= uvzk__lease_request_leases_out(last);
+        uvzk__leases_withdraw(last);
+    }
+    return true;
+}
+
+/* Any other client that creates leases lists after that and sees the local leases. So
+ * local lease requests may hold as far as there is room beside all leases that the
+ * listing has shown. The leases of the others are withdrawn, and nothing is held by them.
+ * Begins with the last lease request in line, because the last ones are withdrawn. */
+static void count_made(struct uvzk__queue *queue)
+{
+    struct uvzk__lease_request *request = last_that(queue, needs_count);
+    uint64_t out = request == NULL ? 0 : uvzk__leases_out(queue);
+
+    while (request != NULL && withdraw_surplus(request, &out)) {
+        /* Its leases may have been withdrawn, and its claim may have ended. */
+        if (request->state == UVZK__LEASE_REQUEST_UNCOUNTED ||
+            request->state == UVZK__LEASE_REQUEST_COUNTED) {
+            uvzk__lease_request_counted(request);
+        }
+        request = last_that(queue, needs_count);
+    }
+}
+
+/* ------------------------------------------------------------------- granting */
+
+/* The ticket is passed on or released last: its delete checks the leases that are granted
+ * early. */
+static void grant(struct uvzk__lease_request *request, bool early)
+{
+    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        uvzk__contender_grant(lease, early);
+    }
+    uvzk__ticket_count_grant(request);
+    uvzk__lease_request_granted(request);
+    uvzk__claim_grant(request->claim, request->fencing_token);
+    uvzk__ticket_granted(request);
+}
+
+/* Fencing tokens grow from grant to grant, so a ticket that another client has deleted
+ * must not be used: that client lets others in, which get greater tokens. While a
+ * connection lasts, the multi that creates the leases checks the ticket. If its reply is
+ * lost, the leases may be found on the next connection, long after the ticket was
+ * deleted. So a ticket counts only if the present connection has shown it. */
+static bool ticket_is_seen(const struct uvzk__lease_request *request)
+{
+    const struct uvzk__contender *ticket = uvzk__ticket_of(request);
+
+    return ticket == NULL || uvzk__is_seen_on_connection(ticket);
+}
+
+/* Requests what is missing for the grant: the session is not proved, or no request has just
+ * shown the leases, or the present connection has not shown the ticket. If no proof is
+ * possible, uvzk__contender_request_proof ends the claim and returns false; the lease
+ * request may have been freed then. */
+static void request_proof(struct uvzk__lease_request *request)
+{
+    struct uvzk__contender *lease = uvzk__first_lease(request->claim);
+
+    if (!ticket_is_seen(request)) {
+        uvzk__lease_batch_check_ticket(request->leases, uvzk__ticket_of(request));
+    }
+    while (lease != NULL && uvzk__contender_request_proof(lease)) {
+        lease = uvzk__next_lease(lease);
+    }
+}
+
+static bool just_seen(const struct uvzk__lease_request *request)
+{
+    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (!uvzk__is_just_seen(lease)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool may_grant_early(const struct uvzk__lease_request *request)
+{
+    return request->handed_over &&
+           uvzk__early_grants(request->leases) + request->wanted <=
+               UVZK__EARLY_GRANTS_MAX;
+}
+
+/* Whether a ticket is being deleted. Its delete frees places for early grants, so the
+ * lease request waits for the reply instead of requesting a proof. */
+static bool early_check_pending(const struct uvzk__lease_request *request)
+{
+    const struct uvzk__queue *locks = uvzk__leases_locks(request->leases);
+
+    return request->handed_over && request->wanted <= UVZK__EARLY_GRANTS_MAX &&
+           locks != NULL && !uvzk__ring_empty(uvzk__deleting(locks));
+}
+
+/* Grants the lease request if it is the first one (first), the session is proved, the
+ * ticket is seen, and the leases are known to exist or may be granted early. Leases that
+ * were handed over are granted early even if they have just been seen: another client may
+ * delete them before the ticket is deleted, and the ticket's delete lets the next client
+ * in. So that delete checks them. Returns whether it was granted. Otherwise requests a
+ * proof, unless only the limit of early grants or an earlier lease request is in the
+ * way. */
+static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
+{
+    struct uvzk__session *session = request->claim->session;
+    bool proved = uvzk__may_be_granted(session);
+    bool seen = just_seen(request), early = may_grant_early(request);
+    bool ticket_seen = ticket_is_seen(request);
+
+    if (proved && first && ticket_seen && (seen || early)) {
+        grant(request, early);
+        return true;
+    }
+    if (!proved || !ticket_seen || (!seen && !early_check_pending(request))) {
+        request_proof(request);
+    }
+    return false;
+}
+
+/* Grants in the order of the tokens. No lease request is granted before another one that
+ * has begun to get leases, even if that one has to create them once more. One that has
+ * only some of its leases and has lost its place gives them up: it creates the others when
+ * its new ticket holds `locks`, and the ticket that does so now may be that of a lease
+ * request which waits for it. */
+static void grant_complete(struct uvzk__queue *queue)
+{
+    const struct uvzk__link *head = &uvzk__leases(queue)->requests.with_leases;
+    struct uvzk__link *link = head->next;
+    bool first = true;
+
+    while (link != head) {
+        struct uvzk__lease_request *request = uvzk__lease_request_at(link);
+        link = link->next;
+        if (uvzk__lease_request_ended(request)) {
+            continue;
+        }
+        /* A lease request whose creates have failed keeps its turn while its ticket is
+         * valid. */
+        if (!has_begun(request)) {
+            first = first && uvzk__ticket_place_is_lost(request);
+        } else if (uvzk__ticket_place_is_lost(request) &&
+                   uvzk__lease_request_none_in_flight(request)) {
+            uvzk__leases_withdraw(request);
+        } else if (!uvzk__lease_request_complete(request)) {
+            first = false;
+        } else {
+            first = uvzk__lease_request_is_counted(request) &&
+                    grant_or_prove(request, first) && first;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static void init(struct uvzk__queue *queue)
+{
+    uvzk__list_init(&uvzk__leases(queue)->offers);
+    uvzk__lease_requests_init(&uvzk__leases(queue)->requests);
+}
+
+void uvzk__leases_set_locks_path(struct uvzk__queue *queue,
+                                 struct uvzk__shared_path *locks_path)
+{
+    struct uvzk__lease_directory *directory = uvzk__leases(queue);
+
+    if (directory->locks_path == NULL) {
+        directory->locks_path = uvzk__shared_path_ref(locks_path);
+    }
+}
+
+/* A ticket whose delete the ACL refuses may outlive the lease directory. It must not
+ * refer to the directory any more. */
+static void detach_tickets(struct uvzk__queue *queue)
+{
+    const struct uvzk__queue *locks = uvzk__leases_locks(queue);
+
+    for (struct uvzk__contender *each =
+             locks == NULL ? NULL : uvzk__first_in(uvzk__deleting(locks));
+         each != NULL; each = uvzk__next_in(uvzk__deleting(locks), each)) {
+        if (uvzk__contender_admits_to(each) == queue) {
+            uvzk__contender_admit_nowhere(each);
+        }
+    }
+}
+
+static void freed(struct uvzk__queue *queue)
+{
+    detach_tickets(queue);
+    uvzk__shared_path_unref(uvzk__leases(queue)->locks_path);
+}
+
+static bool in_use(const struct uvzk__queue *queue)
+{
+    return uvzk__leases(queue)->requests.count > 0 ||
+           uvzk__leases(queue)->locks_listing.pending;
+}
+
+static void watches_lost(struct uvzk__queue *queue)
+{
+    if (uvzk__watched_path(queue) != NULL) {
+        uvzk__freshness_set_stale(queue); /* a lease may have been deleted unnoticed */
+    }
+}
+
+/* The leases cannot be listed or watched, so the ticket holder would wait without end. */
+static void refused(struct uvzk__queue *queue, int status)
+{
+    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+
+    if (holder != NULL) {
+        uvzk__claim_end(holder->claim, status);
+    }
+}
+
+/* A listing is needed to count created leases; with the pipeline it is sent behind their
+ * creates without waiting for the reply. A ticket holder that finds no room needs one
+ * too, if the view is old or a watch on the children is to be armed by it. */
+static bool wants_listing(const struct uvzk__queue *queue)
+{
+    const struct uvzk__lease_batches *batches = &uvzk__leases(queue)->batches;
+    bool pipeline = uvzk__tuned(uvzk__queue_session(queue), UVZK__TUNE_PIPELINE);
+    bool made = batches->stamp > uvzk__view_stamp(queue) &&
+                (batches->in_flight == NULL || pipeline);
+
+    return ((made || uvzk__direct_lease_wants_listing(queue)) &&
+            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(uvzk__waiters(queue)))) ||
+           uvzk__is_blocked_long(queue) || uvzk__lease_batch_wants_listing(queue);
+}
+
+/* The ticket holder has waited for room for a session timeout. Another client may have
+ * deleted its ticket, and then others create leases: each of them may wait for those of
+ * the other. No other request shows the ticket meanwhile. */
+static void check_ticket_of_blocked(struct uvzk__queue *queue)
+{
+    const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
+
+    if (uvzk__is_blocked_long(queue) && holder != NULL) {
+        uvzk__lease_batch_check_ticket(queue, holder->ticket);
+    }
+}
+
+static void send_request(struct uvzk__queue *queue)
+{
+    if (!uvzk__queue_may_ask(queue)) {
+        return;
+    }
+    if (!uvzk__wants_children_watch(queue)) {
+        uvzk__predecessor_unwatch(queue);
+    }
+    if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
+        uvzk__parents_make(queue);
+    } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
+        check_ticket_of_blocked(queue);
+        uvzk__listing_start(queue);
+    }
+}
+
+static void settle(struct uvzk__queue *queue)
+{
+    uvzk__queue_want_children_watch(queue, false);
+    uvzk__direct_lease_settle(queue);
+    uvzk__ticket_create_new(queue);
+    count_made(queue);
+    uvzk__lease_batch_settle(queue);
+    grant_complete(queue);
+    uvzk__leases_withdraw_offers(queue);
+    uvzk__watermark_send_watch(queue);
+    send_request(queue);
+    uvzk__direct_lease_list_locks(queue);
+}
+
+static const struct uvzk__name_prefix name_prefixes[] = {{UVZK__LEASE_PREFIX, false},
+                                                         {NULL, false}};
+
+const struct uvzk__directory_kind uvzk__lease_directory = {
+    .name_prefixes = name_prefixes,
+    .counted = true,
+    .extra_size = sizeof(struct uvzk__lease_directory),
+    .init = init,
+    .freed = freed,
+    .settle = settle,
+    .in_use = in_use,
+    .watches_lost = watches_lost,
+    .refused = refused,
+};

@@ -1,0 +1,42 @@
+/* The `leases` directory of a semaphore, shared by all its local claims. Each claim has a
+ * lease request, whose machine lease_request.h draws. The lease request whose ticket
+ * holds `locks` is the ticket holder: one multi creates its leases and those of the local
+ * lease requests that follow it in line (lease_batch.h).
+ *
+ * A listing is sent after the multi, and the grant depends on both. Of two clients that
+ * create leases at the same time, the one that lists later sees the leases of both. So
+ * the number of holds depends neither on earlier knowledge nor on the ticket. If there
+ * are too many leases, the last of the local lease requests withdraw theirs. (Curator
+ * also creates first and lists afterwards. Curator may even create a lease without its
+ * ticket, after its session has expired.)
+ *
+ * How many leases other clients have (foreign_nodes.leases) is known from the last
+ * listing only, so it is an estimate. It decides only whether to try. While `locks` is
+ * held by local tickets without a break (since queue->held_stamp), it seldom becomes too
+ * low. Leases that local claims release meanwhile are handed over (lease_offers.h). */
+#ifndef UVZK_LEASES_H
+#define UVZK_LEASES_H
+
+#include "locks/semaphore/lease_directory.h"
+
+/* The kind of a lease directory. */
+#define UVZK__LEASE_PREFIX "lease-"
+extern const struct uvzk__directory_kind uvzk__lease_directory;
+
+/* Sets the path of the directory of the tickets, with a reference. Only the first call
+ * has an effect; all semaphores of one path pass the same path. */
+void uvzk__leases_set_locks_path(struct uvzk__queue *,
+                                 struct uvzk__shared_path *locks_path);
+/* The directory of the tickets; NULL: no local contender is in it. */
+struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *);
+
+/* How many leases exist or may exist, those of all clients together. Leases that are
+ * being deleted, and those whose create is in flight or has an unknown outcome, are
+ * included. Leases for which nothing has been sent are not. */
+uint64_t uvzk__leases_out(const struct uvzk__queue *);
+
+/* Deletes all leases of the lease request, which goes on waiting with its ticket or as a
+ * ticket sharer. If it cannot, its claim ends, with UVZK_EDELETED or UV_ENOMEM. */
+void uvzk__leases_withdraw(struct uvzk__lease_request *);
+
+#endif
