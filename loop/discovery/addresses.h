@@ -52,8 +52,8 @@ void uvzk__address_local(const struct uvzk__address *server,
 
 /* Returns the text that zookeeper_init expects: the addresses as a list separated by
  * commas, then the chroot ("" or "/..."). count is greater than 0. If count is even, the
- * first address is repeated at the end, so that the list has an odd length. The caller
- * frees the text with uvzk__free. Returns NULL if out of memory. */
+ * first address is repeated at the end, so the list has an odd length. The caller frees
+ * the text with uvzk__free. Returns NULL if out of memory. */
 char *uvzk__addresses_join(const struct uvzk__named_address *addresses, size_t count,
                            const char *chroot);
 /* Puts the addresses into a random order, so that clients spread over the servers. */

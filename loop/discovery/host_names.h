@@ -1,6 +1,6 @@
 /* The host names of a connect string, and their look-ups. Each host has two names, one
  * for each family of addresses. A name is looked up again when the TTL of its addresses
- * is over, or, after a failed look-up, after a growing pause. */
+ * has expired or, after a failed look-up, after a growing pause. */
 #ifndef UVZK_HOST_NAMES_H
 #define UVZK_HOST_NAMES_H
 
@@ -59,9 +59,9 @@ void uvzk__host_names_cancel(struct uvzk__host_names *names);
 /* Frees the names. No look-up may be under way. */
 void uvzk__host_names_free(struct uvzk__host_names *names);
 
-/* All names are to be looked up at once. */
+/* Makes all names due for a look-up now. */
 void uvzk__host_names_expire(struct uvzk__host_names *names, uint64_t now);
-/* Looks up the names whose time has come. */
+/* Looks up the names that are due. */
 void uvzk__host_names_look_up(struct uvzk__host_names *names, uint64_t now);
 /* Processes the time-outs of the look-ups. After the last look-up of a round the caller
  * must cancel, which frees the resolver. */
@@ -70,15 +70,15 @@ void uvzk__host_names_process(struct uvzk__host_names *names);
 bool uvzk__host_names_ready(struct uvzk__host_names *names, int fd, bool readable,
                             bool writable);
 
-/* Returns when to call uvzk__host_names_process: UINT64_MAX for never, 0 for at once, because
- * the resolver is to be freed. */
+/* Returns when to call uvzk__host_names_process: UINT64_MAX for never, 0 for at once, to
+ * free the resolver. */
 uint64_t uvzk__host_names_next_step(const struct uvzk__host_names *names);
 /* Returns when the next name has to be looked up; UINT64_MAX: none. */
 uint64_t uvzk__host_names_next_look_up(const struct uvzk__host_names *names);
 /* Returns a name whose look-up is under way; NULL: there is none. */
 const struct uvzk__host_name *
 uvzk__host_names_looked_up(const struct uvzk__host_names *names);
-/* Returns whether every name has been answered since it expired last. */
+/* Returns true if every name has been answered since it last expired. */
 bool uvzk__host_names_all_asked(const struct uvzk__host_names *names);
 
 #endif

@@ -10,10 +10,9 @@
  *        `-----> CLOSING <--'   from every state, final
  *
  * The addresses of a name are kept as long as their TTL says, and longer if later
- * look-ups fail. Each entry that is of no use is logged with the reason, once until the
- * reason changes. Probes that are under way when a search ends continue to their end, so
- * that their outcome is logged. Nothing here blocks, and nothing uses libuv's thread
- * pool. */
+ * look-ups fail. Each unusable entry is logged with the reason, once until the reason
+ * changes. Probes that are under way when a search ends continue, so their outcome is
+ * logged. Nothing here blocks, and nothing uses libuv's thread pool. */
 #ifndef UVZK_SEARCH_H
 #define UVZK_SEARCH_H
 
@@ -45,9 +44,8 @@ struct uvzk__search_user {
     void (*done)(struct uvzk__search_user *, int status);
     /* A line for the log. */
     void (*log)(struct uvzk__search_user *, const char *line);
-    /* Reports why an entry is of no use, each time that a probe or a look-up fails. If
-     * nothing has been found out for 2.5 s, reports an entry that has not answered
-     * yet. */
+    /* Reports why an entry is unusable, each time a probe or a look-up fails. After 2.5 s
+     * without a result, reports an entry that has not answered yet. */
     void (*connect_error)(struct uvzk__search_user *, const struct uvzk__connect_error *);
     void (*closed)(struct uvzk__search_user *); /* the search has been freed */
     /* An invariant of the search is broken (engine/port.h, 14). The only callback that
@@ -61,20 +59,20 @@ struct uvzk__search_user {
 struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
                                       uint32_t timeout_ms, struct uvzk__search_user *user,
                                       int *status);
-/* From now on, whoever accepts a connection counts as a server: for servers that speak
- * TLS, which the port finds out itself. */
+/* From now on, every address that accepts a connection counts as a server. This is for
+ * TLS, where the port itself finds out whether it is one. */
 void uvzk__search_only_connect(struct uvzk__search *search);
 /* Closes the search, which frees itself. Only the callback closed() runs after this
  * call. */
 void uvzk__search_close(struct uvzk__search *search);
 
-/* Begins a search after delay_ms, plus or minus a quarter. A search that is under way is
- * begun anew. Answers that have come before do not count any more. */
+/* Begins a search after delay_ms, plus or minus a quarter. A search that is under way
+ * starts again, and earlier answers no longer count. */
 void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms);
 /* Ends the search without calling done(). */
 void uvzk__search_rest(struct uvzk__search *search);
 
-/* Returns whether a search is planned or under way, so that done() will be called. */
+/* Returns true if a search is planned or under way, so done() will be called. */
 bool uvzk__search_goes_on(const struct uvzk__search *search);
 
 /* Returns the servers that have answered since the search began, as zookeeper_init
@@ -87,8 +85,8 @@ char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TE
  * their number; 0 if no server has answered, or if out of memory. The caller frees
  * *addresses with uvzk__free; their hosts are valid until the search is closed. If the
  * search only connects, an address is returned once for each of its hosts: a certificate
- * is for a host, and who listens at the address may be several servers. Otherwise each
- * address is returned once. */
+ * is for a host, and several servers may listen at one address. Otherwise each address is
+ * returned once. */
 size_t uvzk__search_take_addresses(struct uvzk__search *search,
                                    struct uvzk__named_address **addresses,
                                    char local[UVZK__ADDRESS_TEXT]);
@@ -99,7 +97,7 @@ void uvzk__search_distrust(struct uvzk__search *search, const char *server);
 /* Marks the server as avoided for a time: 10 s at first, doubled each time up to 10
  * minutes. Meanwhile it is used only if no other server answers. */
 void uvzk__search_avoid(struct uvzk__search *search, const char *server);
-/* Returns whether one of the servers in use has answered since the search began, and is
+/* Returns true if one of the servers in use has answered since the search began, and is
  * neither distrusted nor avoided. */
 bool uvzk__search_finds_known(const struct uvzk__search *search);
 

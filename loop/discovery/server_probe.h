@@ -1,8 +1,9 @@
 /* Finds out whether an address is a ZooKeeper server. The probe asks the address to
  * resume a session that does not exist. A server refuses this with an answer of zeros
  * within milliseconds and creates no session. Other programs that speak the protocol
- * cannot resume sessions and grant a new one; the probe ends it, and only who answers that
- * is a server. The C client itself would accept any answer as a server's. */
+ * cannot resume sessions and grant a new one; the probe asks to end it, and only a
+ * program that answers is a server. The C client itself would accept any answer as a
+ * server's. */
 #ifndef UVZK_SERVER_PROBE_H
 #define UVZK_SERVER_PROBE_H
 
@@ -45,15 +46,16 @@ static inline int uvzk__server_probe_error(const struct uvzk__server_probe *prob
     return probe->error;
 }
 
-/* Begins to connect. connects: whoever accepts a connection counts as a server, because
- * the port speaks TLS, which the probe does not. UVZK__PROBE_PENDING: the socket must be watched for writing. In
- * every case the probe must be ended with uvzk__server_probe_end. */
+/* Begins to connect. connects: an address that accepts a connection counts as a server,
+ * because the port speaks TLS, and the probe does not. UVZK__PROBE_PENDING: the socket
+ * must be watched for writing. In every case the probe must be ended with
+ * uvzk__server_probe_end. */
 enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *probe,
                                                  const struct uvzk__address *address,
                                                  bool connects);
 /* The socket is ready. UVZK__PROBE_PENDING: the socket must be watched for reading. */
 enum uvzk__probe_result uvzk__server_probe_step(struct uvzk__server_probe *probe);
-/* Closes the socket. The socket must not be watched any more. */
+/* Closes the socket. The socket must no longer be watched. */
 void uvzk__server_probe_end(struct uvzk__server_probe *probe);
 
 #endif

@@ -1,5 +1,5 @@
-/* A TCP socket of the kernel, by its file descriptor. Nothing here blocks. All that the
- * library does with its own sockets is here and in sockets.h. */
+/* A TCP socket of the kernel, by its file descriptor. Nothing here blocks. Everything
+ * that the library does with its own sockets is here and in sockets.h. */
 #ifndef UVZK_SOCKET_H
 #define UVZK_SOCKET_H
 
@@ -8,11 +8,11 @@
 
 #include "discovery/addresses.h"
 
-/* Makes a TCP socket and begins to connect it. *fd is -1 or must be closed by the caller,
+/* Creates a TCP socket and begins to connect it. *fd is -1, or the caller must close it,
  * also after a failure. Returns 0 or a code of libuv. When the socket is writable,
  * uvzk__socket_error says whether it is connected. */
 int uvzk__socket_connect(const struct uvzk__address *address, int *fd);
-/* The error of a socket, a code of libuv, which is forgotten by the kernel then; 0:
+/* Returns the error of a socket, a code of libuv, and clears it in the kernel; 0:
  * none. */
 int uvzk__socket_error(int fd);
 /* Gives bytes to the kernel. Returns how many it has taken, 0 if it takes none now, or a

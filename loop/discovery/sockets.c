@@ -62,7 +62,7 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
         return rc;
     }
     uv_timer_init(loop, &sockets->timer);
-    /* Whether the loop stays alive is decided by the owner. */
+    /* The owner decides whether the loop stays alive. */
     uv_unref((uv_handle_t *)&sockets->poll);
     uv_unref((uv_handle_t *)&sockets->timer);
     sockets->poll.data = sockets;

@@ -23,9 +23,9 @@ struct uvzk__sockets {
     void (*closed)(struct uvzk__sockets *);
 };
 
-/* Whether this process is a child that fork() has made of the one that opened them. Its
- * sockets and its epoll set are also the parent's, so no callback but closed() runs, the
- * epoll set is left as it is, and the owner must neither send nor receive. */
+/* Returns true if this process is a forked child of the process that opened them. The
+ * parent shares the sockets and the epoll set, so only the callback closed() runs, the
+ * epoll set is not changed, and the owner must neither send nor receive. */
 bool uvzk__sockets_are_inherited(const struct uvzk__sockets *sockets);
 
 /* Opens the poll handle and the timer. The callbacks must have been set. Returns 0, or

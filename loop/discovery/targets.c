@@ -399,7 +399,7 @@ void uvzk__targets_init(struct uvzk__targets *targets, struct uvzk__sockets *soc
         timeout_ms / 3 > PATIENCE_MIN_MS ? timeout_ms / 3 : PATIENCE_MIN_MS;
 }
 
-/* The sockets are not watched any more. */
+/* The sockets are no longer watched. */
 void uvzk__targets_free(struct uvzk__targets *targets)
 {
     for (size_t i = 0; i < targets->count; i++) {

@@ -60,7 +60,7 @@ void uvzk__targets_free(struct uvzk__targets *targets);
  * borrowed. Returns 0 or UV_ENOMEM. */
 int uvzk__targets_add(struct uvzk__targets *targets, const struct uvzk__host *host,
                       const struct uvzk__address *address);
-/* Removes the addresses that the host does not have any more. */
+/* Removes the addresses that the host no longer has. */
 void uvzk__targets_remove_old(struct uvzk__targets *targets,
                               const struct uvzk__host *host,
                               const struct uvzk__found *found);
@@ -78,12 +78,12 @@ bool uvzk__targets_ready(struct uvzk__targets *targets, int fd);
 /* Returns when to call uvzk__targets_step; UINT64_MAX for never. */
 uint64_t uvzk__targets_next(const struct uvzk__targets *targets);
 
-/* Returns whether every address has a result. */
+/* Returns true if every address has a result. */
 bool uvzk__targets_are_settled(const struct uvzk__targets *targets);
 /* Returns an address that is being probed; NULL: there is none. */
 const struct uvzk__target *uvzk__targets_probed(const struct uvzk__targets *targets);
-/* Returns the reason why the address is of no use, in words, and sets *code to its code.
- * The result must not be SERVER or PENDING. */
+/* Returns why the address is unusable, in words, and sets *code to its code. The result
+ * must not be SERVER or PENDING. */
 const char *uvzk__target_reason(const struct uvzk__target *target, int *code);
 
 /* A server that is not trusted is used only if no other server answers: it is distrusted,

@@ -33,7 +33,7 @@ struct uvzk__log_lines {
     atomic_uint queued;               /* lines on the to_loop queue */
     atomic_uint dropped;              /* lines dropped and not yet reported */
     struct uvzk__log_repeats repeats; /* protected by the mutex of log_route.c */
-    bool silent;                      /* lines are not passed on any more */
+    bool silent;                      /* lines are no longer passed on */
 };
 
 struct uvzk__log_route {
@@ -51,8 +51,8 @@ void uvzk__log_lines_silence(struct uvzk__log_lines *lines);
 
 /* Adds the route to the list of the process. The route receives a new number. */
 void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__log_lines *lines);
-/* Removes the route. When the function has returned, no line is passed to the route's
- * port any more. */
+/* Removes the route. After the function has returned, no more lines are passed to the
+ * route's port. */
 void uvzk__log_route_end(struct uvzk__log_route *route);
 
 /* Between these two calls, lines that the calling thread logs use this route. */

@@ -10,7 +10,8 @@
 /* In memory of zeros. */
 struct uvzk__conduct {
     uint64_t began_at; /* when the connection began, by uvzk_now() */
-    uint64_t owed_at;  /* since then an answer is missing; UINT64_MAX: none is */
+    uint64_t owed_at;  /* since when an answer has been missing; UINT64_MAX: none is
+                          missing */
     size_t part;       /* bytes of a long answer that have been counted */
     bool answered;     /* a request of this connection */
     uint32_t
@@ -21,22 +22,23 @@ struct uvzk__conduct {
 void uvzk__conduct_begin(struct uvzk__conduct *conduct, uint64_t at);
 /* A request has been answered. */
 void uvzk__conduct_answered(struct uvzk__conduct *conduct, uint64_t at);
-/* So many bytes of an answer have come that is not complete. A long answer that keeps
- * coming is no missing one. */
+/* This many bytes of an incomplete answer have come. A long answer is not missing while
+ * more of it keeps coming. */
 void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length, uint64_t at);
-/* Whether a request that was sent is unanswered now. */
+/* owes: a request that was sent is unanswered now. */
 void uvzk__conduct_owes(struct uvzk__conduct *conduct, bool owes, uint64_t at);
-/* Since when the next answer is missing; UINT64_MAX: none is. A server that answers a
- * long queue in order has the time anew for each request. */
+/* Returns since when the next answer has been missing; UINT64_MAX: none is. A server that
+ * answers a long queue in order gets the full time for each request. */
 static inline uint64_t uvzk__conduct_owed_at(const struct uvzk__conduct *conduct)
 {
     return conduct->owed_at;
 }
 
-/* Whether a connection that ends with this code had a server that broke the protocol. */
+/* Returns true if this code, with which a connection ended, means that the server broke
+ * the protocol. */
 bool uvzk__conduct_is_breach(int code);
-/* The connection is lost. Returns the pause in ms before servers are sought. It grows
- * from one useless connection to the next, up to less than a tenth of the session
+/* The connection is lost. Returns the pause in ms before the next search for servers. It
+ * grows from one useless connection to the next, up to less than a tenth of the session
  * timeout: locks may be held meanwhile. A connection was useless if it did not last for
  * the session timeout and its server broke the protocol or answered nothing. */
 uint32_t uvzk__conduct_lost(struct uvzk__conduct *conduct, int code, uint32_t timeout_ms);

@@ -1,10 +1,10 @@
-/* The streams that a native session does not use any more.
+/* The streams that a native session no longer uses.
  *
- * A session ends at the server by a request that comes behind all others. Its connection
- * then lingers until the server has closed it, or for UVZK__ENDING_MS.
+ * A session ends at the server by a request that follows all others. Its connection then
+ * lingers until the server has closed it, or for UVZK__ENDING_MS.
  *
- * A stream may be closed while a callback still reads what it has received. So its memory
- * is freed later, when no callback runs. */
+ * A stream may be closed while a callback still reads what it has received. Its memory is
+ * therefore freed later, when no callback runs. */
 #ifndef UVZK_ENDING_STREAMS_H
 #define UVZK_ENDING_STREAMS_H
 
@@ -19,7 +19,7 @@ struct uvzk__ending_streams {
     struct uvzk__stream *closed;    /* to be freed */
 };
 
-/* Ends the session of this connection at the server, behind what has been written. */
+/* Ends the session of this connection at the server, after what has been written. */
 void uvzk__ending_streams_add(struct uvzk__ending_streams *streams,
                               struct uvzk__stream *stream);
 /* Closes the stream at once. */

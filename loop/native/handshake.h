@@ -1,7 +1,7 @@
 /* What is said first on a connection: the connect request and its response, then the
  * credentials, then the watches of the session, and on the first connection of a port the
- * questions (port/dialect.h). Also the two messages of which nothing but the fact that they
- * come matters: the ping, and the end of a session. */
+ * questions (port/dialect.h). Also the two messages without content: the ping, and the
+ * end of a session. */
 #ifndef UVZK_HANDSHAKE_H
 #define UVZK_HANDSHAKE_H
 
@@ -38,7 +38,7 @@ uvzk__handshake_read(const struct uvzk__native_session *session,
                      struct uvzk__connect_response *response, const char **text);
 /* The response grants the session: keeps what is needed to continue it, and writes the
  * credentials and the watches before everything else. Returns 0, or UV_ENOMEM,
- * UV_EMSGSIZE: then this connection is of no use. */
+ * UV_EMSGSIZE: then this connection is unusable. */
 int uvzk__handshake_take(struct uvzk__native_session *session,
                          const struct uvzk__connect_response *response);
 

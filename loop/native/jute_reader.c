@@ -13,7 +13,7 @@ void uvzk__jute_refuse(struct uvzk__jute_reader *reader)
     reader->malformed = true;
 }
 
-/* Returns the next bytes. NULL: the frame does not have so many. */
+/* Returns the next bytes. NULL: the frame does not have that many. */
 static const unsigned char *take(struct uvzk__jute_reader *reader, size_t length)
 {
     if (reader->malformed || length > reader->left) {

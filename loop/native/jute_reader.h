@@ -3,8 +3,8 @@
  * into the frame, and valid as long as the frame is. No read goes beyond the frame.
  *
  * The first value that is malformed or that the frame does not have makes the reader
- * `malformed`. From then on every read returns 0 or null, so that a caller may read a
- * whole record and check once. */
+ * `malformed`. From then on every read returns 0 or null, so a caller may read a whole
+ * record and check once. */
 #ifndef UVZK_JUTE_READER_H
 #define UVZK_JUTE_READER_H
 

@@ -61,11 +61,12 @@ extern const struct uvzk__jute_field uvzk__jute_string[];
 
 void uvzk__jute_record_read(struct uvzk__jute_reader *reader,
                             const struct uvzk__jute_field *fields, void *record);
-/* All that was to be read has been read into the record. Returns 0; or UV_EPROTO, if any of
- * it was malformed or missing, and then the record, which has `size` bytes, becomes 0. */
+/* Call it after everything has been read into the record. Returns 0; or UV_EPROTO if a
+ * field was malformed or missing, and then sets the record, which has `size` bytes, to
+ * 0. */
 int uvzk__jute_record_end(const struct uvzk__jute_reader *reader, void *record,
                           size_t size);
-/* Checks the record, and goes on behind it. */
+/* Checks the record, and moves on to what follows it. */
 void uvzk__jute_record_skip(struct uvzk__jute_reader *reader,
                             const struct uvzk__jute_field *fields);
 void uvzk__jute_record_write(struct uvzk__jute_writer *writer,

@@ -1,8 +1,8 @@
 /* Writes the values of jute into a buffer that grows. A buffer holds either whole frames,
  * one after the other, or the elements of one list (jute_record.h).
  *
- * The first failure is kept, and from then on nothing is written, so that a caller may
- * write a whole record and check once. */
+ * The writer keeps the first failure, and writes nothing after it, so a caller may write
+ * a whole record and check once. */
 #ifndef UVZK_JUTE_WRITER_H
 #define UVZK_JUTE_WRITER_H
 
@@ -28,7 +28,7 @@ void uvzk__jute_writer_end(struct uvzk__jute_writer *writer);
 void uvzk__jute_writer_clear(struct uvzk__jute_writer *writer);
 /* Removes the first bytes. No frame may be begun. */
 void uvzk__jute_writer_drop(struct uvzk__jute_writer *writer, size_t length);
-/* What the caller was to write cannot be written. */
+/* The caller cannot write what it was about to write. */
 void uvzk__jute_writer_fail(struct uvzk__jute_writer *writer, int status);
 
 void uvzk__jute_put_int(struct uvzk__jute_writer *writer, int32_t value);

@@ -1,9 +1,9 @@
 /* What requests and replies have in common. A form says which fields the body of a
  * message has; there is a table of forms for each direction.
  *
- * The body of a multi is the one that is no record of jute. It has entries, operations or
- * their results: a header with the entry's opcode stands before each, and a header that
- * says "done" ends them. An entry has the same fields as a message of its opcode. */
+ * Only the body of a multi is not a record of jute. It has entries, operations or their
+ * results: a header with the entry's opcode stands before each, and a header that says
+ * "done" ends them. An entry has the same fields as a message of its opcode. */
 #ifndef UVZK_MESSAGE_H
 #define UVZK_MESSAGE_H
 

@@ -8,8 +8,8 @@
 #include "native/handshake.h"
 #include "uvzk.h"
 
-/* After so many connections in turn that ended when watches were to be re-armed, they
- * are not re-armed any more. */
+/* After this many connections in a row that ended while watches were re-armed, watches
+ * are no longer re-armed. */
 #define FAILED_REARMS_MAX 2U
 
 #define CONNECTING UVZK__NATIVE_CONNECTING
@@ -208,7 +208,7 @@ static int read_message(struct uvzk__native_session *session,
     }
 }
 
-/* Why the connection is of no use. The search has just had an answer from this server, by
+/* Why the connection is unusable. The search has just had an answer from this server, by
  * a question that names no transaction. */
 static const char *loss_text(const struct uvzk__native_session *session,
                              const struct uvzk__stream *stream, int status)

@@ -102,8 +102,8 @@ static void blame(struct uvzk__native_session *session, int code, const char *te
     report(session, &(struct uvzk__connect_error){code, session->server, text});
 }
 
-/* The session does not use the stream any more. ends: the session of this connection is
- * ended at the server. stream: NULL is allowed. */
+/* The session no longer uses the stream. ends: the session of this connection is ended at
+ * the server. stream: NULL is allowed. */
 static void retire_stream(struct uvzk__native_session *session,
                           struct uvzk__stream *stream, bool ends)
 {
@@ -312,7 +312,7 @@ static struct uvzk__stream *forget(struct uvzk__native_session *session)
 }
 
 /* The event comes first, because the end at the server ends the ephemeral znodes. By then
- * no hold is valid any more. */
+ * no hold is still valid. */
 void uvzk__native_session_finish(struct uvzk__native_session *session,
                                  enum uvzk__session_event_kind kind, int status,
                                  bool at_server)
@@ -325,7 +325,7 @@ void uvzk__native_session_finish(struct uvzk__native_session *session,
     retire_stream(session, stream, at_server);
 }
 
-/* Whether the session lives at the server of the stream. */
+/* Returns true if the session lives at the server of the stream. */
 static bool is_granted(const struct uvzk__native_session *session)
 {
     return session->state == ASKING || session->state == CONNECTED;

@@ -15,12 +15,12 @@
  *
  * SEEKING: the search probes the addresses of the connect string (discovery/search.h).
  * CONNECTING: the kernel connects, then TLS begins if it is wanted. ESTABLISHING: the
- * connect request is sent. ASKING: the server is asked what it knows (port/dialect.h). The
- * user does not hear of a session that is lost then, and the next connection begins
- * another one.
+ * connect request is sent. ASKING: the server is asked what it knows (port/dialect.h).
+ * The user is not told of a session that is lost in this state, and the next connection
+ * begins another one.
  *
- * Another server is tried by way of SEEKING, without another search as long as there are
- * servers that have answered the last one. */
+ * The session tries another server by way of SEEKING. It searches again only when no
+ * server is left that answered the last search. */
 #ifndef UVZK_NATIVE_SESSION_H
 #define UVZK_NATIVE_SESSION_H
 
@@ -57,7 +57,7 @@ extern const struct uvzk__machine uvzk__native_session_machine;
 struct uvzk__native_session;
 
 /* The callbacks run on the loop's thread. Each of them may close the port, so after each
- * the session looks whether its stream is still the same. */
+ * one the session checks whether its stream is still the same. */
 struct uvzk__native_session_user {
     /* A callback of the loop begins, or has ended: the session reports nothing outside
      * of these two. */
@@ -67,13 +67,13 @@ struct uvzk__native_session_user {
     void (*connects)(struct uvzk__native_session *);
     /* It is CONNECTED. */
     void (*connected)(struct uvzk__native_session *, const struct uvzk__session_event *);
-    /* An answer. Returns 0, or a code if the connection is of no use. */
+    /* An answer. Returns 0, or a code if the connection is unusable. */
     int (*answered)(struct uvzk__native_session *, struct uvzk__jute_bytes frame,
                     int32_t xid);
     /* A watch event. */
     int (*event)(struct uvzk__native_session *, struct uvzk__jute_bytes frame);
-    /* The connection of a CONNECTED session is lost. The kernel had taken so many bytes
-     * of it. */
+    /* The connection of a CONNECTED session is lost. `taken`: how many of its bytes the
+     * kernel had taken. */
     void (*lost)(struct uvzk__native_session *, uint64_t taken);
     /* The session has ended, or it could not begin (OPEN_FAILED). It is DOWN. */
     void (*ended)(struct uvzk__native_session *, enum uvzk__session_event_kind,
@@ -142,8 +142,8 @@ uvzk__native_session_stream(struct uvzk__native_session *session)
     return session->stream;
 }
 
-/* Leaves the server, which shows what is not true any more. Does nothing unless the
- * session is CONNECTED. Calls lost(). */
+/* Leaves the server, which shows outdated data. Does nothing unless the session is
+ * CONNECTED. Calls lost(). */
 void uvzk__native_session_leave(struct uvzk__native_session *session);
 /* Ends the session as if it had expired: calls ended(). If it is CONNECTED, it is ended
  * at the server too. Does nothing if it is DOWN. */
@@ -154,8 +154,8 @@ void uvzk__native_session_expire(struct uvzk__native_session *session);
 void uvzk__native_session_close(struct uvzk__native_session *session);
 /* Closes the connections that still end a session. */
 void uvzk__native_session_stop_ending(struct uvzk__native_session *session);
-/* After uvzk__native_session_close: whether nothing is left. Closes what can be closed
- * now. */
+/* After uvzk__native_session_close: closes what can be closed now, and returns true if
+ * nothing is left. */
 bool uvzk__native_session_is_gone(struct uvzk__native_session *session);
 static inline bool
 uvzk__native_session_is_ending(const struct uvzk__native_session *session)
@@ -169,13 +169,13 @@ void uvzk__native_session_end(struct uvzk__native_session *session);
 
 void uvzk__native_session_move(struct uvzk__native_session *session,
                                enum uvzk__native_session_state state);
-/* The server has some time from now on for the step that begins. */
+/* A step begins, and the server has a limited time for it. */
 void uvzk__native_session_allow_step(struct uvzk__native_session *session);
 /* The server of the stream cannot be used, and the session is not CONNECTED: tries the
  * next one. */
 void uvzk__native_session_try_next(struct uvzk__native_session *session, int code,
                                    const char *text);
-/* The connection is lost, in whatever state it is. */
+/* The connection is lost, in any state. */
 void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
                                const char *text);
 /* The session has ended, or could not begin. at_server: it may live there, and is ended

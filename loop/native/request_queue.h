@@ -43,7 +43,7 @@ static inline bool uvzk__request_queue_is_empty(const struct uvzk__request_queue
     return queue->first == NULL;
 }
 
-/* Whether a request that was written has no answer yet. */
+/* Returns true if a request that was written has no answer yet. */
 static inline bool
 uvzk__request_queue_is_unanswered(const struct uvzk__request_queue *queue)
 {
@@ -85,7 +85,7 @@ void uvzk__request_queue_take(struct uvzk__request_queue *queue);
  * not. Further requests are of a new connection. */
 void uvzk__request_queue_fail(struct uvzk__request_queue *queue, uint64_t taken, int sent,
                               int unsent);
-/* Settles every rpc, also those that are SETTLED already. */
+/* Settles every rpc, including those that are SETTLED already. */
 void uvzk__request_queue_override(struct uvzk__request_queue *queue, int status);
 
 /* Calls the reply callbacks of the SETTLED rpcs at the front, and stops at the first one

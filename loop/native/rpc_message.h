@@ -15,8 +15,8 @@
  * (watch_table.h). */
 #define UVZK__RPC_REMOVE_WATCH UVZK__RPC_KINDS
 
-/* A list of more names ends the connection. A directory of so many znodes is not one that a
- * program may have, and each name costs more memory and time than its bytes. */
+/* A longer list of names ends the connection. No program may have a directory with that
+ * many znodes, and each name costs more memory and time than its bytes. */
 #define UVZK__NAMES_MAX (2U << 20)
 
 /* Memory for what a reply points to and a frame does not have as C strings. It is used
@@ -26,7 +26,7 @@ struct uvzk__reply_memory {
     size_t capacity;
 };
 void uvzk__reply_memory_end(struct uvzk__reply_memory *memory);
-/* The last reply is not needed any more: frees memory that few replies need. */
+/* The last reply is no longer needed: frees memory that few replies need. */
 void uvzk__reply_memory_trim(struct uvzk__reply_memory *memory);
 /* The text as a C string; valid until the next reply is read. NULL: out of memory. */
 const char *uvzk__reply_memory_text(struct uvzk__reply_memory *memory,

@@ -10,8 +10,8 @@
 #define IN_MIN 4096U
 #define IN_BUSY 65536U
 #define IN_KEPT (1U << 20) /* more is freed when nothing is left in it */
-/* Sent bytes are removed from the front of `out` when there are so many of them, or when
- * nothing waits behind them. */
+/* Sent bytes are removed from the front of `out` when there are this many of them, or
+ * when nothing waits after them. */
 #define FORGET_AT 65536U
 
 static int connect_to(struct uvzk__stream *stream, const struct uvzk__address *address)

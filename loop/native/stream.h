@@ -3,9 +3,10 @@
  * blocks.
  *
  * Bytes wait in `out` until the kernel takes them. `taken` says how many bytes the kernel
- * has taken since the connection began, so a frame that ends behind them has certainly
- * not been executed. With TLS, bytes are encrypted record by record, and those of a record
- * count as taken when the kernel has all of it: a server can do nothing with a part. */
+ * has taken since the connection began, so a request that ends after them has certainly
+ * not been executed. With TLS, bytes are encrypted record by record, and those of a
+ * record count as taken when the kernel has all of it: a server can do nothing with a
+ * part. */
 #ifndef UVZK_STREAM_H
 #define UVZK_STREAM_H
 
@@ -56,7 +57,7 @@ static inline bool uvzk__stream_is_open(const struct uvzk__stream *stream)
     return stream->fd >= 0 && !stream->connecting && !stream->handshaking;
 }
 
-/* Whether the TLS handshake is under way. */
+/* Returns true if the TLS handshake is under way. */
 static inline bool uvzk__stream_is_handshaking(const struct uvzk__stream *stream)
 {
     return stream->handshaking;
@@ -70,7 +71,7 @@ const char *uvzk__stream_failure(const struct uvzk__stream *stream);
 int uvzk__stream_ready(struct uvzk__stream *stream, bool readable, bool writable);
 
 /* Takes the next frame. 0; UV_EAGAIN: none is complete; UV_EMSGSIZE, UV_EPROTO: the
- * connection is of no use. The frame is valid until the next call of this or of
+ * connection is unusable. The frame is valid until the next call of this or of
  * uvzk__stream_ready. */
 int uvzk__stream_next(struct uvzk__stream *stream, struct uvzk__jute_bytes *frame);
 
@@ -79,8 +80,8 @@ static inline struct uvzk__jute_writer *uvzk__stream_out(struct uvzk__stream *st
 {
     return &stream->out;
 }
-/* Gives the kernel as much as it takes. A failure is not reported: the socket becomes
- * readable then, and what the server has sent before comes first. */
+/* Gives the kernel as much as it takes. A failure is not reported here: the socket then
+ * becomes readable, and what the server sent before the failure is read first. */
 void uvzk__stream_flush(struct uvzk__stream *stream);
 /* Bytes that the kernel has not taken yet. */
 size_t uvzk__stream_waiting(const struct uvzk__stream *stream);

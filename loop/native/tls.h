@@ -8,8 +8,7 @@
 #include "native/jute_reader.h"
 #include "native/tls_context.h"
 
-/* The most bytes of plain text in one record, so that the record is whole or of no use
- * to the server. */
+/* The most bytes of plain text in one record. A server cannot use a part of a record. */
 #define UVZK__TLS_RECORD_MAX 16384U
 
 struct uvzk__tls;
@@ -21,9 +20,9 @@ struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *h
 void uvzk__tls_free(struct uvzk__tls *tls); /* NULL is allowed */
 
 /* These return 0, UV_EAGAIN: more must be received first, UV_ENOMEM, or UV_EPROTO: the
- * connection is of no use, see uvzk__tls_failure. */
+ * connection is unusable, see uvzk__tls_failure. */
 
-/* Goes on with the handshake. 0: it is done. */
+/* Continues the handshake. 0: it is done. */
 int uvzk__tls_handshake(struct uvzk__tls *tls);
 /* Takes bytes that were received. */
 int uvzk__tls_receive(struct uvzk__tls *tls, const void *bytes, size_t length);
@@ -36,7 +35,7 @@ int uvzk__tls_write(struct uvzk__tls *tls, const void *bytes, size_t length);
 struct uvzk__jute_bytes uvzk__tls_output(const struct uvzk__tls *tls);
 void uvzk__tls_sent(struct uvzk__tls *tls, size_t length);
 
-/* Why the connection is of no use: a sentence without the server's name. */
+/* Returns why the connection is unusable: a sentence without the server's name. */
 const char *uvzk__tls_failure(const struct uvzk__tls *tls);
 
 #endif

@@ -117,8 +117,7 @@ static int have_no_password(char *buffer, int size, int writes, void *context)
     return -1;
 }
 
-/* Opening a FIFO would wait for somebody who writes. What is not there is left to
- * OpenSSL. */
+/* Opening a FIFO would wait for a writer. What is not there is left to OpenSSL. */
 static int refuse_what_is_no_file(struct uvzk__tls_context *context,
                                   const struct stat files[FILES])
 {

@@ -12,8 +12,8 @@
 struct uvzk__tls_context;
 
 /* options: as in options.tls. Returns 0; UV_ENOMEM; UV_EINVAL: a malformed list; a file
- * cannot be read or is of no use; UV_ENOTSUP: uvzk was built without TLS. A failure sets
- * the refusal text (base/refusal.h). */
+ * cannot be read or used; UV_ENOTSUP: uvzk was built without TLS. A failure sets the
+ * refusal text (base/refusal.h). */
 int uvzk__tls_context_new(const char *options, struct uvzk__tls_context **context);
 void uvzk__tls_context_free(struct uvzk__tls_context *context); /* NULL is allowed */
 

@@ -1,8 +1,7 @@
-/* The errors that the program has left in the queue of OpenSSL's errors. The queue is the
- * thread's, so uvzk and the program share it. OpenSSL takes an error in the queue for one
- * of the call that was just made, and several of its calls empty the queue first. So the
- * program's errors are not there while uvzk calls OpenSSL, and are as they were
- * afterwards. */
+/* The errors that the program has left in the queue of OpenSSL's errors. Each thread has
+ * one queue, so uvzk and the program share it. OpenSSL attributes an error in the queue
+ * to the latest call, and several of its calls empty the queue first. uvzk therefore
+ * removes the program's errors before it calls OpenSSL, and puts them back afterwards. */
 #ifndef UVZK_TLS_ERRORS_H
 #define UVZK_TLS_ERRORS_H
 
@@ -17,8 +16,8 @@ struct uvzk__tls_errors {
 
 /* Before calls of OpenSSL: the queue is empty afterwards. */
 void uvzk__tls_errors_take(struct uvzk__tls_errors *errors);
-/* Behind them: removes what they have left, and puts back what was taken. Out of
- * memory: the program's errors are lost. */
+/* After calls of OpenSSL: removes the errors that they have left, and puts back the
+ * program's errors. Out of memory: the program's errors are lost. */
 void uvzk__tls_errors_put_back(struct uvzk__tls_errors *errors);
 
 #endif

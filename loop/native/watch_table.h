@@ -16,9 +16,9 @@
  * The server sends one event for a znode, for which watches on the znode and a persistent
  * one on its parent may be waiting.
  *
- * The server executes requests in their order. So a removal that is sent behind the
+ * The server executes requests in their order. So a removal that is sent after the
  * requests that arm the watches of its kind ends them, and a later watch on the same path
- * is armed behind it. An event that comes meanwhile finds no watch that is ARMED. */
+ * is armed after it. An event that comes meanwhile finds no watch that is ARMED. */
 #ifndef UVZK_WATCH_TABLE_H
 #define UVZK_WATCH_TABLE_H
 
@@ -36,7 +36,7 @@ enum uvzk__native_watch_state {
     UVZK__WATCH_ARMING,
     UVZK__WATCH_ARMED,
     UVZK__WATCH_IDLE,    /* given up, but another one of its kind is on the path */
-    UVZK__WATCH_REMOVING /* not among those of the path any more */
+    UVZK__WATCH_REMOVING /* no longer among those of the path */
 };
 
 struct uvzk__native_watch {
@@ -59,7 +59,7 @@ struct uvzk__watch_table {
 /* The rpc arms a watch; it is outstanding, so that rpc->port.answer belongs to the
  * port. The path is copied. 0 or UV_ENOMEM. */
 int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc);
-/* Whether the path has a watch that the user has not given up. */
+/* Returns true if the path has a watch that the user has not given up. */
 bool uvzk__watch_table_has(const struct uvzk__watch_table *table, const char *path);
 /* The rpc that arms a watch has been answered with this status. Returns a watch to be
  * removed, REMOVING: the last one of its kind on the path is not armed, and others had been
@@ -73,14 +73,15 @@ struct uvzk__native_watch *uvzk__watch_table_remove(struct uvzk__watch_table *ta
                                                     struct uvzk__watch *watch);
 void uvzk__native_watch_free(struct uvzk__watch_table *table,
                              struct uvzk__native_watch *native);
-/* Whether a removal is for this kind of watch: the server's number of the kind. */
+/* Returns the kind of this watch, as the server's number, for its removal. */
 int32_t uvzk__native_watch_kind(const struct uvzk__native_watch *native);
 /* The watch that a removal removes. */
 struct uvzk__native_watch *uvzk__native_watch_of(struct uvzk__rpc *removal);
 
-/* An event of the server, with its number: calls the watches on the znode itself, which
- * are off the table then, in the order of their arming, and the persistent one on the znode or on its parent. 0; UV_ENOMEM:
- * the connection must end, because a persistent watch has to hear of everything. */
+/* An event of the server, with its number. Removes the watches on the znode itself from
+ * the table and calls them in the order in which they were armed, and calls the
+ * persistent watch on the znode or on its parent. 0; UV_ENOMEM: the connection must end,
+ * because a persistent watch must receive every event. */
 int uvzk__watch_table_tell(struct uvzk__watch_table *table, struct uvzk__jute_bytes path,
                            int32_t number, struct uvzk__reply_memory *memory);
 

@@ -1,5 +1,5 @@
-/* Tells a child that fork() has made from its parent, at no cost to those that ask often. A
- * child that was made in another way (vfork, _Fork, clone) is not told apart. */
+/* Tells a forked child from its parent, cheaply enough to be asked often. It does not
+ * recognise a child that was created in another way (vfork, _Fork, clone). */
 #ifndef UVZK_FORKS_H
 #define UVZK_FORKS_H
 

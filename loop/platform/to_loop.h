@@ -11,7 +11,7 @@
 
 struct uvzk__to_loop_entry;
 
-/* Called on the loop's thread. The entry is on no list any more, so it may be pushed
+/* Called on the loop's thread. The entry is no longer on a list, so it may be pushed
  * again or freed. */
 typedef void (*uvzk__arrive_cb)(struct uvzk__to_loop_entry *entry);
 
@@ -39,10 +39,10 @@ int uvzk__to_loop_init(struct uvzk__to_loop *to_loop);
 void uvzk__to_loop_attach(struct uvzk__to_loop *to_loop, uv_async_t *async);
 /* The loop's async handle is about to be closed: from now on nothing wakes the loop. */
 void uvzk__to_loop_detach(struct uvzk__to_loop *to_loop);
-/* In a child that fork() has made, in which no other thread pushes: forgets the entries, and
- * that a thread may have locked the mutex. */
+/* In a forked child, where no other thread pushes: discards the entries, and resets the
+ * mutex, which a thread of the parent may have locked. */
 void uvzk__to_loop_renew(struct uvzk__to_loop *to_loop);
-/* No entry may be on the queue, and no thread may push any more. */
+/* The queue must be empty, and no thread may push from now on. */
 void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop);
 
 /* Appends the entry; any thread may call this. The entry must not be on the queue.

@@ -19,18 +19,18 @@ struct uvzk__watched_paths {
     struct uvzk__watched_path *by_text;
 };
 
-/* Returns the path with one use more; NULL: out of memory. The text is copied. */
+/* Returns the path with one more use; NULL: out of memory. The text is copied. */
 struct uvzk__watched_path *uvzk__watched_path_use(struct uvzk__watched_paths *paths,
                                                   const char *text);
-/* One use more, while its watches are freed. */
+/* Adds a use, while its watches are freed. */
 static inline void uvzk__watched_path_keep(struct uvzk__watched_path *path)
 {
     path->uses++;
 }
-/* Takes one use back. Without any it is freed. */
+/* Removes a use. The path is freed with its last use. */
 void uvzk__watched_path_leave(struct uvzk__watched_paths *paths,
                               struct uvzk__watched_path *path);
-/* Returns NULL if nobody uses this path. */
+/* Returns NULL if this path is not in use. */
 struct uvzk__watched_path *
 uvzk__watched_path_find(const struct uvzk__watched_paths *paths, const char *text,
                         size_t length);

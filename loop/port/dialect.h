@@ -16,11 +16,11 @@
  *      `-------------------> MISSING   the transport does not have it
  *
  * The first connection asks everything at once, which costs one round trip. If it is lost
- * before all answers have come, nothing says which question was the last straw. From then
- * on each connection asks one question at a time, and the server does not know the one at
- * which the connection is lost. The network may have lost it as well, twice in these
- * moments: then the port does without what the server knows. That costs requests, and
- * nothing else. */
+ * before all answers have come, it is not known which question caused that. From then on
+ * each connection asks one question at a time; if the connection is lost, the server
+ * counts as not knowing that question. If the network loses the connection at these
+ * moments, twice, the port does not use a feature that the server has. That only costs
+ * requests. */
 #ifndef UVZK_DIALECT_H
 #define UVZK_DIALECT_H
 
@@ -63,12 +63,12 @@ void uvzk__dialect_init(struct uvzk__dialect *dialect, struct uvzk__port *port);
  * the first question. */
 void uvzk__dialect_lacks(struct uvzk__dialect *dialect, enum uvzk__feature feature);
 
-/* Whether all questions have been answered. Until then the user hears of no
- * connection. */
+/* Returns true if all questions have been answered. Until then the port's user is told of
+ * no connection. */
 bool uvzk__dialect_is_settled(const struct uvzk__dialect *dialect);
-/* Whether the servers have it. The dialect must be settled. */
+/* Returns true if the servers have it. The dialect must be settled. */
 bool uvzk__dialect_has(const struct uvzk__dialect *dialect, enum uvzk__feature feature);
-/* Whether the servers can carry out the request. If not, its status is
+/* Returns true if the servers can carry out the request. If not, its status is
  * UVZK_EUNIMPLEMENTED. */
 bool uvzk__dialect_allows(const struct uvzk__dialect *dialect,
                           const struct uvzk__rpc *rpc);
@@ -76,15 +76,15 @@ bool uvzk__dialect_allows(const struct uvzk__dialect *dialect,
 /* A connection begins that is used for questions. Those that earlier connections have
  * left open are asked again. */
 void uvzk__dialect_begin(struct uvzk__dialect *dialect);
-/* Whether the next answer on the present connection is to this question. Servers answer in
- * order. If the question about removal could be answered first, it would not be asked again
- * behind a later question that sets a watch. */
+/* Returns true if the next answer on the present connection is to this question. Servers
+ * answer in order. If the question about removal could be answered first, it would not be
+ * asked again after a later question that sets a watch. */
 bool uvzk__dialect_awaits(const struct uvzk__dialect *dialect,
                           enum uvzk__feature feature);
 /* Sets the next question to send. Returns false if there is none now. */
 bool uvzk__dialect_next(struct uvzk__dialect *dialect, enum uvzk__feature *feature);
 /* A server has answered, by ZooKeeper's error code. Returns false if it does not know the
- * request: it will close the connection, which is of no use any more. */
+ * request: it will close the connection, which is no longer usable. */
 bool uvzk__dialect_answered(struct uvzk__dialect *dialect, enum uvzk__feature feature,
                             int32_t code);
 /* The connection is lost, and questions may be open. */

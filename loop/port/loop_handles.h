@@ -4,7 +4,7 @@
  * A program may end its loop by closing every handle that uv_walk shows, which includes
  * these handles. The port then creates new loop handles when it needs them. While the
  * port closes, it must learn of this at once, because nothing else would wake it. So the
- * port keeps a write pending on a full pipe that nobody reads. When the pipe's handle is
+ * port keeps a write pending on a full pipe that is never read. When the pipe's handle is
  * closed, libuv cancels the write and calls its callback, no matter who closed the
  * handle. */
 #ifndef UVZK_LOOP_HANDLES_H

@@ -29,9 +29,9 @@ struct uvzk__transport {
     void (*unwatch)(struct uvzk__port *, struct uvzk__watch *);
     bool (*is_watched)(struct uvzk__port *, const char *path); /* NULL: says no */
     struct uvzk__port_loop_user loop_user;
-    /* Whether nothing is left of the port but its libuv handles. */
+    /* Returns true if nothing is left of the port but its libuv handles. */
     bool (*is_empty)(const struct uvzk__loop_port *);
-    /* Frees the port, which has no libuv handles any more, or was never started. */
+    /* Frees the port, which no longer has libuv handles, or was never started. */
     void (*free)(struct uvzk__loop_port *);
 };
 
@@ -70,7 +70,7 @@ static inline bool uvzk__loop_port_is_closing(const struct uvzk__loop_port *port
     return uvzk__port_is_closing(&port->life);
 }
 
-/* Whether this process is a child that fork() has made of the one that opened the port. */
+/* Returns true if this process is a forked child of the process that opened the port. */
 bool uvzk__loop_port_is_inherited(const struct uvzk__loop_port *port);
 
 /* Reports a session event without details to the port's user. */

@@ -28,7 +28,7 @@ struct uvzk__port_life {
     uint8_t state; /* enum uvzk__port_state */
 };
 
-/* These return whether the port is in this state or in a later one. */
+/* These return true if the port is in this state or in a later one. */
 static inline bool uvzk__port_is_ending(const struct uvzk__port_life *life)
 {
     return life->state >= UVZK__PORT_ENDING;

@@ -4,7 +4,7 @@
  * A program may close these handles at any time (uv_walk). Until the port is ENDING this
  * has no effect but silence. From then on they are replaced at once (on_gone), because
  * the port must come to its end. The timer serves the alarm, and after the close, when
- * there is no alarm any more, the end of draining. */
+ * there is no longer an alarm, the end of draining. */
 #include "port/port_loop.h"
 
 #include "port/loop_handles.h"

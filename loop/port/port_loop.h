@@ -18,7 +18,7 @@ struct uvzk__port_loop_user {
     /* Something has arrived, or the port has been woken. What was on the to_loop queue has
      * been delivered. */
     void (*woken)(struct uvzk__port_loop *);
-    /* The time of the alarm has come. */
+    /* The alarm is due. */
     void (*alarm)(struct uvzk__port_loop *);
     /* DRAIN_MS have passed since uvzk__port_loop_drain. */
     void (*drain_timeout)(struct uvzk__port_loop *);
@@ -49,18 +49,18 @@ void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
 /* A turn is due: `woken` is called in the loop's next iteration, unless the port takes the
  * turn before. */
 void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop);
-/* A callback of the loop is in the port: turns that become due wake nobody until
+/* A callback of the loop is in the port: turns that become due send no wake-up until
  * uvzk__port_loop_leave. The port should take them before, which saves the three system
  * calls of a wake-up. */
 void uvzk__port_loop_enter(struct uvzk__port_loop *port_loop);
 /* The callback ends. A turn that is due again is for the loop's next iteration. */
 void uvzk__port_loop_leave(struct uvzk__port_loop *port_loop);
-/* Returns whether a turn is due, which is not due any more then. */
+/* Returns true if a turn is due, and takes it: it is then no longer due. */
 bool uvzk__port_loop_take_turn(struct uvzk__port_loop *port_loop);
 
 /* The requests in flight have DRAIN_MS from now on. */
 void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop);
-/* There are none any more. */
+/* There are no requests in flight left. */
 void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop);
 
 /* ------------------------------------------------------------ for this room alone */
@@ -79,7 +79,7 @@ void uvzk__port_loop_set_alarm(struct uvzk__port_loop *port_loop, uint64_t at_ms
 /* The port has become ENDING. From now on the loop stays alive, and libuv handles that the
  * program closes are replaced at once. */
 void uvzk__port_loop_detect_close(struct uvzk__port_loop *port_loop);
-/* The port is about to become CLOSING: there will be no turn and no alarm any more. */
+/* The port is about to become CLOSING: from now on there is no turn and no alarm. */
 void uvzk__port_loop_silence(struct uvzk__port_loop *port_loop);
 /* The port is FINISHING: closes the libuv handles. `closed` is called later. */
 void uvzk__port_loop_close(struct uvzk__port_loop *port_loop);

@@ -17,8 +17,8 @@ struct uvzk__port_options {
     size_t auth_length;
 };
 
-/* Copies what a port needs, into memory of zeros. Returns false if out of memory; what has
- * been copied is freed by uvzk__port_options_free all the same. */
+/* Copies what a port needs, into memory of zeros. Returns false if out of memory;
+ * uvzk__port_options_free must be called in both cases. */
 bool uvzk__port_options_copy(struct uvzk__port_options *into,
                              const uvzk_client_options_t *from);
 void uvzk__port_options_free(struct uvzk__port_options *options);

@@ -1,7 +1,7 @@
-/* Whether what a server has answered can be the answer to a request. A server never answers
- * otherwise; a broken one may, and somebody between the server and the client. Both
- * transports check each reply before src/ sees it. What they cannot see is a reply that
- * fits its request and is not true. */
+/* Checks whether a server's reply can be the answer to a request. A correct server never
+ * sends another one, but a broken server may, and so may an attacker between the server
+ * and the client. Both transports check each reply before src/ sees it. They cannot
+ * detect a false reply that fits its request. */
 #ifndef UVZK_REPLY_CHECK_H
 #define UVZK_REPLY_CHECK_H
 

@@ -1,4 +1,4 @@
-/* Requests by which the server removes watches that are not wanted any more. */
+/* Requests by which the server removes watches that are no longer wanted. */
 #ifndef UVZK_REMOVAL_H
 #define UVZK_REMOVAL_H
 

@@ -71,7 +71,7 @@ struct uvzk__request *uvzk__request_new(struct uvzk__send_window *window,
 
 /* ---------------------------------------------------------------------- on the loop */
 
-/* Sets the watch that the request arms or removes. NULL: it does neither any more. */
+/* Sets the watch that the request arms or removes. NULL: from now on it does neither. */
 static inline void uvzk__request_watches(struct uvzk__request *request,
                                          struct uvzk__registration *watching)
 {
@@ -85,11 +85,11 @@ static inline void uvzk__request_is_own(struct uvzk__request *request,
 }
 
 /* The request has an answer, or was never sent. `armed` says whether the C client has the
- * watch. The request must arm a watch; it does not any more. */
+ * watch. The request must arm a watch; from now on it arms none. */
 void uvzk__request_watch_answered(struct uvzk__request *request, bool armed);
 
 /* The C client or the submit thread is given the request, on the present connection. If
- * the C client refuses it, or the submit thread returns it, it is not `sent` any more. */
+ * the C client refuses it, or the submit thread returns it, it is no longer `sent`. */
 static inline void uvzk__request_sent(struct uvzk__request *request, zhandle_t *zh,
                                       unsigned connection)
 {

@@ -78,7 +78,7 @@ static bool is_the_servers(int code)
     }
 }
 
-/* The request has no rpc, or none any more. A question that the C client has refused
+/* The request has no rpc, or no longer has one. A question that the C client has refused
  * itself counts as answered: the C client knows of no watch to remove. */
 static void finish_own(struct uvzk__request *request)
 {
@@ -151,7 +151,7 @@ static int outcome(const struct uvzk__request *request)
     return answers ? request->reply.status : UVZK_ECONNLOSS;
 }
 
-/* A request is not in flight any more. `answered`: a server has answered it on this
+/* A request is no longer in flight. `answered`: a server has answered it on this
  * connection. */
 static void came_back(struct uvzk__send_window *window, bool answered)
 {

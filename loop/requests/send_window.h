@@ -80,7 +80,7 @@ static inline int uvzk__send_window_in_flight(const struct uvzk__send_window *wi
  * as being armed. Returns false, and changes nothing, if out of memory. */
 bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *rpc);
 
-/* Gives waiting requests to the C client, as far as the window allows. If the port has
+/* Gives waiting requests to the C client, up to the size of the window. If the port has
  * credentials, no multi is given to the C client before a request that was sent on this
  * connection has been answered. If no request has been sent on this connection, uvzk
  * sends an exists of "/" of its own. */

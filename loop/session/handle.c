@@ -141,7 +141,7 @@ void uvzk__handle_abandon(struct uvzk__handle *handle)
 
 /* -------------------------------------------------------------------------- closing */
 
-/* The handle has no zhandle_t any more. `freed` may end the port. */
+/* The handle no longer has a zhandle_t. `freed` may end the port. */
 static void free_handle(struct uvzk__handle *handle)
 {
     struct uvzk__zk_port *port = handle->port;
@@ -188,7 +188,7 @@ static void close_work(struct uvzk__blocking_call *call)
 
 /* The C client's threads have ended. Nothing of this handle is on the to_loop queue,
  * because done() runs after everything that they pushed. Requests that they have not
- * answered (ZOOKEEPER-2894) will not be answered any more; free_handle frees them. */
+ * answered yet (ZOOKEEPER-2894) will never be answered; free_handle frees them. */
 static void close_done(struct uvzk__blocking_call *call)
 {
     free_handle(handle_of(call));

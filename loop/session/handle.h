@@ -66,9 +66,9 @@ struct uvzk__handle_user {
     void (*left)(struct uvzk__handle *);
     /* The servers of an ASKING handle have answered. */
     void (*asked)(struct uvzk__handle *);
-    /* The connection of an ASKING handle is of no use any more. */
+    /* The connection of an ASKING handle is no longer usable. */
     void (*asked_in_vain)(struct uvzk__handle *);
-    /* A DRAINING handle has no requests in flight any more and is being closed. */
+    /* A DRAINING handle has no more requests in flight and is being closed. */
     void (*drained)(struct uvzk__handle *);
     /* A handle has been closed and freed. */
     void (*freed)(struct uvzk__zk_port *);
@@ -132,7 +132,7 @@ static inline bool uvzk__handle_is_connected(const struct uvzk__handle *handle)
 {
     return handle->state == UVZK__HANDLE_CONNECTED;
 }
-/* A connection begins that the user does not hear of yet. */
+/* A connection begins that the user is not told of yet. */
 void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_news *news);
 static inline bool uvzk__handle_is_asking(const struct uvzk__handle *handle)
 {

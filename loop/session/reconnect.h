@@ -37,7 +37,7 @@ int uvzk__reconnect_open(struct uvzk__zk_port *port);
 void uvzk__reconnect_lost(struct uvzk__zk_port *port);
 /* The handle is connected: the search ends. */
 void uvzk__reconnect_connected(struct uvzk__zk_port *port);
-/* The handle could not be opened, or the last search was of no use: searches again after
+/* The handle could not be opened, or the last search was useless: searches again after
  * reconnect->pause_ms, and doubles the pause. */
 void uvzk__reconnect_retry(struct uvzk__zk_port *port);
 /* The handle's server has diverged, and the user has been told SUSPENDED. The handle

@@ -159,7 +159,7 @@ static void asked(struct uvzk__handle *handle)
     announce(handle, &handle->unannounced);
 }
 
-/* The handle is not connected any more. The submit thread returns its requests before any
+/* The handle is no longer connected. The submit thread returns its requests before any
  * rpc is replied without an answer, because it may be reading the rpc. */
 static void disconnect(struct uvzk__handle *handle)
 {
@@ -246,7 +246,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     uvzk__port_timeout_reset(&port->base.port);
     uvzk__reconnect_stop(port);
     /* The event comes first, because closing the handle may end the session and so its
-     * ephemeral znodes. By then no hold is valid any more. */
+     * ephemeral znodes. By then no hold is still valid. */
     uvzk__loop_port_tell(&port->base, kind, status);
     end_handle(port, handle);
     uvzk__to_loop_wake(&port->base.to_loop);

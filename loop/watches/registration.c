@@ -1,7 +1,7 @@
 /* Watches as the C client knows them (registration.h). All functions run on the loop's
  * thread, except uvzk__registration_event, which the C client's thread calls. A
- * registration is freed when the C client does not have it any more (present), no request
- * arms it (request) and no removal is under way (removals). */
+ * registration is freed when the C client no longer has it (present), no request arms it
+ * (request) and no removal is under way (removals). */
 #include "watches/registration.h"
 
 #include "base/memory.h"
@@ -47,7 +47,7 @@ static void free_registration(struct uvzk__registration *registration)
     uvzk__free(registration);
 }
 
-/* Frees the registration if neither the C client nor a request refers to it any more. */
+/* Frees the registration if neither the C client nor a request still refers to it. */
 static void release(struct uvzk__registration *registration)
 {
     if (!registration->present && registration->request == NULL &&

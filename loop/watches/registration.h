@@ -48,7 +48,7 @@ struct uvzk__registration {
     /* Set by the C client's thread before the entry is pushed. */
     enum uvzk__watch_event event;
     bool present; /* the C client has it in its tables */
-    /* No removal is requested any more: the server refused it, or there was no memory for
+    /* No more removals are requested: the server refused one, or there was no memory for
      * the request. The registration stays until its event comes or the handle is
      * closed. */
     bool abandoned;
@@ -68,15 +68,15 @@ struct uvzk__registration *
 uvzk__registration_new(struct uvzk__registrations *registrations,
                        struct uvzk__request *request, struct uvzk__watch *watch,
                        ZooWatcherType type, const char *path);
-/* Detaches the registration: its event is not reported any more, and the watch belongs to
- * the user again. */
+/* Detaches the registration: its event will not be reported, and the watch belongs to the
+ * user again. */
 void uvzk__registration_detach(struct uvzk__registration *registration);
 /* The request that was to arm the watch has an answer, or was never sent. `armed` says
- * whether the C client has the watch. Frees the registration if nothing refers to it any
- * more. */
+ * whether the C client has the watch. Frees the registration if nothing else refers to
+ * it. */
 void uvzk__registration_answered(struct uvzk__registration *registration, bool armed);
 
-/* Whether a registration of this type on the path has a watch. */
+/* Returns true if a registration of this type on the path has a watch. */
 bool uvzk__registration_is_wanted(const struct uvzk__watched_path *path,
                                   ZooWatcherType type);
 /* Returns a registration of this type on the path that is to be removed: none has a watch,
@@ -89,13 +89,13 @@ static inline void uvzk__registration_removing(struct uvzk__registration *regist
 {
     registration->removals++;
 }
-/* No removal is requested any more. */
+/* No more removals are requested. */
 static inline void uvzk__registration_abandon(struct uvzk__registration *registration)
 {
     registration->abandoned = true;
 }
 /* A removal has been answered with this ZooKeeper code. Frees the registrations that it
- * has removed, if nothing refers to them any more. */
+ * has removed, if nothing else refers to them. */
 void uvzk__registration_removed(struct uvzk__registration *registration, int code);
 
 /* The watcher_fn of the C client; context is the registration. Runs on the C client's

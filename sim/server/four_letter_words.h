@@ -11,8 +11,8 @@ struct tcp_server;
 
 #define FOUR_LETTERS 4U
 
-/* Whether these bytes, at least FOUR_LETTERS of them, are a word and no frame: as the
- * length of a frame, letters would be too great. */
+/* Returns true if these bytes, at least FOUR_LETTERS of them, are a word and no frame: as
+ * the length of a frame, letters would be too great. */
 bool four_letter_word(const unsigned char *bytes);
 /* Writes the answer of this server, from 0. To an unknown word there is none. */
 void four_letter_answer(const struct tcp_server *server, size_t number,

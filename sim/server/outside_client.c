@@ -880,7 +880,7 @@ static void answer_request(struct outside_client *client, const struct asked *as
     }
 }
 
-/* Whether the reply is the one that a fault loses, with the connection. */
+/* Returns true if the reply is the one that a fault loses, with the connection. */
 static bool is_lost(struct outside_client *client, const struct asked *asked)
 {
     if (!client->lose_armed ||
