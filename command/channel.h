@@ -1,5 +1,6 @@
 /* The socket pair on which the holder process and the supervisor of `uvzk lock` and
- * `uvzk elect` exchange messages. If one of the two processes dies, the other reads the end of the channel.
+ * `uvzk elect` exchange messages. If one of the two processes dies, the other one sees
+ * the end of the channel.
  *
  * The end of the hold's validity is not sent as a message, because a message may be read
  * late. It is in a memory page that both processes share (supervisor.h). */
@@ -18,8 +19,8 @@ enum message_kind {
     MESSAGE_REVOKE,   /* another client asks for the lock: send SIGTERM to CMD, and no
                          SIGKILL later */
     MESSAGE_LOST,     /* the lock is lost: do what --on-lost says; text: the reason */
-    MESSAGE_GIVE_UP,  /* the lock has to be given up, and is held until CMD has ended: end
-                         CMD; text: the reason */
+    MESSAGE_GIVE_UP,  /* the lock must be given up, but is still held until CMD has ended:
+                         end CMD; text: the reason */
     MESSAGE_MAX_HOLD, /* the hold is limited; number: its end (CLOCK_BOOTTIME, ms) */
     /* From the supervisor to the holder. */
     MESSAGE_STARTED,     /* CMD runs */

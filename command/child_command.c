@@ -49,7 +49,7 @@ static void become(const struct child_command_options *options, pid_t supervisor
         error = errno;
     }
     terminal_take_back(&terminal);
-    /* If this write fails, the parent takes CMD for started, and waits for it. */
+    /* If this write fails, the parent assumes that CMD has started, and waits for it. */
     ssize_t told = write(report, &error, sizeof(error));
     (void)told;
     _exit(EXIT_FAILURE);

@@ -60,8 +60,8 @@ bool reading_add(struct reading *, const char *node, int64_t czxid, int64_t sess
 /* All znodes have been added: the server has answered. */
 void reading_end(struct reading *);
 
-/* Whether all servers that answered in pass 1 show the same. Then the other passes are
- * not needed. */
+/* Returns true if all servers that answered in pass 1 show the same. Then the other
+ * passes are not needed. */
 bool comparison_is_equal(const struct comparison *);
 /* Finds the differences, after pass 3. Returns false if there is no memory. */
 bool comparison_find(struct comparison *);

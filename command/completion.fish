@@ -69,7 +69,7 @@ complete -c uvzk -n '__uvzk_is lock' -x -l data -d 'What status shows'
 complete -c uvzk -n '__uvzk_is lock' -l traceparent -d 'Put $TRACEPARENT into the znode'
 complete -c uvzk -n '__uvzk_is lock elect' -x -s c -l command -d 'Command line for /bin/sh'
 
-complete -c uvzk -n '__uvzk_is elect' -x -l on-lost -a 'term kill' -d 'If this host does not lead any more'
+complete -c uvzk -n '__uvzk_is elect' -x -l on-lost -a 'term kill' -d 'If this host no longer leads'
 complete -c uvzk -n '__uvzk_is elect' -x -l id -d 'Who this is, for the others'
 complete -c uvzk -n '__uvzk_is elect' -l selector -d 'Election of LeaderSelector'
 complete -c uvzk -n '__uvzk_is elect' -l once -d 'Exit when the command has ended'

@@ -55,7 +55,7 @@ _uvzk_elect() {
         '--once[exit when the command has ended]' \
         '--pause=[before it stands again]:seconds: ' \
         '--max-reign=[lead this long at most]:seconds: ' \
-        '--on-lost=[what to do with the command if this host does not lead any more]:action:(term kill)' \
+        '--on-lost=[what to do with the command if this host no longer leads]:action:(term kill)' \
         '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
         '(-c --command)'{-c+,--command=}'[command line for /bin/sh]:command line: ' \
         '1:path: ' \

@@ -81,7 +81,8 @@ static char *trim(char *text)
     return text;
 }
 
-/* Whether it looks as if somebody had meant a comment. A password may look like anything. */
+/* Returns true if the value looks as if it contained a comment. A password may look like
+ * anything. */
 static bool has_comment(const char *name, const char *value)
 {
     return !uvzk_client_option_is_secret(name) &&
@@ -111,8 +112,8 @@ static int read_line(FILE *file, const struct place *place, char *line,
     value = trim(value);
     if (has_comment(name, value)) {
         return wrong(place,
-                     "a # behind a value begins no comment: a comment has a line of "
-                     "its own");
+                     "a # after a value does not begin a comment: a comment needs a line "
+                     "of its own");
     }
     int status = uvzk_client_options_set(client, name, value);
     return status == 0 ? EX_OK : refused(place, name, status);

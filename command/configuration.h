@@ -1,5 +1,5 @@
-/* Options of the client from configuration files (uvzk.conf(5)) and from connection strings
- * (ZOOKEEPER_HOSTS, --hosts). What is wrong is printed, with its place. */
+/* Options of the client from configuration files (uvzk.conf(5)) and from connection
+ * strings (ZOOKEEPER_HOSTS, --hosts). Errors are printed with their place. */
 #ifndef CONFIGURATION_H
 #define CONFIGURATION_H
 
@@ -15,18 +15,18 @@ enum { CONFIGURATION_FILES = 2 };
  * has no file. The names are static. */
 size_t configuration_files(const char *files[CONFIGURATION_FILES]);
 
-/* Reads one file: lines "name = value", and comments behind '#'. If `optional` is true, a
- * file that does not exist, or is in a directory that this user may not enter, is no failure, and
- * a file that another user may have written is one. *hosts_from: becomes `file` if the file has set
- * the hosts; `file` must outlive it. Returns EX_OK or, after it has printed what is wrong, an
- * exit code: EX_NOINPUT if the file cannot be read, or if it has a secret and others can read
- * it; EX_USAGE if a line is wrong. */
+/* Reads one file: lines "name = value", and comments after '#'. If `optional` is true, a
+ * file that does not exist, or is in a directory that this user may not enter, is not an
+ * error, and a file that another user may have written is one. *hosts_from becomes `file`
+ * if the file sets the hosts; `file` must outlive it. Returns EX_OK or, after it has
+ * printed what is wrong, an exit code: EX_NOINPUT if the file cannot be read, or if it
+ * has a secret and others can read it; EX_USAGE if a line is wrong. */
 int configuration_read(const char *file, bool optional, uvzk_client_options_t *client,
                        const char **hosts_from);
 
-/* Sets options from a connection string. from: where it is from, for the message. If
- * `public` is true, others can read the string, so a secret in it is refused. Returns EX_OK,
- * or an exit code after it has printed what is wrong. */
+/* Sets options from a connection string. from: its source, for the message. If `public`
+ * is true, others can read the string, so a secret in it is refused. Returns EX_OK, or an
+ * exit code after it has printed what is wrong. */
 int configuration_parse(const char *from, const char *text, bool public,
                         uvzk_client_options_t *client);
 

@@ -164,7 +164,7 @@ static int read_strings(struct connection_options *options)
     return configuration_parse("ZOOKEEPER_HOSTS", hosts, false, &configured);
 }
 
-/* TLS is only in the native transport, so whoever asks for TLS need not ask for both. */
+/* Only the native transport has TLS, so an option for TLS also selects that transport. */
 static void apply_command_line(const struct connection_options *options)
 {
     if (options->session_ms != NOT_GIVEN) {

@@ -21,7 +21,7 @@ struct connection_options {
         *config;    /* a configuration file, instead of the usual ones; NULL: not given */
     bool no_config; /* no configuration file */
     /* From the command line, NULL if not given. After connection_options_complete: the
-     * hosts and the namespace, wherever they are from. */
+     * hosts and the namespace, from any source. */
     const char *hosts; /* "host:port,host:port/chroot" */
     const char *ns;    /* the namespace, without "/" */
     /* What has set hosts: "--hosts", "ZOOKEEPER_HOSTS", or the name of a file; and ns:
@@ -68,22 +68,23 @@ extern const char connection_help[];
 /* Sets the defaults. */
 void connection_options_init(struct connection_options *);
 
-/* Whether `option`, a result of getopt_long, is one of the options above. If it is, its
- * value is stored. If the argument is not valid, the process exits with EX_USAGE. The
- * argument must outlive the options. */
+/* Returns true if `option`, a result of getopt_long, is one of the options above. If it
+ * is, its value is stored. If the argument is not valid, the process exits with EX_USAGE.
+ * The argument must outlive the options. */
 bool connection_option(struct connection_options *, int option, const char *argument);
 
-/* Adds what configuration files and ZOOKEEPER_HOSTS say. What the command line says stands
- * above ZOOKEEPER_HOSTS, that above the user's file, and that above the machine's file.
+/* Adds options from configuration files and ZOOKEEPER_HOSTS. The command line overrides
+ * ZOOKEEPER_HOSTS, which overrides the user's file, which overrides the machine's file.
  * Call it once, after the last connection_option. hosts is NULL or empty afterwards if no
- * servers were named. Returns EX_OK, or an exit code after it has printed what is wrong. */
+ * servers were named. Returns EX_OK, or an exit code after it has printed what is
+ * wrong. */
 int connection_options_complete(struct connection_options *);
 
 struct connection;
 /* Called at most once. status 0: the first connection exists. Else the reason has been
- * printed. UVZK_ENOTSENT: there was no connection within connect_timeout_ms; UV_EMFILE and
- * the like: because the system was short of something. UVZK_EAUTH, UVZK_EINTERNAL: there will
- * be none. */
+ * printed. UVZK_ENOTSENT: there was no connection within connect_timeout_ms; UV_EMFILE
+ * and the like: because the system was short of a resource. UVZK_EAUTH, UVZK_EINTERNAL:
+ * there will never be one. */
 typedef void (*connection_cb)(struct connection *, int status);
 
 struct connection {
@@ -100,9 +101,9 @@ struct connection {
 };
 
 /* Starts a session. Returns 0, or an exit code after it has printed what is wrong. In
- * both cases connection_close must be called. The struct must be zeroed, but for `data`.
- * The options must outlive it. node_data: the data of the znodes that are created; NULL:
- * uvzk's default, the client's own address. */
+ * both cases connection_close must be called. The struct must be zeroed, except for
+ * `data`. The options must outlive it. node_data: the data of the znodes that are
+ * created; NULL: uvzk's default, the client's own address. */
 int connection_open(struct connection *, uv_loop_t *, const struct connection_options *,
                     const char *node_data, connection_cb cb);
 

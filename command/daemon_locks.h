@@ -13,11 +13,11 @@
 #include "lock_rows.h"
 #include "serve/line_buffer.h"
 
-#define DAEMON_LOCKS_MS 10000U /* so long it waits for the daemon */
+#define DAEMON_LOCKS_MS 10000U /* how long it waits for the daemon */
 
 struct daemon_locks;
-/* Called once for each daemon_locks_read, and not inside of it, unless daemon_locks_cancel
- * is called before. status < 0: a code of libuv, and there are no rows. */
+/* Called once for each daemon_locks_read, never inside it, unless daemon_locks_cancel is
+ * called first. status < 0: a code of libuv, and there are no rows. */
 typedef void (*daemon_locks_cb)(struct daemon_locks *, int status);
 
 /* Zero the struct, then set the first members. */

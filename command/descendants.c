@@ -78,8 +78,8 @@ static bool read_text(const char *name, char *text, size_t size)
 }
 
 /* Reads a file PID/stat: "PID (NAME) STATE PARENT GROUP ...". The name may contain spaces
- * and parentheses, so the fields are read from behind the last ")". The start time is
- * the 22nd field. */
+ * and parentheses, so the fields are read from after the last ")". The start time is the
+ * 22nd field. */
 static bool read_stat(const char *name, struct process *out)
 {
     char text[1024];
@@ -212,8 +212,8 @@ static bool is_ours(const struct processes *processes, pid_t pid)
     return false;
 }
 
-/* Marks the descendants of this process. Repeats until no process is marked any more,
- * because a child may be listed before its parent. */
+/* Marks the descendants of this process. Repeats until a pass marks no process, because a
+ * child may be listed before its parent. */
 static void mark(struct processes *processes)
 {
     pid_t self = getpid();

@@ -14,25 +14,25 @@
  * again. Returns 0 or -errno. */
 int descendants_adopt(void);
 
-/* Whether /proc shows the processes that this process sees: without it no descendant can be
- * found. Returns 0 or -errno; -ENOENT: there is no such /proc. -EMFILE, -ENFILE, -ENOMEM:
- * that is not known, because file descriptors or memory are short. */
+/* Checks that /proc shows the processes that this process sees; otherwise no descendant
+ * can be found. Returns 0 or -errno. -ENOENT: there is no such /proc. -EMFILE, -ENFILE,
+ * -ENOMEM: the check failed because file descriptors or memory are short. */
 int descendants_check(void);
 
 /* Returns when a process was started, in clock ticks since the boot; 0 if there is no
  * such process. */
 unsigned long long descendants_start_time(pid_t);
 
-/* Whether this process is a descendant of the process that has this id and was started at
- * start_time. */
+/* Returns true if this process is a descendant of the process that has this id and was
+ * started at start_time. */
 bool descendants_has(pid_t ancestor, unsigned long long start_time);
 
 /* Sends the signal to the process group `group` (0: none), and to each living descendant
  * outside that group that was started at `since` or later. Returns how many living
  * descendants were started at `since` or later, in the group or not. A descendant that
  * is started during the call may be missed. If not all processes can be listed, because
- * memory is short at the moment, or file descriptors before descendants_adopt, the result is 1
- * at least. */
+ * memory is short or, before descendants_adopt, file descriptors are, the result is at
+ * least 1. */
 size_t descendants_signal(pid_t group, unsigned long long since, int signal_number);
 
 #endif

@@ -41,7 +41,7 @@ static void write_all(const char *text, size_t length)
         } else if (errno == EAGAIN) {
             poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
         } else if (errno != EINTR) {
-            return; /* nobody will read it */
+            return; /* no reader is left */
         }
     }
 }

@@ -1,23 +1,25 @@
-/* What a process that holds locks, or ends CMD, prints on standard error: without waiting for whoever
- * reads it. A log that nobody reads must not stop the loop, and must not keep CMD alive.
+/* Prints on standard error, for a process that holds locks or ends CMD, without waiting
+ * for the reader. A log that is not read must not stop the loop, and must not keep CMD
+ * alive.
  *
- * A thread writes the lines, so that it is the thread that waits. The loop hands them over by a
- * pipe. While that is full, lines are dropped, and counted; the next line that has room is preceded
- * by their number. The flags of standard error stay as they are, because other processes may share
- * them. */
+ * A thread writes the lines, so only that thread waits. The loop passes them to it
+ * through a pipe. While the pipe is full, lines are dropped and counted; their number
+ * precedes the next line that fits. The flags of standard error stay as they are, because
+ * other processes may share them. */
 #ifndef DIAGNOSTICS_H
 #define DIAGNOSTICS_H
 
 #include <stdbool.h>
 
-/* From now on `stderr` hands its lines over. Only one thread may print. Returns 0, or -errno after it
- * has printed what is wrong. */
+/* From now on, lines printed to `stderr` go to the thread. Only one thread may print.
+ * Returns 0, or -errno after it has printed what is wrong. */
 int diagnostics_begin(void);
 
-/* Whether all lines that have been handed over are written. The loop's thread asks. */
+/* Returns true if all lines that were passed to the thread have been written. To be
+ * called on the loop's thread. */
 bool diagnostics_are_written(void);
 
-/* Waits until the lines are written, but not for long, and undoes diagnostics_begin. */
+/* Waits a short time until the lines are written, and undoes diagnostics_begin. */
 void diagnostics_end(void);
 
 #endif

@@ -72,8 +72,8 @@ static void keep(struct look *look)
 }
 
 /* A server could not be read. EX_UNAVAILABLE concerns this server only. Any other failure,
- * such as missing credentials, would be the same at each server, and ends the run: nobody
- * waits for a server that does not answer. */
+ * such as missing credentials, would be the same at each server, and ends the run without
+ * waiting for servers that do not answer. */
 static void note(const struct look *look, int status)
 {
     struct survey *each_server = look->each_server;

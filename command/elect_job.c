@@ -25,8 +25,8 @@
 #define LEAVING ELECT_JOB_LEAVING
 #define DONE ELECT_JOB_DONE
 
-/* A pause grows up to this, unless --pause is longer. A CMD that has run for so long is not
- * taken for one that cannot work. */
+/* A pause grows up to this, unless --pause is longer. A CMD that has run for this long
+ * counts as working. */
 #define PAUSE_MOST_MS 60000U
 
 static const struct uvzk__state table[] = {
@@ -69,8 +69,8 @@ static void tell_service_manager(const struct elect_job *job, const char *what)
     service_manager_tell(&job->run.service_manager, what, job->request->path);
 }
 
-/* A host without a running CMD holds up nobody, so its watchdog ends with no validity. While
- * CMD runs, or is made to end, supervised_run.c sends the keepalives. */
+/* A host without a running CMD does not delay others, so no validity limits its watchdog.
+ * While CMD runs, or is made to end, supervised_run.c sends the keepalives. */
 static void keep_standby_alive(struct elect_job *job)
 {
     if (!job->run.running) {
@@ -345,7 +345,7 @@ static void lost(struct elect_job *job, int reason)
 {
     job->fatal = is_final(reason) ? reason : 0;
     if (job->state == RUNNING) {
-        supervised_run_lost(&job->run, reason, "this host does not lead any more");
+        supervised_run_lost(&job->run, reason, "this host no longer leads");
         return;
     }
     supervised_run_cancel(&job->run);
@@ -364,7 +364,7 @@ static void on_deposed(uvzk_election_t *election, int reason)
         return;
     }
     if (reason != 0) { /* else it was given up */
-        output_report("%s: this host does not lead any more: %s", job->request->path,
+        output_report("%s: this host no longer leads: %s", job->request->path,
                       uvzk_strerror(reason));
     }
     if (job->state == RESTING) {

@@ -11,8 +11,8 @@
  *       `---------------------------------------> LEAVING --> DONE
  *
  * STANDING: the participant is in the queue; or it leads, lists the other contenders, and
- * waits for a proof that leaves CMD enough time. RESTING: CMD has ended; the leadership is
- * given up, and after that a pause runs, of no length if CMD was made to end. The
+ * waits for a proof that leaves CMD enough time. RESTING: CMD has ended; the leadership
+ * is given up, and then a pause runs, whose length is 0 if CMD was made to end. The
  * participant leaves the queue at the start of RESTING and LEAVING. At that moment CMD
  * and all processes that it has started have ended. */
 #ifndef ELECT_JOB_H

@@ -70,8 +70,9 @@ static bool read_line(const char *line, size_t length, const char *place,
            descendants_has(hold->supervisor, hold->start_time);
 }
 
-/* Whether a hold that lasts until this command has ended prevents the grant. leases: of all
- * enclosing holds. Holds of another kind do not count: lock_job.c refuses to mix kinds. */
+/* Returns true if a hold that lasts until this command has ended prevents the grant.
+ * leases: of all enclosing holds. Holds of another kind do not count: lock_job.c refuses
+ * to mix kinds. */
 static bool prevents(const struct lock_request *request, enum recipe held,
                      unsigned leases)
 {

@@ -3,8 +3,8 @@
  * A leader's `uvzk elect` counts as one of them.
  *
  * Each of them adds a line to the environment variable UVZK_HELD of its CMD. A line
- * counts only while the supervisor that it names is an ancestor of this process: a process
- * that outlives CMD keeps the variable, but the lock is not held any more. */
+ * counts only while the supervisor that it names is an ancestor of this process: a
+ * process that outlives CMD keeps the variable, but the lock is no longer held. */
 #ifndef ENCLOSING_HOLD_H
 #define ENCLOSING_HOLD_H
 
@@ -21,7 +21,7 @@ char *enclosing_hold_describe(const struct lock_request *);
  * memory. */
 char *enclosing_hold_add(const char *description);
 
-/* Whether the lock cannot be granted before this command has ended. */
+/* Returns true if the lock cannot be granted before this command has ended. */
 bool enclosing_hold_blocks(const struct lock_request *);
 
 #endif

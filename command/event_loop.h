@@ -6,9 +6,9 @@
 
 #include <uv.h>
 
-/* Whether this process may open the file descriptors that so many clients need. With fewer a
- * client would only find at some later moment that it cannot connect, for a reason that does
- * not pass. Returns EX_OK, or EX_OSERR after it has printed what is wrong. */
+/* Checks that this process may open the file descriptors that this many clients need.
+ * With fewer, a client would find only later that it cannot connect, for a permanent
+ * reason. Returns EX_OK, or EX_OSERR after it has printed what is wrong. */
 int event_loop_has_room(size_t clients);
 
 /* Initialises the loop, for one client. Returns EX_OK, or EX_OSERR after it has printed what is

@@ -20,7 +20,8 @@
  * code gives EX_SOFTWARE. */
 int exit_code_of(int status);
 
-/* Whether an error code says that the system is short of memory or file descriptors. */
+/* Returns true if an error code says that the system is short of memory or file
+ * descriptors. */
 bool exit_code_is_shortage(int status);
 
 /* Returns the exit status if a file cannot be read, for its errno. */

@@ -19,9 +19,9 @@ enum { JOB_ON_LOST = 900, JOB_GRACE };
     }
 #define JOB_GRACE_MS 5000U /* the default of --grace */
 
-/* Whether `option`, a result of getopt_long, is one of these options. If it is, its value
- * is stored: in the rules, or in *command, which then has static memory. If the argument
- * is not valid, the process exits with EX_USAGE. */
+/* Returns true if `option`, a result of getopt_long, is one of these options. If it is,
+ * its value is stored: in the rules, or in *command, which then has static memory. If the
+ * argument is not valid, the process exits with EX_USAGE. */
 bool job_option(struct termination_rules *, char ***command, int option,
                 const char *argument);
 

@@ -37,7 +37,7 @@ void job_signals_stop_here(struct job_signals *);
  * job, which did not receive it because CMD's process group had the terminal. */
 void job_signals_die(int signal_number, bool job);
 
-/* Whether this process ignores the signal now. */
+/* Returns true if this process ignores the signal now. */
 bool job_signals_is_ignored(int signal_number);
 
 #endif

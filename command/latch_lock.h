@@ -1,7 +1,7 @@
 /* A lock whose contenders are the participants of an election: its znodes are those of
- * Curator's LeaderLatch, and of a uvzk_election_t of this kind. Leading is holding it. It is
- * for those who list an election without standing in it, and for `uvzk serve`, where a
- * program leads as it holds a lock. */
+ * Curator's LeaderLatch, and of a uvzk_election_t of this kind. Leading is holding it. It
+ * is used to list an election without standing in it, and by `uvzk serve`, where a
+ * program leads in the same way as it holds a lock. */
 #ifndef LATCH_LOCK_H
 #define LATCH_LOCK_H
 

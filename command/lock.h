@@ -16,13 +16,14 @@ struct lock_request {
     bool try_once;       /* fail at once if others hold the lock */
     bool waits_for_long; /* without a limit; if false, wait_ms is the limit */
     uint64_t wait_ms;    /* from the start of the command; 0: none given */
-    int conflict_code;   /* the exit status if others held the lock all the time */
+    int conflict_code;   /* the exit status if others held the lock the whole time */
     bool revocable;
-    uint64_t max_hold_ms; /* CMD is ended, and the lock given back, then; 0: no limit */
+    uint64_t max_hold_ms; /* after this time CMD is ended and the lock released; 0: no
+                             limit */
     struct termination_rules rules;
     struct connection_options connection;
     const char *node_data;   /* the data of the lock's znode */
-    const char *traceparent; /* put behind it; NULL: none */
+    const char *traceparent; /* appended to it; NULL: none */
     const char *path;
     char *hold;     /* enclosing_hold_describe's text, owned */
     char **command; /* for execvp(), with a NULL at the end */

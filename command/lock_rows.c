@@ -17,7 +17,7 @@ struct lock_row *lock_rows_add(struct lock_rows *rows, const char *path)
     return &rows->rows[rows->count++];
 }
 
-/* For qsort: most waiters first, then whoever waits longest, then by path. */
+/* For qsort: most waiters first, then the longest wait, then by path. */
 static int by_waiters(const void *left, const void *right)
 {
     const struct lock_row *a = left, *b = right;

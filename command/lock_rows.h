@@ -9,8 +9,8 @@
 
 #include "participant_list.h"
 
-/* Times are by the server's clock, in ms since 1970; 0: nobody is there, or the znode was
- * gone before it was read. */
+/* Times are by the server's clock, in ms since 1970; 0: there is no such participant, or
+ * its znode was gone before it was read. */
 struct lock_row {
     char *path; /* owned */
     size_t holders, waiters;
@@ -26,7 +26,8 @@ struct lock_rows {
     struct lock_row *rows; /* the busiest lock first, after lock_rows_sort */
     size_t count;
     size_t listings;   /* how many znodes were listed */
-    size_t unreadable; /* how many could not be listed, for lack of READ for example */
+    size_t unreadable; /* how many could not be listed, for example without READ
+                          permission */
     bool left_out;     /* there are more */
 };
 

@@ -12,8 +12,8 @@
 #include "lock_rows.h"
 
 struct lock_walk;
-/* Called once for each lock_walk_start that has returned 0, and not inside of it. status <
- * 0: the walk has failed, and there are no rows. */
+/* Called once for each lock_walk_start that has returned 0, never inside it. status < 0:
+ * the walk has failed, and there are no rows. */
 typedef void (*lock_walk_cb)(struct lock_walk *, int status);
 
 /* Zero the struct, then set the first members. */
@@ -40,10 +40,9 @@ struct lock_walk {
 /* Starts a walk, and drops the rows of the one before. Returns 0 or a negative error
  * code. */
 int lock_walk_start(struct lock_walk *, lock_walk_cb cb);
-/* The client is about to be closed: the callback does not come any more. */
+/* The client is about to be closed: the callback will not be called. */
 void lock_walk_cancel(struct lock_walk *);
-/* Frees the rows, and what a cancelled walk has left. Call it when the client is
- * closed. */
+/* Frees the rows, and the rest of a cancelled walk. Call it when the client is closed. */
 void lock_walk_free(struct lock_walk *);
 
 #endif

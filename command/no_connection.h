@@ -1,6 +1,6 @@
-/* Reports on standard error that there is no connection, so that a command that waits for
- * one does not wait in silence. The first report comes after 5 s, the others after pauses of
- * 15 s and 45 s, and then every 120 s. */
+/* Reports on standard error that there is no connection, so a command that waits for one
+ * does not wait silently. The first report comes after 5 s, the others after pauses of 15
+ * s and 45 s, and then every 120 s. */
 #ifndef NO_CONNECTION_H
 #define NO_CONNECTION_H
 
@@ -25,7 +25,7 @@ void no_connection_init(struct no_connection *, uv_loop_t *, const uvzk_client_t
 
 /* From now on there is no connection; does nothing if there was none before. */
 void no_connection_begin(struct no_connection *);
-/* There is a connection again, or reports are not wanted any more. */
+/* There is a connection again, or reports are no longer wanted. */
 void no_connection_end(struct no_connection *);
 
 /* Returns the code of the last reason why there was no connection; 0: none yet. */

@@ -14,8 +14,8 @@ void output_json_string(FILE *, const char *bytes, size_t length);
  * each byte that is not part of valid UTF-8. */
 void output_plain(FILE *, const char *bytes, size_t length);
 
-/* Prints a line on standard error, behind "uvzk: ", as output_plain does: what a user, a file or a
- * server has named cannot begin another line. It is written at once. */
+/* Prints a line on standard error, after "uvzk: ", as output_plain does: a name from a
+ * user, a file or a server cannot begin another line. It is written at once. */
 void output_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Switches to a colour; COLOUR_NONE switches back. Prints nothing if the stream is not a

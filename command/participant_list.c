@@ -215,8 +215,8 @@ static int look_at(struct participant_list *participant_list, size_t which)
                             participant->node, on_looked);
 }
 
-/* Whether the participant is among the first of its kind. `seen` counts them, by recipe
- * and by whether they hold. */
+/* Returns true if the participant is among the first of its kind. `seen` counts them, by
+ * recipe and by whether they hold. */
 static bool is_to_be_read(const struct participant_list *participant_list,
                           const struct participant *participant,
                           size_t seen[PARTICIPANT_RECIPES][2])

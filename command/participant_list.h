@@ -60,7 +60,7 @@ struct participant_list {
     uvzk_client_t *client;
     bool reads_nodes; /* also reads each znode */
     /* In the last listing that was allowed, a holder's znode was deleted before it was
-     * read. So it is not known who holds the lock now. */
+     * read. It is therefore not known who holds the lock now. */
     bool inconsistent;
     unsigned listings_left; /* how often the listing may still be repeated */
     size_t outstanding;     /* requests without a reply */
@@ -76,7 +76,7 @@ struct participant_list {
 
 /* Initialises the four locks, which are closed with the client. Returns 0, or a
  * negative error code if the path is not valid or there is no memory. The struct must be
- * zeroed, but for `data`. */
+ * zeroed, except for `data`. */
 int participant_list_init(struct participant_list *, uvzk_client_t *, const char *path);
 
 /* Lists the participants and, if `looks` is true, reads the znode of each. May be called
@@ -92,16 +92,16 @@ void participant_list_free(struct participant_list *);
 void participant_list_close(struct participant_list *,
                             void (*cb)(struct participant_list *));
 
-/* Returns how long ago this was, in seconds, 0 at least. It is only a hint: since_ms is by
- * the server's clock, and now is by this machine's. */
+/* Returns how long ago this was, in seconds, at least 0. It is only a hint: since_ms is
+ * by the server's clock, and now is by this machine's. */
 double participant_age(int64_t since_ms);
 
-/* Whether there is a contender whose recipe and this one do not exclude each other. Then
- * it is also printed on standard error. path: of the list. */
+/* Returns true if there is a contender whose recipe and this one do not exclude each
+ * other. Then it is also printed on standard error. path: of the list. */
 bool participant_list_is_mixed(const struct participant_list *, const char *path,
                                enum recipe);
 
-/* Whether contenders of the two recipes at one path wait for each other. */
+/* Returns true if contenders of the two recipes at one path wait for each other. */
 bool recipes_exclude(enum recipe, enum recipe);
 /* Returns the name that status prints. */
 const char *recipe_name(enum recipe);

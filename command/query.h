@@ -1,6 +1,6 @@
-/* One run of a subcommand that reads who is at a path, once or repeatedly: connects,
- * makes a participant list, and passes it to the subcommand, which decides what comes
- * next. Used by status, holders, wait, revoke and verify. */
+/* One run of a subcommand that reads the participants of a path, once or repeatedly:
+ * connects, makes a participant list, and passes it to the subcommand, which decides what
+ * comes next. Used by status, holders, wait, revoke and verify. */
 #ifndef QUERY_H
 #define QUERY_H
 
@@ -55,18 +55,18 @@ struct query {
 /* Sets the defaults. */
 void query_options_init(struct query_options *);
 
-/* Whether `option`, a result of getopt_long, is one of these options. If it is, its
- * value is stored. 'h' prints the help and ends the process. */
+/* Returns true if `option`, a result of getopt_long, is one of these options. If it is,
+ * its value is stored. 'h' prints the help and ends the process. */
 bool query_option(struct query_options *, int option, const char *argument,
                   const char *help);
 
-/* Reads the words behind the options: PATH, and `others` more words. If the number of
+/* Reads the words after the options: PATH, and `others` more words. If the number of
  * words is different, or no servers are given, the process exits with EX_USAGE. Returns
  * the words after PATH. */
 char **query_arguments(struct query_options *, int argc, char **argv, int others,
                        const char *help);
 
-/* Runs the query and returns the exit status. The query must be zeroed, but for
+/* Runs the query and returns the exit status. The query must be zeroed, except for
  * `data`. */
 int query_run(struct query *, const struct query_options *, query_seen_cb);
 /* Ends the query with this exit code. Does nothing if it is ending already. */
@@ -74,8 +74,8 @@ void query_end(struct query *, int exit_code);
 /* Makes another participant list after interval_ms, as QUERY_AGAIN does. */
 void query_look_again(struct query *);
 
-/* Whether the failure is temporary: the client connects again by itself, so a query that
- * watches tries again. */
+/* Returns true if the failure is temporary: the client connects again by itself, so a
+ * query that watches tries again. */
 bool query_may_pass(int status);
 
 /* Prints what has failed, and ends the query. status: the error code. */

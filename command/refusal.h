@@ -1,5 +1,5 @@
-/* Says why the library has refused a call or an acquire has failed, in the words of the
- * command line. The library's own sentences name the fields of its structs. */
+/* Tells why the library refused a call or an acquire failed, in terms of the command
+ * line. The library's own sentences name the fields of its structs. */
 #ifndef REFUSAL_H
 #define REFUSAL_H
 

@@ -49,7 +49,7 @@ struct revoke_requests {
     int status;    /* of a request that failed; 0: none */
 };
 
-/* With --wait, and somebody to wait for. */
+/* Returns true with --wait, if there is a participant to wait for. */
 static bool waits(const struct revoke_requests *revoke_requests)
 {
     return revoke_requests->query.options->timeout_ms > 0 && revoke_requests->asked > 0;

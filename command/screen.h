@@ -1,6 +1,6 @@
 /* The terminal while `uvzk top` shows its table: the alternative screen, keys that arrive
- * one by one and without an echo, and the signals that concern a screen. Whatever ends the
- * process, except SIGKILL and the like, the terminal is put back as it was. */
+ * one by one and without an echo, and the signals that concern a screen. The terminal is
+ * restored when the process ends, except by SIGKILL and the like. */
 #ifndef SCREEN_H
 #define SCREEN_H
 
@@ -12,7 +12,7 @@
 
 enum screen_event {
     SCREEN_QUIT,  /* q, or the end of the input */
-    SCREEN_REDRAW /* the size is another one, or the process was stopped */
+    SCREEN_REDRAW /* the size has changed, or the process was stopped */
 };
 
 struct screen;
@@ -29,19 +29,19 @@ struct screen {
     void *data; /* the user's */
 };
 
-/* Whether standard output is a terminal that can show a screen. */
+/* Returns true if standard output is a terminal that can show a screen. */
 bool screen_is_possible(void);
 
 /* Switches to the alternative screen. Returns 0 or a negative error code of libuv. The
- * struct must be zeroed, but for `data`. */
+ * struct must be zeroed, except for `data`. */
 int screen_open(struct screen *, uv_loop_t *, screen_cb cb);
-/* Puts the terminal back and closes the handles. Does nothing if it is not open. */
+/* Restores the terminal and closes the handles. Does nothing if it is not open. */
 void screen_close(struct screen *);
 
 /* The number of lines, at least 1. */
 size_t screen_lines(void);
-/* Shows the text, whose lines end with '\n', in place of what is there. What does not fit
- * is cut off, in each line and at the end. */
+/* Shows the text, whose lines end with '\n', in place of the current contents. Lines that
+ * are too long, or too many, are cut off. */
 void screen_show(const char *text);
 
 #endif

@@ -27,7 +27,7 @@
 
 static const char *const variables[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"};
 
-/* Whether a variable with a process id names another process than this one. */
+/* Returns true if a variable with a process id names another process than this one. */
 static bool names_another(const char *variable)
 {
     const char *pid = getenv(variable);
@@ -135,7 +135,8 @@ static uint64_t slack_of(uint64_t session_ms)
                                   : part;
 }
 
-/* Less than LEAST_MS is refused rather than sent: systemd takes a watchdog of 0 for none. */
+/* Less than LEAST_MS is refused rather than sent: for systemd, a watchdog of 0 means
+ * none. */
 uint64_t service_manager_watchdog(uint64_t unit_ms, uint64_t now, uint64_t valid_until,
                                   uint64_t session_ms)
 {

@@ -10,12 +10,12 @@
  *   STOPPING=1                          CMD has ended, and the job ends
  *
  * The watchdog: while CMD runs, each keepalive sets the watchdog anew, so that it ends
- * SLACK before the end of the hold's validity. So if this process is stopped, or its proofs fail, the
- * service manager kills the unit before the servers can grant the lock to another client.
- * The slack is for the service manager: systemd's timers may be late by 250 ms, and it
- * counts from the moment at which it has read the keepalive. Its clock does not run while
- * the machine is suspended, so after that the supervisor (supervisor.h) is the one that
- * ends CMD in time. */
+ * SLACK before the end of the hold's validity. If this process is stopped, or its proofs
+ * fail, the service manager therefore kills the unit before the servers can grant the
+ * lock to another client. The slack is for the service manager: systemd's timers may be
+ * late by 250 ms, and it counts from the moment at which it has read the keepalive. Its
+ * clock does not run while the machine is suspended, so after that the supervisor
+ * (supervisor.h) is the one that ends CMD in time. */
 #ifndef SERVICE_MANAGER_H
 #define SERVICE_MANAGER_H
 
@@ -26,13 +26,13 @@
 
 struct service_manager {
     struct sockaddr_un address;
-    socklen_t address_length; /* 0: no service manager wants to be told */
+    socklen_t address_length; /* 0: there is no service manager to notify */
     uint64_t watchdog_ms;     /* WatchdogSec= of the unit; 0: it has none */
     bool ready;               /* READY=1 was sent */
 };
 
-/* Reads the environment, and removes from it what is meant for this process alone, so
- * that CMD does not inherit it. Call it before any other process is forked. */
+/* Reads the environment, and removes the variables that are meant for this process alone,
+ * so CMD does not inherit them. Call it before any other process is forked. */
 void service_manager_init(struct service_manager *);
 
 /* STATUS="what path". STOPPING=1 with such a line. */

@@ -169,8 +169,8 @@ static struct summary summarize(const struct view *view)
     return summary;
 }
 
-/* Whether the list differs from the last one. Without memory for a summary it counts as
- * changed. */
+/* Returns true if the list differs from the last one. Without memory for a summary it
+ * counts as changed. */
 static bool has_changed(struct view *view)
 {
     struct summary now = summarize(view), last = view->shown;

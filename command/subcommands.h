@@ -4,8 +4,8 @@
 
 #include "connection.h"
 
-/* Each runs one subcommand and returns the exit status. argv[0] is "uvzk",
- * and argv[1] the first word behind the subcommand's name. */
+/* Each runs one subcommand and returns the exit status. argv[0] is "uvzk", and argv[1]
+ * the first word after the subcommand's name. */
 int subcommand_lock(int argc, char **argv);
 int subcommand_elect(int argc, char **argv);
 int subcommand_leader(int argc, char **argv);

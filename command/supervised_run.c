@@ -194,7 +194,7 @@ static void run_command(struct supervised_run *run)
     }
 }
 
-/* Reports once that CMD begins. Returns whether CMD need not wait for that any more. */
+/* Reports once that CMD begins. Returns true if CMD no longer has to wait for that. */
 static bool begin_is_told(struct supervised_run *run)
 {
     if (run->says_begun == NULL) {

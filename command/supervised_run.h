@@ -52,7 +52,7 @@ struct supervised_run {
     bool at_limit;          /* it was lost because of --max-hold */
     struct supervisor supervisor;
     /* Gets keepalives while CMD runs. The user may have initialised it before
-     * supervised_run_prepare; zeros: nobody is told. */
+     * supervised_run_prepare; zeros: there is no service manager. */
     struct service_manager service_manager;
     const uvzk_client_t *client; /* of the hold */
     uvzk_hold_t *hold;           /* of this run; NULL: none */
@@ -83,8 +83,9 @@ void supervised_run_start(struct supervised_run *, uvzk_hold_t *);
 void supervised_run_cancel(struct supervised_run *);
 
 /* If CMD runs: the hold is lost, and the supervisor does what --on-lost says; or the hold
- * has to be given up, and is held until CMD has ended. ended_cb is called then. reason: as
- * in uvzk_hold_lost_cb. why: the text that the supervisor prints. May be called again. */
+ * must be given up, but is still held until CMD has ended. ended_cb is called then.
+ * reason: as in uvzk_hold_lost_cb. why: the text that the supervisor prints. May be
+ * called again. */
 void supervised_run_lost(struct supervised_run *, int reason, const char *why);
 void supervised_run_give_up(struct supervised_run *, const char *why);
 

@@ -17,14 +17,14 @@ struct terminal {
     bool given; /* CMD's group has it: given, and not taken back yet */
 };
 
-/* Whether this process has a controlling terminal. */
+/* Returns true if this process has a controlling terminal. */
 bool terminal_exists(void);
 
 /* Opens the terminal. job: the process group of the process that the shell has
  * started. */
 void terminal_init(struct terminal *, pid_t job);
 
-/* Whether CMD gets the terminal from the start: standard input and output are
+/* Returns true if CMD gets the terminal from the start: standard input and output are
  * terminals. */
 bool terminal_is_wanted_at_once(const struct terminal *);
 

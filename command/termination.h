@@ -74,14 +74,14 @@ termination_state(const struct termination *termination)
     return (enum termination_state)termination->state;
 }
 
-/* Whether CMD was ended because the lock was lost or about to be lost, or because the
- * holder was gone. */
+/* Returns true if CMD was ended because the lock was lost or about to be lost, or because
+ * the holder was gone. */
 static inline bool termination_made_to_end(const struct termination *termination)
 {
     return termination->made_to_end;
 }
 
-/* Whether CMD has ended by itself, and its descendants have to end now. */
+/* Returns true if CMD has ended by itself, and its descendants have to end now. */
 static inline bool termination_rest_is_due(const struct termination *termination)
 {
     return termination->state == TERMINATION_RUNNING && termination->command_ended &&
@@ -94,7 +94,7 @@ void termination_init(struct termination *, const struct termination_rules *);
 void termination_started(struct termination *, uint64_t session_ms);
 void termination_not_started(struct termination *);
 
-/* CMD has ended. The second function: the supervisor has no child process any more. */
+/* CMD has ended. The second function: the supervisor no longer has a child process. */
 void termination_command_ended(struct termination *);
 void termination_nobody_left(struct termination *);
 
@@ -102,15 +102,15 @@ void termination_nobody_left(struct termination *);
  * says which signal to send to CMD and its descendants now. */
 enum termination_action termination_lost(struct termination *, uint64_t now);
 
-/* The lock has to be given up, and is held until CMD has ended: SIGTERM now, unless
+/* The lock must be given up, but is still held until CMD has ended: SIGTERM now, unless
  * ON_LOST_KILL is set, and SIGKILL after the grace period or 100 ms before the validity
  * ends, whichever comes first. */
 enum termination_action termination_given_up(struct termination *, uint64_t now);
 
-/* The holder process has died, so the hold is not proved any more. CMD is then ended
- * even with ON_LOST_IGNORE: SIGTERM now, unless ON_LOST_KILL is set, and SIGKILL after
- * the grace period or 100 ms before the validity ends, whichever comes first. If CMD was
- * not started, the state becomes OVER. */
+/* The holder process has died, so the hold is no longer proved. CMD is then ended even
+ * with ON_LOST_IGNORE: SIGTERM now, unless ON_LOST_KILL is set, and SIGKILL after the
+ * grace period or 100 ms before the validity ends, whichever comes first. If CMD was not
+ * started, the state becomes OVER. */
 enum termination_action termination_holder_gone(struct termination *, uint64_t now,
                                                 uint64_t valid_until);
 
@@ -122,10 +122,10 @@ enum termination_action termination_check(struct termination *, uint64_t now,
  * change something. */
 uint64_t termination_next_check(const struct termination *, uint64_t valid_until);
 
-/* Whether CMD may be started at `now`, with a hold that is valid until `valid_until`:
- * CMD would not have to be ended at once. A hold that is proved on schedule has at least
- * a third of its session timeout left, which is enough if the session timeout is above
- * 1200 ms. */
+/* Returns true if CMD may be started at `now`, with a hold that is valid until
+ * `valid_until`: CMD would not have to be ended at once. A hold that is proved on
+ * schedule has at least a third of its session timeout left, which is enough if the
+ * session timeout is above 1200 ms. */
 bool termination_in_time(const struct termination_rules *, uint64_t session_ms,
                          uint64_t now, uint64_t valid_until);
 

@@ -1,5 +1,5 @@
-/* uvzk wait: waits until nobody holds the lock. It creates no znode and does not queue:
- * it reads the participants at intervals. */
+/* uvzk wait: waits until the lock is free. It creates no znode and does not queue: it
+ * reads the participants at intervals. */
 #include <stdio.h>
 #include <sysexits.h>
 

@@ -174,7 +174,7 @@ static void raise_descriptor_limit(const struct daemon_options *options)
     }
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted) {
-        output_report("room for %lu descriptors only, fewer than connections",
+        output_report("only %lu descriptors can be opened, fewer than connections",
                       (unsigned long)limit.rlim_cur);
     }
 }
@@ -223,7 +223,8 @@ static void watch_socket_file(struct daemon *daemon)
     }
 }
 
-/* The old socket is closed by now, so nobody is taken for another process that listens. */
+/* The old socket is closed by now, so it is not mistaken for a socket of another
+ * process. */
 static void on_socket_closed(uv_handle_t *handle)
 {
     struct daemon *daemon = handle->loop->data;
@@ -239,8 +240,9 @@ static void on_socket_closed(uv_handle_t *handle)
     watch_socket_file(daemon);
 }
 
-/* What the programs hold does not depend on the file, but nobody can find the daemon without
- * it. If the place is taken or gone, the daemon ends: begin_socket has printed why. */
+/* The programs' holds do not depend on the file, but no program can find the daemon
+ * without it. If the file's place is taken or gone, the daemon ends: begin_socket has
+ * printed why. */
 static void on_socket_file(uv_fs_t *look)
 {
     struct daemon *daemon = look->loop->data;
@@ -261,7 +263,7 @@ static void on_socket_file(uv_fs_t *look)
                       daemon->listener.path);
         return;
     }
-    output_report("%s was removed or replaced: making it anew", daemon->listener.path);
+    output_report("%s was removed or replaced: creating it again", daemon->listener.path);
     listener_close(&daemon->listener);
     uv_close(socket, on_socket_closed);
 }
@@ -302,7 +304,7 @@ static int begin_signals(struct daemon *daemon)
         }
     }
     if (status < 0) {
-        output_report("no signal can be caught: %s", uv_strerror(status));
+        output_report("cannot catch signals: %s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }

@@ -51,12 +51,12 @@ struct daemon {
     struct connection zookeeper;
     struct listener listener;
     uv_pipe_t socket;       /* the listener's, on the loop */
-    uv_timer_t socket_file; /* looks whether it is still the listener's, if it has one */
+    uv_timer_t socket_file; /* checks that it is still the listener's, if it has one */
     uv_fs_t look;           /* of socket_file */
     bool looking;           /* the look is under way */
     uv_signal_t signals[DAEMON_SIGNALS];
     size_t signal_count;
-    uv_prepare_t checks; /* ENDING: whether a hold is left */
+    uv_prepare_t checks; /* ENDING: checks whether a hold is left */
     struct expiring_holds expiring;
     struct served_locks locks;
     struct served_connection *connections;

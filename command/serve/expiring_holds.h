@@ -1,4 +1,4 @@
-/* The holds that are released as soon as their programs cannot believe in them any more,
+/* The holds that are released as soon as their programs can no longer believe in them,
  * and the timer that waits for the first of them. */
 #ifndef EXPIRING_HOLDS_H
 #define EXPIRING_HOLDS_H

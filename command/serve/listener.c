@@ -129,7 +129,8 @@ static int new_socket(void)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Whether a process accepts connections. It does if it is too busy to accept this one. */
+/* Returns true if a process accepts connections. It does if it is too busy to accept this
+ * one. */
 static bool is_listened_to(const struct sockaddr_un *address)
 {
     int fd = new_socket();
@@ -143,7 +144,7 @@ static bool is_listened_to(const struct sockaddr_un *address)
     return !refused;
 }
 
-/* Removes a socket file that nobody listens on. */
+/* Removes a socket file that no process listens on. */
 static int remove_stale(const char *path, const struct sockaddr_un *address)
 {
     struct stat file;
@@ -170,8 +171,8 @@ static int set_access(const struct listener_options *options)
     return chmod(options->path, options->mode) == 0 ? EX_OK : fail_errno(options->path);
 }
 
-/* Until listen() is called, connect() is refused: so nobody connects before the mode and
- * the owner are set. */
+/* Until listen() is called, connect() is refused: so no program connects before the mode
+ * and the owner are set. */
 static int make(struct listener *listener, const struct sockaddr_un *address)
 {
     const char *path = listener->options->path;

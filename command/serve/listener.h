@@ -1,10 +1,10 @@
 /* The Unix socket of `uvzk serve`: made by the daemon, or passed in by systemd
  * (LISTEN_FDS).
  *
- * The daemon makes the socket with its mode and owner before anybody can connect to it. A
- * socket file that an earlier daemon has left is replaced; if some process listens on it,
- * it is not. PATH.lock, which the daemon keeps locked, prevents two daemons that start at
- * once from replacing each other's socket. */
+ * The daemon sets the socket's mode and owner before a program can connect to it. It
+ * replaces a socket file that an earlier daemon has left, unless a process listens on it.
+ * PATH.lock, which the daemon keeps locked, prevents two daemons that start at once from
+ * replacing each other's socket. */
 #ifndef LISTENER_H
 #define LISTENER_H
 
@@ -32,23 +32,24 @@ struct listener {
     bool made;   /* by this daemon, which removes it at the end */
 };
 
-/* Whether systemd has passed in sockets. */
+/* Returns true if systemd has passed in sockets. */
 bool listener_is_passed_in(void);
 
 /* The options must outlive the listener. */
 void listener_init(struct listener *, const struct listener_options *);
 
-/* Opens the socket; nobody can connect before listen() is called. Returns EX_OK, or an
- * exit code after it has printed what is wrong. */
+/* Opens the socket; no program can connect before listen() is called. Returns EX_OK, or
+ * an exit code after it has printed what is wrong. */
 int listener_open(struct listener *);
 
-/* Whether nobody has removed or replaced the socket file since listener_open. */
+/* Returns true if the socket file has not been removed or replaced since
+ * listener_open. */
 bool listener_has_file(const struct listener *);
-/* Whether the file with this device and inode is the socket file. */
+/* Returns true if the file with this device and inode is the socket file. */
 bool listener_is_file(const struct listener *, uint64_t device, uint64_t inode);
 
 /* Removes the socket file, if this daemon has made it, and its lock. The descriptor
- * belongs to whom it was handed to. Then the listener can be opened again. */
+ * belongs to the caller that took it over. Then the listener can be opened again. */
 void listener_close(struct listener *);
 
 #endif

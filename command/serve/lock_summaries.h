@@ -1,6 +1,6 @@
 /* What all programs of the daemon hold and wait for, one summary for each lock: `uvzk top
- * --socket` shows it. It is what the daemon knows itself, so it costs no request to the
- * servers, and knows nothing of the contenders of other clients. */
+ * --socket` shows it. It contains only what the daemon itself knows, so it costs no
+ * request to the servers, and does not include the contenders of other clients. */
 #ifndef LOCK_SUMMARIES_H
 #define LOCK_SUMMARIES_H
 

@@ -119,7 +119,7 @@ static void read_owner(struct listener_options *listener, const char *text)
             return;
         }
     }
-    argument_wrong("--owner", text, "a user, a group behind a colon, or both");
+    argument_wrong("--owner", text, "a user, a group after a colon, or both");
 }
 
 /* Stores the value of an option and returns true, or returns false if the option is not

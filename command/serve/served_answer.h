@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 
-/* Errors of the protocol, beside the library's codes. */
-#define SERVED_EREQUEST "SERVE_EREQUEST"         /* the line is no valid request */
+/* Errors of the protocol, in addition to the library's codes. */
+#define SERVED_EREQUEST "SERVE_EREQUEST"         /* the line is not a valid request */
 #define SERVED_ELINE "SERVE_ELINE"               /* the line is too long */
 #define SERVED_EPENDING "SERVE_EPENDING"         /* too many requests and holds */
 #define SERVED_EUNREAD "SERVE_EUNREAD"           /* too much was not read */

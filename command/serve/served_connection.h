@@ -1,11 +1,11 @@
 /* A connection of a program to `uvzk serve`: requests come in as lines, answers and
  * events go out as lines. What the program has acquired lives as long as its connection.
  *
- * A connection ends in one of two ways. The program has closed it or has died: it works
- * under none of its locks any more, so they are released at once. Or the daemon cuts it
- * off, because it does not keep to a limit: the program may go on working under its locks
- * until it notices, so each is released only when the last validity that the program was
- * told has passed (served_hold.h). */
+ * A connection ends in one of two ways. Either the program has closed it or has died: it
+ * no longer works under any of its locks, so they are released at once. Or the daemon
+ * cuts it off because it exceeds a limit: the program may continue to work under its
+ * locks until it notices, so each lock is released only when the last validity that the
+ * program was told has passed (served_hold.h). */
 #ifndef SERVED_CONNECTION_H
 #define SERVED_CONNECTION_H
 
@@ -41,7 +41,8 @@ struct served_connection {
 };
 
 /* Accepts a connection of the listener, and answers its requests from then on. If there
- * are too many connections, or no memory, it is told so and closed. */
+ * are too many connections, or no memory, the connection receives an error and is
+ * closed. */
 void served_connection_accept(struct daemon *, uv_stream_t *listener);
 
 /* Sends a line, and frees the object. If the program has not read what was sent before,

@@ -1,6 +1,6 @@
 /* The acquires and holds of all connections. served_operations.c calls it with requests,
  * served_connection.c when a connection ends, daemon.c when the daemon ends, and the
- * library with what becomes of a hold.
+ * library with the outcomes of a hold.
  *
  * A hold that is OVER is freed at once: the library's last callback has been called. What
  * still waits for an answer about it (a verify) knows its number only. */
@@ -141,7 +141,7 @@ static void release(struct served_hold *hold, int64_t id)
     hold->request_id = id;
 }
 
-/* Releases the hold when the program cannot believe in it any more. */
+/* Releases the hold when the program can no longer believe in it. */
 static void expire(struct served_hold *hold)
 {
     if (uvzk_now() >= hold->told_until) {

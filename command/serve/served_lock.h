@@ -1,6 +1,6 @@
-/* The locks that all connections of the daemon share: one for each path and kind. A lock
- * that nobody uses is kept for a while, because the library knows more of a path as long
- * as a lock of it is open. */
+/* The locks that all connections of the daemon share: one for each path and kind. An
+ * unused lock is kept for a while, because the library knows more about a path while a
+ * lock on it is open. */
 #ifndef SERVED_LOCK_H
 #define SERVED_LOCK_H
 
@@ -22,7 +22,7 @@ struct served_lock {
     bool has_halves;                 /* rwlock, and not single */
     size_t users;                    /* holds and listings */
     size_t closing;                  /* parts that are being closed */
-    struct served_lock *prev, *next; /* of the idle list, if nobody uses it */
+    struct served_lock *prev, *next; /* of the idle list, if it is not in use */
     const char *path;                /* in `key` */
     char key[];                      /* kind, max_leases and path */
 };

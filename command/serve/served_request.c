@@ -6,7 +6,7 @@
 #define INTERVAL_LEAST_MS 100
 #define LEASES_MAX 100 /* the limit of uvzk.h for one hold */
 #define MAX_LEASES_MAX 1000000
-/* An answer of so many locks fits into --max-unsent. */
+/* An answer with this many locks fits into --max-unsent. */
 #define LIMIT_MAX 100
 
 /* Which fields an operation has. */

@@ -3,8 +3,8 @@
  *
  * libjansson reads the JSON: it checks UTF-8, refuses a NUL in a string, a field that
  * occurs twice, and what follows the object, and limits how deep values may be nested.
- * This file checks the fields. A field that the request does not have is refused, so that
- * a misspelt timeout is not a wait for ever. */
+ * This file checks the fields. An unknown field is refused, so a misspelt timeout does
+ * not cause an endless wait. */
 #ifndef SERVED_REQUEST_H
 #define SERVED_REQUEST_H
 

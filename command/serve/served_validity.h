@@ -8,8 +8,8 @@
  *     sent <= received <= answered,    sent + valid_for <= valid_until
  *
  * The later the daemon reads the request, the earlier the program stops. So neither bytes
- * that wait in the kernel nor a daemon that was stopped can make the result too late. An
- * answer that is read late is as true as before: it counts from the request. */
+ * that wait in the kernel nor a stopped daemon can make the result too late. An answer
+ * that is read late is still correct: it counts from the request. */
 #ifndef SERVED_VALIDITY_H
 #define SERVED_VALIDITY_H
 

@@ -53,7 +53,7 @@ static void on_deposed(uvzk_election_t *election, int reason)
 {
     const struct service *service = election->data;
 
-    printf("%s does not lead any more: %s\n", service->id, uvzk_strerror(reason));
+    printf("%s no longer leads: %s\n", service->id, uvzk_strerror(reason));
     fflush(stdout);
 }
 

@@ -119,12 +119,12 @@ static int set_entry(uvzk_client_options_t *options, char *entry, uint64_t *give
     char *value = strchr(entry, '=');
 
     if (value == NULL) {
-        return uvzk__refuse(UV_EINVAL, "text: an entry behind '?' is not NAME=VALUE");
+        return uvzk__refuse(UV_EINVAL, "text: an entry after '?' is not NAME=VALUE");
     }
     *value++ = '\0';
     const struct uvzk__option *option = uvzk__option_find(entry);
     if (option == NULL) {
-        return uvzk__refuse(UV_ENOENT, "text: an entry behind '?' names no option");
+        return uvzk__refuse(UV_ENOENT, "text: an entry after '?' names no option");
     }
     uint64_t bit = UINT64_C(1) << (option - uvzk__option_at(0));
     if (*given & bit) {

@@ -207,7 +207,7 @@ int uvzk_election_requeue(uvzk_election_t *shell)
     status = uvzk__candidacy_requeue(election);
     return status != UVZK_ESTATE
                ? status
-               : uvzk__refuse(status, "the participant is queued, or will be by itself");
+               : uvzk__refuse(status, "the participant is queued, or uvzk will queue it");
 }
 
 int uvzk_election_close(uvzk_election_t *shell, unsigned mode,
