@@ -61,7 +61,7 @@ void outside_watches_rearmed(struct outside_watches *watches);
 /* Returns true if a removal, or a check, of watches of this number is about watches of
  * this kind: 1 (on children), 2 (on data) or 3 (any). */
 bool outside_watch_is_of(char kind, int32_t number);
-/* Whether a persistent watch tells of each change of this znode. */
+/* Returns true if a persistent watch reports each change of this znode. */
 bool outside_watches_cover(const struct outside_watches *watches, const char *path);
 
 #endif

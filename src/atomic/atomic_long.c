@@ -276,7 +276,7 @@ struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *shell)
 
 /* -------------------------------------------------------------------- the calls */
 
-/* Whether the client's own recipes leave room for the znode. */
+/* Checks that no other recipe of this client conflicts with the znode. */
 static int check_change(const struct uvzk__atomic_long *atomic)
 {
     int status = uvzk__znode_owner_check(atomic->session, atomic->path);

@@ -7,7 +7,7 @@
 
 #include "atomic/atomic_long.h"
 
-/* Whether there is a mutex to be promoted to. */
+/* Returns true if there is a mutex to be promoted to. */
 bool uvzk__atomic_promotion_is_possible(const struct uvzk__atomic_long *);
 
 /* The current call enters the promoted phase: acquires the mutex. */
@@ -15,7 +15,7 @@ void uvzk__atomic_promotion_acquire(struct uvzk__atomic_long *);
 /* No call waits for the mutex any more. */
 void uvzk__atomic_promotion_cancel(struct uvzk__atomic_long *);
 
-/* Whether the mutex is held for a call that has ended; releases it. */
+/* Returns true if the mutex is held for a call that has ended; releases it. */
 bool uvzk__atomic_promotion_is_over(const struct uvzk__atomic_long *);
 void uvzk__atomic_promotion_release(struct uvzk__atomic_long *);
 

@@ -378,10 +378,10 @@ static void read_number(struct uvzk__atomic_long *atomic)
 
 /* -------------------------------------------------------------------- finding out */
 
-/* Whether the znode shows that the write was not carried out: it still has the version over
- * which the call has written; or exactly one write has followed, and that one has written
- * another number. If it has written the same number, it may be the call's or another
- * client's, because a version does not tell whose it is. */
+/* Returns true if the znode shows that the write was not carried out: it still has the
+ * version over which the call has written; or exactly one write has followed, and that
+ * one has written another number. If it has written the same number, it may be the call's
+ * or another client's, because a version does not tell whose it is. */
 static bool is_certainly_not_written(const struct uvzk__atomic_call *call,
                                      const struct uvzk__reply *reply)
 {

@@ -30,7 +30,8 @@ struct uvzk__barrier_call {
     /* It is GIVEN_UP: its owner cleans up, and calls uvzk__barrier_call_end at once or
      * later. NULL: such a call can neither be cancelled nor run out of time. */
     void (*given_up_cb)(struct uvzk__barrier_call *);
-    /* Whether a call that is DECIDED with 0 can still be given up. NULL: it cannot. */
+    /* Returns true if a call that is DECIDED with 0 can still be given up. NULL: it
+     * cannot. */
     bool (*can_be_undone)(const struct uvzk__barrier_call *);
     /* The callback is about to run: the owner frees the call, or remembers to do so. */
     void (*over_cb)(struct uvzk__barrier_call *);

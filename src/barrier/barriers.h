@@ -32,7 +32,7 @@ void uvzk__barriers_resume(struct uvzk__session *);
 /* No connection will come, or not soon: all calls end with this code. */
 void uvzk__barriers_unreachable(struct uvzk__session *, int code);
 
-/* Whether a double barrier of the session has its znodes below this path. */
+/* Returns true if a double barrier of the session has its znodes below this path. */
 bool uvzk__double_barriers_need_below(const struct uvzk__session *, const char *path);
 
 /* Frees all barriers of the session, when its client ends. */

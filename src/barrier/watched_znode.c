@@ -85,10 +85,10 @@ static void end_if_unused(struct uvzk__watched_znode *znode)
 
 /* ------------------------------------------------------------------- the waiters */
 
-/* Whether an absence that was read by the request with this stamp was an absence at a
- * moment after the wait began. A waiter that began before this connection was there has
- * the barrier of the connection for a confirmation, because no reading is sent before it
- * is open; but an event may have come before that. */
+/* Returns true if an absence that was read by the request with this stamp was an absence
+ * at a moment after the wait began. A waiter that began before this connection was there
+ * has the barrier of the connection for a confirmation, because no reading is sent before
+ * it is open; but an event may have come before that. */
 static bool is_confirmed(const struct uvzk__znode_waiter *waiter, uint64_t stamp)
 {
     const struct uvzk__watched_znode *znode = waiter->znode;

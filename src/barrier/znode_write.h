@@ -55,8 +55,8 @@ void uvzk__znode_write_delete(struct uvzk__znode_write *, const char *path,
  * Otherwise a request is under way, and done_cb runs at its reply. */
 bool uvzk__znode_write_stop(struct uvzk__znode_write *);
 
-/* Whether the znode itself may have been created or deleted by a request that has no
- * answer. */
+/* Returns true if the znode itself may have been created or deleted by a request that has
+ * no answer. */
 bool uvzk__znode_write_may_be_done(const struct uvzk__znode_write *);
 
 /* Sends the request if it waits and may be sent. */

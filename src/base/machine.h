@@ -76,7 +76,7 @@ struct uvzk__machine {
         .count = sizeof(state_table) / sizeof((state_table)[0]) \
     }
 
-/* Whether the table allows the move. `from` may be any number. */
+/* Returns true if the table allows the move. `from` may be any number. */
 static inline bool uvzk__machine_allows(const struct uvzk__machine *machine,
                                         unsigned from, unsigned to)
 {

@@ -6,7 +6,7 @@
 #define PROTECTION_SIZE (sizeof(PROTECTION) - 1)
 #define SEQUENCE_DIGITS 10
 
-/* Whether the text of a UUID has a '-' before this byte. */
+/* Returns true if the text of a UUID has a '-' before this byte. */
 static bool has_hyphen_before(size_t byte)
 {
     return byte == 4 || byte == 6 || byte == 8 || byte == 10;

@@ -43,7 +43,7 @@ size_t uvzk__path_parent_length(const char *path);
  * yields 4. length: of an ancestor that is not the root, so less than that of path. */
 size_t uvzk__path_next_length(const char *path, size_t length);
 
-/* Whether the path is below another one, at any depth. itself: or is the same. */
+/* Returns true if the path is below another one, at any depth. itself: or is the same. */
 bool uvzk__path_is_below(const char *path, const char *ancestor, bool itself);
 
 /* Returns the part after the last '/', as a pointer into path. */

@@ -9,9 +9,9 @@
 
 #include "uvzk.h"
 
-/* Whether the text is one as of version 00 of the standard: 55 characters, with lower-case
- * digits, and neither the trace nor the parent is all zeros. Later versions are accepted
- * in that form, but not version ff, which is not valid. */
+/* Returns true if the text is one as of version 00 of the standard: 55 characters, with
+ * lower-case digits, and neither the trace nor the parent is all zeros. Later versions
+ * are accepted in that form, but not version ff, which is not valid. */
 bool uvzk__traceparent_is_valid(const char *text);
 
 /* How many bytes the traceparent adds to the data, at most. */

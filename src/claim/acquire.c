@@ -184,11 +184,11 @@ static int create_claim_in(struct uvzk__session *session, struct uvzk__lock *loc
 
 enum suitability { UNSUITABLE, UNREACHABLE, SUITABLE };
 
-/* Whether a claim is to be made in this session. In the first pass a session must have
- * room to watch a predecessor, and any session but the home must be connected. In the
- * second pass these two limits fall away, but an acquire with UVZK_TRY_ONCE cannot wait
- * for a connection. A session other than the home whose credentials were refused is never
- * suitable. */
+/* Decides whether a claim may be made in this session. In the first pass a session must
+ * have room to watch a predecessor, and any session but the home must be connected. In
+ * the second pass these two limits fall away, but an acquire with UVZK_TRY_ONCE cannot
+ * wait for a connection. A session other than the home whose credentials were refused is
+ * never suitable. */
 static enum suitability
 suitability_of(const struct uvzk__lock *lock, const struct uvzk__session *session,
                const char *path, const uvzk_acquire_options_t *options, bool at_first)
@@ -376,8 +376,9 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
 
 /* ------------------------------------------------------------------- is it held */
 
-/* Whether any claim of the lock holds. Needed where claims do not share one proof: claims
- * in several sessions, claims that consist of members, or claims whose hold is limited. */
+/* Returns true if any claim of the lock holds. Needed where claims do not share one
+ * proof: claims in several sessions, claims that consist of members, or claims whose hold
+ * is limited. */
 static bool any_claim_holds(const struct uvzk__lock *lock)
 {
     const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);

@@ -10,8 +10,8 @@ struct uvzk__acquisition;
 struct uvzk__link;
 struct uvzk__timer;
 
-/* Whether the acquisition has UVZK_TRY_ONCE; the acquisition to which a link in
- * session->claims->try_once belongs. */
+/* The first function returns true if the acquisition has UVZK_TRY_ONCE; the second
+ * returns the acquisition to which a link in session->claims->try_once belongs. */
 bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *);
 struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
 

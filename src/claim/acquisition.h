@@ -67,7 +67,7 @@ struct uvzk__acquisition {
 /* The same for one of possibly several acquisitions of a claim. If no other one is left,
  * the claim ends. */
 void uvzk__acquisition_end_alone(struct uvzk__acquisition *, int reason);
-/* Whether this notification of the session runs a lost callback. */
+/* Returns true if this notification of the session runs a lost callback. */
 bool uvzk__acquisition_is_loss(const struct uvzk__notification *);
 /* Its place in the queue is known: the queued callback will run. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
@@ -114,8 +114,8 @@ uvzk__acquisition_session(const struct uvzk__acquisition *acquisition)
                                       : acquisition->lock->session;
 }
 
-/* Whether it still waits: neither has the grant been reported, nor has the acquisition
- * ended. */
+/* Returns true if it still waits: neither has the grant been reported, nor has the
+ * acquisition ended. */
 static inline bool
 uvzk__acquisition_is_pending(const struct uvzk__acquisition *acquisition)
 {

@@ -107,8 +107,8 @@ const void *uvzk__claim_owner(const struct uvzk__claim *);
  * default data. */
 const void *uvzk__claim_data(const struct uvzk__claim *);
 size_t uvzk__claim_data_length(const struct uvzk__claim *);
-/* Whether both claims have the same data, so that one claim may take over the znode of
- * the other. */
+/* Returns true if both claims have the same data, so that one claim may take over the
+ * znode of the other. */
 bool uvzk__claim_same_data(const struct uvzk__claim *, const struct uvzk__claim *);
 
 /* Frees a claim that has neither contenders nor acquisitions. */
@@ -146,8 +146,8 @@ uvzk__claim_member(const struct uvzk__claim *claim, uint32_t index)
     return claim->kind->member == NULL ? NULL : claim->kind->member(claim, index);
 }
 
-/* Whether the claim holds as a whole, whatever the clock says; whether the claim has
- * ended, or is emptied because it could not begin. */
+/* The first function returns true if the claim holds as a whole, regardless of the clock;
+ * the second, if the claim has ended, or is emptied because it could not begin. */
 static inline bool uvzk__claim_is_held(const struct uvzk__claim *claim)
 {
     return claim->state == UVZK__CLAIM_HELD;

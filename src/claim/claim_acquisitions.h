@@ -14,7 +14,8 @@ struct uvzk__claim;
 /* The place of the claim in its queue is known: `ahead` contenders are ahead of it. */
 void uvzk__claim_queued(struct uvzk__claim *, uint64_t ahead);
 
-/* Whether the acquire callback of one of its acquisitions has reported the grant. */
+/* Returns true if the acquire callback of one of its acquisitions has reported the
+ * grant. */
 bool uvzk__claim_grant_notified(const struct uvzk__claim *);
 
 /* The claim has to wait: ends its acquisitions with UVZK_TRY_ONCE with UV_ETIMEDOUT, and

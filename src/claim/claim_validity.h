@@ -10,7 +10,8 @@
 
 struct uvzk__claim;
 
-/* Whether the claim holds as a whole, and the hold is still valid by the clock. */
+/* Returns true if the claim holds as a whole, and the hold is still valid by the
+ * clock. */
 bool uvzk__claim_holds(const struct uvzk__claim *);
 
 /* ------------------------------------------------------------ for this room alone */

@@ -13,7 +13,8 @@ struct uvzk__lock_kind {
     bool ignores_owners; /* its acquires have no owner, so nobody re-enters it */
     /* Checks the options of an acquire: 0, or the code that uvzk_lock_acquire returns. */
     int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
-    /* Whether an acquire with UVZK_TRY_ONCE would have to wait for a local contender. */
+    /* Returns true if an acquire with UVZK_TRY_ONCE would have to wait for a local
+     * contender. */
     bool (*occupied)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* The path by which the sessions of the client are ranked for a claim. If the lock's
      * own session has no room, the claim is made in the next session of that rank. NULL,
@@ -129,7 +130,7 @@ void uvzk__lock_each_claim(struct uvzk__lock *, void (*act)(struct uvzk__claim *
 void uvzk__lock_ref(struct uvzk__lock *);
 void uvzk__lock_unref(struct uvzk__lock *);
 
-/* Whether a lock of the session has its znodes below this path. */
+/* Returns true if a lock of the session has its znodes below this path. */
 bool uvzk__locks_need_below(const struct uvzk__session *, const char *path);
 
 /* Frees the lock at once. The shell belongs to the caller again. */

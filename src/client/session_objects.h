@@ -17,9 +17,9 @@ void uvzk__session_objects_unreachable(struct uvzk__session *, int code);
 /* A connection is ready, or a pause of the whole session is over. */
 void uvzk__session_objects_resume(struct uvzk__session *);
 
-/* Whether one of them, or a lock, needs a znode below this path. It looks at each, so that none
- * needs memory for it. Atomic longs and barriers need none until a call changes them, which is
- * refused then. */
+/* Returns true if one of them, or a lock, needs a znode below this path. It looks at
+ * each, so that none needs memory for it. Atomic longs and barriers need none until a
+ * call changes them, which is refused then. */
 bool uvzk__session_objects_need_below(const struct uvzk__session *, const char *path);
 
 #endif

@@ -318,8 +318,8 @@ static struct uvzk__unsearchable *those_of(const struct uvzk__queue *queue)
     return uvzk__queue_optional(queue)->unsearchables.those;
 }
 
-/* Whether a wanted contender has a create in flight or is searched for. One that is
- * BACKING_OFF does not count: it needs no listing until its pause is over. */
+/* Returns true if a wanted contender has a create in flight or is searched for. One that
+ * is BACKING_OFF does not count: it needs no listing until its pause is over. */
 static bool anyone_comes(const struct uvzk__queue *queue)
 {
     for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);

@@ -53,11 +53,12 @@ void uvzk__undeletable_gone(struct uvzk__contender *);
  * the listing would have searched for, so those that are still UNKNOWN are not wanted. */
 void uvzk__unsearchable(struct uvzk__queue *);
 
-/* Whether the directory may be listed now because of creates that were sent: a contender
- * of one of these creates is wanted, or no pause is running. */
+/* Returns true if the directory may be listed now because of creates that were sent: a
+ * contender of one of these creates is wanted, or no pause is running. */
 bool uvzk__unsearchable_may(const struct uvzk__queue *);
 
-/* Whether the directory must be listed now because the outcome of a create is unknown. */
+/* Returns true if the directory must be listed now because the outcome of a create is
+ * unknown. */
 bool uvzk__queue_wants_search(const struct uvzk__queue *);
 
 /* ------------------------------------------------------------ for this room alone */

@@ -154,26 +154,26 @@ uvzk__contender_state(const struct uvzk__contender *contender)
     return (enum uvzk__contender_state)contender->state;
 }
 
-/* Whether it is granted, early or not. */
+/* Returns true if it is granted, early or not. */
 static inline bool uvzk__contender_holds(const struct uvzk__contender *contender)
 {
     return contender->state == UVZK__CONTENDER_GRANTED_EARLY ||
            contender->state == UVZK__CONTENDER_HOLDING;
 }
 
-/* Whether its claim knows that it is not wanted any more. */
+/* Returns true if its claim knows that it is not wanted any more. */
 static inline bool uvzk__contender_is_given_up(const struct uvzk__contender *contender)
 {
     return contender->state >= UVZK__CONTENDER_GIVEN_UP;
 }
 
-/* Whether its delete was refused, and its claim has ended. */
+/* Returns true if its delete was refused, and its claim has ended. */
 static inline bool uvzk__contender_is_undeletable(const struct uvzk__contender *contender)
 {
     return contender->state == UVZK__CONTENDER_UNDELETABLE;
 }
 
-/* Whether nothing is left of it but its memory. */
+/* Returns true if nothing is left of it but its memory. */
 static inline bool uvzk__contender_has_ended(const struct uvzk__contender *contender)
 {
     return contender->state == UVZK__CONTENDER_ENDED;
@@ -205,11 +205,12 @@ struct uvzk__contender_user {
      * own and may be deleted now. False: not now; the contender is pumped when that may
      * have changed. Also called for contenders without a claim. */
     bool (*may_delete)(struct uvzk__contender *);
-    /* Whether a callback has told the user that the claim holds. */
+    /* Returns true if a callback has told the user that the claim holds. */
     bool (*grant_notified)(const struct uvzk__contender *);
     /* ahead contenders, more than 0, are before this one. */
     void (*queued)(struct uvzk__contender *, uint64_t ahead);
-    /* Whether the session has an acquire with UVZK_TRY_ONCE that has no result yet. */
+    /* Returns true if the session has an acquire with UVZK_TRY_ONCE that has no result
+     * yet. */
     bool (*any_try_once)(const struct uvzk__session *);
     /* The contender has to wait: its acquires with UVZK_TRY_ONCE fail. */
     void (*has_to_wait)(struct uvzk__contender *);
@@ -322,13 +323,13 @@ static inline uint64_t uvzk__contender_since(const struct uvzk__contender *conte
 {
     return contender->first_attempt_ms;
 }
-/* Whether every contender before it is in the queue's view. */
+/* Returns true if every contender before it is in the queue's view. */
 static inline bool
 uvzk__contender_knows_predecessors(const struct uvzk__contender *contender)
 {
     return contender->predecessors_known;
 }
-/* Whether this node of it was granted in order (in_order.c). */
+/* Returns true if this node of it was granted in order (in_order.c). */
 static inline bool uvzk__contender_has_held(const struct uvzk__contender *contender)
 {
     return contender->has_held;
@@ -345,7 +346,7 @@ static inline bool uvzk__contender_wants_position(const struct uvzk__contender *
 {
     return contender->wants_position;
 }
-/* Whether it is in one of the lists for the next multi (create_batch.h,
+/* Returns true if it is in one of the lists for the next multi (create_batch.h,
  * delete_batch.h). */
 static inline bool uvzk__contender_is_in_batch(const struct uvzk__contender *contender)
 {
@@ -365,14 +366,15 @@ static inline bool uvzk__contender_has_fixed_name(const struct uvzk__contender *
 {
     return contender->kind->fixed_name;
 }
-/* Whether its grant is not the hold, but lets its claim into another directory. */
+/* Returns true if its grant is not the hold, but lets its claim into another
+ * directory. */
 static inline bool uvzk__contender_admits(const struct uvzk__contender *contender)
 {
     return contender->kind->admits;
 }
 
-/* Whether it is a reader with the number of its own writer (downgrade.h). Such a reader
- * waits for nobody. */
+/* Returns true if it is a reader with the number of its own writer (downgrade.h). Such a
+ * reader waits for nobody. */
 static inline bool
 uvzk__contender_has_writers_place(const struct uvzk__contender *contender)
 {
@@ -484,8 +486,8 @@ void uvzk__contender_unref(struct uvzk__contender *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Whether it was granted before the released znode of this client ahead of it, or the
- * ticket of its leases, was deleted, and no delete has checked its node since. */
+/* Returns true if it was granted before the released znode of this client ahead of it, or
+ * the ticket of its leases, was deleted, and no delete has checked its node since. */
 static inline bool
 uvzk__contender_is_granted_early(const struct uvzk__contender *contender)
 {

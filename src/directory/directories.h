@@ -94,8 +94,8 @@ void uvzk__queues_settle_later(struct uvzk__session *);
 struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
                                             const char *node_path);
 
-/* Whether a contender is left whose end a closing client waits for. It does not wait for
- * undeletable contenders: the end of the session removes their znodes. */
+/* Returns true if a contender is left whose end a closing client waits for. It does not
+ * wait for undeletable contenders: the end of the session removes their znodes. */
 static inline bool
 uvzk__directories_have_pending(const struct uvzk__directories *directories)
 {
@@ -113,8 +113,9 @@ struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *,
 void uvzk__for_each_contender(struct uvzk__session *,
                               void (*act)(struct uvzk__contender *, int), int code);
 
-/* Whether a contender of this session has, or may get, this name in a directory of this
- * path, whatever its kind. unplaced: contenders whose place is not known count too. */
+/* Returns true if a contender of this session has, or may get, this name in a directory
+ * of this path, whatever its kind. unplaced: contenders whose place is not known count
+ * too. */
 bool uvzk__directories_have_name(const struct uvzk__session *, const char *directory,
                                  const char *name, bool unplaced);
 

@@ -59,8 +59,8 @@ bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
     return false;
 }
 
-/* Whether the name has the format that contenders write (node_name.h), with any name
- * prefix. */
+/* Returns true if the name has the format that contenders write (node_name.h), with any
+ * name prefix. */
 static bool has_our_format(const char *name, int32_t *sequence)
 {
     struct uvzk__node_name parsed;

@@ -71,7 +71,8 @@ const char *uvzk__orphan_number(const char *name);
 bool uvzk__orphan_found(struct uvzk__queue *, const char *name,
                         const struct uvzk__stat *);
 
-/* Whether a contender of any session of this client has, or may get, this name. */
+/* Returns true if a contender of any session of this client has, or may get, this
+ * name. */
 bool uvzk__orphan_is_known(const struct uvzk__queue *, const char *name);
 
 /* The orphan's delete has been answered with 0 or UVZK_ENONODE: according to the quorum

@@ -55,14 +55,15 @@ void uvzk__foreign_children(struct uvzk__queue *, uint64_t count);
  * (uvzk__queue_need_optional). */
 void uvzk__foreign_nodes_set(struct uvzk__queue *, struct uvzk__foreign_node *list,
                              size_t count, uint64_t leases);
-/* Whether a listing has shown foreign nodes behind the last local contender, or, without
- * a listing, such nodes may exist. */
+/* others_behind: a listing has shown foreign nodes after the last local contender, or,
+ * without a listing, such nodes may exist. */
 void uvzk__foreign_nodes_set_behind(struct uvzk__queue *, bool others_behind);
 
 /* Frees a list that no directory has taken over. */
 void uvzk__foreign_nodes_free(struct uvzk__foreign_node *, size_t count);
 
-/* Whether the struct contains anything that must be kept (uvzk__queue_trim_optional). */
+/* Returns true if the struct contains anything that must be kept
+ * (uvzk__queue_trim_optional). */
 static inline bool
 uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
 {
@@ -77,7 +78,7 @@ uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
 const struct uvzk__foreign_node *uvzk__second_blocker(const struct uvzk__queue *,
                                                       const struct uvzk__contender *);
 
-/* Whether the contender has to wait for exactly one foreign node. */
+/* Returns true if the contender has to wait for exactly one foreign node. */
 bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *,
                                         const struct uvzk__contender *);
 
@@ -88,8 +89,9 @@ int32_t uvzk__foreign_nodes_first_writer(const struct uvzk__queue *);
  * every foreign node in the list. False: out of memory. */
 bool uvzk__foreign_nodes_append(struct uvzk__queue *, int32_t sequence, bool shared,
                                 const char *name);
-/* Whether the nodes are of at most UVZK__FEW_SESSIONS sessions. A name tells which session
- * of uvzk has made it; of other libraries, each node counts as a session. */
+/* Returns true if the nodes are of at most UVZK__FEW_SESSIONS sessions. A name tells
+ * which session of uvzk has made it; of other libraries, each node counts as a
+ * session. */
 bool uvzk__foreign_nodes_are_of_few(const struct uvzk__queue *);
 
 /* The foreign node with this name has gone. Returns whether it was in the list. */

@@ -89,10 +89,10 @@ struct uvzk__last_seen {
  * exists. This counts for the next settling only, and not if a node that others deleted
  * is reported before that. */
 void uvzk__last_seen_set(struct uvzk__contender *, uint64_t stamp);
-/* Whether there is a sighting that counts for this settling. */
+/* Returns true if there is a sighting that counts for this settling. */
 bool uvzk__is_just_seen(const struct uvzk__contender *);
-/* Whether a request of the present connection has created the contender's node or has
- * shown it. */
+/* Returns true if a request of the present connection has created the contender's node or
+ * has shown it. */
 bool uvzk__is_seen_on_connection(const struct uvzk__contender *);
 
 /* ------------------------------------------------------------ for this room alone */
@@ -124,17 +124,18 @@ void uvzk__deletes_so_far(struct uvzk__contender *);
  * wait for. */
 bool uvzk__is_known_to_exist(const struct uvzk__contender *);
 
-/* Whether the node of a contender that was granted keeps others out until its own delete.
- * At an early grant its node is still a waiter's, and may have been deleted by hand. If
- * the node before it is then deleted without a check, others are let in. So the node
- * counts as long as each delete that this session has sent in the directory since the
- * grant checks it. This is fresh enough: if such a delete is carried out, the node existed
- * in its transaction; if it is not, the node that it would have deleted still exists.
+/* The first two functions record, and the third returns, whether the node of a contender
+ * that was granted keeps others out until its own delete. At an early grant its node is
+ * still a waiter's, and may have been deleted by hand. If the node before it is then
+ * deleted without a check, others are let in. The node therefore counts as long as each
+ * delete that this session has sent in the directory since the grant checks it. This is
+ * fresh enough: if such a delete is carried out, the node existed in its transaction; if
+ * it is not, the node that it would have deleted still exists.
  *
  * uvzk__checked_by: the contender is granted early behind the request with this stamp, or
  * the delete with this stamp, which is submitted next, checks its node.
- * uvzk__stood_first: the node existed when no other node was before it any more. From then
- * on it is a holder's node. */
+ * uvzk__stood_first: the node existed when no other node was before it. From then on it
+ * is a holder's node. */
 void uvzk__checked_by(struct uvzk__contender *, uint64_t stamp);
 void uvzk__stood_first(struct uvzk__contender *);
 bool uvzk__is_checked_by_deletes(const struct uvzk__contender *);

@@ -240,7 +240,8 @@ static void begin(struct uvzk__queue *queue)
     }
 }
 
-/* Whether the watch of the mirror is about to be renewed while a foreign node blocks. */
+/* Returns true if the watch of the mirror is about to be renewed while a foreign node
+ * blocks. */
 static bool is_due(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);

@@ -90,7 +90,7 @@ static inline bool uvzk__node_is_in_flight(const struct uvzk__node *node)
     return node->in_flight;
 }
 
-/* Whether the reply to a delete of the znode was lost. */
+/* Returns true if the reply to a delete of the znode was lost. */
 static inline bool uvzk__node_delete_is_unknown(const struct uvzk__node *node)
 {
     return node->delete_unknown;
@@ -140,9 +140,9 @@ static inline struct uvzk__place uvzk__node_place(const struct uvzk__node *node)
     return node->place;
 }
 
-/* Whether the node has made an illegal move, or an event came that must not come in its
- * state. Sets *from to the state in which it was. A node does not know its client, so its
- * contender asks (engine/invariant.h). */
+/* Returns true if the node has made an illegal move, or an event came that must not come
+ * in its state. Sets *from to the state in which it was. A node does not know its client,
+ * so its contender asks (engine/invariant.h). */
 static inline bool uvzk__node_is_illegal(const struct uvzk__node *node, unsigned *from)
 {
     *from = node->illegal - 1U;
@@ -178,14 +178,15 @@ void uvzk__node_backoff_over(struct uvzk__node *);
  * session. */
 void uvzk__node_session_ended(struct uvzk__node *, int status);
 
-/* Whether the node has a place among the local contenders of the directory. */
+/* Returns true if the node has a place among the local contenders of the directory. */
 static inline bool uvzk__node_has_place(const struct uvzk__node *node)
 {
     return node->state == UVZK__NODE_IDENTIFYING || node->state == UVZK__NODE_STANDING ||
            node->state == UVZK__NODE_DELETING;
 }
 
-/* Whether a create that failed with this status has certainly not created a znode. */
+/* Returns true if a create that failed with this status has certainly not created a
+ * znode. */
 bool uvzk__create_certainly_failed(int status);
 
 #endif

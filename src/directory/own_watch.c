@@ -157,7 +157,7 @@ static void go_unwatched(struct uvzk__contender *contender, bool stays, int code
     }
 }
 
-/* Whether the contender holds, and the user has been told. */
+/* Returns true if the contender holds, and the user has been told. */
 static bool is_told_to_hold(const struct uvzk__contender *contender)
 {
     return uvzk__contender_holds(contender) &&

@@ -66,12 +66,12 @@ void uvzk__own_watch_lost(struct uvzk__contender *);
  * flight. */
 void uvzk__own_watch_free(struct uvzk__contender *);
 
-/* Whether the contender may have an own watch: it is revocable, or there is ample room
- * for watches. */
+/* Returns true if the contender may have an own watch: it is revocable, or there is ample
+ * room for watches. */
 bool uvzk__own_watch_is_allowed(const struct uvzk__contender *);
 
-/* Whether the get that arms the watch is in flight. The contender sends no create and no
- * exists for its node meanwhile. */
+/* Returns true if the get that arms the watch is in flight. The contender sends no create
+ * and no exists for its node meanwhile. */
 bool uvzk__own_watch_is_arming(const struct uvzk__contender *);
 bool uvzk__own_watch_is_armed(const struct uvzk__contender *);
 

@@ -284,8 +284,8 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__queue_settle_later(queue);
 }
 
-/* Whether the last get did not find this node, and a later listing shows it all the
- * same. */
+/* Returns true if the last get did not find this node, and a later listing shows it all
+ * the same. */
 static bool is_missing(const struct uvzk__predecessor *last,
                        const struct uvzk__foreign_node *predecessor)
 {

@@ -55,7 +55,7 @@ int uvzk__predecessor_watch_children(struct uvzk__queue *, struct uvzk__rpc *lis
 /* The request that arms the watch has been answered with 0. */
 void uvzk__predecessor_armed(struct uvzk__queue *);
 
-/* Whether the watched path is the directory itself, watched for its children. */
+/* Returns true if the watched path is the directory itself, watched for its children. */
 static inline bool
 uvzk__predecessor_is_on_children(const struct uvzk__predecessor *predecessor)
 {

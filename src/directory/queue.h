@@ -158,7 +158,7 @@ uvzk__queue_optional(const struct uvzk__queue *queue)
     return queue->optional == NULL ? &nothing : queue->optional;
 }
 
-/* Whether the directory pauses after a failed request. */
+/* Returns true if the directory pauses after a failed request. */
 static inline bool uvzk__queue_is_backing_off(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->backoff != NULL;
@@ -221,12 +221,13 @@ static inline uint64_t uvzk__view_stamp(const struct uvzk__queue *queue)
 {
     return queue->freshness.view_stamp;
 }
-/* Whether a node of the view may have gone. */
+/* Returns true if a node of the view may have gone. */
 static inline bool uvzk__is_stale(const struct uvzk__queue *queue)
 {
     return queue->freshness.state == UVZK__LISTING_STALE;
 }
-/* Whether a create that needs a listing was submitted after the view's listing. */
+/* Returns true if a create that needs a listing was submitted after the view's
+ * listing. */
 static inline bool uvzk__has_newer_create(const struct uvzk__queue *queue)
 {
     return queue->freshness.newest_create_stamp > queue->freshness.view_stamp;
@@ -272,7 +273,7 @@ static inline uint64_t uvzk__held_stamp(const struct uvzk__queue *queue)
 {
     return queue->held_stamp;
 }
-/* Whether creates of contenders are in a multi in flight, or have to wait. */
+/* Returns true if creates of contenders are in a multi in flight, or have to wait. */
 static inline bool uvzk__creates_wait(const struct uvzk__queue *queue)
 {
     return queue->creates.in_batch > 0 || queue->creates.postponed;
@@ -296,7 +297,7 @@ struct uvzk__directory_kind {
     /* Something has changed: decides which request to send and which contenders to
      * grant. */
     void (*settle)(struct uvzk__queue *);
-    /* Whether the directory is still needed although no contender is in it. */
+    /* Returns true if the directory is still needed although no contender is in it. */
     bool (*in_use)(const struct uvzk__queue *);
     /* The directory's watches are lost. The session may have ended. */
     void (*watches_lost)(struct uvzk__queue *);
@@ -328,8 +329,8 @@ enum uvzk__queue_state {
 /* The machine of the directory's request. */
 extern const struct uvzk__machine uvzk__queue_machine;
 
-/* Whether the directory may submit a request now: it is IDLE and does not pause, and the
- * session may send. */
+/* Returns true if the directory may submit a request now: it is IDLE and does not pause,
+ * and the session may send. */
 bool uvzk__queue_may_ask(const struct uvzk__queue *);
 
 /* Returns the session's directory of this kind and path, and creates it if it is missing.
@@ -339,12 +340,13 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *,
                                    const struct uvzk__directory_kind *,
                                    struct uvzk__shared_path *);
 
-/* Whether a local contender holds in the directory of this path, waits there, or will
- * wait when its create has been answered. writers_only: readers do not count. */
+/* Returns true if a local contender holds in the directory of this path, waits there, or
+ * will wait when its create has been answered. writers_only: readers do not count. */
 bool uvzk__queue_occupied(struct uvzk__session *, const struct uvzk__directory_kind *,
                           const char *path, bool writers_only);
 
-/* Whether the node of an unplaced contender is in this state: PARENTS or UNKNOWN. */
+/* Returns true if the node of an unplaced contender is in this state: PARENTS or
+ * UNKNOWN. */
 bool uvzk__queue_find_unplaced(const struct uvzk__queue *, enum uvzk__node_state);
 static inline bool uvzk__queue_has_unplaced(const struct uvzk__queue *queue,
                                             enum uvzk__node_state state)
@@ -357,7 +359,7 @@ void uvzk__queue_set_just_created(struct uvzk__queue *, bool just_created);
 void uvzk__queue_want_children_watch(struct uvzk__queue *, bool wanted);
 void uvzk__queue_set_blocked_long(struct uvzk__queue *, bool);
 
-/* Whether a request that failed with this status is worth repeating. After a lost
+/* Returns true if a request that failed with this status is worth repeating. After a lost
  * connection it is repeated as soon as requests may be sent again. After UVZK_ETHROTTLED
  * and UV_ENOMEM this function starts a pause, which ends by settling the directory. */
 bool uvzk__queue_is_transient(struct uvzk__queue *, int status);
@@ -393,7 +395,8 @@ void uvzk__queue_trim_optional(struct uvzk__queue *);
 /* The only writer of the state. */
 void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
 
-/* Whether a listing may be submitted behind the get that is in flight, in WATCHING. */
+/* Returns true if a listing may be submitted behind the get that is in flight, in
+ * WATCHING. */
 bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *);
 
 /* A listing is submitted next, alone or behind a get; the get has been answered. Replies

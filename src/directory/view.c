@@ -203,8 +203,8 @@ static bool contends(const struct uvzk__queue *queue,
            (queue->kind->counted || !uvzk__sequence_exhausted(parsed->sequence));
 }
 
-/* Whether the name has this session's UUID prefix, but is no local contender's of this
- * directory. */
+/* Returns true if the name has this session's UUID prefix, but is no local contender's of
+ * this directory. */
 static bool may_be_orphan(const struct uvzk__queue *queue,
                           const struct sighting *sighting)
 {

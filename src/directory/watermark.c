@@ -165,7 +165,7 @@ static void renew_later(struct uvzk__mark *mark)
 
 /* -------------------------------------------------------------------------- its watch */
 
-/* Whether the mark needs a watch and has none. */
+/* Returns true if the mark needs a watch and has none. */
 static bool wants_watch(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
@@ -302,10 +302,10 @@ void uvzk__watermark_send_watch(struct uvzk__queue *queue)
     }
 }
 
-/* Whether the watch is armed and its silence counts. It counts only on the connection on
- * which the watch was armed, because events of what happened during a disconnection may
- * arrive late. It counts for one session timeout only, because a server sends no event to
- * a client that may not READ the directory. */
+/* Returns true if the watch is armed and its silence counts. It counts only on the
+ * connection on which the watch was armed, because events of what happened during a
+ * disconnection may arrive late. It counts for one session timeout only, because a server
+ * sends no event to a client that may not READ the directory. */
 bool uvzk__watermark_is_silent(const struct uvzk__mark *mark)
 {
     struct uvzk__session *session = mark->queue->session;
@@ -350,10 +350,10 @@ static bool applies_to(const struct uvzk__contender *contender)
            !contender->kind->admits && !contender->kind->has_writers_place;
 }
 
-/* Whether the contender's number follows a number of this session in this directory. Also
- * remembers the number that follows the contender's own. Number 0 follows none: the set
- * of hashes may say otherwise by chance, and a client that creates ten thousand
- * directories would then set useless watches. */
+/* Returns true if the contender's number follows a number of this session in this
+ * directory. Also remembers the number that follows the contender's own. Number 0 follows
+ * none: the set of hashes may say otherwise by chance, and a client that creates ten
+ * thousand directories would then set useless watches. */
 static bool follows_our_sequence(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -378,10 +378,10 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
             uvzk__queue_optional(queue)->foreign_nodes.count == 0);
 }
 
-/* Whether a mark would save listings here. It would if the contender is alone. If several
- * come together, one listing serves all of them. But if the directory was listed before
- * and showed no foreign node, its contenders come and go, and each new one would need
- * another listing. A lease directory with several contenders does not count: tickets
+/* Returns true if a mark would save listings here. It would if the contender is alone. If
+ * several come together, one listing serves all of them. But if the directory was listed
+ * before and showed no foreign node, its contenders come and go, and each new one would
+ * need another listing. A lease directory with several contenders does not count: tickets
  * decide who is next. */
 static bool saves_listings(const struct uvzk__queue *queue)
 {

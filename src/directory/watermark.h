@@ -84,10 +84,10 @@ struct uvzk__watermark {
     struct uvzk__mark *mark; /* owned; NULL: the directory has no mark */
 };
 
-/* Whether the next create will probably need no listing. */
+/* Returns true if the next create will probably need no listing. */
 bool uvzk__watermark_expects_next(const struct uvzk__queue *);
 
-/* Whether the directory has a mark and no number has been missing lately, so that
+/* Returns true if the directory has a mark and no number has been missing lately, so that
  * probably no other client uses it. uvzk__watermark_others_seen: another client does,
  * though the numbers do not show it. */
 bool uvzk__watermark_is_alone(const struct uvzk__queue *);
@@ -108,7 +108,7 @@ void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
  * number, which the view does not keep. */
 void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool others_behind);
 
-/* Whether the mark has a watch, or is arming one. */
+/* Returns true if the mark has a watch, or is arming one. */
 bool uvzk__watermark_watches(const struct uvzk__queue *);
 
 /* No local contender is in the directory. Whether the directory is kept for its mark, for
@@ -120,9 +120,10 @@ void uvzk__watermark_end(struct uvzk__queue *);
 
 /* Begins a mark, if the directory has none. Without memory it still has none. */
 void uvzk__watermark_begin(struct uvzk__queue *);
-/* Whether the path is not watched otherwise, and there is ample room for watches. */
+/* Returns true if the path is not watched otherwise, and there is ample room for
+ * watches. */
 bool uvzk__watermark_may_watch(const struct uvzk__queue *);
-/* Whether the watch is armed and its silence counts. */
+/* Returns true if the watch is armed and its silence counts. */
 bool uvzk__watermark_is_silent(const struct uvzk__mark *);
 /* The directory's mark, or NULL. */
 struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *);
@@ -136,8 +137,8 @@ void uvzk__watermark_create_sent(struct uvzk__queue *);
  * may also begin or end the mark. */
 bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 
-/* Whether all predecessors of the contender were known when it was created: by the
- * watermark, or because its number is 0. No contender was ever before number 0. */
+/* Returns true if all predecessors of the contender were known when it was created: by
+ * the watermark, or because its number is 0. No contender was ever before number 0. */
 bool uvzk__needs_no_listing(struct uvzk__contender *);
 
 #endif

@@ -207,8 +207,8 @@ static void close_lock(struct uvzk__election *election)
     (void)uvzk_lock_close(&election->lock, uvzk__election_lock_closed);
 }
 
-/* Whether it is useful to be queued again after such a loss. UVZK_ENOAUTH and the like do
- * not end the hold of a mutex. */
+/* Returns true if it is useful to be queued again after such a loss. UVZK_ENOAUTH and the
+ * like do not end the hold of a mutex. */
 static bool is_over(int reason)
 {
     return reason == UVZK_EAUTH || reason == UVZK_ECLOSED || reason == UVZK_EINTERNAL;

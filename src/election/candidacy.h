@@ -39,8 +39,8 @@ extern const struct uvzk__machine uvzk__candidacy_machine;
 /* Sets the callbacks of a new election, which is IDLE. */
 void uvzk__candidacy_init(struct uvzk__election *);
 
-/* Whether the participant leads, as far as the machine knows: LEADING or RESIGNING. The
- * hold may be invalid by then (uvzk_hold_is_valid). */
+/* Returns true if the participant leads, as far as the machine knows: LEADING or
+ * RESIGNING. The hold may be invalid by then (uvzk_hold_is_valid). */
 bool uvzk__candidacy_leads(const struct uvzk__election *);
 
 /* In IDLE: queues the participant. Returns what uvzk_lock_acquire returns; after an error
@@ -50,8 +50,8 @@ int uvzk__candidacy_queue(struct uvzk__election *);
 /* The user wants it queued again. Returns the same, or UVZK_ESTATE. */
 int uvzk__candidacy_requeue(struct uvzk__election *);
 
-/* Whether the participant is queued, leads, or will be queued without a call of its
- * user. */
+/* Returns true if the participant is queued, leads, or will be queued without a call of
+ * its user. */
 bool uvzk__candidacy_goes_on(const struct uvzk__election *);
 
 /* Gives up the leadership. Returns 0 or UVZK_ENOTHELD. reason: for deposed_cb. */
@@ -61,7 +61,7 @@ int uvzk__candidacy_resign(struct uvzk__election *, int reason);
  * waits for the leadership end. */
 void uvzk__candidacy_close(struct uvzk__election *, bool notify);
 
-/* Whether the close has begun. */
+/* Returns true if the close has begun. */
 bool uvzk__candidacy_is_closing(const struct uvzk__election *);
 
 /* The client is closing, see uvzk__elections_closing. */

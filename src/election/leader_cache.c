@@ -236,7 +236,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__leader_cache_pump(leader_cache);
 }
 
-/* Whether a contender of this session watches `first`, or is about to. */
+/* Returns true if a contender of this session watches `first`, or is about to. */
 static bool is_covered(const struct uvzk__leader_cache *leader_cache)
 {
     const struct uvzk__queue *queue =
@@ -364,7 +364,7 @@ static void list_path(struct uvzk__leader_cache *leader_cache)
     }
 }
 
-/* Whether an election that shares the cache does not lead itself. */
+/* Returns true if an election that shares the cache does not lead itself. */
 static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
 {
     struct uvzk__link *link = leader_cache->reports.next;

@@ -18,7 +18,7 @@ void uvzk__leader_caches_resume(struct uvzk__session *);
 void uvzk__leader_caches_contender_watch(struct uvzk__session *, const char *path,
                                          bool set);
 
-/* Whether there is a leader cache of this path, which may watch it. */
+/* Returns true if there is a leader cache of this path, which may watch it. */
 bool uvzk__leader_cache_exists(const struct uvzk__session *, const char *path);
 
 /* ------------------------------------------------------------ for this room alone */

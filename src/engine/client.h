@@ -30,7 +30,7 @@ struct uvzk__client {
 void uvzk__client_add_session(struct uvzk__client *, struct uvzk__session *);
 
 struct uvzk__session *uvzk__first_session(const struct uvzk__session *);
-/* Whether the client has more than one session. */
+/* Returns true if the client has more than one session. */
 bool uvzk__has_sessions(const struct uvzk__session *);
 
 /* Returns the home session of this path. The path includes the namespace. */
@@ -45,7 +45,7 @@ struct uvzk__session *uvzk__next_in_rank(const struct uvzk__session *, const cha
 /* Records that the session's port is closed. Returns true if the ports of all sessions
  * are closed now, so that the client has ended. */
 bool uvzk__session_count_closed(struct uvzk__session *);
-/* Whether the session must not close its port yet, because it waits for other
+/* Returns true if the session must not close its port yet, because it waits for other
  * sessions. */
 bool uvzk__session_waits_for_others(const struct uvzk__session *);
 

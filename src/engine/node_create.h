@@ -47,7 +47,7 @@ void uvzk__node_create_prepare(struct uvzk__session *, struct uvzk__node_create 
 bool uvzk__node_create_next(struct uvzk__session *, struct uvzk__node_create *,
                             const struct uvzk__rpc *, int status);
 
-/* Whether the request under way, or the last one, creates the znode itself. */
+/* Returns true if the request under way, or the last one, creates the znode itself. */
 bool uvzk__node_create_is_last(const struct uvzk__node_create *);
 
 /* For an owner that keeps the requests itself (directory/parents.c). rpc: a create of the

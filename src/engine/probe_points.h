@@ -22,7 +22,7 @@ extern volatile unsigned short uvzk__probes_semaphore
     __attribute__((visibility("hidden")));
 #endif
 
-/* Whether a tracer watches a probe of this process. */
+/* Returns true if a tracer watches a probe of this process. */
 static inline bool uvzk__probed(void)
 {
 #ifdef UVZK_PROBES

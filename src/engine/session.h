@@ -139,9 +139,9 @@ static inline struct uvzk__session *uvzk__session_at(const struct uvzk__session 
     return session->client->sessions[number];
 }
 
-/* Whether requests may be submitted, although the barrier may still be unanswered
- * (uvzk__may_send); the session's id, 0 without one; its timeout in ms, as negotiated at
- * the last connect, 0 before that. */
+/* Return true if requests may be submitted, although the barrier may still be unanswered
+ * (uvzk__may_send); the session's id, 0 if there is none; and its timeout in ms, as
+ * negotiated at the last connect, 0 before that. */
 static inline bool uvzk__is_connected(const struct uvzk__session *session)
 {
     return session->connection.connected;
@@ -165,8 +165,8 @@ static inline uint32_t uvzk__least_timeout(const struct uvzk__session *session)
 {
     return uvzk__port_least_timeout(session->port);
 }
-/* Whether the barrier of the latest connection has been answered with status 0. It stays
- * open after that connection is lost, until the next CONNECTED. */
+/* Returns true if the barrier of the latest connection has been answered with status 0.
+ * It stays open after that connection is lost, until the next CONNECTED. */
 static inline bool uvzk__barrier_is_open(const struct uvzk__session *session)
 {
     return session->barrier.state == UVZK__BARRIER_OPEN;
@@ -184,7 +184,7 @@ static inline bool uvzk__is_of_this_connection(const struct uvzk__session *sessi
     return stamp > session->connected_stamp;
 }
 
-/* Whether this bit of enum uvzk__tuning is set. */
+/* Returns true if this bit of enum uvzk__tuning is set. */
 static inline bool uvzk__tuned(const struct uvzk__session *session,
                                enum uvzk__tuning tuning)
 {
@@ -219,13 +219,13 @@ static inline const void *uvzk__default_data(const struct uvzk__session *session
     return session->default_data;
 }
 
-/* Whether a server has refused the credentials. */
+/* Returns true if a server has refused the credentials. */
 static inline bool uvzk__auth_has_failed(const struct uvzk__session *session)
 {
     return session->auth_failed;
 }
 
-/* Whether callbacks to the user are due at the end of the round. */
+/* Returns true if callbacks to the user are due at the end of the round. */
 static inline bool uvzk__has_notifications(const struct uvzk__session *session)
 {
     return !uvzk__list_empty(&session->notifications);
@@ -258,8 +258,8 @@ static inline bool uvzk__is_watched_above(const struct uvzk__session *session,
     return session->turn_hooks->is_watched(session, path);
 }
 
-/* Whether an invariant of the session's client has been broken; whether its end has not
- * been reported yet (invariant.h). */
+/* The first function returns true if an invariant of the session's client has been
+ * broken; the second, if that has not been reported yet (invariant.h). */
 static inline bool uvzk__is_broken(const struct uvzk__session *session)
 {
     return session->client->invariants.state != UVZK__INVARIANTS_INTACT;
@@ -284,7 +284,7 @@ static inline bool uvzk__session_port_is_closing(const struct uvzk__session *ses
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Whether missing parents are created as container znodes. */
+/* Returns true if missing parents are created as container znodes. */
 static inline bool uvzk__makes_containers(const struct uvzk__session *session)
 {
     return session->containers;

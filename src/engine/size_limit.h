@@ -57,7 +57,7 @@ size_t uvzk__batch_size_max(const struct uvzk__session *);
  * port, which has not seen the request, knows nothing of it. */
 void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *);
 
-/* Whether a request that is held is to arm a watch on this path. */
+/* Returns true if a request that is held is to arm a watch on this path. */
 bool uvzk__size_limit_watches(const struct uvzk__session *, const char *path);
 
 /* Hands the request to the port, or holds it until it may be sent. */

@@ -111,7 +111,7 @@ static bool is_unexpected_status(const struct uvzk__rpc *rpc, int status)
                      status == UVZK_EBADVERSION);
 }
 
-/* Whether a server may have answered a write without a quorum. A server with
+/* Returns true if a server may have answered a write without a quorum. A server with
  * enableEagerACLCheck refuses a write by itself if it sees that rights are missing. It
  * does not check the ops of a multi. */
 static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
@@ -119,8 +119,8 @@ static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
     return status == UVZK_ENOAUTH && rpc->kind != UVZK__RPC_MULTI;
 }
 
-/* Whether the port refuses such a request by itself (port.h, 15, 16 and 17). It is done
- * without, and is not sent again. */
+/* Returns true if the port refuses such a request by itself (port.h, 15, 16 and 17). It
+ * is done without, and is not sent again. */
 static bool is_done_without(const struct uvzk__rpc *rpc, int status)
 {
     return rpc->refused != 0 ||

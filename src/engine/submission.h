@@ -28,7 +28,7 @@ static inline uint64_t uvzk__requests(const struct uvzk__submissions *submission
     return submissions->requests[kind];
 }
 
-/* Whether requests may be sent now: the session is connected, its barrier is open
+/* Returns true if requests may be sent now: the session is connected, its barrier is open
  * (barrier.h), it is not backing off, its port is not closing, and no invariant of its
  * client is broken. */
 bool uvzk__may_send(const struct uvzk__session *);
@@ -48,12 +48,13 @@ void uvzk__submit(struct uvzk__session *, struct uvzk__rpc *);
 void uvzk__answered(struct uvzk__session *, const struct uvzk__rpc *, int status,
                     bool write);
 
-/* Whether a status is the server's answer to the request, and not a failure on the
- * way. */
+/* Returns true if a status is the server's answer to the request, and not a failure on
+ * the way. */
 bool uvzk__is_answer(int status);
 
-/* Whether a request that failed with this status may succeed when it is repeated: there
- * was no connection or session, or a server or this process was short of resources. */
+/* Returns true if a request that failed with this status may succeed when it is repeated:
+ * there was no connection or session, or a server or this process was short of
+ * resources. */
 bool uvzk__is_transient(int status);
 
 /* uvzk__may_send() returns false for 100 ms. Afterwards the barrier is sent if it is

@@ -39,7 +39,7 @@ struct uvzk__turn_hooks {
     void (*broken)(struct uvzk__session *);
     /* Settles the directories that have changed, and sends requests. */
     void (*work)(struct uvzk__session *);
-    /* Whether `work` has anything to do. */
+    /* Returns true if `work` has anything to do. */
     bool (*has_work)(const struct uvzk__session *);
     /* A watch on this path is about to be set. Another watch on it that is not essential
      * is removed, because a persistent watch must be the only one of its path (port.h, 5). */
@@ -47,9 +47,10 @@ struct uvzk__turn_hooks {
     /* A contender is about to set a watch on this znode (set), or has it no more. A higher
      * room removes its own watch on it first, and may set one again afterwards. */
     void (*contender_watch)(struct uvzk__session *, const char *path, bool set);
-    /* Whether a room above the directories may watch this path. */
+    /* Returns true if a room above the directories may watch this path. */
     bool (*is_watched)(const struct uvzk__session *, const char *path);
-    /* Whether something of this session needs a znode below this path (znode_owner.h). */
+    /* Returns true if something of this session needs a znode below this path
+     * (znode_owner.h). */
     bool (*needs_below)(const struct uvzk__session *, const char *path);
     /* The turn is over. The port is not closing. */
     void (*turn_ended)(struct uvzk__session *);

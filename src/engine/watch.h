@@ -43,7 +43,7 @@ struct uvzk__watcher {
 void uvzk__watcher_init(struct uvzk__watcher *, struct uvzk__session *,
                         void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news));
 
-/* Whether the watch is set, or is being set. */
+/* Returns true if the watch is set, or is being set. */
 bool uvzk__watcher_is_set(const struct uvzk__watcher *);
 
 /* In UNWATCHED: adds the watch to the request that is being prepared. The path must stay

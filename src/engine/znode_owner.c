@@ -54,7 +54,7 @@ int uvzk__znode_owner_check(const struct uvzk__session *session, const char *pat
     return owner == NULL ? 0 : refuse(owner);
 }
 
-/* Whether another one of this kind may be there. */
+/* Returns true if another one of this kind may be there. */
 static bool may_be_shared(const struct uvzk__znode_owner *owner,
                           enum uvzk__znode_owner_kind kind)
 {
@@ -128,8 +128,9 @@ int uvzk__znode_owner_check_open(struct uvzk__session *session, const char *path
     return uvzk__znode_owner_check_parents(session, full, itself);
 }
 
-/* Whether something of this client needs a znode below this path. All of it is looked at, but
- * not if nothing is that deep: many locks with fixed names are usually at one depth. */
+/* Returns true if something of this client needs a znode below this path. All of it is
+ * looked at, but not if nothing is that deep: many locks with fixed names are usually at
+ * one depth. */
 static bool is_parent(const struct uvzk__session *session, const char *path)
 {
     if (depth_of(path) >= session->client->deepest) {

@@ -38,7 +38,7 @@ struct uvzk__znode_owner {
  * this path, namespace included, has an owner. */
 int uvzk__znode_owner_check(const struct uvzk__session *, const char *path);
 
-/* Whether the znode of this path has an owner. */
+/* Returns true if the znode of this path has an owner. */
 bool uvzk__znode_is_owned(const struct uvzk__session *, const char *path);
 
 /* 0, or UVZK_ENOCHILDREN: an ancestor of this path, namespace included, is an owner's ephemeral

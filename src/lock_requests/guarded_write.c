@@ -98,7 +98,7 @@ static bool can_be_checked(const struct uvzk__node_checks *node_checks)
     return true;
 }
 
-/* Whether the whole request fits, with the checks and the ACLs. */
+/* Checks that the whole request fits, with the checks and the ACLs. */
 static int check_size(const struct uvzk__node_checks *node_checks, size_t behind)
 {
     size_t size = UVZK__MULTI_SIZE;

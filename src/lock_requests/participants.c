@@ -37,7 +37,7 @@ struct participants_query {
 
 /* -------------------------------------------------------------------- listings */
 
-/* Whether the child is a contender. *out gets everything but its path. */
+/* Returns true if the child is a contender. *out gets everything but its path. */
 static bool parse_child(const struct listing *listing, const char *name,
                         struct uvzk__participant *out)
 {

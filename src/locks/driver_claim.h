@@ -52,8 +52,8 @@ void uvzk__driver_claim_set_waits(struct uvzk__contender *, const char *name,
 /* Reports the position once, if the claim has asked for it. It is at least 1. */
 void uvzk__driver_claim_notify_position(struct uvzk__contender *, uint64_t ahead);
 
-/* Whether the znode of this name, which exists or is being deleted, is one of this
- * session's contenders in the directory. */
+/* Returns true if the znode of this name, which exists or is being deleted, is one of
+ * this session's contenders in the directory. */
 bool uvzk__driver_node_is_ours(const struct uvzk__queue *, const char *name);
 
 /* The node watch of the claim has ended. news: UVZK_ENONODE if the child is deleted; 0 if
@@ -61,8 +61,8 @@ bool uvzk__driver_node_is_ours(const struct uvzk__queue *, const char *name);
  * with which the contender ends. */
 void uvzk__driver_claim_node_changed(struct uvzk__driver_claim *, int news);
 
-/* Whether the claim's node watch may go on for a child with this czxid. False: the claim
- * watches its own znode, and the child is another znode of the same name. */
+/* Returns true if the claim's node watch may go on for a child with this czxid. False:
+ * the claim watches its own znode, and the child is another znode of the same name. */
 bool uvzk__driver_claim_owns(const struct uvzk__driver_claim *, int64_t czxid);
 
 /* The kind of the claims on driver locks. */

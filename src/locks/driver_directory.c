@@ -148,7 +148,7 @@ static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *r
     return status;
 }
 
-/* Whether a listing has to show whether the znode exists. A fixed name is read
+/* Returns true if a listing must show whether the znode exists. A fixed name is read
  * instead. */
 static bool searched_for(const struct uvzk__contender *contender)
 {
@@ -156,8 +156,9 @@ static bool searched_for(const struct uvzk__contender *contender)
            !uvzk__contender_has_fixed_name(contender);
 }
 
-/* Whether this name is the contender's. While the sequence number is not known, the
- * contender's path ends before it, so the path's last part is a prefix of the name. */
+/* Returns true if this name is the contender's. While the sequence number is not known,
+ * the contender's path ends before it, so the path's last part is a prefix of the
+ * name. */
 static bool found(struct uvzk__contender *contender, const char *name)
 {
     const char *prefix = uvzk__path_name(uvzk__contender_path(contender));

@@ -130,8 +130,8 @@ static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxi
     uvzk__contender_update(contender);
 }
 
-/* Whether a znode of this session with this czxid can be the contender's. The contender's
- * own czxid is 0 if the reply to its create was lost. */
+/* Returns true if a znode of this session with this czxid can be the contender's. The
+ * contender's own czxid is 0 if the reply to its create was lost. */
 static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid)
 {
     int64_t own = uvzk__contender_place(contender).czxid;
@@ -214,7 +214,7 @@ bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 
 /* --------------------------------------------------------------------- one at a time */
 
-/* Whether the contender has a znode, may have one, or is creating one. */
+/* Returns true if the contender has a znode, may have one, or is creating one. */
 static bool may_have_node(const struct uvzk__contender *contender)
 {
     switch (uvzk__contender_node_state(contender)) {

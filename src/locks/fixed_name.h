@@ -24,8 +24,8 @@
 
 #include "claim/lock.h"
 
-/* Whether a local contender has, may have or is creating the znode of this fixed name, or
- * a znode of this name is being watched. */
+/* Returns true if a local contender has, may have or is creating the znode of this fixed
+ * name, or a znode of this name is being watched. */
 bool uvzk__fixed_name_taken(struct uvzk__queue *, const char *name);
 
 /* may_delete of the claim_kind: whether the znode that is to be deleted is certainly the

@@ -48,8 +48,8 @@ void uvzk__lock_driver_had(struct uvzk__lock_driver *, int64_t session, int64_t 
 bool uvzk__lock_driver_may_be_later(const struct uvzk__lock_driver *, int64_t session,
                                     int64_t czxid);
 
-/* Whether the znode's name is the driver's name alone, without a sequence number and
- * without a UUID. */
+/* Returns true if the znode's name is the driver's name alone, without a sequence number
+ * and without a UUID. */
 static inline bool uvzk__lock_driver_fixed(const struct uvzk__lock_driver *driver)
 {
     return driver->settings.mode == UVZK_NODE_EPHEMERAL;

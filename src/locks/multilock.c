@@ -99,8 +99,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
     return 0;
 }
 
-/* Whether this owner's acquire takes all members at once. An owner that has one of the
- * members already re-enters that member, which needs an acquire of its own. */
+/* Returns true if this owner's acquire takes all members at once. An owner that has one
+ * of the members already re-enters that member, which needs an acquire of its own. */
 static bool at_once(const struct uvzk__multilock *multilock, const void *owner)
 {
     for (size_t i = 0; i < multilock->count; i++) {
@@ -216,8 +216,8 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
     return 0;
 }
 
-/* Whether two members are mutexes of one path: the second would wait for the first for
- * ever. The members are sorted by path, so only neighbors are compared. */
+/* Returns true if two members are mutexes of one path: the second would wait for the
+ * first for ever. The members are sorted by path, so only neighbors are compared. */
 static bool waits_for_itself(const struct uvzk__multilock *multilock)
 {
     for (size_t i = 1; i < multilock->count; i++) {

@@ -68,7 +68,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__claim_unref(claim);
 }
 
-/* Whether all znodes are still to be created, and no create is in flight. */
+/* Returns true if all znodes are still to be created, and no create is in flight. */
 static bool all_ready(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
@@ -81,8 +81,8 @@ static bool all_ready(const struct at_once *at_once)
     return true;
 }
 
-/* Whether a znode of any member exists. The znodes are created together, so if one has to
- * be created while another exists, another client has deleted it. */
+/* Returns true if a znode of any member exists. The znodes are created together, so if
+ * one has to be created while another exists, another client has deleted it. */
 static bool any_stands(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
@@ -122,7 +122,7 @@ static void create(struct uvzk__contender *contender)
 
 /* ------------------------------------------------------------------- the claim */
 
-/* Whether the znode of any member has to be created. */
+/* Returns true if the znode of any member has to be created. */
 static bool incomplete(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {

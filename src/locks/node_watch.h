@@ -28,13 +28,13 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *, const char *name);
 /* The claim leaves its watch, if it is in one. The last one to leave ends the watch. */
 void uvzk__node_watch_leave(struct uvzk__driver_claim *);
 
-/* Whether there is a watch on the child of this name, armed or not. */
+/* Returns true if there is a watch on the child of this name, armed or not. */
 bool uvzk__node_watch_exists(const struct uvzk__queue *, const char *name);
 
 /* The child's name, owned by the watch. */
 const char *uvzk__node_watch_name(const struct uvzk__node_watch *);
 
-/* Whether the directory has any node watch. */
+/* Returns true if the directory has any node watch. */
 bool uvzk__node_watches_any(const struct uvzk__queue *);
 
 /* Sends the gets that arm the directory's idle watches, if requests may be sent and the

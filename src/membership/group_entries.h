@@ -55,7 +55,7 @@ void uvzk__group_entries_free(struct uvzk__group_entries *);
  * some entries may be missing until the next listing. */
 int uvzk__group_entries_list(struct uvzk__group_member *, const char *const *names,
                              size_t count);
-/* Whether the data of all listed entries have been read once. */
+/* Returns true if the data of all listed entries have been read once. */
 bool uvzk__group_entries_are_read(const struct uvzk__group_entries *);
 /* Records what is known as told, drops what is not listed any more, and follows others in its
  * place. Returns whether it differs from what was told before. */

@@ -88,10 +88,11 @@ void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *,
 void uvzk__persistent_node_data(const uvzk_persistent_node_t *, const void **data,
                                 size_t *length);
 
-/* Whether another persistent node of this client at this path, which is closing, has not ended
- * yet. Until then this one does nothing, because the znode is the other one's. */
+/* Returns true if another persistent node of this client at this path, which is closing,
+ * has not ended yet. Until then this one does nothing, because the znode is the other
+ * one's. */
 bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *);
-/* Whether a request is under way. */
+/* Returns true if a request is under way. */
 bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *);
 /* What the user is told at the end of the turn, if it is news by then. */
 void uvzk__persistent_node_note(struct uvzk__persistent_node *, int status);

@@ -159,8 +159,8 @@ void uvzk__proof_ended(struct uvzk__proof *);
 void uvzk__proof_answered(struct uvzk__proof *, uint64_t sent_ms, uint64_t now_ms,
                           enum uvzk__ack_level);
 
-/* Whether a contender may be granted at now_ms: the session is valid for T/8 or longer,
- * so that the next proof can arrive in time. If T is less than two ticks, 1 ms is
+/* Returns true if a contender may be granted at now_ms: the session is valid for T/8 or
+ * longer, so that the next proof can arrive in time. If T is less than two ticks, 1 ms is
  * enough. */
 bool uvzk__proof_grants(const struct uvzk__proof *, uint64_t now_ms);
 
@@ -172,8 +172,8 @@ uint32_t uvzk__proof_period(const struct uvzk__proof *);
  * tick, at most the period, at least 1. */
 uint32_t uvzk__proof_retry(const struct uvzk__proof *);
 
-/* Whether T is long enough for the tick: longer than half a tick, two periods and 1 % of
- * T together. If it is not, nothing can be granted in this mode. Always true with
+/* Returns true if T is long enough for the tick: longer than half a tick, two periods and
+ * 1 % of T together. If it is not, nothing can be granted in this mode. Always true with
  * UVZK_PROOF_NONE. */
 bool uvzk__proof_possible(const struct uvzk__proof *);
 

@@ -74,7 +74,7 @@ void uvzk__provers_check(struct uvzk__session *);
  * grant, the next one is sent after a pause (uvzk__proof_retry). A held subject stays
  * held; the call may then only make the next request earlier. */
 void uvzk__prover_request(struct uvzk__session *, struct uvzk__proof_subject *);
-/* Whether the subject is a candidate. */
+/* Returns true if the subject is a candidate. */
 static inline bool
 uvzk__prover_is_requested(const struct uvzk__proof_subject *proof_subject)
 {

@@ -10,14 +10,14 @@
  * UINT64_MAX: UVZK_PROOF_NONE while connected. */
 uint64_t uvzk__validity_end(const struct uvzk__session *);
 
-/* Whether a validity with this end has not ended: reads the clock. */
+/* Returns true if a validity with this end has not ended: reads the clock. */
 bool uvzk__validity_lasts(struct uvzk__session *, uint64_t end_ms);
 
-/* Whether holds of the session are valid now. */
+/* Returns true if holds of the session are valid now. */
 bool uvzk__is_valid(struct uvzk__session *);
 
-/* Whether a contender of the session may be granted now, and whether one can ever be
- * granted with this session timeout (proof.h). */
+/* The first function returns true if a contender of the session may be granted now; the
+ * second, if one can ever be granted with this session timeout (proof.h). */
 bool uvzk__may_be_granted(struct uvzk__session *);
 bool uvzk__can_ever_be_granted(const struct uvzk__session *);
 

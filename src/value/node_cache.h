@@ -99,7 +99,8 @@ void uvzk__node_cache_pump(struct uvzk__node_cache *);
 /* A set found another version on the server: the znode is read again. */
 void uvzk__node_cache_read_again(struct uvzk__node_cache *);
 
-/* Whether the last read was sent on the present connection, and no other one is due. */
+/* Returns true if the last read was sent on the present connection, and no other one is
+ * due. */
 bool uvzk__node_cache_is_read(const struct uvzk__node_cache *);
 
 /* A request on the znode failed for a reason that passes: pumps again after 100 ms, and

@@ -20,8 +20,8 @@ struct uvzk__seed_value {
  * one seed is waiting to be written, further ones are freed. */
 void uvzk__seed_value_set(struct uvzk__node_cache *, void *data, size_t length);
 
-/* Whether there is a seed to write. Not where another recipe of this client owns the znode:
- * a lock's znode would be taken for ever (znode_owner.h). */
+/* Returns true if there is a seed to write. Not where another recipe of this client owns
+ * the znode: a lock's znode would be taken for ever (znode_owner.h). */
 bool uvzk__seed_value_is_wanted(struct uvzk__node_cache *);
 
 /* Nothing is left to write. */

@@ -16,7 +16,7 @@
 
 /* ------------------------------------------------------------------- reporting */
 
-/* Whether the state differs from the one that was reported last. */
+/* Returns true if the state differs from the one that was reported last. */
 static bool has_news(const struct uvzk__shared_value *value)
 {
     const struct uvzk__node_cache *node_cache = value->node_cache;

@@ -51,7 +51,7 @@ struct uvzk__shared_value {
 /* The session of an initialized value, else NULL. */
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *);
 
-/* Whether a value of this client at this path could be initialized: 0, UV_EINVAL,
+/* Checks whether a value of this client at this path could be initialized: 0, UV_EINVAL,
  * UVZK_ESTATE, UVZK_EPATH or UVZK_ENOCHILDREN. */
 int uvzk__shared_value_check(const uvzk_client_t *, const char *path);
 /* As uvzk_shared_value_init, without a seed: a missing znode is not created. */
@@ -71,7 +71,7 @@ int uvzk__shared_value_known(const uvzk_shared_value_t *, struct uvzk__stat *);
 /* The znode is read again, as soon as requests may be sent. */
 void uvzk__shared_value_read_again(uvzk_shared_value_t *);
 
-/* Whether a value of the session has its znode below this path. */
+/* Returns true if a value of the session has its znode below this path. */
 bool uvzk__shared_values_need_below(const struct uvzk__session *, const char *path);
 
 /* The same for an initialized count. */

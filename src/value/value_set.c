@@ -95,8 +95,8 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
     return set;
 }
 
-/* Whether a later set of the same value has been sent. This set must not be repeated
- * then, because it would overwrite the later one. */
+/* Returns true if a later set of the same value has been sent. This set must not be
+ * repeated then, because it would overwrite the later one. */
 static bool is_overtaken(const struct uvzk__value_set *set)
 {
     const struct uvzk__link *head = &set->value->sets;

@@ -73,8 +73,8 @@ static struct uvzk__contender *to_create_at(struct uvzk__link *link)
 
 /* --------------------------------------------------------------- filling a multi */
 
-/* Whether the ACL gives READ to anyone. If it does not, no exists can return the czxid,
- * so the create is sent alone: its own reply contains the czxid. */
+/* Returns true if the ACL gives READ to anyone. If it does not, no exists can return the
+ * czxid, so the create is sent alone: its own reply contains the czxid. */
 static bool is_readable(const struct uvzk__acl *acl)
 {
     for (size_t i = 0; i < acl->count; i++) {
@@ -142,7 +142,7 @@ static void finish(struct create_batch *batch)
     uvzk__wake(session);
 }
 
-/* Whether the contender's node exists and its czxid is not known. */
+/* Returns true if the contender's node exists and its czxid is not known. */
 static bool is_unidentified(const struct uvzk__contender *contender)
 {
     return contender != NULL && !uvzk__contender_has_ended(contender) &&
@@ -326,7 +326,8 @@ static void submit(struct create_batch *batch)
     }
 }
 
-/* Whether a multi of these creates would need no fewer requests than lone creates. */
+/* Returns true if a multi of these creates would need no fewer requests than lone
+ * creates. */
 static bool saves_nothing(const struct create_batch *batch)
 {
     return batch->count == 1 ||

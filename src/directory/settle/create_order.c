@@ -16,8 +16,8 @@
 
 /* ------------------------------------------------------------ several sessions */
 
-/* Whether the create is about to be sent or answered. A contender that pauses or is
- * searched for does not count, because that may last as long as its session. */
+/* Returns true if the create is about to be sent or answered. A contender that pauses or
+ * is searched for does not count, because that may last as long as its session. */
 static bool is_being_created(const struct uvzk__contender *contender)
 {
     enum uvzk__node_state state = uvzk__node_state(&contender->node);
@@ -118,7 +118,7 @@ static void send_gathered(struct uvzk__queue *queue)
     }
 }
 
-/* Whether at least `many` contenders of this directory wait for a multi. */
+/* Returns true if at least `many` contenders of this directory wait for a multi. */
 static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 {
     for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
@@ -135,8 +135,8 @@ bool uvzk__create_order_shares_czxid(const struct uvzk__contender *contender)
            uvzk__contender_is_shared(contender);
 }
 
-/* Whether the contender's create may be in a multi: it is a reader, or the only contender
- * of this session in its directory. */
+/* Returns true if the contender's create may be in a multi: it is a reader, or the only
+ * contender of this session in its directory. */
 static bool may_share_multi(const struct uvzk__contender *contender)
 {
     return uvzk__create_order_shares_czxid(contender) ||
@@ -144,9 +144,9 @@ static bool may_share_multi(const struct uvzk__contender *contender)
             uvzk__contenders_in(contender->queue) == 1);
 }
 
-/* Whether other contenders must be created first. A contender whose create was sent
- * before (create_stamp is not 0) came before the postponed ones and does not wait for
- * them. */
+/* Returns true if other contenders must be created first. A contender whose create was
+ * sent before (create_stamp is not 0) came before the postponed ones and does not wait
+ * for them. */
 static bool has_to_wait(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;

@@ -43,8 +43,8 @@ void uvzk__create_order_add(struct uvzk__contender *);
  * czxid. This has no effect on a create that has been sent already. */
 void uvzk__create_alone(struct uvzk__contender *);
 
-/* Whether this session may create its contenders in the directory now. If not, the
- * directory for which it waits is marked (other_session_waits). */
+/* Returns true if this session may create its contenders in the directory now. If not,
+ * the directory for which it waits is marked (other_session_waits). */
 bool uvzk__create_order_allows(struct uvzk__queue *);
 
 /* The session has lost its connection: settles the directories of all other sessions,
@@ -60,8 +60,8 @@ void uvzk__create_order_resume(struct uvzk__queue *);
 /* For create_batch.c. Sends the create of a contender that may be on
  * directories->to_create, in a request of its own. */
 void uvzk__create_order_send_alone(struct uvzk__contender *);
-/* Whether the contender may have the same czxid as others of its directory: only readers
- * may. */
+/* Returns true if the contender may have the same czxid as others of its directory: only
+ * readers may. */
 bool uvzk__create_order_shares_czxid(const struct uvzk__contender *);
 
 /* Something has changed in this directory: settles the directories of the client's other

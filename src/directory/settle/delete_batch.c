@@ -258,9 +258,9 @@ static void delete_refused(struct uvzk__contender *contender, int status)
     delete_replied(contender, status);
 }
 
-/* Whether a delete of this batch is in the same directory as the one that was refused
- * with UVZK_ENOAUTH. DELETE is a right of the directory, so the server would refuse
- * both. */
+/* Returns true if a delete of this batch is in the same directory as the one that was
+ * refused with UVZK_ENOAUTH. DELETE is a right of the directory, so the server would
+ * refuse both. */
 static bool shares_refusal(const struct delete_batch *batch, size_t index, size_t failed)
 {
     const struct uvzk__contender *one = batch->contenders[index];
@@ -383,8 +383,8 @@ static void try_again(struct uvzk__timer *timer)
     (void)timer; /* the turn that runs this sends the deletes */
 }
 
-/* Whether readers of its directory have been granted early and no writer holds there, so
- * its delete is worth postponing. */
+/* Returns true if readers of its directory have been granted early and no writer holds
+ * there, so its delete is worth postponing. */
 static bool blocks_early_readers(const struct uvzk__contender *deleting)
 {
     return uvzk__early_grants(deleting->queue) > 0 &&

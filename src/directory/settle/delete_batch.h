@@ -36,7 +36,7 @@ extern const struct uvzk__machine uvzk__delete_batch_machine;
  * deletes are in flight. Call it after the directories have been settled, so that the
  * checks of early grants are known. */
 void uvzk__delete_batches_send(struct uvzk__session *);
-/* Whether deletes have been postponed until the next round of the turn. */
+/* Returns true if deletes have been postponed until the next round of the turn. */
 bool uvzk__delete_batches_due(const struct uvzk__session *);
 
 #endif

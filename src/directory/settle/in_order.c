@@ -289,9 +289,10 @@ static const struct uvzk__foreign_node *second_of(const struct uvzk__queue *queu
                : NULL;
 }
 
-/* Whether the second nearest foreign node has just gone, and the view still shows others
- * before the nearest one, which have probably gone too. The watch of the nearest and the
- * own watch are then armed in the same turn as the listing that shows whether they have. */
+/* Returns true if the second nearest foreign node has just gone, and the view still shows
+ * others before the nearest one, which have probably gone too. The watch of the nearest
+ * and the own watch are then armed in the same turn as the listing that shows whether
+ * they have. */
 static bool is_preparing(const struct uvzk__queue *queue,
                          const struct uvzk__contender *front)
 {
@@ -353,7 +354,7 @@ static bool grant_front(struct uvzk__queue *queue)
 
 /* ---------------------------------------------------------------- the next request */
 
-/* Whether a listing must be sent. It must in these cases:
+/* Returns true if a listing must be sent. It must in these cases:
  *
  *   - the predecessors of the next in line are not known;
  *   - a watch on the children is wanted, and the listing arms it;
@@ -462,8 +463,8 @@ static void end_try_once(struct uvzk__queue *queue)
     }
 }
 
-/* Whether no request can be needed: no contender waits or is being created, no watch is
- * set or wanted, and no position is wanted. */
+/* Returns true if no request can be needed: no contender waits or is being created, no
+ * watch is set or wanted, and no position is wanted. */
 static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->unplaced) &&

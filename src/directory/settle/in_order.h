@@ -32,8 +32,8 @@ void uvzk__settle_in_order(struct uvzk__queue *);
 /* The first waiter of the directory, or NULL if no local contender waits. */
 struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *);
 
-/* Whether a local contender waits in the directory of this path and no foreign node is
- * before it. False if this session has no such directory. */
+/* Returns true if a local contender waits in the directory of this path and no foreign
+ * node is before it. False if this session has no such directory. */
 bool uvzk__next_is_ours(struct uvzk__session *, const struct uvzk__directory_kind *,
                         const char *path);
 
@@ -45,8 +45,8 @@ bool uvzk__next_is_ours(struct uvzk__session *, const struct uvzk__directory_kin
  * that deletes them. */
 struct uvzk__contender *uvzk__next_holder(struct uvzk__queue *);
 
-/* Whether a local node is being deleted before the contender that the contender has to
- * wait for. False where the contenders are counted and have no order. */
+/* Returns true if a local node is being deleted before the contender that the contender
+ * has to wait for. False where the contenders are counted and have no order. */
 bool uvzk__is_behind_deletes(const struct uvzk__contender *);
 
 #endif

@@ -19,8 +19,9 @@
 #include "engine/submission.h"
 #include "locks/semaphore/leases.h"
 
-/* Whether no local lease request has a ticket, wants one, or is being given leases, and
- * no ticket is still being deleted. Among local claims a handover is cheaper. */
+/* Returns true if no local lease request has a ticket, wants one, or is being given
+ * leases, and no ticket is still being deleted. Among local claims a handover is
+ * cheaper. */
 static bool none_of_ours_waits(const struct uvzk__queue *leases)
 {
     const struct uvzk__lease_directory *directory = uvzk__leases(leases);
@@ -137,8 +138,8 @@ bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
            uvzk__leases(request->leases)->locks_listing.empty_stamp > counted;
 }
 
-/* Whether a listing of `locks` after the create did not show an empty directory: it
- * showed a contender, or it failed. */
+/* Returns true if a listing of `locks` after the create did not show an empty directory:
+ * it showed a contender, or it failed. */
 static bool others_seen(const struct uvzk__contender *lease)
 {
     const struct uvzk__locks_listing *listing =
@@ -200,8 +201,8 @@ static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases
     return in_pipeline || uvzk__contender_has_place(lease) ? lease : NULL;
 }
 
-/* Whether the lease's sequence number has counted the leases or, while the reply to the
- * create is awaited, probably will. */
+/* Returns true if the lease's sequence number has counted the leases or, while the reply
+ * to the create is awaited, probably will. */
 static bool counts_by_number(const struct uvzk__contender *lease)
 {
     return uvzk__contender_knows_predecessors(lease) ||

@@ -30,7 +30,7 @@ struct uvzk__locks_listing {
     bool pending;         /* one is in flight */
 };
 
-/* Whether this new lease request may create its lease without a ticket. */
+/* Returns true if this new lease request may create its lease without a ticket. */
 bool uvzk__direct_lease_may(const struct uvzk__lease_request *);
 /* The lease request does so: adds its lease, which settling creates. Returns 0 or the
  * codes of uvzk__lease_request_fill. */
@@ -45,13 +45,14 @@ void uvzk__direct_lease_yield(struct uvzk__queue *leases);
  * Withdraws the lease if it must not be granted, whatever the count shows. */
 void uvzk__direct_lease_settle(struct uvzk__queue *leases);
 
-/* Whether a listing of the lease directory is needed to count the lease. */
+/* Returns true if a listing of the lease directory is needed to count the lease. */
 bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases);
 /* Lists `locks`, if the request that counts the lease has been sent and no listing of
  * `locks` has been sent since. */
 void uvzk__direct_lease_list_locks(struct uvzk__queue *leases);
 
-/* Whether the lease is counted, and a later listing showed that `locks` was empty. */
+/* Returns true if the lease is counted, and a later listing showed that `locks` was
+ * empty. */
 bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *);
 
 /* The lease is to be deleted (uvzk__leases_withdraw): the lease request becomes the first

@@ -224,14 +224,15 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
     return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
 }
 
-/* Whether the leases of other clients are counted, and no event since then has reported a
- * change of the children. */
+/* Returns true if the leases of other clients are counted, and no event since then has
+ * reported a change of the children. */
 static bool counted(const struct uvzk__queue *queue)
 {
     return uvzk__ticket_others_counted(queue) && !uvzk__is_stale(queue);
 }
 
-/* Whether the lease request lacks leases, and nothing is under way to get them. */
+/* Returns true if the lease request lacks leases, and nothing is under way to get
+ * them. */
 static bool lacks_leases(const struct uvzk__lease_request *request)
 {
     return !uvzk__lease_request_ended(request) &&
@@ -239,8 +240,8 @@ static bool lacks_leases(const struct uvzk__lease_request *request)
            !uvzk__lease_request_complete(request);
 }
 
-/* Whether the requests behind it wait until it is granted: it has some of its leases, or
- * keeps its turn although the multi that was to create them has failed. */
+/* Returns true if the requests behind it wait until it is granted: it has some of its
+ * leases, or keeps its turn although the multi that was to create them has failed. */
 static bool keeps_its_turn(const struct uvzk__lease_request *request)
 {
     return uvzk__lease_request_begun(request) || !uvzk__ticket_place_is_lost(request);
@@ -287,8 +288,8 @@ static void wait_for_room(struct uvzk__queue *queue, struct uvzk__lease_request 
     }
 }
 
-/* Whether offered leases may be handed over. If the maximum has been lowered below the
- * number of leases, leases that are released are deleted instead. */
+/* Returns true if offered leases may be handed over. If the maximum has been lowered
+ * below the number of leases, leases that are released are deleted instead. */
 static bool may_hand_on(const struct uvzk__queue *queue,
                         const struct uvzk__lease_request *request, uint64_t out)
 {

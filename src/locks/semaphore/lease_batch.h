@@ -22,8 +22,8 @@ struct uvzk__lease_batches {
  * and no multi is in flight. */
 void uvzk__lease_batch_settle(struct uvzk__queue *leases);
 
-/* Whether the ticket holder waits for the leases that it lacks, and a listing is needed
- * to find room for them. */
+/* Returns true if the ticket holder waits for the leases that it lacks, and a listing is
+ * needed to find room for them. */
 bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *leases);
 
 /* Sends a batch that has only the check of the ticket, unless a batch is in flight or

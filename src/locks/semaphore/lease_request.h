@@ -177,14 +177,14 @@ uint32_t uvzk__lease_request_leases_out(const struct uvzk__lease_request *);
 /* The stamp of the newest request that created one of them; 0: none was sent. */
 uint64_t uvzk__lease_request_create_stamp(const struct uvzk__lease_request *);
 
-/* Whether any of its leases exists, may exist, or is being created. */
+/* Returns true if any of its leases exists, may exist, or is being created. */
 bool uvzk__lease_request_begun(const struct uvzk__lease_request *);
-/* Whether all leases that it has exist; whether this is so and it has all that it
- * wants. */
+/* The first function returns true if all leases that it has exist; the second, if it also
+ * has all that it wants. */
 bool uvzk__lease_request_all_stand(const struct uvzk__lease_request *);
 bool uvzk__lease_request_complete(const struct uvzk__lease_request *);
-/* Whether no request for any of its leases is in flight: each lease exists, or nothing
- * has been sent for it. */
+/* Returns true if no request for any of its leases is in flight: each lease exists, or
+ * nothing has been sent for it. */
 bool uvzk__lease_request_none_in_flight(const struct uvzk__lease_request *);
 
 /* Adds leases, which are still to be created, until it has as many as it wants. Returns

@@ -53,8 +53,8 @@ static bool can_count(const struct uvzk__lease_request *request)
            uvzk__lease_request_complete(request);
 }
 
-/* Whether they have not been counted yet, or only with a greater maximum than the current
- * one, and can be counted now. */
+/* Returns true if they have not been counted yet, or only with a greater maximum than the
+ * current one, and can be counted now. */
 static bool needs_count(const struct uvzk__lease_request *request)
 {
     return (request->state == UVZK__LEASE_REQUEST_UNCOUNTED ||
@@ -63,7 +63,7 @@ static bool needs_count(const struct uvzk__lease_request *request)
            can_count(request);
 }
 
-/* Whether the lease request waits and has, or may have, leases. */
+/* Returns true if the lease request waits and has, or may have, leases. */
 static bool has_begun(const struct uvzk__lease_request *request)
 {
     return !uvzk__lease_request_ended(request) && uvzk__lease_request_begun(request);
@@ -202,8 +202,8 @@ static bool may_grant_early(const struct uvzk__lease_request *request)
                UVZK__EARLY_GRANTS_MAX;
 }
 
-/* Whether a ticket is being deleted. Its delete frees places for early grants, so the
- * lease request waits for the reply instead of requesting a proof. */
+/* Returns true if a ticket is being deleted. Its delete frees places for early grants, so
+ * the lease request waits for the reply instead of requesting a proof. */
 static bool early_check_pending(const struct uvzk__lease_request *request)
 {
     const struct uvzk__queue *locks = uvzk__leases_locks(request->leases);

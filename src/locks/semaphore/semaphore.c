@@ -187,10 +187,10 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
     return queue;
 }
 
-/* Whether a lease may be created without a ticket. With a shared count it may not: when
- * the count falls, each client may have one request in flight that used the earlier
- * count, which is the request of its ticket. A directly created lease would be a second
- * one. */
+/* Returns true if a lease may be created without a ticket. With a shared count it may
+ * not: when the count falls, each client may have one request in flight that used the
+ * earlier count, which is the request of its ticket. A directly created lease would be a
+ * second one. */
 static bool has_fixed_count(const struct uvzk__lock *lock)
 {
     return !semaphore_of(lock)->counted;

@@ -101,8 +101,8 @@ bool uvzk__ticket_others_counted(const struct uvzk__queue *leases)
 
 /* ------------------------------------------------------------- whom it may serve */
 
-/* Whether the lease request and another one that wants `wanted` leases exclude one
- * another: together they want more leases than the maximum. */
+/* Returns true if the lease request and another one that wants `wanted` leases exclude
+ * one another: together they want more leases than the maximum. */
 static bool excludes(const struct uvzk__lease_request *request, uint32_t wanted)
 {
     return (uint64_t)request->wanted + wanted > request->max(request->claim);
@@ -121,7 +121,7 @@ bool uvzk__ticket_should_share(const struct uvzk__lease_request *request)
                          : !excludes(request, last->wanted));
 }
 
-/* Whether a ticket that was used in this way may not serve the lease request. */
+/* Returns true if a ticket that was used in this way may not serve the lease request. */
 static bool conflicts(const struct uvzk__lease_request *request,
                       struct uvzk__ticket_use ticket_use)
 {
@@ -137,9 +137,9 @@ bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
            conflicts(request, ticket_use);
 }
 
-/* Whether the next local contender behind this ticket has to be served before this ticket
- * sharer: it is a ticket whose lease request arrived earlier. A contender that is not a
- * ticket of this semaphore, or that is given up, counts too. */
+/* Returns true if the next local contender behind this ticket has to be served before
+ * this ticket sharer: it is a ticket whose lease request arrived earlier. A contender
+ * that is not a ticket of this semaphore, or that is given up, counts too. */
 static bool came_first(const struct uvzk__contender *ticket,
                        const struct uvzk__lease_request *sharer)
 {

@@ -54,9 +54,9 @@ struct uvzk__shared_ticket {
 void uvzk__ticket_held(struct uvzk__lease_request *);
 void uvzk__ticket_lost(struct uvzk__lease_request *);
 
-/* Whether a listing that was sent after `locks` became this client's has shown the leases
- * of other clients. Since then no other client can have held `locks` and created leases.
- * There must be a ticket holder. */
+/* Returns true if a listing that was sent after `locks` became this client's has shown
+ * the leases of other clients. Since then no other client can have held `locks` and
+ * created leases. There must be a ticket holder. */
 bool uvzk__ticket_others_counted(const struct uvzk__queue *leases);
 
 /* The ticket under which the lease request gets leases: for a ticket sharer the ticket
@@ -67,9 +67,9 @@ struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *);
  * token. There must be such a ticket. */
 int64_t uvzk__ticket_begin_use(struct uvzk__lease_request *);
 
-/* Whether this new lease request is to become a ticket sharer. False if no other local
- * one has a ticket or shares one, or if this one and the last one with a ticket exclude
- * one another. */
+/* Returns true if this new lease request is to become a ticket sharer. False if no other
+ * local one has a ticket or shares one, or if this one and the last one with a ticket
+ * exclude one another. */
 bool uvzk__ticket_should_share(const struct uvzk__lease_request *);
 
 /* From now on the claim ends if another client deletes the ticket. */
@@ -88,21 +88,21 @@ void uvzk__ticket_make_own(struct uvzk__lease_request *);
  * holder. */
 struct uvzk__lease_request *uvzk__ticket_next_sharer(const struct uvzk__lease_request *);
 
-/* Whether the ticket holder's ticket serves this ticket sharer already, or may do so.
- * There must be a ticket holder. */
+/* Returns true if the ticket holder's ticket serves this ticket sharer already, or may do
+ * so. There must be a ticket holder. */
 bool uvzk__ticket_may_share(const struct uvzk__lease_request *sharer);
 
-/* Whether there is a ticket holder and a ticket sharer that its ticket may serve next,
- * which can take leases that are released now. */
+/* Returns true if there is a ticket holder and a ticket sharer that its ticket may serve
+ * next, which can take leases that are released now. */
 bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases);
 
-/* Whether this lease request may not get leases under its ticket: another one that it
- * excludes has got leases under the ticket, or is getting them, and their tokens must
- * differ. */
+/* Returns true if this lease request may not get leases under its ticket: another one
+ * that it excludes has got leases under the ticket, or is getting them, and their tokens
+ * must differ. */
 bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *);
 
-/* Whether the lease request may not be granted under its ticket any more. Either another
- * client has deleted the ticket: a new one is at the tail, or will be, and other
+/* Returns true if the lease request may not be granted under its ticket any more. Either
+ * another client has deleted the ticket: a new one is at the tail, or will be, and other
  * contenders are served first. Or the ticket may not serve this lease request. */
 bool uvzk__ticket_place_is_lost(const struct uvzk__lease_request *);
 
