@@ -138,6 +138,41 @@ static void decide_by_reading(struct uvzk__atomic_long *atomic,
     }
 }
 
+/* ------------------------------------------------- the outcome of a write or create */
+
+/* A write over a version that was read is looked for, in the session that has sent it. */
+static void write_lost(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                       int status)
+{
+    if (uvzk__says_session_over(status)) {
+        decide(atomic, call, uvzk__status_of_write(status));
+    } else if (call->step == UVZK__ATOMIC_WRITE) {
+        decide(atomic, call, UVZK_ECONNLOSS);
+    } else {
+        call->step = UVZK__ATOMIC_FIND_OUT;
+    }
+}
+
+/* The call's own value was sent. refused: acts on the server's refusal. */
+static void write_replied(struct uvzk__atomic_long *atomic,
+                          struct uvzk__atomic_call *call, int status,
+                          void (*refused)(struct uvzk__atomic_long *,
+                                          struct uvzk__atomic_call *, int status))
+{
+    enum uvzk__outcome outcome = uvzk__outcome_of(status);
+
+    if (outcome != UVZK__OUTCOME_NOT_SENT) { /* else again */
+        uvzk__atomic_call_count(call);
+    }
+    if (outcome == UVZK__OUTCOME_DONE) {
+        decide(atomic, call, 0);
+    } else if (outcome == UVZK__OUTCOME_UNKNOWN) {
+        write_lost(atomic, call, status);
+    } else if (outcome == UVZK__OUTCOME_REFUSED) {
+        refused(atomic, call, status);
+    }
+}
+
 /* ----------------------------------------------------------------------- creating */
 
 static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
@@ -171,33 +206,12 @@ static void made_for_a_write(struct uvzk__atomic_long *atomic,
 }
 
 /* The znode was to be created with the call's own value. */
-static void made_with_value(struct uvzk__atomic_long *atomic,
-                            struct uvzk__atomic_call *call, int status)
+static void make_refused(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
+                         int status)
 {
-    if (status != UVZK_ENOTSENT && status != UVZK_ETHROTTLED) {
-        uvzk__atomic_call_count(call);
-    }
-    switch (status) {
-    case 0:
-        call->value.post_value = call->operand;
-        decide(atomic, call, 0);
-        break;
-    case UVZK_ENOTSENT:
-    case UVZK_ETHROTTLED: /* certainly not carried out: again */
-        break;
-    case UVZK_ENODEEXISTS:
-        if (call->kind == UVZK__ATOMIC_INITIALIZE) {
-            decide(atomic, call, status);
-        } /* else it is there by now, and is set */
-        break;
-    case UVZK_EEXPIRED:
-    case UV_ENOMEM: /* the reply could not be stored */
-        decide(atomic, call, UVZK_ECONNLOSS);
-        break;
-    default:
+    if (status != UVZK_ENODEEXISTS || call->kind == UVZK__ATOMIC_INITIALIZE) {
         decide(atomic, call, status);
-        break;
-    }
+    } /* else it is there by now, and is set */
 }
 
 static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -210,7 +224,7 @@ static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         make(atomic);
     } else if (call != NULL && call->step == UVZK__ATOMIC_WRITE &&
                uvzk__node_create_is_last(&atomic->create)) {
-        made_with_value(atomic, call, reply->status);
+        write_replied(atomic, call, reply->status, make_refused);
     } else if (call != NULL && call->step == UVZK__ATOMIC_WRITE) {
         /* An ancestor was not created: nothing has changed. */
         if (!uvzk__is_transient(reply->status)) {
@@ -224,43 +238,15 @@ static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 /* ------------------------------------------------------------------------ writing */
 
-/* Not executed, or not known: the reply to a write was lost. */
-static void write_lost(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call)
+static void write_refused(struct uvzk__atomic_long *atomic,
+                          struct uvzk__atomic_call *call, int status)
 {
-    if (call->step == UVZK__ATOMIC_WRITE) {
-        decide(atomic, call, UVZK_ECONNLOSS);
+    if (status == UVZK_ENONODE && call->kind == UVZK__ATOMIC_FORCE_SET) {
+        begin_to_make(atomic, call->operand);
+    } else if (status == UVZK_ENONODE || status == UVZK_EBADVERSION) {
+        try_failed(atomic, call); /* it was deleted or changed since the reading */
     } else {
-        call->step = UVZK__ATOMIC_FIND_OUT;
-    }
-}
-
-static void write_failed(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
-                         int status)
-{
-    switch (status) {
-    case UVZK_ENOTSENT:
-    case UVZK_ETHROTTLED: /* certainly not carried out: again */
-        break;
-    case UVZK_ECONNLOSS:
-    case UV_ENOMEM:
-        write_lost(atomic, call);
-        break;
-    case UVZK_EEXPIRED:
-        decide(atomic, call, UVZK_ECONNLOSS);
-        break;
-    case UVZK_EBADVERSION:
-        try_failed(atomic, call);
-        break;
-    case UVZK_ENONODE:
-        if (call->kind == UVZK__ATOMIC_FORCE_SET) {
-            begin_to_make(atomic, call->operand);
-        } else { /* it was deleted since the reading */
-            try_failed(atomic, call);
-        }
-        break;
-    default:
         decide(atomic, call, status);
-        break;
     }
 }
 
@@ -270,14 +256,7 @@ static void written(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
 
     if (call != NULL) {
-        if (reply->status != UVZK_ENOTSENT && reply->status != UVZK_ETHROTTLED) {
-            uvzk__atomic_call_count(call);
-        }
-        if (reply->status == 0) {
-            decide(atomic, call, 0);
-        } else {
-            write_failed(atomic, call, reply->status);
-        }
+        write_replied(atomic, call, reply->status, write_refused);
     }
     uvzk__atomic_pump(atomic);
 }

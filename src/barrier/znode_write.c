@@ -89,8 +89,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(write->session, rpc, status, true);
     write->refused = reply->failed_op;
-    if (no_answer && is_about_its_znode(write) && status != UVZK_ENOTSENT &&
-        status != UVZK_ETHROTTLED) {
+    if (uvzk__outcome_of(status) == UVZK__OUTCOME_UNKNOWN && is_about_its_znode(write)) {
         write->attempted = true;
     }
     bool next = write->create != NULL &&

@@ -2,6 +2,7 @@
  * The texts and names come from the X-macros of uvzk.h and of libuv's headers.
  * uv_strerror and uv_err_name are not used, because they allocate memory for a code that
  * they do not know. */
+#include "base/outcome.h"
 #include "uvzk.h"
 
 #define QUOTE(text) #text
@@ -86,19 +87,8 @@ int uvzk_err_is_retriable(int code)
  * other known codes are the server's answer, or say that nothing was sent. */
 static int may_follow_a_sent_request(int code)
 {
-    switch (code) {
-    case UVZK_ECONNLOSS:
-    case UVZK_EEXPIRED:
-    case UVZK_EAUTH:
-    case UVZK_ECLOSED:
-    case UVZK_EINTERNAL:
-    case UV_ENOMEM:
-    case UV_ECANCELED:
-    case UV_ETIMEDOUT:
-        return 1;
-    default:
-        return 0;
-    }
+    return uvzk__outcome_of(code) == UVZK__OUTCOME_UNKNOWN || code == UVZK_EINTERNAL ||
+           code == UV_ECANCELED || code == UV_ETIMEDOUT;
 }
 
 static int is_known(int code)

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/outcome.h"
+
 #define CREATING UVZK__NODE_CREATING
 #define PARENTS UVZK__NODE_PARENTS
 #define UNKNOWN UVZK__NODE_UNKNOWN
@@ -122,15 +124,16 @@ void uvzk__node_sent(struct uvzk__node *node)
  * outcome open. */
 bool uvzk__create_certainly_failed(int status)
 {
+    if (uvzk__outcome_of(status) == UVZK__OUTCOME_NOT_SENT) {
+        return true;
+    }
     switch (status) {
-    case UVZK_ENOTSENT:
     case UVZK_ENONODE:
     case UVZK_ENODEEXISTS:
     case UVZK_ENOAUTH:
     case UVZK_EINVALIDACL:
     case UVZK_ENOCHILDREN:
     case UVZK_EUNIMPLEMENTED:
-    case UVZK_ETHROTTLED:
     case UVZK_EREJECTED:
         return true;
     default:
@@ -183,11 +186,9 @@ void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place 
     } else if (status == UVZK_ENODEEXISTS) {
         /* Only a sequence counter that does not advance gives a name that exists. */
         end(node, UVZK_EEXHAUSTED);
-    } else if (status != UVZK_ENOTSENT && status != UVZK_ETHROTTLED) {
+    } else if (uvzk__outcome_of(status) != UVZK__OUTCOME_NOT_SENT) {
         end(node, status);
-    }
-    /* After ENOTSENT and ETHROTTLED the node is still CREATING, and sends the create
-     * again. */
+    } /* else the node is still CREATING, and sends the create again */
 }
 
 void uvzk__node_parents(struct uvzk__node *node, int status)
@@ -237,8 +238,8 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
         /* The znode has another owner, or was deleted after the listing that showed
          * it. */
         move(node, CREATING);
-    } else if (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT &&
-               status != UVZK_ETHROTTLED) {
+    } else if (status != UVZK_ECONNLOSS &&
+               uvzk__outcome_of(status) != UVZK__OUTCOME_NOT_SENT) {
         node->status = status;
         start_delete(node);
     }
@@ -290,11 +291,9 @@ void uvzk__node_delete_replied(struct uvzk__node *node, int status)
         end(node, 0);
         break;
     case UVZK_ENOAUTH: /* for the moment: it is tried again, acl_retry.h */
-    case UVZK_ENOTSENT:
-    case UVZK_ETHROTTLED:
         break;
     default:
-        node->delete_unknown = true;
+        node->delete_unknown |= uvzk__outcome_of(status) != UVZK__OUTCOME_NOT_SENT;
         break;
     }
 }

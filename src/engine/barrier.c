@@ -43,8 +43,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         session->turn_hooks->connected(session);
     } else if (!current) {
         uvzk__barrier_ask(session);
-    } else if (uvzk__is_connected(session) && reply->status != UVZK_ECONNLOSS &&
-               reply->status != UVZK_ENOTSENT) {
+    } else if (uvzk__is_connected(session) &&
+               !uvzk__says_connection_lost(reply->status)) {
         /* The server has refused the barrier. The end of the backoff sends it again. If
          * the connection is lost instead, the next CONNECTED sends it. */
         uvzk__back_off(session);

@@ -158,12 +158,12 @@ void uvzk__size_limit_replied(struct uvzk__session *session, const struct uvzk__
                               int status)
 {
     struct uvzk__size_limit *limit = &session->submissions.size_limit;
-    bool ends = status == UVZK_EEXPIRED || status == UVZK_EAUTH || status == UVZK_ECLOSED;
+    bool ends = uvzk__says_session_over(status);
 
     limit->in_flight -= limit->in_flight > 0;
     if (uvzk__is_answer(status)) {
         answered(limit, rpc);
-    } else if (status == UVZK_ECONNLOSS || status == UVZK_ENOTSENT) {
+    } else if (uvzk__says_connection_lost(status)) {
         lost(limit, rpc);
     }
     if (limit->alone == rpc) {

@@ -1,4 +1,4 @@
-/* Sends requests through the port, classifies the status of replies, and pauses the
+/* Sends requests through the port, takes what replies prove, and pauses the
  * session (submission.h). All rooms above send through uvzk__submit. */
 #include "engine/submission.h"
 
@@ -57,22 +57,6 @@ bool uvzk__is_answer(int status)
     case UVZK_ENOTEMPTY:
     case UVZK_EBADVERSION:
     case UVZK_ENOAUTH:
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool uvzk__is_transient(int status)
-{
-    switch (status) {
-    case UVZK_ECONNLOSS:
-    case UVZK_ENOTSENT:
-    case UVZK_EEXPIRED:
-    case UVZK_EAUTH:
-    case UVZK_ECLOSED:
-    case UVZK_ETHROTTLED:
-    case UV_ENOMEM:
         return true;
     default:
         return false;
@@ -139,14 +123,11 @@ static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
         if (is_unexpected_status(rpc, status)) {
             uvzk__back_off(session);
         }
-    } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH ||
-               status == UVZK_ECLOSED) {
-        /* The session is over. The event that reports it comes after these replies
-         * (port.h, 6), so nothing more is submitted until then. */
+    } else if (uvzk__says_session_over(status)) {
+        /* Nothing more is submitted until the event that reports it. */
         uvzk__connection_silent(&session->connection);
     } else if (!is_done_without(rpc, status) &&
-               (uvzk__is_connected(session) ||
-                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT))) {
+               (uvzk__is_connected(session) || !uvzk__says_connection_lost(status))) {
         /* After a connection loss no backoff is needed: nothing is sent before the next
          * CONNECTED. All other failures would repeat at once. */
         uvzk__back_off(session);

@@ -6,6 +6,7 @@
 #ifndef UVZK_SUBMISSION_H
 #define UVZK_SUBMISSION_H
 
+#include "base/outcome.h"
 #include "engine/port.h"
 #include "engine/size_limit.h"
 #include "engine/turn.h"
@@ -51,11 +52,6 @@ void uvzk__answered(struct uvzk__session *, const struct uvzk__rpc *, int status
 /* Returns true if a status is the server's answer to the request, and not a failure on
  * the way. */
 bool uvzk__is_answer(int status);
-
-/* Returns true if a request that failed with this status may succeed when it is repeated:
- * there was no connection or session, or a server or this process was short of
- * resources. */
-bool uvzk__is_transient(int status);
 
 /* uvzk__may_send() returns false for 100 ms. Afterwards the barrier is sent if it is
  * closed, and the turn hook `resume` runs. Does nothing if the session is backing off

@@ -7,6 +7,7 @@
  * call returns. node_checks.c builds the checks and sends the multi. */
 #include <string.h>
 
+#include "base/outcome.h"
 #include "base/path.h"
 #include "base/refusal.h"
 #include "claim/hold_calls.h"
@@ -173,14 +174,10 @@ static void written(struct uvzk__node_checks *node_checks,
     uvzk_write_cb cb = write->cb;
 
     (void)reply;
-    if (status == UVZK_EEXPIRED) {
-        /* The server may have executed it before the session ended. */
-        status = UVZK_ECONNLOSS;
-    }
     /* Before the callback, which may use the shell for the next write. */
     free_write(write);
     shell->impl = NULL;
-    cb(shell, status, failed);
+    cb(shell, uvzk__status_of_write(status), failed);
 }
 
 static void discard(struct uvzk__node_checks *node_checks, struct guarded_write *write)

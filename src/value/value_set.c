@@ -111,6 +111,19 @@ static bool is_overtaken(const struct uvzk__value_set *set)
     return false;
 }
 
+/* After another version, the callback waits until that has been read, so that the user can
+ * read it. */
+static void refused(struct uvzk__value_set *set, int status)
+{
+    if (status == UVZK_EBADVERSION) {
+        uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
+                   UVZK__SET_REREADING);
+        uvzk__node_cache_read_again(set->node_cache);
+    } else {
+        decide(set, status);
+    }
+}
+
 static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *reply)
 {
     bool throttled = reply->status == UVZK_ETHROTTLED;
@@ -120,33 +133,24 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
         decide(set, UVZK_ETHROTTLED);
         return;
     }
-    switch (reply->status) {
-    case 0:
+    switch (uvzk__outcome_of(reply->status)) {
+    case UVZK__OUTCOME_DONE:
         /* The reply shows that the znode now has these data. The node cache takes
          * ownership of them. */
         uvzk__node_cache_update(set->node_cache, &reply->stat, set->data, set->length);
         set->data = NULL;
         decide(set, 0);
         break;
-    /* Certainly not executed. */
-    case UVZK_ENOTSENT:
-    case UVZK_ETHROTTLED:
+    case UVZK__OUTCOME_NOT_SENT:
         uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
                    UVZK__SET_WAITING);
         uvzk__node_cache_retry_later(set->node_cache);
         break;
-    /* The callback waits until the other version has been read, so that the user can read
-     * it. */
-    case UVZK_EBADVERSION:
-        uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
-                   UVZK__SET_REREADING);
-        uvzk__node_cache_read_again(set->node_cache);
+    case UVZK__OUTCOME_REFUSED:
+        refused(set, reply->status);
         break;
-    case UVZK_EEXPIRED: /* the connection went with the session */
-        decide(set, UVZK_ECONNLOSS);
-        break;
-    default:
-        decide(set, reply->status);
+    case UVZK__OUTCOME_UNKNOWN:
+        decide(set, uvzk__status_of_write(reply->status));
         break;
     }
 }
