@@ -45,7 +45,7 @@ struct outside_client *outside_client_new(struct sim *sim, size_t server,
                                           const char *name,
                                           const struct outside_client_user *user,
                                           void *context);
-/* The connection is closed. No callback comes any more. */
+/* The connection is closed. No callback follows. */
 void outside_client_free(struct outside_client *client);
 
 /* The client has sent a frame, without its length. What is malformed closes the
@@ -68,7 +68,7 @@ void outside_client_delay(struct outside_client *client, uint64_t ms);
 /* Its server loses the leader for ms, as in sim_follower_cut. */
 void outside_client_cut_follower(struct outside_client *client, uint64_t ms);
 /* The connection has ended. Requests that are under way arrive: all of them, or, after a
- * reset, a random number. No callback comes any more, and frames are ignored. */
+ * reset, a random number. No callback follows, and frames are ignored. */
 void outside_client_end(struct outside_client *client);
 void outside_client_break(struct outside_client *client);
 

@@ -10,11 +10,11 @@
  *              |--> ACQUIRING -----|   the mutex of the promoted phase
  *              `--> RELEASING -----'   that mutex, behind the end of the call
  *
- * Where a step leads is kept in the call (step, atomic_call.h), so that after a lost
- * connection the call goes on where it was, as soon as there is another one.
+ * The call stores its next step (step, atomic_call.h), so after a lost connection it
+ * continues where it was, on the next connection.
  *
- * A reading does not decide that a call changes nothing, unless the call has caught up: the
- * server may lag behind. A write is decided by the leader, which compares the version. */
+ * The server may lag, so a read decides that a call changes nothing only if the call has
+ * caught up. The leader decides on a write, because it compares the version. */
 #ifndef UVZK_ATOMIC_LONG_H
 #define UVZK_ATOMIC_LONG_H
 

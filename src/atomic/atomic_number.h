@@ -15,7 +15,7 @@ void uvzk__atomic_number_write(unsigned char bytes[UVZK__ATOMIC_BYTES], int64_t 
  * Returns false if there are fewer than eight bytes, but not none. */
 bool uvzk__atomic_number_read(const void *bytes, size_t length, int64_t *number);
 
-/* Returns false if the sum has no room in 64 bits. */
+/* Returns false if the sum does not fit in 64 bits. */
 bool uvzk__atomic_number_add(int64_t number, int64_t delta, int64_t *sum);
 
 #endif

@@ -12,7 +12,7 @@ bool uvzk__atomic_promotion_is_possible(const struct uvzk__atomic_long *);
 
 /* The current call enters the promoted phase: acquires the mutex. */
 void uvzk__atomic_promotion_acquire(struct uvzk__atomic_long *);
-/* No call waits for the mutex any more. */
+/* No call waits for the mutex from now on. */
 void uvzk__atomic_promotion_cancel(struct uvzk__atomic_long *);
 
 /* Returns true if the mutex is held for a call that has ended; releases it. */

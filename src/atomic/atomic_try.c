@@ -1,13 +1,13 @@
 /* The requests of the current call of an atomic long (atomic_try.h). atomic_long.c calls
  * uvzk__atomic_try_send when something may be sent; each reply comes back here.
  *
- * What may be repeated: a reading, always; a write, only if it is certain that it was not
- * carried out. After a lost reply of a write the znode is read on the next connection
- * (find_out), and what that shows is certain for this reason: requests of one session are
- * carried out in their order, also over a new connection, since a server that has taken
- * over the session refuses those that came by the old one; and the barrier of the new
- * connection was accepted by a quorum before the reading. If the session has ended, nothing
- * is certain, because its last requests may still be on their way to the leader. */
+ * A read may always be repeated; a write only if it was certainly not carried out. After
+ * the reply to a write was lost, the znode is read on the next connection (find_out). The
+ * result of that read is certain, for two reasons. Requests of one session are carried
+ * out in their order, even over a new connection, because a server that has taken over
+ * the session refuses requests from the old connection. And a quorum has accepted the
+ * barrier of the new connection before the read. If the session has ended, nothing is
+ * certain, because its last requests may still be on their way to the leader. */
 #include "atomic/atomic_try.h"
 
 #include <string.h>
@@ -126,8 +126,8 @@ static void catch_up(struct uvzk__atomic_long *atomic)
     submit(atomic, UVZK__ATOMIC_CATCHING_UP);
 }
 
-/* The reading shows that the call changes nothing. That is true only if the server did not
- * lag behind. */
+/* The reading shows that the call changes nothing. That is true only if the server did
+ * not lag. */
 static void decide_by_reading(struct uvzk__atomic_long *atomic,
                               struct uvzk__atomic_call *call, int status)
 {
@@ -384,7 +384,8 @@ static void found_out(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     if (call != NULL && reply->status == 0 && is_certainly_not_written(call, reply)) {
         if (reply->stat.mzxid == call->over.mzxid) {
-            call->step = UVZK__ATOMIC_READ; /* nobody was faster: the same try again */
+            call->step = UVZK__ATOMIC_READ; /* no other client was faster: the same try
+                                               again */
         } else {
             try_failed(atomic, call);
         }

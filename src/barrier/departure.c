@@ -70,7 +70,7 @@ static bool is_listed(const struct uvzk__reply *reply, const char *name)
     return false;
 }
 
-/* Whoever is not listed any more has gone. */
+/* A member that is no longer listed has left. */
 static void drop_gone(struct uvzk__barrier_member *member,
                       const struct uvzk__reply *reply)
 {
@@ -213,7 +213,7 @@ void uvzk__member_deleted(struct uvzk__barrier_member *member, int status)
 
     if (write->second != NULL && status != 0 &&
         !(status == UVZK_ENONODE && write->refused == 0)) {
-        delete_own(member, NULL); /* there is no `ready` any more, or it has to stay */
+        delete_own(member, NULL); /* `ready` no longer exists, or it must stay */
     } else if (status != 0 && status != UVZK_ENONODE) {
         /* The ACL does not let us delete it: it goes with the session. */
         member->stands = false;

@@ -10,16 +10,16 @@
  *   another         delete P/<uuid>; exists(P/<lowest>, watch)
  * and after each event getChildren(P) again.
  *
- * It waits for those members alone that the first getChildren has shown. Everybody of
- * its round is among them, because a member's znode exists until it leaves, and nobody
- * of this library has left for good while this member's znode existed. Whoever comes
- * later belongs to another round: a member that has left and enters again would wait
- * for this one, and this one for it.
+ * It waits only for the members that the first getChildren has shown. All members of its
+ * round are among them, because a member's znode exists until it leaves, and no member of
+ * this library has left for good while this member's znode existed. A member that enters
+ * later belongs to another round: if this one waited for it, a member that has left and
+ * enters again would wait for this one, and this one for it.
  *
- * How fresh the readings are: the getChildren comes after the replies to this session's
- * own writes. If it lags, it shows members that have gone since; then the exists or its
- * watch tells. A member that it does not show any more has gone for good: the name of
- * each enter is new. */
+ * How fresh the reads are: the getChildren follows the replies to this session's own
+ * writes. If its server lags, it shows members that have left since; then the exists or
+ * its watch reports that. A member that it no longer shows has left for good, because
+ * each enter has a new name. */
 #ifndef UVZK_DEPARTURE_H
 #define UVZK_DEPARTURE_H
 

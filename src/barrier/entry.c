@@ -124,8 +124,8 @@ static void cleared(struct uvzk__barrier_member *member, int status)
     }
 }
 
-/* Its name is known to nobody else. So a znode of this name is this member's, created
- * by a request whose reply was lost, if it belongs to this session. */
+/* No other client knows its name. So a znode of this name is this member's, created by a
+ * request whose reply was lost, if it belongs to this session. */
 static void checked(struct uvzk__barrier_member *member, const struct uvzk__reply *reply)
 {
     if (reply->status == UVZK_ENONODE) {

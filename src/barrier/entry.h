@@ -10,13 +10,14 @@
  *   exists(P/ready)          it exists: enough members were here together with this one,
  *                            or the round is on and this one joins it
  *   getChildren(P)           enough members are here: it creates `ready`
- * Otherwise it waits until `ready` is created. Whoever comes last counts all members that
- * came before, so nobody else has to count again. It does so nevertheless about once a
- * session timeout: the last one may have failed between its create and its count.
+ * Otherwise it waits until `ready` is created. The last member to enter counts all
+ * members that came before, so the others need not count again. They nevertheless do,
+ * about once a session timeout: the last one may have failed between its create and its
+ * count.
  *
- * How fresh the readings are: they come after the reply to the create on the same
- * connection, or behind the barrier of a later one, so they show the tree at a moment at
- * which this member's znode existed. Whoever is counted was here together with it. */
+ * How fresh the readings are: they follow the reply to the create on the same connection,
+ * or the barrier of a later one, so they show the tree at a moment when this member's
+ * znode existed. All members that are counted existed together with it. */
 #ifndef UVZK_ENTRY_H
 #define UVZK_ENTRY_H
 

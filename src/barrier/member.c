@@ -179,7 +179,7 @@ static void answered(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (member->state == UVZK__MEMBER_GONE) {
         free_if_over(member);
     } else if (member->state != member->asked_in) {
-        uvzk__barrier_member_pump(member); /* the answer is of no use any more */
+        uvzk__barrier_member_pump(member); /* the answer is no longer useful */
     } else if (!uvzk__is_transient(reply->status)) {
         if (member->state == UVZK__MEMBER_REMAINING) {
             uvzk__member_remaining_listed(member, reply);

@@ -21,8 +21,8 @@
  * ends, unless its znode was never created.
  *
  * What the user is told: told_cb runs once for the enter, once for the leave, and once
- * when the member is out for another reason. After a status below 0, and after the
- * leave, the member has no user any more, and goes on by itself. */
+ * when the member is out for another reason. After a status below 0, and after the leave,
+ * the member no longer has a user, and continues by itself. */
 #ifndef UVZK_MEMBER_H
 #define UVZK_MEMBER_H
 
@@ -74,8 +74,8 @@ struct uvzk__barrier_member {
     char *ready;    /* P/ready */
     struct uvzk__node_create create;       /* of `path` */
     struct uvzk__node_create create_ready; /* of `ready`; P exists */
-    /* The members that were here when it began to leave, without itself, as far as the
-     * last getChildren has shown them; sorted. */
+    /* The other members that were here when it began to leave and that the last
+     * getChildren has shown; sorted. */
     struct uvzk__other_member *others;
     size_t other_count;
     uint32_t quantity; /* how many members the barrier waits for */
@@ -83,7 +83,7 @@ struct uvzk__barrier_member {
     uint8_t state;     /* enum uvzk__barrier_member_state */
     uint8_t asked_in;  /* the state in which `rpc` was sent */
     bool asking;       /* `rpc` is under way */
-    bool stands;       /* its znode exists, unless somebody else has deleted it */
+    bool stands;       /* its znode exists, unless another client has deleted it */
     bool may_be_last;  /* when it is out, a `ready` without members may be left over */
     bool knows_others; /* `others` is set */
 };
@@ -94,7 +94,7 @@ int uvzk__barrier_member_enter(struct uvzk__session *, const char *directory,
                                uint32_t quantity, void *user,
                                void (*told_cb)(struct uvzk__barrier_member *, int status),
                                struct uvzk__barrier_member **);
-/* What was passed on; NULL: the member has no user any more. */
+/* What was passed on; NULL: the member no longer has a user. */
 static inline void *uvzk__barrier_member_user(const struct uvzk__barrier_member *member)
 {
     return member->user;

@@ -10,9 +10,9 @@
  * watch is set anew about once a session timeout, in case its event was lost
  * (watch_renewal.h).
  *
- * How fresh a reading is. A server may lag behind, so a reading shows the znode at some
- * moment that may be before the reading's request. It shows at least what was committed
- * before the last reply on this connection (engine/barrier.h).
+ * How fresh a read is. A server may lag, so a read may show the znode at a moment before
+ * its request was sent. It shows at least what was committed before the last reply on
+ * this connection (engine/barrier.h).
  *   present  may be out of date, but then the watch fires: nobody waits for ever.
  *   absent   ends a wait, and no later event would correct it. A waiter that cannot tell
  *            by its own writes how old it is asks for a confirmation: an empty multi,
@@ -73,7 +73,8 @@ int uvzk__znode_waiter_begin(struct uvzk__session *, struct uvzk__znode_waiter *
                              const char *path);
 /* Ends the waiting, if there is any. The watch of the last waiter is removed. */
 void uvzk__znode_waiter_end(struct uvzk__znode_waiter *);
-/* Reads the znode once more. Readings that were sent before are not reported any more. */
+/* Reads the znode once more. Results of reads that were sent before are no longer
+ * reported. */
 void uvzk__znode_waiter_look(struct uvzk__znode_waiter *);
 
 /* Sends what is due, if anything may be sent. */

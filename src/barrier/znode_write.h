@@ -51,8 +51,8 @@ void uvzk__znode_write_create(struct uvzk__znode_write *, struct uvzk__node_crea
 void uvzk__znode_write_delete(struct uvzk__znode_write *, const char *path,
                               const char *second);
 
-/* The owner does not want the change any more. Returns true if the write is IDLE now.
- * Otherwise a request is under way, and done_cb runs at its reply. */
+/* The owner no longer wants the change. Returns true if the write is IDLE now. Otherwise
+ * a request is under way, and done_cb runs at its reply. */
 bool uvzk__znode_write_stop(struct uvzk__znode_write *);
 
 /* Returns true if the znode itself may have been created or deleted by a request that has

@@ -1,6 +1,7 @@
-/* The traceparent of a W3C trace context in the data of a contender's znode, so that
- * whoever waits for the contender can tell which trace it belongs to. It stands in the last
- * line of the data, "traceparent: VERSION-TRACE-PARENT-FLAGS", without a newline. */
+/* The traceparent of a W3C trace context in the data of a contender's znode, so that a
+ * client that waits for the contender can tell which trace it belongs to. It stands in
+ * the last line of the data, "traceparent: VERSION-TRACE-PARENT-FLAGS", without a
+ * newline. */
 #ifndef UVZK_TRACEPARENT_H
 #define UVZK_TRACEPARENT_H
 

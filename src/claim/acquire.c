@@ -111,7 +111,7 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
 }
 
 /* The owner's claim, pending or held, or NULL. If the proof of its hold has expired, the
- * check of the provers reports the loss now, and the owner has no claim any more. If the
+ * check of the provers reports the loss now, and the owner no longer has a claim. If the
  * hold's time is over (hold_limit.h), the acquire joins the claim and ends with it. */
 static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
                                          const uvzk_acquire_options_t *options)

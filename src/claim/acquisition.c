@@ -422,8 +422,8 @@ void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
 {
     struct uvzk__claim *claim = acquisition->claim;
 
-    /* This overwrites acquire_cb or losing_cb in the union; neither is needed any
-     * more. */
+    /* This overwrites acquire_cb or losing_cb in the union; neither is needed from now
+     * on. */
     acquisition->release_cb = release_cb;
     /* The hold was lost, and its lost callback has not run yet. The release callback runs
      * in its place, with UVZK_ELOST. */

@@ -2,9 +2,9 @@
  * claims, the recipes decide through their claim_kind when a claim holds, and contenders
  * report to their claim through contender_user.c.
  *
- * A claim ends once, in uvzk__claim_end. From then on the lock does not know the claim
- * any more. The claim is freed when its last contender has left, which is when the last
- * of its znodes is known to be gone. */
+ * A claim ends once, in uvzk__claim_end. After that the lock no longer knows the claim.
+ * The claim is freed when its last contender has left, which is when the last of its
+ * znodes is known to be gone. */
 #include "claim/claim.h"
 
 #include <assert.h>
@@ -119,8 +119,8 @@ bool uvzk__claim_same_data(const struct uvzk__claim *one, const struct uvzk__cla
             memcmp(uvzk__claim_data(one), uvzk__claim_data(other), length) == 0);
 }
 
-/* Fails if the claim has an owner and the hash table cannot grow, and if the lock has no
- * list of claims any more. Then the claim is in no list. */
+/* Fails if the claim has an owner and the hash table cannot grow, and if the lock no
+ * longer has a list of claims. Then the claim is in no list. */
 static int add_to_lock(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
     if (!uvzk__expect(claim->session, !lock->no_claims, "lock: a claim after its end")) {
@@ -236,9 +236,8 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *ow
     return found == NULL ? NULL : &found->claim;
 }
 
-/* Frees the claim if it has ended and nothing needs it any more. All of its znodes are
- * gone then, so the acquisitions that are still RELEASING end with the collected
- * status. */
+/* Frees the claim if it has ended and nothing still needs it. All of its znodes are gone
+ * then, so the acquisitions that are still RELEASING end with the collected status. */
 static void free_if_over(struct uvzk__claim *claim)
 {
     /* A claim that has left its lock has ended, whatever its state is (invariant.h). */

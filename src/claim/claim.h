@@ -30,8 +30,8 @@ struct uvzk__claim_kind {
      * the user knew of it, and waits again. */
     void (*granted)(struct uvzk__contender *);
     void (*ungranted)(struct uvzk__contender *);
-    /* The contender is not wanted any more: its wait was refused, its znode was deleted,
-     * its session ended, or the client closes. */
+    /* The contender is no longer wanted: its wait was refused, its znode was deleted, its
+     * session ended, or the client closes. */
     void (*ended)(struct uvzk__contender *, int code);
     /* The znode of the contender is to be deleted. Returns whether the znode at its path
      * is certainly the contender's own. If it is not certain, the kind sends a request to

@@ -83,7 +83,7 @@ void uvzk__hold_intercept_loss(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing
 {
     struct uvzk__acquisition *acquisition = hold->impl;
 
-    /* acquire_cb is not called any more, so losing_cb may use its memory. */
+    /* acquire_cb will not be called again, so losing_cb may use its memory. */
     assert(acquisition->state == UVZK__ACQUISITION_GRANTED);
     acquisition->loss_intercepted = true;
     acquisition->losing_cb = losing;

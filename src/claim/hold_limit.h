@@ -57,7 +57,7 @@ void uvzk__hold_limit_set(struct uvzk__hold_limit *, uint64_t max_ms,
 /* An acquire callback of the claim is about to report a grant. The first one starts the
  * time. Returns whether the warning has come before. */
 bool uvzk__hold_limit_granted(struct uvzk__hold_limit *);
-/* The claim has ended, or is freed: no timer and no notification refers to it any more. */
+/* The claim has ended, or is freed: no timer and no notification still refers to it. */
 void uvzk__hold_limit_stop(struct uvzk__hold_limit *);
 /* The end of the hold's time, in ms of uvzk__now; UINT64_MAX: it has none yet. */
 uint64_t uvzk__hold_limit_end(const struct uvzk__hold_limit *);

@@ -1,10 +1,9 @@
-/* What is behind a uvzk_lock_t, whatever its recipe: making it, finding it again,
- * counting its holds, and closing it. The init functions of the recipes make locks;
- * acquire.c closes them.
+/* The lock of a uvzk_lock_t, for every recipe: creates it, finds it, counts its holds and
+ * closes it. The init functions of the recipes create locks; acquire.c closes them.
  *
- * A lock that closes has no claims any more, but is kept while anything refers to it:
- * acquisitions whose last callback has not run yet, participant lists, multi locks. The
- * close callback runs after the last reference is gone. */
+ * A closing lock has no claims, but is kept while anything refers to it: acquisitions
+ * whose last callback has not run yet, participant lists, multi locks. The close callback
+ * runs after the last reference is gone. */
 #include "claim/lock.h"
 
 #include "base/path.h"

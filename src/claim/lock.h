@@ -10,7 +10,7 @@
 
 struct uvzk__lock_kind {
     const struct uvzk__claim_kind *claim_kind;
-    bool ignores_owners; /* its acquires have no owner, so nobody re-enters it */
+    bool ignores_owners; /* its acquires have no owner, so there is no re-entry */
     /* Checks the options of an acquire: 0, or the code that uvzk_lock_acquire returns. */
     int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* Returns true if an acquire with UVZK_TRY_ONCE would have to wait for a local
@@ -72,7 +72,7 @@ struct uvzk__lock {
     bool persistent : 1; /* the znodes of its claims outlive the session */
     bool closing : 1;
     bool limited : 1; /* a claim with a hold_limit has been made */
-    /* It is closing and has no claims any more; the union has its second form. */
+    /* It is closing and has no claims left; the union has its second form. */
     bool no_claims : 1;
 };
 

@@ -86,8 +86,8 @@ uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *reason,
 }
 
 /* The code of a timeout. UV_ETIMEDOUT means that contenders are known to be ahead.
- * Without a connection or a place that is not known, and without a proof nobody is ahead.
- * The code says which of the three is missing. */
+ * Otherwise no contender is known to be ahead, and the code says what is missing: a
+ * connection, a known place or a proof. */
 static int code_of(const struct uvzk__wait_reason *reason)
 {
     switch (reason->kind) {

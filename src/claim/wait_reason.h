@@ -23,7 +23,7 @@ struct uvzk__wait_reason {
     uint64_t since_ms; /* when the wait began; 0: not known */
 };
 
-/* At most so many local contenders are counted when an acquire times out, and for
+/* At most this many local contenders are counted when an acquire times out, and for
  * uvzk_client_each_hold. If many waiters of a long queue are reported together, counting
  * the whole queue for each of them would cost the square of its length. */
 #define UVZK__WAIT_REASON_COUNTED_MAX 1000U

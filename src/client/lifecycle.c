@@ -459,11 +459,11 @@ static void on_closed(struct uvzk__port_user *user)
     struct uvzk__session *session = session_of(user);
     uvzk_client_t *shell = session->shell;
 
-    /* No turn comes any more that could do it. */
+    /* No later turn could do it. */
     if (uvzk__is_broken_untold(session)) {
         session->turn_hooks->broken(session);
     }
-    /* Nothing may be sent any more. */
+    /* From now on nothing may be sent. */
     uvzk__connection_silent(&session->connection);
     uvzk__for_each_contender(session, abandon, UVZK_ECLOSED);
     uvzk__directories_free(session);

@@ -21,7 +21,7 @@ struct uvzk__lifecycle {
     uvzk_client_close_cb close_cb;
     /* How long the close waits for deletes, in ms. 0: that time has passed. */
     uint32_t close_wait_ms;
-    /* The znodes' default data are the local address, as soon as it is known. */
+    /* The znodes' default data are the local address, once it is known. */
     bool default_data_is_address;
     /* When the port was last opened. */
     uint64_t opened_ms;

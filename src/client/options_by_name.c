@@ -145,7 +145,7 @@ static int set_all(uvzk_client_options_t *options, char *text)
     uint64_t given = UINT64_C(1) << (uvzk__option_find("hosts") - uvzk__option_at(0));
     int status = 0;
 
-    /* Not decoded: whatever options.hosts may be stands here as it is. */
+    /* Not decoded: the text is options.hosts, unchanged. */
     options->hosts = strsep(&rest, "?");
     while (rest != NULL && status == 0) {
         status = set_entry(options, strsep(&rest, "&"), &given);

@@ -43,8 +43,8 @@ static void work(struct uvzk__session *session)
         session); /* after settling: a handover is checked by its delete */
 }
 
-/* A znode that is not wanted any more also marks its directory as changed, so nothing
- * else has to be checked. */
+/* A znode that is no longer wanted also marks its directory as changed, so nothing else
+ * has to be checked. */
 static bool has_work(const struct uvzk__session *session)
 {
     return !uvzk__list_empty(&session->directories->to_settle) ||

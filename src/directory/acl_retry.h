@@ -1,8 +1,8 @@
-/* Requests that an ACL refuses and that uvzk repeats all the same, because a znode of this
- * client would otherwise block other contenders for as long as its session lives. The ACL
- * may change at any time, and no event reports it. So uvzk tries again after growing
- * pauses: from 500 ms, doubled each time, up to 30 s or a session timeout, whichever is
- * less. Each pause is made up to a quarter longer or shorter at random.
+/* Requests that an ACL refuses and that uvzk nevertheless repeats, because a znode of
+ * this client would otherwise block other contenders while its session lives. The ACL may
+ * change at any time, and no event reports it. So uvzk tries again after growing pauses:
+ * from 500 ms, doubled each time, up to 30 s or a session timeout, whichever is less.
+ * Each pause is made up to a quarter longer or shorter at random.
  *
  * Undeletable znodes: the delete was refused because the ACL of the directory does not
  * give the client DELETE, perhaps only for a moment. The release has failed with
@@ -17,11 +17,11 @@
  * client's by now. If the exists shows that the znode is gone, the next znode is tried at
  * once.
  *
- * Unsearchable znodes: they may exist, no acquire wants them any more, and they cannot be
- * searched for. The reply to the create was lost, the acquire has ended, and the ACL does
- * not allow the client to list the directory. uvzk lists the directory again after each
- * pause. A contender that an acquire still wants does not wait for such a pause, and a
- * listing that succeeds ends the pauses. */
+ * Unsearchable znodes: they may exist, no acquire still wants them, and uvzk cannot
+ * search for them. The reply to the create was lost, the acquire has ended, and the ACL
+ * forbids listing the directory. uvzk lists the directory again after each pause. A
+ * contender that an acquire still wants does not wait for such a pause, and a listing
+ * that succeeds ends the pauses. */
 #ifndef UVZK_ACL_RETRY_H
 #define UVZK_ACL_RETRY_H
 
@@ -71,8 +71,7 @@ void uvzk__undeletable_add(struct uvzk__contender *);
  * there. */
 void uvzk__undeletable_permitted(struct uvzk__queue *);
 
-/* The directory has been listed, or does not exist, or no contender is UNKNOWN any
- * more. */
+/* The directory has been listed, or does not exist, or no contender is still UNKNOWN. */
 void uvzk__unsearchable_no_more(struct uvzk__queue *);
 
 #endif

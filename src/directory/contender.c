@@ -167,8 +167,8 @@ static void become(struct uvzk__contender *contender, enum uvzk__contender_state
     }
 }
 
-/* If it held before the last move and does not hold any more: its claim does not count
- * the grant any more, and no proof request checks it. */
+/* If it held before the last move and no longer holds: its claim no longer counts the
+ * grant, and no proof request checks it. */
 static void end_hold(struct uvzk__contender *contender, bool held)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -231,8 +231,8 @@ static const struct uvzk__contender_kind orphans[2][2] = {
      {.name_prefix = "", .orphan = true, .shared = true}},
 };
 
-/* The node takes the same way as one whose create is answered when the contender is not
- * wanted any more: it goes from CREATING to DELETING at once. So the contender begins in
+/* The node moves like one whose create is answered when the contender is no longer
+ * wanted: from CREATING to DELETING at once. The contender therefore begins in
  * GIVEN_UP. */
 struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
                                                    const char *name,
@@ -446,8 +446,8 @@ static void gone(struct uvzk__contender *contender)
     uint64_t now = uvzk__now(session);
     uint64_t random = 0, sleep_ms = 0;
 
-    /* Others may have been granted past the node: earlier sightings in this directory
-     * do not count any more (freshness.h). */
+    /* Others may have been granted past the node: earlier sightings in this directory no
+     * longer count (freshness.h). */
     uvzk__foreign_node_gone(contender->queue);
     (void)uvzk__random(session, &random, sizeof(random));
     bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;

@@ -11,7 +11,7 @@
  *                                     |                                | |
  *                                     +---- granted early ----> GRANTED_EARLY
  *
- * From each of these four states, when it is not wanted any more:
+ * From each of these four states, when it is no longer wanted:
  *
  *    it is not known whether
  *    a znode exists, or none does               its znode exists
@@ -52,7 +52,7 @@ enum uvzk__contender_state {
     UVZK__CONTENDER_GIVEN_UP,      /* next: DELETING ENDED */
     UVZK__CONTENDER_DELETING,      /* next: UNDELETABLE ENDED */
     UVZK__CONTENDER_UNDELETABLE,   /* next: ENDED */
-    UVZK__CONTENDER_ENDED          /* final: freed when nothing points to it any more */
+    UVZK__CONTENDER_ENDED          /* final: freed when nothing points to it */
 };
 
 /* How many contenders of a directory are in certain conditions, so that no code has to
@@ -73,12 +73,12 @@ struct uvzk__contender_kind {
      * prefix, which is not copied. */
     const char *name_prefix;
     bool shared; /* a reader: it waits for writers only */
-    /* It has the place of a writer of its own owner, so it waits for nobody. */
+    /* It has the place of a writer of its own owner, so it does not wait. */
     bool has_writers_place;
     /* Its grant is not the hold: it lets its claim into another directory, which is
-     * `extra` of the contender (struct uvzk__queue; NULL: not any more). That directory
-     * is settled when the contender changes, and the delete of the contender's node
-     * checks the contenders that are granted early there. */
+     * `extra` of the contender (struct uvzk__queue; NULL: it no longer does). That
+     * directory is settled when the contender changes, and the delete of the contender's
+     * node checks the contenders that are granted early there. */
     bool admits;
     bool fixed_name; /* another client's node may have the same name */
     bool once;       /* if its node is deleted, the claim ends */
@@ -98,7 +98,7 @@ struct uvzk__batch_limits {
      * missing; its own directory may be missing too. */
     bool suspect_no_directory : 1;
     bool delete_alone : 1; /* its delete may not share a multi */
-    bool unchecked : 1;    /* the ACL does not allow checks of its node */
+    bool unchecked : 1;    /* the ACL forbids checks of its node */
 };
 
 struct uvzk__contender {
@@ -161,7 +161,7 @@ static inline bool uvzk__contender_holds(const struct uvzk__contender *contender
            contender->state == UVZK__CONTENDER_HOLDING;
 }
 
-/* Returns true if its claim knows that it is not wanted any more. */
+/* Returns true if its claim knows that it is no longer wanted. */
 static inline bool uvzk__contender_is_given_up(const struct uvzk__contender *contender)
 {
     return contender->state >= UVZK__CONTENDER_GIVEN_UP;
@@ -185,14 +185,13 @@ static inline bool uvzk__contender_has_ended(const struct uvzk__contender *conte
 struct uvzk__contender_user {
     /* The contender is new, and contender->claim is set. */
     void (*added)(struct uvzk__contender *);
-    /* The contender is granted. hold_ended: it is not granted any more, for any
-     * reason. */
+    /* The contender is granted. hold_ended: it is no longer granted, for any reason. */
     void (*granted)(struct uvzk__contender *);
     void (*hold_ended)(struct uvzk__contender *);
     /* The grant has been taken back before the user was told of it, and the contender
      * waits again. hold_ended was called first. */
     void (*ungranted)(struct uvzk__contender *);
-    /* The contender is not wanted any more. code: the reason, as an error code; 0 after a
+    /* The contender is no longer wanted. code: the reason, as an error code; 0 after a
      * release. Called once. */
     void (*ended)(struct uvzk__contender *, int code);
     /* The delete of its node was refused. The contender leaves its claim and goes on
@@ -374,7 +373,7 @@ static inline bool uvzk__contender_admits(const struct uvzk__contender *contende
 }
 
 /* Returns true if it is a reader with the number of its own writer (downgrade.h). Such a
- * reader waits for nobody. */
+ * reader does not wait. */
 static inline bool
 uvzk__contender_has_writers_place(const struct uvzk__contender *contender)
 {
@@ -460,8 +459,8 @@ void uvzk__contender_ungrant(struct uvzk__contender *);
  * this returns. */
 void uvzk__contender_end(struct uvzk__contender *, int code);
 
-/* The claim does not want the node any more: deletes it, or prevents its creation. The
- * contender may be freed when this returns. */
+/* The claim no longer wants the node: deletes it, or prevents its creation. The contender
+ * may be freed when this returns. */
 void uvzk__contender_withdraw(struct uvzk__contender *);
 
 /* Another client deleted its node, according to the quorum: a hold is lost. A waiter or a

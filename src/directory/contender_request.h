@@ -105,7 +105,7 @@ void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t cz
 bool uvzk__contender_renew_watch_later(struct uvzk__contender *);
 void uvzk__contender_cancel_watch_renewal(struct uvzk__contender *);
 
-/* Ends a pause early: the contender is not wanted any more. */
+/* Ends a pause early: the contender is no longer wanted. */
 void uvzk__contender_cancel_back_off(struct uvzk__contender *);
 
 /* Submits the create of its node in a request of its own. If there is no memory, the

@@ -161,7 +161,7 @@ static void move(struct divergence_query *query, enum uvzk__divergence_step step
                     invariant_holds(query));
 }
 
-/* The directory of the znode; NULL: this session has none there any more. */
+/* The directory of the znode; NULL: this session no longer has one there. */
 static struct uvzk__queue *directory_of(struct divergence_query *query)
 {
     size_t length = uvzk__path_parent_length(query->path);

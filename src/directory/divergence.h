@@ -13,9 +13,8 @@
  *   - its ephemeralOwner is one of this client's sessions, and
  *   - its name has a UUID that no contender of this client has.
  *
- * uvzk deletes an orphan like a znode of its own that is not wanted any more.
- * docs/decisions/diverged-servers.md shows case by case that no living znode is
- * deleted.
+ * uvzk deletes an orphan like a znode of its own that is no longer wanted.
+ * docs/decisions/diverged-servers.md shows case by case that no living znode is deleted.
  *
  * A diverged server. Deletes and checks (in a multi) are agreed to by a quorum. The server
  * that returns their reply has carried out all transactions up to them. So a reading that

@@ -97,14 +97,13 @@ bool uvzk__is_seen_on_connection(const struct uvzk__contender *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* The create with this stamp needs a listing that is submitted after it. And: no create
- * needs one any more. */
+/* The create with this stamp needs a listing that is submitted after it. The second
+ * function: no create needs one now. */
 void uvzk__freshness_want_listing(struct uvzk__queue *, uint64_t stamp);
 void uvzk__freshness_want_no_listing(struct uvzk__queue *);
 
 /* A node of the directory has gone that this session did not delete. Sightings that
- * arrived before this report do not count any more, for any contender of the
- * directory. */
+ * arrived before this report no longer count, for any contender of the directory. */
 void uvzk__foreign_node_gone(struct uvzk__queue *);
 
 /* The request with this stamp, which is submitted next, deletes the node of a local

@@ -67,10 +67,10 @@ bool uvzk__needs_children_watch(const struct uvzk__queue *queue)
 /* ------------------------------------------------------------------------- its events */
 
 /* A node with this number was created. Returns whether the view has all nodes up to it, or
- * will have when this one is added. Otherwise the mark is not known any more, until the
- * next listing: the events of the numbers between were withheld, or the numbers are those
- * of children that are no contenders, or this is the first event since a listing that did
- * not show the latest number, because that node had gone. */
+ * will have when this one is added. Otherwise the mark is unknown until the next listing:
+ * the events of the numbers between were withheld, or the numbers are those of children
+ * that are no contenders, or this is the first event since a listing that did not show
+ * the latest number, because that node had gone. */
 static bool take_number(struct uvzk__queue *queue, int32_t number, bool others)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
@@ -92,7 +92,7 @@ static bool are_too_many(const struct uvzk__queue *queue)
            !uvzk__foreign_nodes_are_of_few(queue);
 }
 
-/* What is before a new contender is not known any more without a listing. */
+/* From now on, only a listing shows what is before a new contender. */
 static void forget(struct uvzk__queue *queue)
 {
     uvzk__watermark_end(queue);

@@ -21,21 +21,22 @@
 struct uvzk__contender;
 struct uvzk__queue;
 
-/* Returns true if the next listing is to arm a watch on the children: it is wanted, it
- * does not exist, and no mirror hears of new contenders. */
+/* Returns true if the next listing must arm a watch on the children: it is wanted, it
+ * does not exist, and no mirror reports new contenders. */
 bool uvzk__needs_children_watch(const struct uvzk__queue *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Returns true if the mirror hears of everything, and the view is from a listing that was
- * sent behind its watch. Then the view has every foreign node that exists, and the znodes
- * of this session's contenders exist unless they have been reported to be deleted. */
+/* Returns true if the mirror's watch reports every change, and the view is from a listing
+ * that was sent after that watch was set. Then the view has every foreign node that
+ * exists, and the znodes of this session's contenders exist unless they have been
+ * reported to be deleted. */
 bool uvzk__is_mirrored(const struct uvzk__queue *);
 /* Returns true if the view is older than the watch, or than the one that is being armed:
  * no event reports a node that was deleted in between. */
 bool uvzk__mirror_needs_listing(const struct uvzk__queue *);
-/* Returns true if the view of the next listing is to have all foreign nodes, also those
- * behind the last contender of this session. */
+/* Returns true if the view of the next listing must have all foreign nodes, including
+ * those after the last contender of this session. */
 bool uvzk__mirror_keeps_all(const struct uvzk__queue *);
 
 /* A listing has been taken over: ends the mirror if too many sessions are there. */

@@ -141,8 +141,7 @@ bool uvzk__create_certainly_failed(int status)
     }
 }
 
-/* The znode exists, or may exist, and its name is known, but it is not wanted any
- * more. */
+/* The znode exists, or may exist, and its name is known, but it is no longer wanted. */
 static void start_delete(struct uvzk__node *node)
 {
     node->wanted = false;

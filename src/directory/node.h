@@ -116,8 +116,8 @@ void uvzk__node_sent(struct uvzk__node *);
 
 /* The reply to the create has arrived. place is read only at status 0. The reply to a
  * multi contains no czxid: place.czxid is then 0, and the machine goes to IDENTIFYING to
- * ask for it. If the sequence number is worn out (place.h), the node gets UVZK_EEXHAUSTED
- * and is not wanted any more. */
+ * ask for it. If the sequence number is used up (place.h), the node gets UVZK_EEXHAUSTED
+ * and is no longer wanted. */
 void uvzk__node_created(struct uvzk__node *, int status, struct uvzk__place place);
 
 /* A listing shows the node of an UNKNOWN create, or shows that it does not exist. */
@@ -149,9 +149,9 @@ static inline bool uvzk__node_is_illegal(const struct uvzk__node *node, unsigned
     return node->illegal != 0;
 }
 
-/* The session's own server does not show the znode any more. This is remembered in
- * IDENTIFYING, because the exists of another znode of the same multi may tell the czxid.
- * And: whether the znode is STANDING by such a czxid. Then it is missing. */
+/* The session's own server no longer shows the znode. This is remembered in IDENTIFYING,
+ * because the exists of another znode of the same multi may return the czxid. The second
+ * function returns true if the znode is STANDING by such a czxid. Then it is missing. */
 void uvzk__node_not_shown(struct uvzk__node *);
 static inline bool uvzk__node_stands_not_shown(const struct uvzk__node *node)
 {
@@ -173,9 +173,8 @@ void uvzk__node_unwanted(struct uvzk__node *);
 void uvzk__node_missing(struct uvzk__node *, bool again);
 void uvzk__node_backoff_over(struct uvzk__node *);
 
-/* The session has ended, and no request is in flight any more. A node that is wanted and
- * was never created stays as it is, CREATING or PARENTS: it is created in the next
- * session. */
+/* The session has ended, and no request is in flight. A node that is wanted and was never
+ * created stays in CREATING or PARENTS: it is created in the next session. */
 void uvzk__node_session_ended(struct uvzk__node *, int status);
 
 /* Returns true if the node has a place among the local contenders of the directory. */

@@ -313,7 +313,7 @@ static inline bool uvzk__is_driver_defined(const struct uvzk__directory_kind *ki
     return kind->name_prefixes == NULL;
 }
 
-/* At most so many contenders of a directory may be granted early at a time, while the
+/* At most this many contenders of a directory may be granted early at a time, while the
  * node of a local contender that has released still exists: each of them costs a check in
  * the multi that deletes the node (delete_batch.h). */
 #define UVZK__EARLY_GRANTS_MAX 32U

@@ -23,8 +23,8 @@
 #include "directory/mirror.h"
 #include "directory/queue.h"
 
-/* At most so many foreign leases, and so many possible orphans, are asked about after one
- * listing. */
+/* After one listing, uvzk asks about at most this many foreign leases, and this many
+ * possible orphans. */
 #define BLOCKERS_CHECKED_MAX 128U
 #define ORPHANS_CHECKED_MAX 8U
 

@@ -64,7 +64,7 @@ extern const struct uvzk__machine uvzk__watermark_machine;
 /* Allocated for the few directories that have a mark. */
 struct uvzk__mark {
     struct uvzk__watch watch;
-    /* While no local contender is in the directory; of a mirror, as long as it is
+    /* Runs while no local contender is in the directory; for a mirror, while it is
      * ARMED. */
     struct uvzk__timer timer;
     struct uvzk__queue *queue;
@@ -128,13 +128,13 @@ bool uvzk__watermark_is_silent(const struct uvzk__mark *);
 /* The directory's mark, or NULL. */
 struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *);
 
-/* A create in the directory has been submitted. If the silence of the watch does not
- * count any more, the watch is set again, or the mark ends if it has saved no listing. */
+/* A create in the directory has been submitted. If the silence of the watch no longer
+ * counts, the watch is set again, or the mark ends if it has saved no listing. */
 void uvzk__watermark_create_sent(struct uvzk__queue *);
 
-/* The contender has a number and no listing has shown its predecessors yet. Returns
- * whether all of them are in the view; the mark is then raised to the number. The call
- * may also begin or end the mark. */
+/* The contender has a number and no listing has shown its predecessors yet. Returns true
+ * if all of them are in the view; the mark is then raised to the number. The call may
+ * also begin or end the mark. */
 bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 
 /* Returns true if all predecessors of the contender were known when it was created: by

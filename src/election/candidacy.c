@@ -181,8 +181,8 @@ static void acquired(uvzk_hold_t *hold, int status)
     }
 }
 
-/* [P22] The participant does not lead any more when deposed_cb runs, and its znode is not
- * deleted before deposed_cb has returned, unless it was gone already. */
+/* [P22] The participant no longer leads when deposed_cb runs, and its znode is deleted
+ * only after deposed_cb has returned, unless it was gone already. */
 static void depose(struct uvzk__election *election, enum uvzk__candidacy_state next,
                    int reason)
 {
@@ -235,8 +235,8 @@ static void lost(uvzk_hold_t *hold, int reason)
     }
 }
 
-/* However the release has ended, the znode is not this participant's any more, or uvzk
- * deletes it in the background. The new znode is behind it in any case. */
+/* For every outcome of the release, the znode is no longer this participant's, or uvzk
+ * deletes it in the background. In both cases the new znode comes after it. */
 static void released(uvzk_hold_t *hold, int status)
 {
     struct uvzk__election *election = of(hold);

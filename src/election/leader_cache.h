@@ -66,7 +66,7 @@ struct uvzk__leader_cache {
     bool on_children; /* the next listing watches the children */
     bool covered;     /* a contender of this session watches `first` */
     bool missing;     /* the last get did not find `first` */
-    bool ended;       /* it has no reports any more, and is freed when refs is 0 */
+    bool ended;       /* it has no reports left, and is freed when refs is 0 */
 };
 
 /* ------------------------------------------------------------ for this room alone */
@@ -74,8 +74,8 @@ struct uvzk__leader_cache {
 /* Sets the callbacks of a new cache. */
 void uvzk__leader_cache_init(struct uvzk__leader_cache *);
 
-/* Ends a cache that has no reports and is not in the table any more: removes its watch,
- * and frees it when it is not pinned. free: of one that was never used. */
+/* Ends a cache that has no reports and is no longer in the table: removes its watch, and
+ * frees it when it is not pinned. free: of one that was never used. */
 void uvzk__leader_cache_end(struct uvzk__leader_cache *);
 void uvzk__leader_cache_free(struct uvzk__leader_cache *);
 
@@ -92,7 +92,7 @@ void uvzk__leader_cache_resume(struct uvzk__leader_cache *);
 void uvzk__leader_cache_contender_watch(struct uvzk__leader_cache *, const char *path,
                                         bool set);
 
-/* A report could not be made for want of memory: all are made again after a pause. */
+/* A report failed because memory ran out: all reports are made again after a pause. */
 void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *);
 
 /* The struct is not freed between pin and unpin. */

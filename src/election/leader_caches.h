@@ -28,7 +28,7 @@ bool uvzk__leader_cache_exists(const struct uvzk__session *, const char *path);
 int uvzk__leader_cache_join(struct uvzk__leader_report *, struct uvzk__session *,
                             const struct uvzk__participant_directory *);
 
-/* Ends the cache if it has no reports any more. */
+/* Ends the cache if it has no reports left. */
 void uvzk__leader_cache_end_unused(struct uvzk__leader_cache *);
 
 #endif

@@ -32,15 +32,14 @@ void uvzk__leader_report_init(struct uvzk__leader_report *);
  * kind on this path; UV_ENOMEM. */
 int uvzk__leader_report_begin(struct uvzk__election *, uvzk_election_changed_cb);
 
-/* This participant has begun to lead, with this token; or, with 0, it does not lead any
- * more. */
+/* This participant has begun to lead, with this token; or, with 0, it no longer leads. */
 void uvzk__leader_report_leads(struct uvzk__leader_report *, int64_t token);
 
 /* Its own znode is gone, or about to go: who leads is read, which was not necessary while
  * it led. */
 void uvzk__leader_report_follow(struct uvzk__leader_report *);
 
-/* Reports nothing any more. May be called again, and if it never began. */
+/* Stops the reports. May be called again, and if they never began. */
 void uvzk__leader_report_end(struct uvzk__leader_report *);
 
 #endif

@@ -21,8 +21,8 @@ struct uvzk__client {
     struct uvzk__session *sessions[UVZK__SESSIONS_MAX]; /* by uvzk__session.number */
     struct uvzk__invariants invariants;
     struct uvzk__znode_owner *znode_owners; /* znode_owner.h; a uthash by path */
-    /* How many '/' the longest path of a znode has that a recipe has needed so far, as far as
-     * these are checked when the recipe is opened (znode_owner.h). */
+    /* The most '/' in a path of a znode that a recipe has needed so far; only recipes
+     * that are checked when they are opened count (znode_owner.h). */
     uint32_t deepest;
 };
 

@@ -53,7 +53,7 @@ void uvzk__broken(struct uvzk__session *session, const char *format, ...)
     char text[TEXT_SIZE];
     va_list arguments;
 
-    /* What follows from the first fault tells nobody anything. */
+    /* Only the first fault is useful; the others may be its consequences. */
     if (session != NULL && uvzk__is_broken(session)) {
         return;
     }

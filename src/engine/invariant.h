@@ -51,7 +51,7 @@ void uvzk__move(struct uvzk__session *, const struct uvzk__machine *, void *obje
 void uvzk__move_or_stay(struct uvzk__session *, const struct uvzk__machine *,
                         void *object, unsigned state);
 
-/* A move that the table does not allow. Returns the state in which the machine is now
+/* Reports a move that the table forbids. Returns the state in which the machine is now
  * (uvzk__machine_after). */
 unsigned uvzk__illegal_move(struct uvzk__session *, const struct uvzk__machine *,
                             unsigned from, unsigned to) __attribute__((cold));

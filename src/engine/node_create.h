@@ -34,7 +34,7 @@ void uvzk__node_create_set_data(struct uvzk__node_create *, const void *data,
                                 size_t length);
 void uvzk__node_create_free(struct uvzk__node_create *);
 
-/* The next request is that of the znode itself, as it is after the init. */
+/* The next request creates the znode itself, as after the init. */
 void uvzk__node_create_begin(struct uvzk__node_create *);
 
 /* Prepares the request that is next. */

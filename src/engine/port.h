@@ -18,11 +18,11 @@
  *    unwatch() the watch never fires, the caller owns it again at once, and the server
  *    forgets it too. Session events never arrive as watch events. Watches survive a
  *    disconnection: changes that happened meanwhile are reported after CONNECTED. The
- *    exception is a CONNECTED with watches_lost: no watch is armed any more, none has
- *    fired for a change since SUSPENDED, and the session is the same. A path may have
- *    several watches: an event fires all that hear of it, those of get and exists in the
- *    order of their arming, and so those of children. unwatch() leaves the others as they
- *    are. But a path that has a persistent watch (16) has no other one, armed or being
+ *    exception is a CONNECTED with watches_lost: no watch is still armed, none has fired
+ *    for a change since SUSPENDED, and the session is the same. A path may have several
+ *    watches: an event fires all watches for it, those of get and exists in the order in
+ *    which they were armed, and likewise those of children. unwatch() does not affect the
+ *    others. But a path that has a persistent watch (16) has no other one, armed or being
  *    armed. A watch on the children of a directory and watches on these children are
  *    watches on different paths.
  *  6 Session events.
@@ -247,7 +247,7 @@ struct uvzk__session_event {
     int64_t session_id;        /* CONNECTED */
     uint32_t timeout_ms;       /* CONNECTED: negotiated */
     const char *local_address; /* CONNECTED: as text; "": not known */
-    bool watches_lost;         /* CONNECTED: no watch is armed any more, see 5 */
+    bool watches_lost;         /* CONNECTED: no watch is still armed, see 5 */
 };
 
 /* Why there is no connection. The pointers are valid only during the callback. */

@@ -6,7 +6,7 @@
  * All probes share one semaphore: a counter which a tracer increments while it watches any
  * of them. While it is 0, a step costs only the test of it, and nothing is computed for
  * the probes. A build without sys/sdt.h (UVZK_PROBES is not defined) has no probes: then
- * uvzk__probed() is always false, and nobody calls the other functions. */
+ * uvzk__probed() is always false, and the other functions are never called. */
 #ifndef UVZK_PROBE_POINTS_H
 #define UVZK_PROBE_POINTS_H
 

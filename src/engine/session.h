@@ -275,8 +275,8 @@ static inline bool uvzk__session_is_closing(const struct uvzk__session *session)
     return session->life.state >= UVZK__SESSION_CLOSING;
 }
 
-/* Returns whether port->close() has been called, so that the port must not be called any
- * more. */
+/* Returns true if port->close() has been called; then the port must no longer be
+ * called. */
 static inline bool uvzk__session_port_is_closing(const struct uvzk__session *session)
 {
     return session->life.state >= UVZK__SESSION_PORT_CLOSING;

@@ -8,9 +8,9 @@
  *                                     CLOSED <--closed()-- PORT_CLOSING
  *
  * CLOSING: new acquires are refused; deletes are still sent; a broken client
- * (invariant.h) gets there by itself. PORT_CLOSING: port->close()
- * has been called, so the port must not be called any more. CLOSED: there is no port. The
- * client ends when all its sessions are CLOSED. */
+ * (invariant.h) gets there by itself. PORT_CLOSING: port->close() has been called, so the
+ * port must no longer be called. CLOSED: there is no port. The client ends when all its
+ * sessions are CLOSED. */
 #ifndef UVZK_SESSION_LIFE_H
 #define UVZK_SESSION_LIFE_H
 

@@ -103,8 +103,8 @@ static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
     return status == UVZK_ENOAUTH && rpc->kind != UVZK__RPC_MULTI;
 }
 
-/* Returns true if the port refuses such a request by itself (port.h, 15, 16 and 17). It
- * is done without, and is not sent again. */
+/* Returns true if the port itself refuses such a request (port.h, 15, 16 and 17). The
+ * caller manages without it, and does not send it again. */
 static bool is_done_without(const struct uvzk__rpc *rpc, int status)
 {
     return rpc->refused != 0 ||

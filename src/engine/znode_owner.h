@@ -45,8 +45,8 @@ bool uvzk__znode_is_owned(const struct uvzk__session *, const char *path);
  * znode. itself: the path counts too, because children of it are needed. */
 int uvzk__znode_owner_check_parents(const struct uvzk__session *, const char *path,
                                     bool itself);
-/* The same for a recipe that is opened, at a valid path below the namespace. Whoever needs
- * znodes there for as long as it is open calls this. */
+/* The same for a recipe that is opened, at a valid path below the namespace. A recipe
+ * that needs znodes there while it is open calls this. */
 int uvzk__znode_owner_check_open(struct uvzk__session *, const char *path, bool itself);
 
 /* begin: the path includes the namespace, and must stay valid until the end. Returns 0,

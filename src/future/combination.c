@@ -1,11 +1,11 @@
 /* A combination: a future that is done when all, any or n of several futures are done
  * (uvzk_future_all_of, _any_of, _n_of).
  *
- * It is PENDING until enough parts are done with 0, or so many have failed that the
- * others are not enough. When it is done with 0, it is HOLDING, and the parts that won
- * stay its parts. A combination that this one is a part of may still fail, and then gives
- * up those parts together with this one. The parts that did not win are given up as soon
- * as the combination is done. */
+ * It is PENDING until enough parts are done with 0, or until too many have failed. When
+ * it is done with 0, it is HOLDING, and the parts that won stay its parts. A combination
+ * that this one is a part of may still fail, and then gives up those parts together with
+ * this one. The parts that did not win are given up as soon as the combination is
+ * done. */
 #include <stdint.h>
 
 #include "base/refusal.h"
@@ -14,7 +14,7 @@
 #define DEPTH_MAX 64
 
 struct part {
-    struct uvzk__future *future; /* NULL: it is not a part any more */
+    struct uvzk__future *future; /* NULL: it is no longer a part */
     /* Of place i, in parts[i]: the index of the part that was i-th to be done. */
     size_t winner;
     int status; /* the status as counted; UV_EAGAIN: not counted yet */

@@ -94,7 +94,7 @@ static void deliver(struct uvzk__notification *notification)
     uvzk__future_unref(future);
 }
 
-/* A future that is done has no deadline any more. */
+/* A future that is done no longer has a deadline. */
 static void stop_waiting(struct uvzk__future *future)
 {
     if (future->session != NULL) {
@@ -102,10 +102,10 @@ static void stop_waiting(struct uvzk__future *future)
     }
 }
 
-/* Sets the status, which does not change any more. First the callbacks of this future
- * run, then the combination that it is a part of is informed. in_callback: a callback of
- * the call has brought the status, so they run at once, while it is true. Otherwise they
- * run at the end of the turn. */
+/* Sets the final status. First the callbacks of this future run, then the combination
+ * that it is a part of is informed. in_callback: a callback of the call has brought the
+ * status, so they run at once, while it is true. Otherwise they run at the end of the
+ * turn. */
 static void settle(struct uvzk__future *future, int status, bool in_callback)
 {
     future->status = status;
@@ -335,7 +335,7 @@ void uvzk_future_drop(uvzk_future_t *shell)
     if (future == NULL) {
         return;
     }
-    /* The shell is the caller's from here on; no callback runs any more. */
+    /* The shell is the caller's from here on; no callback runs from now on. */
     shell->impl = NULL;
     future->shell = NULL;
     forget_thens(&future->thens);

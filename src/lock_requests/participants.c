@@ -106,7 +106,7 @@ static int collect_participants(struct participants_query *participants_query,
 {
     int status = 0;
 
-    /* One more, so that the array exists even if nobody takes part. */
+    /* One more, so that the array exists even without participants. */
     *paths = uvzk__calloc(participants_query->count + 1, sizeof(char *));
     if (*paths == NULL) {
         return UV_ENOMEM;
@@ -168,7 +168,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status == 0) {
         status = add(participants_query, listing, reply);
     } else if (status == UVZK_ENONODE) {
-        status = 0; /* the directory does not exist, so nobody is in it */
+        status = 0; /* the directory does not exist, so it has no participants */
     }
     /* The other listings are awaited even after a failure, because their memory is in the
      * query. */

@@ -248,7 +248,7 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
         status = decide_waiters(queue, reply);
     }
     if (status == UVZK_ENONODE) {
-        uvzk__queue_set_blocked_long(queue, false); /* nobody is in the way */
+        uvzk__queue_set_blocked_long(queue, false); /* nothing is in the way */
         end_undecided(queue, UVZK_EDELETED);
     } else if (status != 0 && !uvzk__queue_is_transient(queue, status)) {
         end_undecided(queue, status);

@@ -69,8 +69,8 @@ static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
     return claim->extra;
 }
 
-/* No callback of this member comes any more. The claim may have been freed when this
- * returns, and the member with it. */
+/* No callback of this member follows. The claim may have been freed when this returns,
+ * and the member with it. */
 static void done(struct member *member)
 {
     uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
@@ -98,7 +98,7 @@ static void member_released(uvzk_hold_t *hold, int status)
 static void release_members(struct in_turn *in_turn);
 
 /* Called as soon as the member is lost, before the end of the turn: from this moment the
- * multi lock is not held any more. The other members are released only in member_lost,
+ * multi lock is no longer held. The other members are released only in member_lost,
  * because the code that is ending this member may still refer to their claims. */
 static void member_losing(uvzk_hold_t *hold, int reason)
 {

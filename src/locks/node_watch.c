@@ -131,7 +131,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 }
 
 /* The watch has been silent for about a session timeout. It is removed and armed again,
- * in case its event was lost (watch_renewal.h). A znode that is waited for so long may be
+ * in case its event was lost (watch_renewal.h). A znode that exists for this long may be
  * one that should not exist, so uvzk asks the quorum about it (divergence.h). */
 static void renew_watch(struct uvzk__timer *timer)
 {
@@ -231,7 +231,7 @@ static void check_owners(struct uvzk__node_watch *node_watch, int64_t czxid)
 
 /* If the child is a znode of this session, the first watcher may have created it without
  * knowing, because a server answered the create with an error (fixed_name.h). Then that
- * watcher does not wait for it any more. */
+ * watcher no longer waits for it. */
 static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
                                       const struct uvzk__stat *stat)
 {

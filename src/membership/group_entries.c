@@ -247,7 +247,7 @@ static int64_t mzxid_of(const struct uvzk__group_entry *entry)
     return stat.mzxid;
 }
 
-/* Returns true if it is a member whose data are not followed for want of room. */
+/* Returns true if it is a member whose data are not followed because there is no room. */
 static bool is_unwatched(const struct uvzk__group_entry *entry)
 {
     struct uvzk__stat stat;

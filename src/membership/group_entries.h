@@ -45,8 +45,8 @@ struct uvzk__group_entries {
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Copies the path and makes room for the member itself. Returns 0 or UV_ENOMEM. free: nothing
- * is known any more. */
+/* Copies the path and makes room for the member itself. Returns 0 or UV_ENOMEM. free:
+ * forgets everything. */
 int uvzk__group_entries_init(struct uvzk__group_entries *, uvzk_client_t *,
                              const char *path);
 void uvzk__group_entries_free(struct uvzk__group_entries *);
@@ -57,8 +57,9 @@ int uvzk__group_entries_list(struct uvzk__group_member *, const char *const *nam
                              size_t count);
 /* Returns true if the data of all listed entries have been read once. */
 bool uvzk__group_entries_are_read(const struct uvzk__group_entries *);
-/* Records what is known as told, drops what is not listed any more, and follows others in its
- * place. Returns whether it differs from what was told before. */
+/* Records the current entries as told, drops entries that are no longer listed, and
+ * follows others in their place. Returns true if they differ from those that were told
+ * before. */
 bool uvzk__group_entries_tell(struct uvzk__group_entries *);
 /* The member is closed: drops all entries. */
 void uvzk__group_entries_drop_all(struct uvzk__group_entries *);

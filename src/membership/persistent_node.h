@@ -1,6 +1,6 @@
-/* A persistent node (Curator's PersistentNode): keeps a znode in existence. A shared value
- * without a seed reads and watches the znode, in every session and on every connection; what
- * it has read decides, here, what is to be done:
+/* A persistent node (Curator's PersistentNode): keeps a znode in existence. A shared
+ * value without a seed reads and watches the znode, in every session and on every
+ * connection. What it reads decides the next move of this machine:
  *
  *             missing             created
  *   UNKNOWN ---------> CREATING ------------> PRESENT
@@ -14,15 +14,16 @@
  *     |
  *     `--> DELETING --> GONE      it is being closed
  *
- * Each request that fails, whatever the reason, leads to a new reading, which is sent as soon
- * as requests may be sent. So a lost reply needs no care: the reading shows what has come of
- * the request. A server that lags behind cannot do harm either: it shows a znode that is gone,
- * and the watch that the reading has set reports that later; or it shows none, and the create
- * is refused.
+ * Each request that fails, for any reason, leads to a new read, which is sent as soon as
+ * requests may be sent. A lost reply therefore needs no special case: the read shows the
+ * result of the request. A server that lags does no harm either: if it shows a znode that
+ * is gone, the watch that the read has set reports that later; if it shows none, the
+ * create is refused.
  *
  * A client has at most one persistent node at a path that is not closing (znode_owner.h): both
- * would be in one session, so each would take the znode for its own and set the other's data
- * back. One that is opened during the close of another one waits until that has ended. */
+ * would be in one session, so each would treat the znode as its own and replace the
+ * other's data. One that is opened during the close of another one waits until that has
+ * ended. */
 #ifndef UVZK_PERSISTENT_NODE_H
 #define UVZK_PERSISTENT_NODE_H
 
@@ -60,18 +61,20 @@ struct uvzk__persistent_node {
     uvzk_persistent_node_close_cb close_cb;
     void (*client_gone_cb)(
         uvzk_persistent_node_t *); /* its client ended before its close; may be NULL */
-    void *data;                    /* what the znode is to have */
+    void *data;                    /* what the znode should have */
     size_t length;
-    /* What the request under way writes: `data`, or older data that are freed behind it. */
+    /* What the request under way writes: `data`, or older data that are freed after
+     * it. */
     void *sent;
     uint64_t retry_ms;  /* length in ms of the last pause after a refusal; 0: none */
     int64_t session_id; /* in which it was created or found last */
     int status;         /* what the user is told next; UV_EAGAIN: nothing is known yet */
     int told;           /* what the user was told last; UV_EAGAIN: nothing that counts */
-    int end_status;     /* why it cannot be closed any more but as it is; 0 */
+    int end_status;     /* the status with which it ends after the reply to come; 0:
+                           none */
     uint8_t state;      /* enum uvzk__persistent_node_state */
     bool ephemeral;
-    bool data_wanted; /* the znode is to get `data`, even if it exists with others */
+    bool data_wanted; /* the znode must get `data`, even if it exists with other data */
     bool closing;
 };
 

@@ -40,7 +40,7 @@ void uvzk__persistent_request_read_again(struct uvzk__persistent_node *node)
     uvzk__shared_value_read_again(&node->value);
 }
 
-/* The request has failed; or it has done what is not wanted any more. */
+/* The request has failed; or its result is no longer wanted. */
 static void failed(struct uvzk__persistent_node *node)
 {
     if (node->end_status != 0) {
@@ -176,7 +176,7 @@ static void deleted(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     } else if (status == UVZK_EBADVERSION || uvzk__is_transient(status)) {
         failed(node);
     } else if (status == UVZK_ENOAUTH && node->end_status == 0) {
-        retry_later(node); /* a znode that nobody wants must not stay */
+        retry_later(node); /* a znode that is no longer wanted must not stay */
     } else {
         uvzk__persistent_node_end(node, status);
     }

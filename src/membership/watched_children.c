@@ -102,8 +102,8 @@ static void free_if_over(struct uvzk__watched_children *watched)
     }
 }
 
-/* Called first for every reply. armed: the request has set the watch. Returns NULL if there
- * are no listeners any more; it may be freed then. */
+/* Called first for every reply. armed: the request has set the watch. Returns NULL if
+ * there are no listeners left; it may be freed then. */
 static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int status,
                                                    bool armed)
 {

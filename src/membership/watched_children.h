@@ -8,9 +8,9 @@
  *
  * A listing is due while no watch is set, which is the case after each watch event; when
  * nothing has been listed on this connection; and when a listener asks for it. A listing
- * begins without a watch, because the watch on a missing path tells nothing of its children.
- * A server that lags behind shows the children at an earlier moment; what has come or gone
- * since fires the watch that the listing has set. */
+ * begins without a watch, because the watch on a missing path reports nothing about its
+ * children. A server that lags shows the children at an earlier moment; a change since
+ * then fires the watch that the listing has set. */
 #ifndef UVZK_WATCHED_CHILDREN_H
 #define UVZK_WATCHED_CHILDREN_H
 
@@ -41,7 +41,7 @@ struct uvzk__watched_children {
     uint8_t state;     /* enum uvzk__watched_children_state */
     bool list_again;   /* a listing is due although a watch is set */
     bool retry_pending;
-    bool ended; /* it has no listeners any more, and is freed when refs is 0 */
+    bool ended; /* it has no listeners left, and is freed when refs is 0 */
 };
 
 /* For all of the session. watches_lost: the session has lost its watches, and may have

@@ -68,7 +68,7 @@ static uint32_t least_missed(const struct uvzk__records *records, uint64_t young
     return least;
 }
 
-/* Removes the oldest record if it is older than T, because it proves nothing any more.
+/* Removes the oldest record if it is older than T, because it no longer proves anything.
  * Otherwise removes the record that is missed least. */
 static void make_room(const struct uvzk__proof *proof, struct uvzk__records *records,
                       uint64_t now_ms)

@@ -121,7 +121,7 @@ static inline uint64_t uvzk__proof_proved_at(const struct uvzk__proof *proof)
     return proof->proved_ms;
 }
 
-/* Returns until when the session is known to live, as far as the loop knows. */
+/* Returns until when the loop knows that the session lives. */
 static inline uint64_t uvzk__proof_valid_until(const struct uvzk__proof *proof)
 {
     return proof->valid_until;
@@ -151,7 +151,7 @@ void uvzk__proof_connected(struct uvzk__proof *, uint32_t timeout_ms, bool fresh
  * now_ms on, as in Curator. */
 void uvzk__proof_suspended(struct uvzk__proof *, uint64_t now_ms);
 
-/* The session has ended: nothing is valid any more. */
+/* The session has ended: from now on nothing is valid. */
 void uvzk__proof_ended(struct uvzk__proof *);
 
 /* A request that was sent at sent_ms has been answered. Replies are passed in the order

@@ -29,8 +29,7 @@ struct uvzk__proof_subject_kind {
     void (*stands)(struct uvzk__proof_subject *, uint64_t stamp);
     void (*missing)(struct uvzk__proof_subject *);
     void (*refused)(struct uvzk__proof_subject *, int status);
-    /* The request has been answered. The prover does not use the subject for it any
-     * more. */
+    /* The request has been answered. The prover no longer uses the subject for it. */
     void (*release)(struct uvzk__proof_subject *);
     /* For each candidate: a proof request has been answered, with whatever status. */
     void (*answered)(struct uvzk__proof_subject *);

@@ -355,7 +355,7 @@ static void take(struct uvzk__node_cache *node_cache, const struct uvzk__reply *
     node_cache->answered = true;
     node_cache->seed.refusal = 0;
     node_cache->retry_ms = 0;
-    /* The znode exists, so the seed is not needed any more, even if it is deleted
+    /* The znode exists, so the seed is no longer needed, even if the znode is deleted
      * later. */
     uvzk__seed_value_drop(node_cache);
     uvzk__node_cache_update(node_cache, &reply->stat, data, reply->data_length);

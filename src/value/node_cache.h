@@ -17,8 +17,7 @@
  * read has been sent on this connection; and when a set has found another version. Data
  * that are read replace the known data only if their mzxid is larger. The version number
  * cannot decide that: it starts again when the znode is created anew, and it wraps around
- * (ZOOKEEPER-4743). A smaller mzxid means that the server lags behind and shows older
- * data. */
+ * (ZOOKEEPER-4743). A smaller mzxid means that the server lags and shows older data. */
 #ifndef UVZK_NODE_CACHE_H
 #define UVZK_NODE_CACHE_H
 
@@ -64,7 +63,7 @@ struct uvzk__node_cache {
     bool read_again;
     /* retry_timer runs: no read before it is due. */
     bool retry_pending;
-    bool ended; /* it has no values any more, and is freed when refs is 0 */
+    bool ended; /* it has no values left, and is freed when refs is 0 */
 };
 
 /* The node cache of this full path. NULL: there is none. */
@@ -117,7 +116,7 @@ void uvzk__node_cache_update(struct uvzk__node_cache *, const struct uvzk__stat 
 void uvzk__node_cache_pin(struct uvzk__node_cache *);
 void uvzk__node_cache_unpin(struct uvzk__node_cache *);
 
-/* Ends the node cache if it has no values any more. Its watch is removed. */
+/* Ends the node cache if it has no values left. Its watch is removed. */
 void uvzk__node_cache_end_unused(struct uvzk__node_cache *);
 
 #endif

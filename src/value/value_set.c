@@ -159,7 +159,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__value_set *set = UVZK__CONTAINER_OF(rpc, struct uvzk__value_set, rpc);
 
-    /* The callback may have run before the reply; then nobody else frees the set. */
+    /* The callback may have run before the reply; then nothing else frees the set. */
     set->under_way = false;
     uvzk__answered(set->node_cache->session, rpc, reply->status, true);
     uvzk__node_cache_unpin(set->node_cache);

@@ -141,12 +141,12 @@ static bool is_checked(const struct delete_batch *batch, const struct uvzk__queu
     return i < batch->checked_count;
 }
 
-/* [P1] The delete of a released znode fails if a contender that was granted early does
- * not exist any more; until then the released znode blocks all others. Adds the checks
- * that must go with the deletes in this directory: of each holder that was granted early
- * while a released node still existed, and of the next contender that will be granted. A
- * contender whose check was refused before is left out, because the multi would fail
- * again. Leases have no order, so a lease directory has no next holder. */
+/* [P1] The delete of a released znode fails if the znode of a contender that was granted
+ * early no longer exists; until then the released znode blocks all others. Adds the
+ * checks that must go with the deletes in this directory: of each holder that was granted
+ * early while a released node still existed, and of the next contender that will be
+ * granted. A contender whose check was refused before is left out, because the multi
+ * would fail again. Leases have no order, so a lease directory has no next holder. */
 static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 {
     struct uvzk__contender *next_holder =

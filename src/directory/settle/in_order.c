@@ -38,8 +38,8 @@ struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
     return uvzk__first_in(&queue->waiters);
 }
 
-/* A reader waits for writers, a writer for all holders. A downgraded reader waits for
- * nobody: it has its writer's number, and that writer holds or has just released. */
+/* A reader waits for writers, a writer for all holders. A downgraded reader does not
+ * wait: it has its writer's number, and that writer holds or has just released. */
 static bool waits_for_holders(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -314,10 +314,11 @@ static const struct uvzk__foreign_node *node_to_watch(const struct uvzk__queue *
     return second == NULL ? uvzk__blocker(queue, front) : second;
 }
 
-/* Behind a single foreign node, nothing but the own watch shows that the front's node
- * still exists when that foreign node goes. It will be a single one also when the front
- * prepares. Behind several of them, or if the view is stale, a listing follows anyway and
- * shows the front's node too. A mirror hears of the node's end as an own watch does. */
+/* If the front waits for a single foreign node, only the own watch shows that the front's
+ * node still exists when that foreign node goes. This is also the case when the front
+ * prepares. If it waits for several, or if the view is stale, a listing follows anyway
+ * and shows the front's node too. A mirror reports the end of the node as an own watch
+ * does. */
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {

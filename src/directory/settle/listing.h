@@ -3,9 +3,9 @@
  * Before every listing there is the reply to a barrier on the same connection
  * (barrier.h). So if a node's create was submitted before the listing and the listing
  * does not show the node, the node does not exist. If the create was sent on an earlier
- * connection, no server can carry it out any more once the barrier of this session has
- * been carried out. If it was sent on this connection, it is carried out before the
- * listing, because a server executes the requests of a session in order. */
+ * connection, no server can carry it out after the barrier of this connection has been
+ * carried out. If it was sent on this connection, it is carried out before the listing,
+ * because a server executes the requests of a session in order. */
 #ifndef UVZK_LISTING_H
 #define UVZK_LISTING_H
 

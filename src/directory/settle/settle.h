@@ -18,10 +18,10 @@ void uvzk__directory_lock_closed(struct uvzk__session *,
 
 /* The session continues, but the port has dropped its watches. */
 void uvzk__directories_watches_lost(struct uvzk__session *);
-/* The session has ended: no request of its directories is in flight any more, its watches
- * are gone, and what the views show is not valid any more. */
+/* The session has ended: no request of its directories is in flight, its watches are
+ * gone, and the views are no longer valid. */
 void uvzk__directories_session_ended(struct uvzk__session *);
-/* Frees all directories. The session has ended, and it has no contenders any more. */
+/* Frees all directories. The session has ended, and has no contenders left. */
 void uvzk__directories_free(struct uvzk__session *);
 
 #endif

@@ -134,9 +134,9 @@ struct uvzk__lease_request *uvzk__next_sharer(const struct uvzk__lease_request *
 void uvzk__lease_request_share(struct uvzk__lease_request *);
 void uvzk__lease_request_share_first(struct uvzk__lease_request *);
 
-/* It gets this ticket, which counts as the last of the local ones, and is no ticket
- * sharer any more; it has no ticket any more; its ticket becomes that of `to`, a ticket
- * sharer. */
+/* The first function: it gets this ticket, which counts as the last of the local ones,
+ * and is no longer a ticket sharer. The second: it no longer has a ticket. The third: its
+ * ticket becomes that of `to`, a ticket sharer. */
 void uvzk__lease_request_get_ticket(struct uvzk__lease_request *,
                                     struct uvzk__contender *ticket);
 void uvzk__lease_request_lose_ticket(struct uvzk__lease_request *);

@@ -121,10 +121,11 @@ static bool withdraw_surplus(struct uvzk__lease_request *request, uint64_t *out)
     return true;
 }
 
-/* Any other client that creates leases lists after that and sees the local leases. So
- * local lease requests may hold as far as there is room beside all leases that the
- * listing has shown. The leases of the others are withdrawn, and nothing is held by them.
- * Begins with the last lease request in line, because the last ones are withdrawn. */
+/* Any other client that creates leases lists after that and sees the local leases. Local
+ * lease requests may therefore hold leases as long as these and all leases that the
+ * listing has shown fit within the maximum. The leases of the other requests are
+ * withdrawn, and never counted as held. Begins with the last lease request in line,
+ * because the last ones are withdrawn. */
 static void count_made(struct uvzk__queue *queue)
 {
     struct uvzk__lease_request *request = last_that(queue, needs_count);
@@ -287,8 +288,8 @@ void uvzk__leases_set_locks_path(struct uvzk__queue *queue,
     }
 }
 
-/* A ticket whose delete the ACL refuses may outlive the lease directory. It must not
- * refer to the directory any more. */
+/* A ticket whose delete the ACL refuses may outlive the lease directory. From now on it
+ * must not refer to the directory. */
 static void detach_tickets(struct uvzk__queue *queue)
 {
     const struct uvzk__queue *locks = uvzk__leases_locks(queue);

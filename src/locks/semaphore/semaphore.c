@@ -93,8 +93,8 @@ static void ungranted(struct uvzk__contender *contender)
     }
 }
 
-/* A contender ends, so the claim ends, with one exception: when the claim holds, it does
- * not need its ticket any more. */
+/* A contender ends, so the claim ends, with one exception: when the claim holds, it no
+ * longer needs its ticket. */
 static void ended(struct uvzk__contender *contender, int code)
 {
     struct uvzk__lease_request *request =

@@ -49,8 +49,8 @@ struct uvzk__shared_ticket {
     bool new_wanted;  /* the first ticket sharer is to get a ticket */
 };
 
-/* The ticket of this lease request has begun to hold `locks`; it does not hold it any
- * more, because it was deleted, passed on or released. */
+/* The ticket of this lease request has begun to hold `locks`; or it no longer holds it,
+ * because it was deleted, passed on or released. */
 void uvzk__ticket_held(struct uvzk__lease_request *);
 void uvzk__ticket_lost(struct uvzk__lease_request *);
 
@@ -101,7 +101,7 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases);
  * must differ. */
 bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *);
 
-/* Returns true if the lease request may not be granted under its ticket any more. Either
+/* Returns true if the lease request may no longer be granted under its ticket. Either
  * another client has deleted the ticket: a new one is at the tail, or will be, and other
  * contenders are served first. Or the ticket may not serve this lease request. */
 bool uvzk__ticket_place_is_lost(const struct uvzk__lease_request *);
