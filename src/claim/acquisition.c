@@ -21,50 +21,30 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 
-#define ASKED UVZK__ACQUISITION_ASKED
-#define GRANTING UVZK__ACQUISITION_GRANTING
-#define GRANTED UVZK__ACQUISITION_GRANTED
-#define RELEASING UVZK__ACQUISITION_RELEASING
-#define LOSING UVZK__ACQUISITION_LOSING
-#define RELEASED UVZK__ACQUISITION_RELEASED
-#define REFUSED UVZK__ACQUISITION_REFUSED
-#define FINAL UVZK__ACQUISITION_FINAL
-
 static const struct uvzk__state table[] = {
-    [ASKED] = {"ASKED", UVZK__BIT(GRANTING) | UVZK__BIT(REFUSED)},
-    [GRANTING] = {"GRANTING", UVZK__BIT(GRANTED) | UVZK__BIT(ASKED) | UVZK__BIT(REFUSED)},
-    [GRANTED] = {"GRANTED",
-                 UVZK__BIT(RELEASING) | UVZK__BIT(RELEASED) | UVZK__BIT(LOSING)},
-    [RELEASING] = {"RELEASING", UVZK__BIT(RELEASED)},
-    [LOSING] = {"LOSING", UVZK__BIT(FINAL) | UVZK__BIT(RELEASED)},
-    [RELEASED] = {"RELEASED", UVZK__BIT(FINAL)},
-    [REFUSED] = {"REFUSED", UVZK__BIT(FINAL)},
-    [FINAL] = {"FINAL", 0},
+    UVZK__STATE(UVZK__ACQUISITION_, ASKED, GRANTING, REFUSED),
+    UVZK__STATE(UVZK__ACQUISITION_, GRANTING, GRANTED, ASKED, REFUSED),
+    UVZK__STATE(UVZK__ACQUISITION_, GRANTED, RELEASING, RELEASED, LOSING),
+    UVZK__STATE(UVZK__ACQUISITION_, RELEASING, RELEASED),
+    UVZK__STATE(UVZK__ACQUISITION_, LOSING, FINAL, RELEASED),
+    UVZK__STATE(UVZK__ACQUISITION_, RELEASED, FINAL),
+    UVZK__STATE(UVZK__ACQUISITION_, REFUSED, FINAL),
+    UVZK__FINAL(UVZK__ACQUISITION_, FINAL),
 };
 
-const struct uvzk__machine uvzk__acquisition_machine =
-    UVZK__OLD_MACHINE("acquisition", table);
-
-static bool invariant_holds(const struct uvzk__acquisition *acquisition)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__acquisition *acquisition = object;
     /* In these states the acquisition is in a claim's ring. */
-    const unsigned of_a_claim = UVZK__BIT(ASKED) | UVZK__BIT(GRANTING) |
-                                UVZK__BIT(GRANTED) | UVZK__BIT(RELEASING);
+    const unsigned of_a_claim =
+        UVZK__BIT(UVZK__ACQUISITION_ASKED) | UVZK__BIT(UVZK__ACQUISITION_GRANTING) |
+        UVZK__BIT(UVZK__ACQUISITION_GRANTED) | UVZK__BIT(UVZK__ACQUISITION_RELEASING);
 
     return acquisition->claim != NULL || !(of_a_claim & UVZK__BIT(acquisition->state));
 }
 
-/* The only writer of `state`. */
-static void move(struct uvzk__acquisition *acquisition,
-                 enum uvzk__acquisition_state state)
-{
-    acquisition->state =
-        uvzk__old_move(acquisition->lock->session, &uvzk__acquisition_machine,
-                       acquisition->state, state) &
-        0xfU;
-    uvzk__invariant(acquisition->lock->session, &uvzk__acquisition_machine,
-                    acquisition->state, invariant_holds(acquisition));
-}
+const struct uvzk__machine uvzk__acquisition_machine =
+    UVZK__MACHINE("acquisition", table, struct uvzk__acquisition, state, invariant_holds);
 
 /* Requests for a release, and a warning, that have not been reported yet are dropped. */
 static void cancel_hold_cbs(struct uvzk__acquisition *acquisition)
@@ -80,8 +60,8 @@ static void cancel_hold_cbs(struct uvzk__acquisition *acquisition)
 /* The code for its last callback. */
 static void set_status(struct uvzk__acquisition *acquisition, int status)
 {
-    acquisition->status = (int16_t)status;
-    assert(acquisition->status == status);
+    acquisition->error = (unsigned)-status & 0x3fffU;
+    assert(-(int)acquisition->error == status);
 }
 
 /* Reports a step to the observer and to a tracer. If there is neither, which is the common
@@ -109,7 +89,8 @@ static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
     uvzk_hold_t *shell = acquisition->shell;
     struct uvzk__lock *lock = acquisition->lock;
 
-    move(acquisition, FINAL);
+    uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+               UVZK__ACQUISITION_FINAL);
     shell->impl = NULL;
     uvzk__free(acquisition);
     uvzk__lock_unref(lock);
@@ -126,17 +107,19 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     if (!uvzk__claim_holds(acquisition->claim)) {
         uvzk__hold_limit_check(uvzk__claim_hold_limit(acquisition->claim));
         uvzk__provers_check(uvzk__acquisition_session(acquisition));
-        if (acquisition->state == GRANTING) {
+        if (acquisition->state == UVZK__ACQUISITION_GRANTING) {
             uvzk__claim_end(acquisition->claim, UVZK_EPROOF);
         }
         return;
     }
     uvzk__acquire_timeout_stop(acquisition);
-    move(acquisition, GRANTED);
+    uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+               UVZK__ACQUISITION_GRANTED);
     /* A broken client grants nothing. The user has not been told, so this ends as a
      * wait. */
     if (uvzk__is_broken(uvzk__acquisition_session(acquisition))) {
-        move(acquisition, GRANTING);
+        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+                   UVZK__ACQUISITION_GRANTING);
         return;
     }
     if (uvzk__hold_limit_granted(uvzk__claim_hold_limit(acquisition->claim))) {
@@ -149,7 +132,7 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
 static void notify_refusal(struct uvzk__acquisition *acquisition)
 {
     uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
-    int status = acquisition->status;
+    int status = -(int)acquisition->error;
     struct uvzk__timed_out_wait *timed_out_wait =
         acquisition->is_limited ? uvzk__timeout_of(acquisition)->timed_out_wait : NULL;
 
@@ -173,23 +156,23 @@ static void deliver(struct uvzk__notification *notification)
     /* Valid only in RELEASED. It is read before finish() frees the acquisition. */
     uvzk_hold_release_cb release_cb = acquisition->release_cb;
     uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
-    int status = acquisition->status;
+    int status = -(int)acquisition->error;
 
     switch (acquisition->state) {
     /* ASKED is in the list only because of the queued callback. */
-    case ASKED:
+    case UVZK__ACQUISITION_ASKED:
         notify_place(acquisition);
         break;
-    case GRANTING:
+    case UVZK__ACQUISITION_GRANTING:
         deliver_grant(acquisition);
         break;
-    case LOSING:
+    case UVZK__ACQUISITION_LOSING:
         lost_cb(finish(acquisition), status);
         break;
-    case RELEASED:
+    case UVZK__ACQUISITION_RELEASED:
         release_cb(finish(acquisition), status);
         break;
-    case REFUSED:
+    case UVZK__ACQUISITION_REFUSED:
         notify_refusal(acquisition);
         break;
     default:
@@ -202,7 +185,7 @@ bool uvzk__acquisition_is_loss(const struct uvzk__notification *notification)
     return notification->notify_cb == deliver &&
            UVZK__CONTAINER_OF((uintptr_t)notification, struct uvzk__acquisition,
                               notification)
-                   ->state == LOSING;
+                   ->state == UVZK__ACQUISITION_LOSING;
 }
 
 static void deliver_revocation(struct uvzk__notification *notification)
@@ -305,7 +288,7 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     acquisition->lock = lock;
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
-    acquisition->state = ASKED;
+    acquisition->state = UVZK__ACQUISITION_ASKED;
     acquisition->notification.notify_cb = deliver;
     uvzk__list_init(&acquisition->in_claim);
     uvzk__list_init(&acquisition->notification.link);
@@ -331,8 +314,9 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
 
 void uvzk__acquisition_grant(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->state == ASKED) {
-        move(acquisition, GRANTING);
+    if (acquisition->state == UVZK__ACQUISITION_ASKED) {
+        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+                   UVZK__ACQUISITION_GRANTING);
         /* A queued callback that has not run yet is dropped. Acquire callbacks run in the
          * order of the grants. */
         uvzk__list_remove(&acquisition->notification.link);
@@ -342,8 +326,9 @@ void uvzk__acquisition_grant(struct uvzk__acquisition *acquisition)
 
 void uvzk__acquisition_ungrant(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->state == GRANTING) {
-        move(acquisition, ASKED);
+    if (acquisition->state == UVZK__ACQUISITION_GRANTING) {
+        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+                   UVZK__ACQUISITION_ASKED);
         uvzk__list_remove(&acquisition->notification.link);
     }
 }
@@ -351,14 +336,16 @@ void uvzk__acquisition_ungrant(struct uvzk__acquisition *acquisition)
 void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
 {
     switch (acquisition->state) {
-    case ASKED:
-    case GRANTING:
+    case UVZK__ACQUISITION_ASKED:
+    case UVZK__ACQUISITION_GRANTING:
         uvzk__acquire_timeout_stop(acquisition);
-        move(acquisition, REFUSED);
+        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+                   UVZK__ACQUISITION_REFUSED);
         observe(acquisition, UVZK_TRACE_REFUSED, reason);
         break;
-    case GRANTED:
-        move(acquisition, LOSING);
+    case UVZK__ACQUISITION_GRANTED:
+        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+                   UVZK__ACQUISITION_LOSING);
         observe(acquisition, UVZK_TRACE_LOST, reason);
         break;
     default:
@@ -367,14 +354,15 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     set_status(acquisition, reason);
     notify_detached(acquisition);
     /* Last, because a multi lock in turn ends its whole claim in this call. */
-    if (acquisition->state == LOSING && acquisition->loss_intercepted) {
+    if (acquisition->state == UVZK__ACQUISITION_LOSING && acquisition->loss_intercepted) {
         acquisition->losing_cb(acquisition->shell, reason);
     }
 }
 
 void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int status)
 {
-    move(acquisition, RELEASED);
+    uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+               UVZK__ACQUISITION_RELEASED);
     observe(acquisition, UVZK_TRACE_RELEASED, status);
     set_status(acquisition, status);
     notify_detached(acquisition);
@@ -393,7 +381,7 @@ void uvzk__acquisition_end_broken(struct uvzk__acquisition *acquisition, int rea
 void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 {
     /* The user of a RELEASING hold has already done what is asked for. */
-    if (acquisition->revocable && acquisition->state != RELEASING) {
+    if (acquisition->revocable && acquisition->state != UVZK__ACQUISITION_RELEASING) {
         uvzk__revocable_of(acquisition)->count++;
         uvzk__notify_later(uvzk__acquisition_session(acquisition),
                            &uvzk__revocable_of(acquisition)->notification);
@@ -402,7 +390,7 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 
 void uvzk__acquisition_warn(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->wants_warning && acquisition->state == GRANTED) {
+    if (acquisition->wants_warning && acquisition->state == UVZK__ACQUISITION_GRANTED) {
         uvzk__notify_later(uvzk__acquisition_session(acquisition),
                            &uvzk__hold_warning_of(acquisition)->notification);
     }
@@ -410,7 +398,7 @@ void uvzk__acquisition_warn(struct uvzk__acquisition *acquisition)
 
 void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
 {
-    if (acquisition->state == ASKED && acquisition->wants_place &&
+    if (acquisition->state == UVZK__ACQUISITION_ASKED && acquisition->wants_place &&
         uvzk__queued_report_of(acquisition)->cb != NULL) {
         uvzk__queued_report_of(acquisition)->ahead = ahead;
         notify(acquisition);
@@ -427,7 +415,7 @@ void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
     acquisition->release_cb = release_cb;
     /* The hold was lost, and its lost callback has not run yet. The release callback runs
      * in its place, with UVZK_ELOST. */
-    if (acquisition->state == LOSING) {
+    if (acquisition->state == UVZK__ACQUISITION_LOSING) {
         uvzk__acquisition_released(acquisition, UVZK_ELOST);
         return;
     }
@@ -436,7 +424,8 @@ void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
         /* Other acquisitions of this owner keep the hold, so no znode is deleted. */
         uvzk__acquisition_released(acquisition, 0);
     } else {
-        move(acquisition, RELEASING);
+        uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
+                   UVZK__ACQUISITION_RELEASING);
         cancel_hold_cbs(acquisition);
         uvzk__claim_end(claim, 0);
     }

@@ -49,9 +49,8 @@ struct uvzk__acquisition {
     };
     uvzk_hold_lost_cb lost_cb;
     /* When the last step was observed, in ms (observed_steps.h). 0: it was not. */
-    uint64_t since_ms : 39;
-    int32_t status : 16; /* for the last callback */
-    uint8_t state : 4;   /* enum uvzk__acquisition_state */
+    uint64_t since_ms : 37;
+    uint32_t error : 14; /* for the last callback: the status, negated */
     /* It has a timeout or UVZK_TRY_ONCE: a struct uvzk__acquire_timeout is behind it
      * (acquisition_parts.h). */
     bool is_limited : 1;
@@ -62,6 +61,7 @@ struct uvzk__acquisition {
     bool loss_intercepted : 1; /* losing_cb is called as soon as the hold is lost */
     /* It has a max_hold_cb: a struct uvzk__hold_warning is behind it. */
     bool wants_warning : 1;
+    uint8_t state; /* enum uvzk__acquisition_state */
 };
 
 /* The same for one of possibly several acquisitions of a claim. If no other one is left,

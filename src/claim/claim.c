@@ -18,46 +18,41 @@
 #include "directory/queue.h"
 #include "engine/turn.h"
 
-#define ASKING UVZK__CLAIM_ASKING
-#define HELD UVZK__CLAIM_HELD
-#define EMPTYING UVZK__CLAIM_EMPTYING
-#define GIVEN_UP UVZK__CLAIM_GIVEN_UP
-
 static const struct uvzk__state table[] = {
-    [ASKING] = {"ASKING", UVZK__BIT(HELD) | UVZK__BIT(GIVEN_UP) | UVZK__BIT(EMPTYING)},
-    [HELD] = {"HELD", UVZK__BIT(ASKING) | UVZK__BIT(GIVEN_UP)},
-    [EMPTYING] = {"EMPTYING", UVZK__BIT(ASKING)},
-    [GIVEN_UP] = {"GIVEN_UP", 0},
+    UVZK__STATE(UVZK__CLAIM_, ASKING, HELD, GIVEN_UP, EMPTYING),
+    UVZK__STATE(UVZK__CLAIM_, HELD, ASKING, GIVEN_UP),
+    UVZK__STATE(UVZK__CLAIM_, EMPTYING, ASKING),
+    UVZK__FINAL(UVZK__CLAIM_, GIVEN_UP),
 };
 
-const struct uvzk__machine uvzk__claim_machine = UVZK__OLD_MACHINE("claim", table);
-
-static bool invariant_holds(const struct uvzk__claim *claim)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__claim *claim = object;
+
     switch (claim->state) {
-    case HELD:
+    case UVZK__CLAIM_HELD:
         return claim->lock != NULL && claim->fencing_token != 0 &&
                claim->held_count <= claim->contender_count;
-    case GIVEN_UP:
+    case UVZK__CLAIM_GIVEN_UP:
         return true;
     default:
         return claim->lock != NULL;
     }
 }
 
-/* The only writer of `state`. The lock counts the claims that hold, so each move into and
- * out of HELD is reported to the lock. */
-static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
-{
-    bool held = claim->state == HELD;
+const struct uvzk__machine uvzk__claim_machine =
+    UVZK__MACHINE("claim", table, struct uvzk__claim, state, invariant_holds);
 
-    claim->state = (uint8_t)uvzk__old_move(claim->session, &uvzk__claim_machine,
-                                           claim->state, state);
-    uvzk__invariant(claim->session, &uvzk__claim_machine, claim->state,
-                    invariant_holds(claim));
-    if (held && claim->state != HELD) {
+/* The lock counts the claims that hold, so each move into and out of HELD is reported to
+ * the lock. */
+static void move_and_count(struct uvzk__claim *claim, enum uvzk__claim_state state)
+{
+    bool held = claim->state == UVZK__CLAIM_HELD;
+
+    uvzk__move(claim->session, &uvzk__claim_machine, claim, state);
+    if (held && claim->state != UVZK__CLAIM_HELD) {
         claim->lock->held_count--;
-    } else if (!held && claim->state == HELD) {
+    } else if (!held && claim->state == UVZK__CLAIM_HELD) {
         claim->lock->held_count++;
     }
 }
@@ -316,7 +311,7 @@ void uvzk__claim_unref(struct uvzk__claim *claim)
 void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
 {
     claim->fencing_token = token;
-    move(claim, HELD);
+    move_and_count(claim, UVZK__CLAIM_HELD);
     for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
          each != NULL; each = uvzk__claim_next_acquisition(each)) {
         uvzk__acquisition_grant(each);
@@ -327,8 +322,8 @@ void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
  * lose its grant before all of them have been granted. */
 void uvzk__claim_ungrant(struct uvzk__claim *claim)
 {
-    if (claim->state == HELD) {
-        move(claim, ASKING);
+    if (claim->state == UVZK__CLAIM_HELD) {
+        move_and_count(claim, UVZK__CLAIM_ASKING);
     }
     for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
          each != NULL; each = uvzk__claim_next_acquisition(each)) {
@@ -388,7 +383,7 @@ void uvzk__claim_withdraw_given_up(struct uvzk__claim *claim)
  * it given up. */
 void uvzk__claim_give_up(struct uvzk__claim *claim, int code)
 {
-    move(claim, GIVEN_UP);
+    move_and_count(claim, UVZK__CLAIM_GIVEN_UP);
     remove_from_lock(claim);
     uvzk__hold_limit_stop(uvzk__claim_hold_limit(claim));
     end_acquisitions(claim, code);
@@ -437,9 +432,10 @@ static void withdraw_ended(struct uvzk__claim *claim)
 void uvzk__claim_remove_contenders(struct uvzk__claim *claim)
 {
     uvzk__claim_ref(claim);
-    move(claim, EMPTYING); /* so that the end of a contender does not end the claim */
+    /* So that the end of a contender does not end the claim. */
+    move_and_count(claim, UVZK__CLAIM_EMPTYING);
     withdraw(claim);
-    move(claim, ASKING);
+    move_and_count(claim, UVZK__CLAIM_ASKING);
     uvzk__claim_unref(claim);
 }
 

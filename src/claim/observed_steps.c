@@ -8,8 +8,8 @@
 #include "engine/probe_points.h"
 #include "engine/turn.h"
 
-/* since_ms has 39 bits. Milliseconds since the machine's start fit for 17 years. */
-#define MOMENT_MAX ((UINT64_C(1) << 39) - 1)
+/* since_ms has the low 37 bits of a moment: enough for a step of four years. */
+#define MOMENT_MAX ((UINT64_C(1) << 37) - 1)
 
 /* Returns how long a handover took that this step ends, or UVZK__NO_HANDOVER. */
 static uint64_t handover(const struct uvzk__acquisition *acquisition,
@@ -77,7 +77,7 @@ void uvzk__observe_step(struct uvzk__session *session,
     struct uvzk__observer *observer = uvzk__observer_of(session);
     uint64_t now = uvzk__now(session);
     uint64_t since_ms = acquisition->since_ms;
-    uint64_t took_ms = uvzk__elapsed_since(&since_ms, now);
+    uint64_t took_ms = uvzk__elapsed_since(&since_ms, now) & MOMENT_MAX;
     uint64_t handover_ms = handover(acquisition, step, now, took_ms);
 
     acquisition->since_ms = since_ms & MOMENT_MAX;

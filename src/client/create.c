@@ -357,8 +357,8 @@ int uvzk_client_start(uvzk_client_t *shell)
                             "client is started, closing, or not initialised");
     }
     for (uint32_t i = 0; i < session->client->count; i++) {
-        uvzk__session_life_move(&session->client->sessions[i]->life,
-                                UVZK__SESSION_STARTED);
+        uvzk__move(session->client->sessions[i], &uvzk__session_machine,
+                   session->client->sessions[i], UVZK__SESSION_STARTED);
         uvzk__open(session->client->sessions[i]);
     }
     return 0;

@@ -352,7 +352,7 @@ static void close_timeout(struct uvzk__timer *timer)
 static void refuse_calls(struct uvzk__session *session)
 {
     if (!uvzk__session_is_closing(session)) {
-        uvzk__session_life_move(&session->life, UVZK__SESSION_CLOSING);
+        uvzk__move(session, &uvzk__session_machine, session, UVZK__SESSION_CLOSING);
     }
     (void)check(session, uvzk__connection_close(&session->connection));
 }
@@ -409,7 +409,7 @@ void uvzk__close_when_done(struct uvzk__session *session)
      * called. */
     session->port_closing_ms = uvzk__now(session);
     uvzk__size_limit_release(session);
-    uvzk__session_life_move(&session->life, UVZK__SESSION_PORT_CLOSING);
+    uvzk__move(session, &uvzk__session_machine, session, UVZK__SESSION_PORT_CLOSING);
     session->port->close(session->port);
 }
 
@@ -468,7 +468,7 @@ static void on_closed(struct uvzk__port_user *user)
     uvzk__for_each_contender(session, abandon, UVZK_ECLOSED);
     uvzk__directories_free(session);
     session->port = NULL;
-    uvzk__session_life_move(&session->life, UVZK__SESSION_CLOSED);
+    uvzk__move(session, &uvzk__session_machine, session, UVZK__SESSION_CLOSED);
     (void)tell_rest(session);
     /* Other ports are not closed yet. The first session may have waited for this one. */
     if (!uvzk__session_count_closed(session)) {

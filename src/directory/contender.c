@@ -23,51 +23,36 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 
-#define UNPLACED UVZK__CONTENDER_UNPLACED
-#define WAITING UVZK__CONTENDER_WAITING
-#define GRANTED_EARLY UVZK__CONTENDER_GRANTED_EARLY
-#define HOLDING UVZK__CONTENDER_HOLDING
-#define GIVEN_UP UVZK__CONTENDER_GIVEN_UP
-#define DELETING UVZK__CONTENDER_DELETING
-#define UNDELETABLE UVZK__CONTENDER_UNDELETABLE
-#define ENDED UVZK__CONTENDER_ENDED
-
 static const struct uvzk__state table[] = {
-    [UNPLACED] = {"UNPLACED",
-                  UVZK__BIT(WAITING) | UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
-    [WAITING] = {"WAITING", UVZK__BIT(UNPLACED) | UVZK__BIT(GRANTED_EARLY) |
-                                UVZK__BIT(HOLDING) | UVZK__BIT(DELETING) |
-                                UVZK__BIT(GIVEN_UP)},
-    [GRANTED_EARLY] = {"GRANTED_EARLY", UVZK__BIT(HOLDING) | UVZK__BIT(WAITING) |
-                                            UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
-    [HOLDING] = {"HOLDING",
-                 UVZK__BIT(WAITING) | UVZK__BIT(DELETING) | UVZK__BIT(GIVEN_UP)},
-    [GIVEN_UP] = {"GIVEN_UP", UVZK__BIT(DELETING) | UVZK__BIT(ENDED)},
-    [DELETING] = {"DELETING", UVZK__BIT(UNDELETABLE) | UVZK__BIT(ENDED)},
-    [UNDELETABLE] = {"UNDELETABLE", UVZK__BIT(ENDED)},
-    [ENDED] = {"ENDED", 0},
+    UVZK__STATE(UVZK__CONTENDER_, UNPLACED, WAITING, DELETING, GIVEN_UP),
+    UVZK__STATE(UVZK__CONTENDER_, WAITING, UNPLACED, GRANTED_EARLY, HOLDING, DELETING,
+                GIVEN_UP),
+    UVZK__STATE(UVZK__CONTENDER_, GRANTED_EARLY, HOLDING, WAITING, DELETING, GIVEN_UP),
+    UVZK__STATE(UVZK__CONTENDER_, HOLDING, WAITING, DELETING, GIVEN_UP),
+    UVZK__STATE(UVZK__CONTENDER_, GIVEN_UP, DELETING, ENDED),
+    UVZK__STATE(UVZK__CONTENDER_, DELETING, UNDELETABLE, ENDED),
+    UVZK__STATE(UVZK__CONTENDER_, UNDELETABLE, ENDED),
+    UVZK__FINAL(UVZK__CONTENDER_, ENDED),
 };
 
-const struct uvzk__machine uvzk__contender_machine =
-    UVZK__OLD_MACHINE("contender", table);
-
-static bool invariant_holds(const struct uvzk__contender *contender)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__contender *contender = object;
     const struct uvzk__node *node = &contender->node;
     bool has_place = uvzk__node_has_place(node), wanted = uvzk__node_is_wanted(node);
 
     switch (contender->state) {
-    case UNPLACED:
+    case UVZK__CONTENDER_UNPLACED:
         return wanted && !has_place;
-    case WAITING:
+    case UVZK__CONTENDER_WAITING:
         return wanted && has_place;
-    case GRANTED_EARLY:
-    case HOLDING:
+    case UVZK__CONTENDER_GRANTED_EARLY:
+    case UVZK__CONTENDER_HOLDING:
         return wanted && uvzk__node_state(node) == UVZK__NODE_STANDING;
-    case GIVEN_UP:
+    case UVZK__CONTENDER_GIVEN_UP:
         return !wanted && !has_place;
-    case DELETING:
-    case UNDELETABLE:
+    case UVZK__CONTENDER_DELETING:
+    case UVZK__CONTENDER_UNDELETABLE:
         return uvzk__node_state(node) == UVZK__NODE_DELETING;
     default:
         return uvzk__node_state(node) == UVZK__NODE_GONE;
@@ -80,12 +65,16 @@ static enum uvzk__contender_state state_of(const struct uvzk__contender *contend
     const struct uvzk__node *node = &contender->node;
 
     if (!uvzk__node_has_place(node)) {
-        return uvzk__node_is_wanted(node) ? UNPLACED : GIVEN_UP;
+        return uvzk__node_is_wanted(node) ? UVZK__CONTENDER_UNPLACED
+                                          : UVZK__CONTENDER_GIVEN_UP;
     }
     if (uvzk__node_state(node) == UVZK__NODE_DELETING) {
-        return contender->state == UNDELETABLE ? UNDELETABLE : DELETING;
+        return contender->state == UVZK__CONTENDER_UNDELETABLE
+                   ? UVZK__CONTENDER_UNDELETABLE
+                   : UVZK__CONTENDER_DELETING;
     }
-    return uvzk__contender_holds(contender) ? uvzk__contender_state(contender) : WAITING;
+    return uvzk__contender_holds(contender) ? uvzk__contender_state(contender)
+                                            : UVZK__CONTENDER_WAITING;
 }
 
 /* ------------------------------------------------------------------- its moves */
@@ -117,9 +106,13 @@ static void count_asking(struct uvzk__contender *contender)
     contender->counted_asking = asks;
 }
 
-/* The only writer of state. Called for each change of the node's state too, so the
- * count is updated even if the contender's state stays the same. */
-static void move(struct uvzk__contender *contender, enum uvzk__contender_state state)
+const struct uvzk__machine uvzk__contender_machine =
+    UVZK__MACHINE("contender", table, struct uvzk__contender, state, invariant_holds);
+
+/* Called for each change of the node's state too, so the count of those that ask is updated
+ * even if the contender's state stays the same. */
+static void move_and_count(struct uvzk__contender *contender,
+                           enum uvzk__contender_state state)
 {
     struct uvzk__session *session = contender->queue->session;
     bool held = uvzk__contender_holds(contender);
@@ -127,10 +120,7 @@ static void move(struct uvzk__contender *contender, enum uvzk__contender_state s
 
     count_asking(contender);
     if (contender->state != state) {
-        contender->state = (uint8_t)uvzk__old_move(session, &uvzk__contender_machine,
-                                                   contender->state, state);
-        uvzk__invariant(session, &uvzk__contender_machine, contender->state,
-                        invariant_holds(contender));
+        uvzk__move(session, &uvzk__contender_machine, contender, state);
         count_grants(contender, held, early);
     }
 }
@@ -160,9 +150,9 @@ static void use_place(struct uvzk__contender *contender)
 static void become(struct uvzk__contender *contender, enum uvzk__contender_state state)
 {
     uvzk__queue_leave(contender);
-    move(contender, state);
+    move_and_count(contender, state);
     uvzk__queue_join(contender);
-    if (state == WAITING) {
+    if (state == UVZK__CONTENDER_WAITING) {
         use_place(contender);
     }
 }
@@ -247,7 +237,7 @@ struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
         return NULL;
     }
     (void)uvzk__path_join_into(contender->path, queue->path->text, name);
-    contender->state = GIVEN_UP;
+    contender->state = UVZK__CONTENDER_GIVEN_UP;
     add_contender(contender);
     uvzk__node_sent(&contender->node);
     uvzk__node_unwanted(&contender->node);
@@ -305,7 +295,7 @@ static void finish(struct uvzk__contender *contender)
     uvzk__directories(session)->contender_count--;
     queue->counts.contenders--;
     uvzk__queue_leave(contender);
-    move(contender, ENDED);
+    move_and_count(contender, UVZK__CONTENDER_ENDED);
     contender->session = session;
     if (contender->refs == 0) {
         free_contender(contender);
@@ -408,15 +398,15 @@ void uvzk__contender_grant(struct uvzk__contender *contender, bool early)
 {
     uvzk__contender_want_no_position(contender);
     /* The claim is called last: it must find the contender among the holders. */
-    become(contender, early ? GRANTED_EARLY : HOLDING);
+    become(contender, early ? UVZK__CONTENDER_GRANTED_EARLY : UVZK__CONTENDER_HOLDING);
     uvzk__prover_add_held(uvzk__session_of(contender), &contender->proof_subject);
     uvzk__user_of(contender)->granted(contender);
 }
 
 void uvzk__contender_checked(struct uvzk__contender *contender)
 {
-    if (contender->state == GRANTED_EARLY) {
-        move(contender, HOLDING);
+    if (contender->state == UVZK__CONTENDER_GRANTED_EARLY) {
+        move_and_count(contender, UVZK__CONTENDER_HOLDING);
     }
 }
 
@@ -424,7 +414,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
 {
     bool held = uvzk__contender_holds(contender);
 
-    become(contender, WAITING);
+    become(contender, UVZK__CONTENDER_WAITING);
     end_hold(contender, held);
     uvzk__queue_settle_later(contender->queue);
     uvzk__user_of(contender)->ungranted(contender);
@@ -432,7 +422,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
 
 void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
 {
-    move(contender, UNDELETABLE);
+    move_and_count(contender, UVZK__CONTENDER_UNDELETABLE);
 }
 
 /* ---------------------------------------------------------- its znode is not shown */

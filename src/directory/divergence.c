@@ -124,18 +124,11 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
 
 /* ------------------------------------------------------------- a divergence query */
 
-#define ASKING UVZK__DIVERGENCE_ASKING
-#define CHECKING UVZK__DIVERGENCE_CHECKING
-#define LOOKING UVZK__DIVERGENCE_LOOKING
-
 static const struct uvzk__state table[] = {
-    [ASKING] = {"ASKING", UVZK__BIT(CHECKING) | UVZK__BIT(LOOKING)},
-    [CHECKING] = {"CHECKING", UVZK__BIT(LOOKING)},
-    [LOOKING] = {"LOOKING", 0},
+    UVZK__STATE(UVZK__DIVERGENCE_, ASKING, CHECKING, LOOKING),
+    UVZK__STATE(UVZK__DIVERGENCE_, CHECKING, LOOKING),
+    UVZK__FINAL(UVZK__DIVERGENCE_, LOOKING),
 };
-
-const struct uvzk__machine uvzk__divergence_machine =
-    UVZK__OLD_MACHINE("divergence", table);
 
 struct divergence_query {
     struct uvzk__rpc rpc;
@@ -147,19 +140,15 @@ struct divergence_query {
     char path[];   /* of the znode */
 };
 
-static bool invariant_holds(const struct divergence_query *query)
+static bool invariant_holds(const void *object)
 {
-    return query->step == ASKING || query->czxid != 0;
+    const struct divergence_query *query = object;
+
+    return query->step == UVZK__DIVERGENCE_ASKING || query->czxid != 0;
 }
 
-/* The only writer of step. */
-static void move(struct divergence_query *query, enum uvzk__divergence_step step)
-{
-    query->step = (uint8_t)uvzk__old_move(query->session, &uvzk__divergence_machine,
-                                          query->step, step);
-    uvzk__invariant(query->session, &uvzk__divergence_machine, query->step,
-                    invariant_holds(query));
-}
+const struct uvzk__machine uvzk__divergence_machine =
+    UVZK__MACHINE("divergence", table, struct divergence_query, step, invariant_holds);
 
 /* The directory of the znode; NULL: this session no longer has one there. */
 static struct uvzk__queue *directory_of(struct divergence_query *query)
@@ -218,7 +207,8 @@ static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
 
     uvzk__answered(query->session, rpc, reply->status, true);
     if (reply->status == UVZK_ENONODE && uvzk__may_send(query->session)) {
-        move(query, LOOKING);
+        uvzk__move(query->session, &uvzk__divergence_machine, query,
+                   UVZK__DIVERGENCE_LOOKING);
         look(query);
     } else {
         finish(query);
@@ -230,7 +220,8 @@ static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
 static void check(struct divergence_query *query, int64_t czxid)
 {
     query->czxid = czxid;
-    move(query, CHECKING);
+    uvzk__move(query->session, &uvzk__divergence_machine, query,
+               UVZK__DIVERGENCE_CHECKING);
     query->check.kind = UVZK__OP_CHECK;
     query->check.path = query->path;
     query->check.version = -1;
@@ -310,7 +301,8 @@ static void ask_after_delete(struct uvzk__queue *queue, const char *path, int64_
     if (query != NULL) {
         memcpy(query->path, path, size);
         query->czxid = czxid;
-        move(query, LOOKING);
+        uvzk__move(query->session, &uvzk__divergence_machine, query,
+                   UVZK__DIVERGENCE_LOOKING);
         look(query);
     }
 }

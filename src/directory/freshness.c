@@ -14,39 +14,29 @@
 
 /* ------------------------------------------------------------------------- the view */
 
-#define CURRENT UVZK__LISTING_CURRENT
-#define WANTED UVZK__LISTING_WANTED
-#define STALE UVZK__LISTING_STALE
-
 static const struct uvzk__state table[] = {
-    [CURRENT] = {"CURRENT", UVZK__BIT(WANTED) | UVZK__BIT(STALE)},
-    [WANTED] = {"WANTED", UVZK__BIT(CURRENT) | UVZK__BIT(STALE)},
-    [STALE] = {"STALE", UVZK__BIT(CURRENT) | UVZK__BIT(WANTED)},
+    UVZK__STATE(UVZK__LISTING_, CURRENT, WANTED, STALE),
+    UVZK__STATE(UVZK__LISTING_, WANTED, CURRENT, STALE),
+    UVZK__STATE(UVZK__LISTING_, STALE, CURRENT, WANTED),
 };
 
-const struct uvzk__machine uvzk__listing_machine = UVZK__OLD_MACHINE("listing", table);
-
-static bool invariant_holds(const struct uvzk__queue *queue)
+static bool invariant_holds(const void *object)
 {
-    return uvzk__is_stale(queue) ||
-           (queue->freshness.state == WANTED) == uvzk__has_newer_create(queue);
+    const struct uvzk__queue *queue = object;
+
+    return uvzk__is_stale(queue) || (queue->freshness.state == UVZK__LISTING_WANTED) ==
+                                        uvzk__has_newer_create(queue);
 }
 
-/* The only writer of state. */
-static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
-{
-    if (queue->freshness.state != listing) {
-        queue->freshness.state = (uint8_t)uvzk__old_move(
-            queue->session, &uvzk__listing_machine, queue->freshness.state, listing);
-    }
-    uvzk__invariant(queue->session, &uvzk__listing_machine, queue->freshness.state,
-                    invariant_holds(queue));
-}
+const struct uvzk__machine uvzk__listing_machine =
+    UVZK__MACHINE("listing", table, struct uvzk__queue, freshness.state, invariant_holds);
 
 /* Moves to WANTED or CURRENT. Not for a STALE view that no listing has renewed. */
 static void follow_stamps(struct uvzk__queue *queue)
 {
-    move(queue, uvzk__has_newer_create(queue) ? WANTED : CURRENT);
+    uvzk__move_or_stay(queue->session, &uvzk__listing_machine, queue,
+                       uvzk__has_newer_create(queue) ? UVZK__LISTING_WANTED
+                                                     : UVZK__LISTING_CURRENT);
 }
 
 void uvzk__freshness_want_listing(struct uvzk__queue *queue, uint64_t stamp)
@@ -66,7 +56,8 @@ void uvzk__freshness_want_no_listing(struct uvzk__queue *queue)
 
 void uvzk__freshness_set_stale(struct uvzk__queue *queue)
 {
-    move(queue, STALE);
+    uvzk__move_or_stay(queue->session, &uvzk__listing_machine, queue,
+                       UVZK__LISTING_STALE);
 }
 
 void uvzk__freshness_listing_sent(struct uvzk__queue *queue)

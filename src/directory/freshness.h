@@ -49,7 +49,7 @@ extern const struct uvzk__machine uvzk__listing_machine;
 /* The part of a directory that freshness.c keeps, in 24 bytes. */
 struct uvzk__freshness {
     uint64_t newest_create_stamp : 56; /* of the latest create that needs a listing */
-    uint64_t state : 8;                /* enum uvzk__listing */
+    uint8_t state;                     /* enum uvzk__listing */
     uint64_t listing_stamp : 52;       /* of the last listing that was submitted */
     uint64_t children_high : 12;       /* how many children the view's listing had */
     uint64_t view_stamp : 52;          /* of the last listing that the view contains */

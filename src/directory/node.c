@@ -12,46 +12,33 @@
 
 #include "base/outcome.h"
 
-#define CREATING UVZK__NODE_CREATING
-#define PARENTS UVZK__NODE_PARENTS
-#define UNKNOWN UVZK__NODE_UNKNOWN
-#define IDENTIFYING UVZK__NODE_IDENTIFYING
-#define STANDING UVZK__NODE_STANDING
-#define BACKING_OFF UVZK__NODE_BACKING_OFF
-#define DELETING UVZK__NODE_DELETING
-#define GONE UVZK__NODE_GONE
-
 static const struct uvzk__state table[] = {
-    [CREATING] = {"CREATING", UVZK__BIT(STANDING) | UVZK__BIT(IDENTIFYING) |
-                                  UVZK__BIT(PARENTS) | UVZK__BIT(UNKNOWN) |
-                                  UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
-    [PARENTS] = {"PARENTS", UVZK__BIT(CREATING) | UVZK__BIT(GONE)},
-    [UNKNOWN] = {"UNKNOWN", UVZK__BIT(CREATING) | UVZK__BIT(IDENTIFYING) |
-                                UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
-    [IDENTIFYING] = {"IDENTIFYING", UVZK__BIT(STANDING) | UVZK__BIT(CREATING) |
-                                        UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
-    [STANDING] = {"STANDING",
-                  UVZK__BIT(DELETING) | UVZK__BIT(BACKING_OFF) | UVZK__BIT(GONE)},
-    [BACKING_OFF] = {"BACKING_OFF", UVZK__BIT(CREATING) | UVZK__BIT(GONE)},
-    [DELETING] = {"DELETING", UVZK__BIT(GONE)},
-    [GONE] = {"GONE", 0},
+    UVZK__STATE(UVZK__NODE_, CREATING, STANDING, IDENTIFYING, PARENTS, UNKNOWN, DELETING,
+                GONE),
+    UVZK__STATE(UVZK__NODE_, PARENTS, CREATING, GONE),
+    UVZK__STATE(UVZK__NODE_, UNKNOWN, CREATING, IDENTIFYING, DELETING, GONE),
+    UVZK__STATE(UVZK__NODE_, IDENTIFYING, STANDING, CREATING, DELETING, GONE),
+    UVZK__STATE(UVZK__NODE_, STANDING, DELETING, BACKING_OFF, GONE),
+    UVZK__STATE(UVZK__NODE_, BACKING_OFF, CREATING, GONE),
+    UVZK__STATE(UVZK__NODE_, DELETING, GONE),
+    UVZK__FINAL(UVZK__NODE_, GONE),
 };
 
-const struct uvzk__machine uvzk__node_machine = UVZK__OLD_MACHINE("znode", table);
-
-static bool invariant_holds(const struct uvzk__node *node)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__node *node = object;
+
     switch (node->state) {
-    case PARENTS:
-    case BACKING_OFF:
+    case UVZK__NODE_PARENTS:
+    case UVZK__NODE_BACKING_OFF:
         return node->wanted && !node->in_flight;
-    case UNKNOWN:
+    case UVZK__NODE_UNKNOWN:
         return !node->in_flight;
-    case STANDING:
+    case UVZK__NODE_STANDING:
         return node->wanted && !node->in_flight && node->place.czxid != 0;
-    case DELETING:
+    case UVZK__NODE_DELETING:
         return !node->wanted;
-    case GONE:
+    case UVZK__NODE_GONE:
         return !node->in_flight;
     default:
         return true;
@@ -66,14 +53,15 @@ static void expect(struct uvzk__node *node, bool holds, unsigned from)
     }
 }
 
-/* The only writer of state. */
-static void move(struct uvzk__node *node, enum uvzk__node_state state)
+const struct uvzk__machine uvzk__node_machine =
+    UVZK__MACHINE("znode", table, struct uvzk__node, state, invariant_holds);
+
+/* A node knows no session to which uvzk__move could report. */
+static void enter(struct uvzk__node *node, enum uvzk__node_state state)
 {
     unsigned from = node->state;
-    bool allowed = uvzk__machine_allows(&uvzk__node_machine, from, state);
 
-    node->state = (uint8_t)uvzk__machine_after(&uvzk__node_machine, from, state);
-    expect(node, allowed && invariant_holds(node), from);
+    expect(node, uvzk__machine_enter(&uvzk__node_machine, node, state, NULL), from);
 }
 
 static void end(struct uvzk__node *node, int status)
@@ -83,13 +71,13 @@ static void end(struct uvzk__node *node, int status)
     }
     node->wanted = false;
     node->in_flight = false;
-    move(node, GONE);
+    enter(node, UVZK__NODE_GONE);
 }
 
 void uvzk__node_init(struct uvzk__node *node)
 {
     memset(node, 0, sizeof(*node));
-    node->state = CREATING;
+    node->state = UVZK__NODE_CREATING;
     node->wanted = true;
 }
 
@@ -99,15 +87,15 @@ enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *node)
         return UVZK__NEEDS_NOTHING;
     }
     switch (node->state) {
-    case CREATING:
+    case UVZK__NODE_CREATING:
         return UVZK__NEEDS_CREATE;
-    case PARENTS:
+    case UVZK__NODE_PARENTS:
         return UVZK__NEEDS_PARENTS;
-    case UNKNOWN:
+    case UVZK__NODE_UNKNOWN:
         return UVZK__NEEDS_SEARCH;
-    case IDENTIFYING:
+    case UVZK__NODE_IDENTIFYING:
         return UVZK__NEEDS_STAT;
-    case DELETING:
+    case UVZK__NODE_DELETING:
         return UVZK__NEEDS_DELETE;
     default:
         return UVZK__NEEDS_NOTHING;
@@ -145,7 +133,7 @@ bool uvzk__create_certainly_failed(int status)
 static void start_delete(struct uvzk__node *node)
 {
     node->wanted = false;
-    move(node, DELETING);
+    enter(node, UVZK__NODE_DELETING);
 }
 
 /* The znode exists, and its number is known. A contender with a worn-out number must not
@@ -159,13 +147,14 @@ static void stand(struct uvzk__node *node)
     if (!node->wanted) {
         start_delete(node);
     } else {
-        move(node, node->place.czxid != 0 ? STANDING : IDENTIFYING);
+        enter(node,
+              node->place.czxid != 0 ? UVZK__NODE_STANDING : UVZK__NODE_IDENTIFYING);
     }
 }
 
 void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place place)
 {
-    expect(node, node->state == CREATING && node->in_flight, node->state);
+    expect(node, node->state == UVZK__NODE_CREATING && node->in_flight, node->state);
     node->in_flight = node->not_shown = false;
     if (status == 0) {
         node->place = place;
@@ -177,11 +166,11 @@ void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place 
             node->status = status;
             node->wanted = false;
         }
-        move(node, UNKNOWN);
+        enter(node, UVZK__NODE_UNKNOWN);
     } else if (!node->wanted) {
         end(node, 0);
     } else if (status == UVZK_ENONODE) {
-        move(node, PARENTS);
+        enter(node, UVZK__NODE_PARENTS);
     } else if (status == UVZK_ENODEEXISTS) {
         /* Only a sequence counter that does not advance gives a name that exists. */
         end(node, UVZK_EEXHAUSTED);
@@ -192,11 +181,11 @@ void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place 
 
 void uvzk__node_parents(struct uvzk__node *node, int status)
 {
-    if (node->state != PARENTS) {
+    if (node->state != UVZK__NODE_PARENTS) {
         return;
     }
     if (status == 0) {
-        move(node, CREATING);
+        enter(node, UVZK__NODE_CREATING);
     } else {
         end(node, status);
     }
@@ -204,11 +193,11 @@ void uvzk__node_parents(struct uvzk__node *node, int status)
 
 void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
 {
-    expect(node, node->state == UNKNOWN, node->state);
+    expect(node, node->state == UVZK__NODE_UNKNOWN, node->state);
     node->place.sequence = sequence;
     node->place.czxid = 0;
     if (node->wanted) {
-        move(node, IDENTIFYING);
+        enter(node, UVZK__NODE_IDENTIFYING);
     } else {
         start_delete(node);
     }
@@ -216,9 +205,9 @@ void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
 
 void uvzk__node_absent(struct uvzk__node *node)
 {
-    expect(node, node->state == UNKNOWN, node->state);
+    expect(node, node->state == UVZK__NODE_UNKNOWN, node->state);
     if (node->wanted) {
-        move(node, CREATING);
+        enter(node, UVZK__NODE_CREATING);
     } else {
         end(node, 0);
     }
@@ -227,7 +216,7 @@ void uvzk__node_absent(struct uvzk__node *node)
 void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, bool ours)
 {
     node->in_flight = false;
-    if (node->state != IDENTIFYING) {
+    if (node->state != UVZK__NODE_IDENTIFYING) {
         return; /* the node is no longer wanted: it is DELETING already */
     }
     if (status == 0 && ours) {
@@ -236,7 +225,7 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
     } else if (status == 0 || status == UVZK_ENONODE) {
         /* The znode has another owner, or was deleted after the listing that showed
          * it. */
-        move(node, CREATING);
+        enter(node, UVZK__NODE_CREATING);
     } else if (status != UVZK_ECONNLOSS &&
                uvzk__outcome_of(status) != UVZK__OUTCOME_NOT_SENT) {
         node->status = status;
@@ -246,7 +235,7 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
 
 void uvzk__node_not_shown(struct uvzk__node *node)
 {
-    if (node->state == IDENTIFYING) {
+    if (node->state == UVZK__NODE_IDENTIFYING) {
         node->not_shown = true;
     }
 }
@@ -258,17 +247,17 @@ void uvzk__node_unwanted(struct uvzk__node *node)
     }
     node->wanted = false;
     switch (node->state) {
-    case CREATING:
+    case UVZK__NODE_CREATING:
         if (!node->in_flight) {
             end(node, 0);
         }
         break;
-    case PARENTS:
-    case BACKING_OFF:
+    case UVZK__NODE_PARENTS:
+    case UVZK__NODE_BACKING_OFF:
         end(node, 0);
         break;
-    case IDENTIFYING:
-    case STANDING:
+    case UVZK__NODE_IDENTIFYING:
+    case UVZK__NODE_STANDING:
         start_delete(node);
         break;
     default:
@@ -278,7 +267,7 @@ void uvzk__node_unwanted(struct uvzk__node *node)
 
 void uvzk__node_delete_replied(struct uvzk__node *node, int status)
 {
-    expect(node, node->state == DELETING && node->in_flight, node->state);
+    expect(node, node->state == UVZK__NODE_DELETING && node->in_flight, node->state);
     node->in_flight = false;
     switch (status) {
     case 0:
@@ -299,10 +288,10 @@ void uvzk__node_delete_replied(struct uvzk__node *node, int status)
 
 void uvzk__node_missing(struct uvzk__node *node, bool again)
 {
-    expect(node, node->state == STANDING, node->state);
+    expect(node, node->state == UVZK__NODE_STANDING, node->state);
     memset(&node->place, 0, sizeof(node->place));
     if (again) {
-        move(node, BACKING_OFF);
+        enter(node, UVZK__NODE_BACKING_OFF);
     } else {
         end(node, UVZK_EDELETED);
     }
@@ -310,27 +299,27 @@ void uvzk__node_missing(struct uvzk__node *node, bool again)
 
 void uvzk__node_backoff_over(struct uvzk__node *node)
 {
-    expect(node, node->state == BACKING_OFF, node->state);
-    move(node, CREATING);
+    expect(node, node->state == UVZK__NODE_BACKING_OFF, node->state);
+    enter(node, UVZK__NODE_CREATING);
 }
 
 void uvzk__node_session_ended(struct uvzk__node *node, int status)
 {
     node->in_flight = false;
     switch (node->state) {
-    case UNKNOWN:
-    case IDENTIFYING:
-    case STANDING:
-    case DELETING:
+    case UVZK__NODE_UNKNOWN:
+    case UVZK__NODE_IDENTIFYING:
+    case UVZK__NODE_STANDING:
+    case UVZK__NODE_DELETING:
         node->deleted = true;
         end(node, node->wanted ? status : 0);
         break;
-    case BACKING_OFF:
+    case UVZK__NODE_BACKING_OFF:
         /* Its znode may have gone with the session: a watch can report that before the
          * session's end is. An acquire that had a place does not move on. */
         end(node, status);
         break;
-    case CREATING:
+    case UVZK__NODE_CREATING:
         if (!node->wanted) {
             end(node, 0);
         }

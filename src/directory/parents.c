@@ -87,7 +87,7 @@ static void creator_done(struct uvzk__queue *creator, bool parent_exists)
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
             UVZK__CONTAINER_OF(link, struct uvzk__parents, behind_creator)->queue;
-        uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
+        uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_IDLE);
         if (!parent_exists || !uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS) ||
             !make_directory(queue)) {
             uvzk__queue_settle_later(queue);
@@ -108,7 +108,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
     bool going_on = false;
 
-    uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
+    uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_IDLE);
     uvzk__inflight_done(session, rpc, status, true);
     if (stands && length >= uvzk__path_parent_length(queue->path->text)) {
         creator_done(queue, true); /* the parent that the others wait for exists */
@@ -147,7 +147,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     memcpy(path, queue->path->text, length);
     path[length] = '\0';
     uvzk__node_create_as_ancestor(session, rpc, uvzk__inflight_acl(rpc));
-    uvzk__queue_set_state(queue, UVZK__QUEUE_CREATING_PARENTS);
+    uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_CREATING_PARENTS);
     uvzk__submit(session, rpc);
     return true;
 }
@@ -176,7 +176,8 @@ void uvzk__parents_make(struct uvzk__queue *queue)
     }
     if (uvzk__directories(session)->parents_creator != NULL &&
         same_parent(uvzk__directories(session)->parents_creator, queue)) {
-        uvzk__queue_set_state(queue, UVZK__QUEUE_CREATING_PARENTS);
+        uvzk__move(queue->session, &uvzk__queue_machine, queue,
+                   UVZK__QUEUE_CREATING_PARENTS);
         uvzk__list_append(&uvzk__directories(session)->behind_creator,
                           &queue->optional->parents.behind_creator);
         return;

@@ -326,7 +326,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     queue->optional->predecessor.sequence = predecessor->sequence;
     queue->optional->predecessor.shared = predecessor->shared;
     rpc->watch = &watch_of(queue)->watch;
-    uvzk__queue_set_state(queue, UVZK__QUEUE_WATCHING);
+    uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(session, rpc);
 }
 

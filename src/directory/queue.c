@@ -21,53 +21,44 @@
 
 /* -------------------------------------------------------------- its machine */
 
-#define IDLE UVZK__QUEUE_IDLE
-#define CREATING_PARENTS UVZK__QUEUE_CREATING_PARENTS
-#define LISTING UVZK__QUEUE_LISTING
-#define WATCHING UVZK__QUEUE_WATCHING
-#define PREPARING UVZK__QUEUE_PREPARING
-
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE",
-              UVZK__BIT(CREATING_PARENTS) | UVZK__BIT(LISTING) | UVZK__BIT(WATCHING)},
-    [CREATING_PARENTS] = {"CREATING_PARENTS", UVZK__BIT(IDLE)},
-    [LISTING] = {"LISTING", UVZK__BIT(IDLE)},
-    [WATCHING] = {"WATCHING", UVZK__BIT(IDLE) | UVZK__BIT(PREPARING)},
-    [PREPARING] = {"PREPARING", UVZK__BIT(IDLE) | UVZK__BIT(LISTING)},
+    UVZK__STATE(UVZK__QUEUE_, IDLE, CREATING_PARENTS, LISTING, WATCHING),
+    UVZK__STATE(UVZK__QUEUE_, CREATING_PARENTS, IDLE),
+    UVZK__STATE(UVZK__QUEUE_, LISTING, IDLE),
+    UVZK__STATE(UVZK__QUEUE_, WATCHING, IDLE, PREPARING),
+    UVZK__STATE(UVZK__QUEUE_, PREPARING, IDLE, LISTING),
 };
 
-const struct uvzk__machine uvzk__queue_machine =
-    UVZK__OLD_MACHINE("directory's request", table);
-
-static bool invariant_holds(const struct uvzk__queue *queue)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__queue *queue = object;
+
     switch (queue->state) {
-    case CREATING_PARENTS:
+    case UVZK__QUEUE_CREATING_PARENTS:
         return uvzk__queue_optional(queue)->parents.path != NULL;
-    case WATCHING:
-    case PREPARING:
+    case UVZK__QUEUE_WATCHING:
+    case UVZK__QUEUE_PREPARING:
         return uvzk__queue_optional(queue)->predecessor.path != NULL;
     default:
         return true;
     }
 }
 
-void uvzk__queue_set_state(struct uvzk__queue *queue, enum uvzk__queue_state state)
-{
-    queue->state = (uint8_t)uvzk__old_move(queue->session, &uvzk__queue_machine,
-                                           queue->state, state);
-    uvzk__invariant(queue->session, &uvzk__queue_machine, queue->state,
-                    invariant_holds(queue));
-}
+const struct uvzk__machine uvzk__queue_machine = UVZK__MACHINE(
+    "directory's request", table, struct uvzk__queue, state, invariant_holds);
 
 void uvzk__queue_get_answered(struct uvzk__queue *queue)
 {
-    uvzk__queue_set_state(queue, queue->state == PREPARING ? LISTING : IDLE);
+    uvzk__move(queue->session, &uvzk__queue_machine, queue,
+               queue->state == UVZK__QUEUE_PREPARING ? UVZK__QUEUE_LISTING
+                                                     : UVZK__QUEUE_IDLE);
 }
 
 void uvzk__queue_listing_sent(struct uvzk__queue *queue)
 {
-    uvzk__queue_set_state(queue, queue->state == WATCHING ? PREPARING : LISTING);
+    uvzk__move(queue->session, &uvzk__queue_machine, queue,
+               queue->state == UVZK__QUEUE_WATCHING ? UVZK__QUEUE_PREPARING
+                                                    : UVZK__QUEUE_LISTING);
 }
 
 static bool may_send(const struct uvzk__queue *queue)
@@ -77,12 +68,12 @@ static bool may_send(const struct uvzk__queue *queue)
 
 bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
 {
-    return queue->state == IDLE && may_send(queue);
+    return queue->state == UVZK__QUEUE_IDLE && may_send(queue);
 }
 
 bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *queue)
 {
-    return queue->state == WATCHING && may_send(queue);
+    return queue->state == UVZK__QUEUE_WATCHING && may_send(queue);
 }
 
 /* ------------------------------------------------------------------ its life */

@@ -392,9 +392,6 @@ static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
 /* Frees the optional parts if all of them are empty. */
 void uvzk__queue_trim_optional(struct uvzk__queue *);
 
-/* The only writer of the state. */
-void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
-
 /* Returns true if a listing may be submitted behind the get that is in flight, in
  * WATCHING. */
 bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *);

@@ -5,27 +5,14 @@
 /* The session is given up after this number of session timeouts without a connection. */
 #define ABANDON_AFTER 3U
 
-#define LATENT UVZK_STATE_LATENT
-#define CONNECTED UVZK_STATE_CONNECTED
-#define SUSPENDED UVZK_STATE_SUSPENDED
-#define RECONNECTED UVZK_STATE_RECONNECTED
-#define LOST UVZK_STATE_LOST
-#define CLOSED UVZK_STATE_CLOSED
-
 static const struct uvzk__state table[] = {
-    [LATENT] = {"LATENT", UVZK__BIT(CONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
-    [CONNECTED] = {"CONNECTED",
-                   UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
-    [SUSPENDED] = {"SUSPENDED",
-                   UVZK__BIT(RECONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
-    [RECONNECTED] = {"RECONNECTED",
-                     UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
-    [LOST] = {"LOST", UVZK__BIT(CONNECTED) | UVZK__BIT(RECONNECTED) | UVZK__BIT(CLOSED)},
-    [CLOSED] = {"CLOSED", 0},
+    UVZK__STATE(UVZK_STATE_, LATENT, CONNECTED, LOST, CLOSED),
+    UVZK__STATE(UVZK_STATE_, CONNECTED, SUSPENDED, LOST, CLOSED),
+    UVZK__STATE(UVZK_STATE_, SUSPENDED, RECONNECTED, LOST, CLOSED),
+    UVZK__STATE(UVZK_STATE_, RECONNECTED, SUSPENDED, LOST, CLOSED),
+    UVZK__STATE(UVZK_STATE_, LOST, CONNECTED, RECONNECTED, CLOSED),
+    UVZK__FINAL(UVZK_STATE_, CLOSED),
 };
-
-const struct uvzk__machine uvzk__connection_machine =
-    UVZK__OLD_MACHINE("connection", table);
 
 void uvzk__connection_init(struct uvzk__connection *connection)
 {
@@ -33,35 +20,37 @@ void uvzk__connection_init(struct uvzk__connection *connection)
     connection->state = UVZK_STATE_LATENT;
 }
 
-static bool invariant_holds(const struct uvzk__connection *connection)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__connection *connection = object;
+
     switch (connection->state) {
-    case LATENT:
+    case UVZK_STATE_LATENT:
         return !connection->ever_connected;
-    case CONNECTED:
-    case RECONNECTED:
+    case UVZK_STATE_CONNECTED:
+    case UVZK_STATE_RECONNECTED:
         return connection->ever_connected && connection->session_id != 0;
-    case SUSPENDED:
+    case UVZK_STATE_SUSPENDED:
         return connection->ever_connected && !connection->connected;
     default:
         return true;
     }
 }
 
-/* The only function that writes the state. A state that does not change is not reported,
- * and nothing is reported after CLOSED. */
-static void move(struct uvzk__connection *connection, uvzk_client_state_t state,
-                 struct uvzk__connection_news *news)
+const struct uvzk__machine uvzk__connection_machine =
+    UVZK__MACHINE("connection", table, struct uvzk__connection, state, invariant_holds);
+
+/* A state that does not change is not reported, and nothing is reported after CLOSED. A
+ * connection knows no session to which uvzk__move could report. */
+static void enter(struct uvzk__connection *connection, uvzk_client_state_t state,
+                  struct uvzk__connection_news *news)
 {
-    if (connection->state == state || connection->state == UVZK_STATE_CLOSED) {
+    uvzk_client_state_t from = uvzk__connection_state(connection);
+
+    if (from == state || from == UVZK_STATE_CLOSED) {
         return;
     }
-    uvzk_client_state_t from = connection->state;
-    bool allowed = uvzk__machine_allows(&uvzk__connection_machine, from, state);
-
-    connection->state =
-        (uvzk_client_state_t)uvzk__machine_after(&uvzk__connection_machine, from, state);
-    if (!allowed || !invariant_holds(connection)) {
+    if (!uvzk__machine_enter(&uvzk__connection_machine, connection, state, NULL)) {
         news->illegal = true;
         news->illegal_from = from;
     }
@@ -76,16 +65,16 @@ static void connected(struct uvzk__connection *connection,
     news->replaced = connection->session_id != 0 && news->fresh;
     if (news->replaced) {
         /* The old session has ended, so the user must hear of LOST first. */
-        move(connection, UVZK_STATE_LOST, news);
+        enter(connection, UVZK_STATE_LOST, news);
     }
     connection->session_id = event->session_id;
     connection->timeout_ms = event->timeout_ms;
     connection->connected = true;
     if (!connection->ever_connected) {
         connection->ever_connected = true;
-        move(connection, UVZK_STATE_CONNECTED, news);
+        enter(connection, UVZK_STATE_CONNECTED, news);
     } else if (connection->state != UVZK_STATE_CONNECTED) {
-        move(connection, UVZK_STATE_RECONNECTED, news);
+        enter(connection, UVZK_STATE_RECONNECTED, news);
     }
 }
 
@@ -93,7 +82,7 @@ static void gone(struct uvzk__connection *connection, struct uvzk__connection_ne
 {
     connection->connected = false;
     connection->session_id = 0;
-    move(connection, UVZK_STATE_LOST, news);
+    enter(connection, UVZK_STATE_LOST, news);
 }
 
 struct uvzk__connection_news
@@ -111,7 +100,7 @@ uvzk__connection_step(struct uvzk__connection *connection,
         /* A connection may be lost in state CLOSED, too. */
         if (uvzk__state_is_connected(connection->state)) {
             connection->suspended_ms = now_ms;
-            move(connection, UVZK_STATE_SUSPENDED, &news);
+            enter(connection, UVZK_STATE_SUSPENDED, &news);
         }
         break;
     case UVZK__SESSION_EXPIRED:
@@ -153,7 +142,7 @@ struct uvzk__connection_news uvzk__connection_lapse(struct uvzk__connection *con
     struct uvzk__connection_news news = {.count = 0};
 
     if (now_ms >= uvzk__connection_lost_at(connection)) {
-        move(connection, UVZK_STATE_LOST, &news);
+        enter(connection, UVZK_STATE_LOST, &news);
     }
     return news;
 }
@@ -162,6 +151,6 @@ struct uvzk__connection_news uvzk__connection_close(struct uvzk__connection *con
 {
     struct uvzk__connection_news news = {.count = 0};
 
-    move(connection, UVZK_STATE_CLOSED, &news);
+    enter(connection, UVZK_STATE_CLOSED, &news);
     return news;
 }

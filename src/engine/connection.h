@@ -30,7 +30,7 @@
 extern const struct uvzk__machine uvzk__connection_machine;
 
 struct uvzk__connection {
-    uvzk_client_state_t state;
+    uint8_t state;         /* uvzk_client_state_t */
     bool connected;        /* requests may be submitted */
     bool ever_connected;   /* there has been a CONNECTED event, in any session */
     int64_t session_id;    /* 0: there is no session, or its end is known */
@@ -41,7 +41,7 @@ struct uvzk__connection {
 static inline uvzk_client_state_t
 uvzk__connection_state(const struct uvzk__connection *connection)
 {
-    return connection->state;
+    return (uvzk_client_state_t)connection->state;
 }
 
 static inline bool uvzk__state_is_connected(uvzk_client_state_t state)

@@ -28,13 +28,9 @@ enum uvzk__session_state {
 
 extern const struct uvzk__machine uvzk__session_machine;
 
-/* Part of struct uvzk__session; zeros: CREATED. */
+/* Part of struct uvzk__session; zeros: CREATED. client/lifecycle.c moves it. */
 struct uvzk__session_life {
     uint8_t state; /* enum uvzk__session_state */
 };
-
-/* client/lifecycle.c moves it. */
-void uvzk__session_life_move(struct uvzk__session_life *life,
-                             enum uvzk__session_state state);
 
 #endif

@@ -466,7 +466,8 @@ static void spoil(uint64_t which)
         break;
     case 2:
         contender->queue->state = UVZK__QUEUE_IDLE;
-        uvzk__queue_set_state(contender->queue, UVZK__QUEUE_IDLE);
+        uvzk__move(contender->queue->session, &uvzk__queue_machine, contender->queue,
+                   UVZK__QUEUE_IDLE);
         break;
     default:
         uvzk__contender_unref(contender);

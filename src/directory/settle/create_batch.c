@@ -20,20 +20,12 @@
 /* Enough to keep a server busy, few enough that creates gather meanwhile. */
 #define CREATE_BATCHES_MAX 4U
 
-#define GATHERING UVZK__CREATE_BATCH_GATHERING
-#define UNDER_WAY UVZK__CREATE_BATCH_UNDER_WAY
-#define IDENTIFYING UVZK__CREATE_BATCH_IDENTIFYING
-#define SETTLED UVZK__CREATE_BATCH_SETTLED
-
 static const struct uvzk__state table[] = {
-    [GATHERING] = {"GATHERING", UVZK__BIT(UNDER_WAY)},
-    [UNDER_WAY] = {"UNDER_WAY", UVZK__BIT(IDENTIFYING) | UVZK__BIT(SETTLED)},
-    [IDENTIFYING] = {"IDENTIFYING", UVZK__BIT(SETTLED)},
-    [SETTLED] = {"SETTLED", 0},
+    UVZK__STATE(UVZK__CREATE_BATCH_, GATHERING, UNDER_WAY),
+    UVZK__STATE(UVZK__CREATE_BATCH_, UNDER_WAY, IDENTIFYING, SETTLED),
+    UVZK__STATE(UVZK__CREATE_BATCH_, IDENTIFYING, SETTLED),
+    UVZK__FINAL(UVZK__CREATE_BATCH_, SETTLED),
 };
-
-const struct uvzk__machine uvzk__create_batch_machine =
-    UVZK__OLD_MACHINE("create batch", table);
 
 struct create_batch {
     struct uvzk__rpc rpc; /* the multi, then each exists */
@@ -47,23 +39,26 @@ struct create_batch {
     struct uvzk__acl acls[CREATES_PER_BATCH];
 };
 
-static bool invariant_holds(const struct create_batch *batch)
+static bool invariant_holds(const void *object)
 {
+    const struct create_batch *batch = object;
+
     return batch->count <= CREATES_PER_BATCH && batch->identifying <= batch->count &&
-           (batch->state == GATHERING || batch->count > 1);
+           (batch->state == UVZK__CREATE_BATCH_GATHERING || batch->count > 1);
 }
 
-/* The only writer of state. */
-static void move(struct create_batch *batch, enum uvzk__create_batch_state state)
-{
-    bool was_under_way = batch->state == UNDER_WAY;
+const struct uvzk__machine uvzk__create_batch_machine =
+    UVZK__MACHINE("create batch", table, struct create_batch, state, invariant_holds);
 
-    batch->state = (uint8_t)uvzk__old_move(batch->session, &uvzk__create_batch_machine,
-                                           batch->state, state);
-    uvzk__invariant(batch->session, &uvzk__create_batch_machine, batch->state,
-                    invariant_holds(batch));
+/* Also counts the batches in flight. */
+static void move_and_count(struct create_batch *batch,
+                           enum uvzk__create_batch_state state)
+{
+    bool was_under_way = batch->state == UVZK__CREATE_BATCH_UNDER_WAY;
+
+    uvzk__move(batch->session, &uvzk__create_batch_machine, batch, state);
     uvzk__directories_count_create_batch(uvzk__directories(batch->session), was_under_way,
-                                         batch->state == UNDER_WAY);
+                                         batch->state == UVZK__CREATE_BATCH_UNDER_WAY);
 }
 
 static struct uvzk__contender *to_create_at(struct uvzk__link *link)
@@ -137,7 +132,7 @@ static void finish(struct create_batch *batch)
 {
     struct uvzk__session *session = batch->session;
 
-    move(batch, SETTLED);
+    move_and_count(batch, UVZK__CREATE_BATCH_SETTLED);
     uvzk__free(batch);
     uvzk__wake(session);
 }
@@ -304,7 +299,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         create_done(batch, i, reply);
     }
     if (reply->status == 0) {
-        move(batch, IDENTIFYING);
+        move_and_count(batch, UVZK__CREATE_BATCH_IDENTIFYING);
         ask_czxid(batch);
     } else {
         finish(batch);
@@ -319,7 +314,7 @@ static void submit(struct create_batch *batch)
     batch->rpc.ops = batch->ops;
     batch->rpc.op_count = batch->count;
     batch->rpc.divisible = true;
-    move(batch, UNDER_WAY);
+    move_and_count(batch, UVZK__CREATE_BATCH_UNDER_WAY);
     uvzk__submit(batch->session, &batch->rpc);
     for (size_t i = 0; i < batch->count; i++) {
         uvzk__contender_create_sent_unlisted(batch->contenders[i]);

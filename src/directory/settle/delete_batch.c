@@ -38,18 +38,11 @@
  * together. */
 #define EARLY_GRANTS (2U * UVZK__EARLY_GRANTS_MAX)
 
-#define GATHERING UVZK__DELETE_BATCH_GATHERING
-#define UNDER_WAY UVZK__DELETE_BATCH_UNDER_WAY
-#define SETTLED UVZK__DELETE_BATCH_SETTLED
-
 static const struct uvzk__state table[] = {
-    [GATHERING] = {"GATHERING", UVZK__BIT(UNDER_WAY)},
-    [UNDER_WAY] = {"UNDER_WAY", UVZK__BIT(SETTLED)},
-    [SETTLED] = {"SETTLED", 0},
+    UVZK__STATE(UVZK__DELETE_BATCH_, GATHERING, UNDER_WAY),
+    UVZK__STATE(UVZK__DELETE_BATCH_, UNDER_WAY, SETTLED),
+    UVZK__FINAL(UVZK__DELETE_BATCH_, SETTLED),
 };
-
-const struct uvzk__machine uvzk__delete_batch_machine =
-    UVZK__OLD_MACHINE("delete batch", table);
 
 struct delete_batch {
     struct uvzk__rpc rpc;
@@ -63,23 +56,26 @@ struct delete_batch {
     uint8_t state;                        /* enum uvzk__delete_batch_state */
 };
 
-static bool invariant_holds(const struct delete_batch *batch)
+static bool invariant_holds(const void *object)
 {
-    return batch->state == GATHERING ||
+    const struct delete_batch *batch = object;
+
+    return batch->state == UVZK__DELETE_BATCH_GATHERING ||
            (batch->op_count > 0 && batch->op_count <= batch->room);
 }
 
-/* The only writer of state. Also counts the batches in flight. */
-static void move(struct delete_batch *batch, enum uvzk__delete_batch_state state)
-{
-    bool was_under_way = batch->state == UNDER_WAY;
+const struct uvzk__machine uvzk__delete_batch_machine =
+    UVZK__MACHINE("delete batch", table, struct delete_batch, state, invariant_holds);
 
-    batch->state = (uint8_t)uvzk__old_move(batch->session, &uvzk__delete_batch_machine,
-                                           batch->state, state);
-    uvzk__invariant(batch->session, &uvzk__delete_batch_machine, batch->state,
-                    invariant_holds(batch));
+/* Also counts the batches in flight. */
+static void move_and_count(struct delete_batch *batch,
+                           enum uvzk__delete_batch_state state)
+{
+    bool was_under_way = batch->state == UVZK__DELETE_BATCH_UNDER_WAY;
+
+    uvzk__move(batch->session, &uvzk__delete_batch_machine, batch, state);
     uvzk__directories_count_delete_batch(uvzk__directories(batch->session), was_under_way,
-                                         batch->state == UNDER_WAY);
+                                         batch->state == UVZK__DELETE_BATCH_UNDER_WAY);
 }
 
 static struct uvzk__contender *to_delete_at(struct uvzk__link *link)
@@ -328,7 +324,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     /* The references keep the contenders until all ops have been dealt with: one op may
      * end the contender of another. */
-    move(batch, SETTLED);
+    move_and_count(batch, UVZK__DELETE_BATCH_SETTLED);
     uvzk__answered(batch->session, rpc, reply->status, true);
     for (size_t i = 0; i < batch->op_count; i++) {
         if (refused) {
@@ -372,7 +368,7 @@ static bool send_one(struct uvzk__session *session)
         batch->rpc.op_count = batch->op_count;
     }
     batch->rpc.divisible = deletes > 1;
-    move(batch, UNDER_WAY);
+    move_and_count(batch, UVZK__DELETE_BATCH_UNDER_WAY);
     uvzk__submit(session, &batch->rpc);
     batch->stamp = uvzk__stamp(session);
     return true;

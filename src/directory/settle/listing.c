@@ -30,7 +30,7 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool watching = rpc->watch != NULL;
     int status = reply->status;
 
-    uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
+    uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_IDLE);
     uvzk__inflight_done(queue->session, rpc, status, false);
     if (status != 0 && watching) {
         uvzk__predecessor_watch_gone(queue); /* the request has not armed it */

@@ -49,7 +49,7 @@ static void session_ended(struct uvzk__queue *queue)
 {
     /* lifecycle.c has ended the contenders' nodes before. */
     if (queue->state != UVZK__QUEUE_IDLE) {
-        uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
+        uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_IDLE);
     }
     watches_lost(queue);
     uvzk__foreign_nodes_clear(queue);
