@@ -1300,7 +1300,8 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  *
  * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
  * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
- * persistent node or a group member at the path of the fixed name, or a recipe that needs
+ * persistent node, a group member, a shared value or a shared count at the path of the fixed
+ * name, has changed an atomic long or set a barrier there, or has something that needs
  * znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
  * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another client deletes the
  * whole directory, an acquire ends with UVZK_EDELETED without a retry. */
@@ -1593,7 +1594,11 @@ typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
 
 /* A shared count. Each function works as its counterpart for a shared value, with the
  * same errors. uvzk_shared_count_get returns UVZK_EDATA if a value is known, but none
- * that was a count; version is that of the count that it returns. */
+ * that was a count; version is that of the count that it returns.
+ * UV_EEXIST, of the init: a lock with a fixed name of this client has the znode, or an atomic
+ * long that this client has changed, or a barrier that it has set. Or something at or below
+ * the path, as a lock is, is open in this client already, and makes the znode without a
+ * number: open the count first (docs/recipes/together.md). */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
                                        const char *path, int32_t seed,
                                        uvzk_shared_count_change_cb cb);
@@ -1685,18 +1690,21 @@ typedef void (*uvzk_double_barrier_lost_cb)(uvzk_double_barrier_t *barrier, int 
 
 /* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init.
  * Another recipe may use the same path, but then that recipe's znode may set the barrier,
- * and the barrier cannot be removed while that znode has children
- * (docs/recipes/together.md). UV_EINVAL. UVZK_EPATH. UVZK_ESTATE: the client is closing
- * or not initialised. UV_ENOMEM, UV_EBUSY. */
+ * and while that recipe is open, this client may only wait (docs/recipes/together.md).
+ * UV_EINVAL. UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier,
                                   const char *path);
 
 /* Set a barrier, or remove it: create its znode, with missing parents as containers, or
  * delete it. uvzk resends a request that got no reply, so a change may be carried out
  * twice. Changes that are under way at the same time may be carried out in any order.
- * UV_EEXIST: a persistent node, a group member or a lock with a fixed name of this client
- * owns the znode. UVZK_ENOCHILDREN, for a set: an ancestor of the path is an ephemeral
- * znode of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+ * UV_EEXIST: a persistent node, a group member, a lock with a fixed name, a shared value or
+ * a shared count of this client has the znode, or an atomic long that this client has
+ * changed. Something of this client needs znodes below the path, as a lock at the path does:
+ * UV_EEXIST for a set, UVZK_ENOTEMPTY for a remove. UVZK_ENOCHILDREN, for a set: an ancestor
+ * of the path is an ephemeral znode of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
                                  uvzk_barrier_call_cb cb);
 UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
@@ -1871,9 +1879,9 @@ UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_cal
 /* Adds delta, which may be negative. If the sum does not fit in 64 bits, nothing is
  * changed and the call ends with UV_ERANGE; Curator's sum wraps around instead. Errors as
  * uvzk_atomic_long_get. Two more errors of this and the other changes: UV_EEXIST: a
- * persistent node, a group member or a lock with a fixed name of this client owns the
- * znode. UVZK_ENOCHILDREN: an ancestor of the path is an ephemeral znode of this
- * client. */
+ * persistent node, a group member, a lock with a fixed name or a shared count of this client
+ * has the znode, or a barrier that this client has set (docs/recipes/together.md).
+ * UVZK_ENOCHILDREN: an ancestor of the path is an ephemeral znode of this client. */
 UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
                                      int64_t delta, uvzk_atomic_call_cb cb);
 
@@ -2158,8 +2166,8 @@ typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int 
  * uvzk_mutex_init. UV_EEXIST: this client already has a persistent node or a group member
  * at that path, or a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode
  * there. If a persistent node at the path is closing, the call succeeds, and this one
- * begins after that close. Also UV_EEXIST: the znode would be ephemeral, and a recipe of
- * this client needs znodes below it (docs/recipes/together.md). UVZK_ENOCHILDREN: as
+ * begins after that close. Also UV_EEXIST: the znode would be ephemeral, and something
+ * of this client needs znodes below it (docs/recipes/together.md). UVZK_ENOCHILDREN: as
  * uvzk_shared_value_init. UV_EINVAL: also an unknown mode, or length is over 1000000.
  * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
  * UV_EBUSY. */

@@ -14,7 +14,6 @@
 #include "base/struct_size.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "engine/znode_owner.h"
 
 #define RETRY_BASE_MS 10U
 #define RETRY_SLEEP_MS 1000U
@@ -171,6 +170,14 @@ static void mutex_closed(uvzk_lock_t *mutex)
     uvzk__notify_later(atomic->session, &atomic->notification);
 }
 
+/* The user's struct is the user's again, and so is the path. */
+static void leave_shell(struct uvzk__atomic_long *atomic)
+{
+    atomic->shell->impl = NULL;
+    uvzk__list_remove(&atomic->in_session);
+    uvzk__znode_owner_end(atomic->session, &atomic->owner);
+}
+
 static void closed(struct uvzk__notification *notification)
 {
     struct uvzk__atomic_long *atomic =
@@ -178,8 +185,7 @@ static void closed(struct uvzk__notification *notification)
     uvzk_atomic_long_t *shell = atomic->shell;
     uvzk_atomic_long_close_cb close_cb = atomic->close_cb;
 
-    shell->impl = NULL;
-    uvzk__list_remove(&atomic->in_session);
+    leave_shell(atomic);
     atomic->ended = true;
     uvzk__atomic_pump(atomic);
     if (close_cb != NULL) {
@@ -276,16 +282,6 @@ struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *shell)
 
 /* -------------------------------------------------------------------- the calls */
 
-/* Checks that no other recipe of this client conflicts with the znode. */
-static int check_change(const struct uvzk__atomic_long *atomic)
-{
-    int status = uvzk__znode_owner_check(atomic->session, atomic->path);
-
-    return status != 0
-               ? status
-               : uvzk__znode_owner_check_parents(atomic->session, atomic->path, false);
-}
-
 static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
                  enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
                  uvzk_atomic_call_cb cb)
@@ -306,7 +302,8 @@ static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
                                           "it is not initialised");
     }
     if (kind != UVZK__ATOMIC_GET) {
-        status = check_change(atomic);
+        status = uvzk__znode_owner_begin(atomic->session, &atomic->owner, atomic->path,
+                                         UVZK__OWNED_BY_NUMBER, false);
     }
     if (status != 0) {
         return status;
@@ -406,8 +403,7 @@ static void resume(struct uvzk__atomic_long *atomic, int code)
 static void free_one(struct uvzk__atomic_long *atomic, int code)
 {
     (void)code;
-    atomic->shell->impl = NULL;
-    uvzk__list_remove(&atomic->in_session);
+    leave_shell(atomic);
     free_atomic(atomic);
 }
 

@@ -23,6 +23,7 @@
 #include "base/machine.h"
 #include "engine/node_create.h"
 #include "engine/session.h"
+#include "engine/znode_owner.h"
 
 enum uvzk__atomic_state {
     UVZK__ATOMIC_IDLE, /* nothing is under way */
@@ -62,7 +63,8 @@ struct uvzk__atomic_long {
     struct uvzk__timer pause;                /* runs in PAUSING */
     struct uvzk__notification notification;  /* of the close */
     uvzk_atomic_long_close_cb close_cb;
-    uint8_t state; /* enum uvzk__atomic_state */
+    struct uvzk__znode_owner owner; /* from the first change */
+    uint8_t state;                  /* enum uvzk__atomic_state */
     bool closing;
     bool ended; /* it is closed, and is freed when its request is answered */
 };

@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/turn.h"
-#include "engine/znode_owner.h"
 
 /* -------------------------------------------------------------- set and remove */
 
@@ -119,6 +118,7 @@ struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *sh
 void uvzk__distributed_barrier_free(struct uvzk__distributed_barrier *barrier)
 {
     barrier->shell->impl = NULL;
+    uvzk__znode_owner_end(barrier->session, &barrier->owner);
     uvzk__barrier_calls_free(&barrier->calls);
     uvzk__list_remove(&barrier->notification.link);
     uvzk__list_remove(&barrier->siblings);
@@ -242,10 +242,10 @@ static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
         return status;
     }
     struct uvzk__distributed_barrier *barrier = shell->impl;
-    status = uvzk__znode_owner_check(barrier->session, barrier->path);
-    if (status == 0 && creates) {
-        status = uvzk__znode_owner_check_parents(barrier->session, barrier->path, false);
-    }
+    status = creates
+                 ? uvzk__znode_owner_begin(barrier->session, &barrier->owner,
+                                           barrier->path, UVZK__OWNED_BY_BARRIER, false)
+                 : uvzk__znode_owner_check_delete(barrier->session, barrier->path);
     if (status != 0) {
         return status;
     }

@@ -6,6 +6,7 @@
 #define UVZK_DISTRIBUTED_BARRIER_H
 
 #include "engine/session.h"
+#include "engine/znode_owner.h"
 
 struct uvzk__distributed_barrier {
     /* The user's struct. It refers to this barrier until the close callback. */
@@ -16,6 +17,7 @@ struct uvzk__distributed_barrier {
     struct uvzk__notification notification; /* of the close */
     uvzk_barrier_close_cb close_cb;         /* may be NULL */
     char *path;                             /* namespace included */
+    struct uvzk__znode_owner owner;         /* from the first set */
     bool closing;
 };
 

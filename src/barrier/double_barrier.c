@@ -264,7 +264,9 @@ static int check_init(const uvzk_client_t *client, const uvzk_double_barrier_t *
         return uvzk__refuse(UV_EBUSY, "barrier is initialised already, or not zeroed");
     }
     status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
-    return status != 0 ? status : uvzk__znode_owner_check_open(session, path, true);
+    return status != 0
+               ? status
+               : uvzk__znode_owner_check_open(session, path, UVZK__NEEDS_CHILDREN);
 }
 
 int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell,

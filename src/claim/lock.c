@@ -114,7 +114,9 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
     struct uvzk__session *session = client_shell->impl;
     status = path == NULL ? uvzk__refuse(UV_EINVAL, "path is NULL")
                           : uvzk__path_validate_below(uvzk__namespace_of(session), path);
-    return status != 0 ? status : uvzk__znode_owner_check_open(session, path, true);
+    return status != 0
+               ? status
+               : uvzk__znode_owner_check_open(session, path, UVZK__NEEDS_CHILDREN);
 }
 
 struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *shell,

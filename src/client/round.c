@@ -15,6 +15,7 @@
 #include "election/leader_caches.h"
 #include "membership/watched_children.h"
 #include "proof/prover.h"
+#include "value/values_at.h"
 
 /* Requests may be sent again: each room sends what had to wait. */
 static void resume(struct uvzk__session *session)
@@ -80,5 +81,6 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .contender_watch = uvzk__leader_caches_contender_watch,
     .is_watched = is_watched,
     .needs_below = uvzk__session_objects_need_below,
+    .values_at = uvzk__shared_values_at,
     .turn_ended = turned,
 };

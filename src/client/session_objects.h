@@ -19,7 +19,7 @@ void uvzk__session_objects_resume(struct uvzk__session *);
 
 /* Returns true if one of them, or a lock, needs a znode below this path. It looks at
  * each, so that none needs memory for it. Atomic longs and barriers need none until a
- * call changes them, which is refused then. */
+ * call changes them: then they are owners (znode_owner.h). */
 bool uvzk__session_objects_need_below(const struct uvzk__session *, const char *path);
 
 #endif

@@ -52,6 +52,9 @@ struct uvzk__turn_hooks {
     /* Returns true if something of this session needs a znode below this path
      * (znode_owner.h). */
     bool (*needs_below)(const struct uvzk__session *, const char *path);
+    /* Which of a shared value and a shared count this session has at this path: the bits of
+     * UVZK__OWNED_BY_VALUE and UVZK__OWNED_BY_COUNT (znode_owner.h). */
+    unsigned (*values_at)(const struct uvzk__session *, const char *path);
     /* The turn is over. The port is not closing. */
     void (*turn_ended)(struct uvzk__session *);
 };

@@ -37,28 +37,80 @@ static struct uvzk__znode_owner *find_next(const struct uvzk__znode_owner *owner
                : UVZK__CONTAINER_OF((uintptr_t)next, struct uvzk__znode_owner, hh);
 }
 
-static int refuse(const struct uvzk__znode_owner *owner)
+/* -------------------------------------------------------------------------- one path */
+
+#define BIT(kind) (1U << (unsigned)UVZK__OWNED_BY_##kind)
+
+/* Which owners an owner of this kind is refused for. Data that a persistent node keeps may be
+ * a number, and a value is whatever the znode has. */
+static const uint8_t excluded[UVZK__OWNER_KINDS] = {
+    [UVZK__OWNED_BY_NODE] = BIT(NODE) | BIT(LOCK),
+    [UVZK__OWNED_BY_LOCK] =
+        BIT(NODE) | BIT(NUMBER) | BIT(BARRIER) | BIT(VALUE) | BIT(COUNT),
+    [UVZK__OWNED_BY_NUMBER] = BIT(NODE) | BIT(LOCK) | BIT(BARRIER) | BIT(COUNT),
+    [UVZK__OWNED_BY_BARRIER] =
+        BIT(NODE) | BIT(LOCK) | BIT(NUMBER) | BIT(VALUE) | BIT(COUNT),
+    [UVZK__OWNED_BY_COUNT] = BIT(LOCK) | BIT(NUMBER) | BIT(BARRIER),
+};
+
+static const char *const sentences[UVZK__OWNER_KINDS] = {
+    [UVZK__OWNED_BY_NODE] = "this client has a persistent node or a group member of that "
+                            "path already; close it first",
+    [UVZK__OWNED_BY_LOCK] =
+        "this client has a lock whose driver gives its znode that path; "
+        "close the lock first",
+    [UVZK__OWNED_BY_NUMBER] = "this client has changed an atomic long of that path; use "
+                              "another path",
+    [UVZK__OWNED_BY_BARRIER] = "this client has set a barrier of that path; use another "
+                               "path",
+    [UVZK__OWNED_BY_VALUE] =
+        "this client has a shared value of that path; close it first, "
+        "or use another path",
+    [UVZK__OWNED_BY_COUNT] =
+        "this client has a shared count of that path; close it first, "
+        "or use another path",
+};
+
+/* The bits of the owners at this path. Without those that are closing, if so. */
+static unsigned owners_at(const struct uvzk__session *session, const char *path,
+                          bool without_closing)
 {
-    return uvzk__refuse(UV_EEXIST,
-                        owner->kind == UVZK__OWNED_BY_LOCK
-                            ? "this client has a lock whose driver gives its znode that "
-                              "path; close the lock first"
-                            : "this client has a persistent node or a group member of "
-                              "that path already; close it first");
+    const struct uvzk__session *home = uvzk__home_of(session, path);
+    unsigned bits = home->turn_hooks->values_at(home, path);
+
+    for (const struct uvzk__znode_owner *owner = find(session, path); owner != NULL;
+         owner = find_next(owner)) {
+        bits |= owner->closing && without_closing ? 0 : 1U << owner->kind;
+    }
+    return bits;
+}
+
+static int refuse_owners(unsigned bits)
+{
+    unsigned kind = 0;
+
+    while (kind < UVZK__OWNER_KINDS && (bits & 1U << kind) == 0) {
+        kind++;
+    }
+    return uvzk__refuse_if(UV_EEXIST, kind == UVZK__OWNER_KINDS ? NULL : sentences[kind]);
+}
+
+/* For an owner of this kind. Only a persistent node waits for one that is closing. */
+static int check_path(const struct uvzk__session *session, const char *path,
+                      enum uvzk__znode_owner_kind kind)
+{
+    return refuse_owners(owners_at(session, path, kind == UVZK__OWNED_BY_NODE) &
+                         excluded[kind]);
 }
 
 int uvzk__znode_owner_check(const struct uvzk__session *session, const char *path)
 {
-    const struct uvzk__znode_owner *owner = find(session, path);
-
-    return owner == NULL ? 0 : refuse(owner);
+    return refuse_owners(owners_at(session, path, false) & (BIT(NODE) | BIT(LOCK)));
 }
 
-/* Returns true if another one of this kind may be there. */
-static bool may_be_shared(const struct uvzk__znode_owner *owner,
-                          enum uvzk__znode_owner_kind kind)
+bool uvzk__znode_is_owned(const struct uvzk__session *session, const char *path)
 {
-    return owner->kind == kind && (kind == UVZK__OWNED_BY_LOCK || owner->closing);
+    return (owners_at(session, path, false) & (BIT(NODE) | BIT(LOCK))) != 0;
 }
 
 /* ------------------------------------------------------------ ancestors and children */
@@ -76,8 +128,10 @@ static const struct uvzk__znode_owner *find_ephemeral(const struct uvzk__session
     return owner;
 }
 
-int uvzk__znode_owner_check_parents(const struct uvzk__session *session, const char *path,
-                                    bool itself)
+/* 0, or UVZK_ENOCHILDREN: an ancestor of this path is an owner's ephemeral znode. itself: the
+ * path counts too, because children of it are needed. */
+static int check_parents(const struct uvzk__session *session, const char *path,
+                         bool itself)
 {
     const struct uvzk__znode_owner *owner = NULL;
     size_t length = *owners_of(session) == NULL ? 0
@@ -111,21 +165,12 @@ static uint32_t depth_of(const char *path)
     return depth;
 }
 
-int uvzk__znode_owner_check_open(struct uvzk__session *session, const char *path,
-                                 bool itself)
+/* A znode at this depth is needed. */
+static void deepen(const struct uvzk__session *session, uint32_t depth)
 {
-    const char *ns = uvzk__namespace_of(session);
-    uint32_t depth = depth_of(ns) + depth_of(path) + (itself ? 1 : 0);
-    char full[UVZK__PATH_MAX + 1];
-
     if (depth > session->client->deepest) {
         session->client->deepest = depth;
     }
-    if (*owners_of(session) == NULL) {
-        return 0;
-    }
-    (void)uvzk__path_join_into(full, ns, path);
-    return uvzk__znode_owner_check_parents(session, full, itself);
 }
 
 /* Returns true if something of this client needs a znode below this path. All of it is
@@ -142,36 +187,106 @@ static bool is_parent(const struct uvzk__session *session, const char *path)
             return true;
         }
     }
-    return false;
+    const struct uvzk__znode_owner *owner = *owners_of(session);
+    while (owner != NULL && !uvzk__path_is_below(owner->hh.key, path, false)) {
+        owner = owner->hh.next;
+    }
+    return owner != NULL;
+}
+
+/* A count makes its znode, so what needs it as a parent comes behind, as does another count. */
+static int check_number(const struct uvzk__session *session, const char *path)
+{
+    int status = check_path(session, path, UVZK__OWNED_BY_COUNT);
+
+    if (status != 0 || (owners_at(session, path, false) & BIT(COUNT)) != 0) {
+        return status;
+    }
+    return uvzk__refuse_if(
+        UV_EEXIST, is_parent(session, path)
+                       ? "this client has something at or below that path already, "
+                         "which makes that znode without a number; open the count "
+                         "first, because it makes the znode"
+                       : NULL);
+}
+
+int uvzk__znode_owner_check_open(struct uvzk__session *session, const char *path,
+                                 enum uvzk__znode_need need)
+{
+    const char *ns = uvzk__namespace_of(session);
+    bool children = need == UVZK__NEEDS_CHILDREN, number = need == UVZK__NEEDS_NUMBER;
+    char full[UVZK__PATH_MAX + 1];
+    int status = 0;
+
+    deepen(session, depth_of(ns) + depth_of(path) + (children ? 1 : 0));
+    if (number || *owners_of(session) != NULL) {
+        (void)uvzk__path_join_into(full, ns, path);
+        status = check_parents(session, full, children);
+    }
+    return status == 0 && number ? check_number(session, full) : status;
+}
+
+int uvzk__znode_owner_check_delete(const struct uvzk__session *session, const char *path)
+{
+    int status = check_path(session, path, UVZK__OWNED_BY_BARRIER);
+
+    return status != 0 ? status
+                       : uvzk__refuse_if(UVZK_ENOTEMPTY,
+                                         is_parent(session, path)
+                                             ? "something of this client needs znodes "
+                                               "below that path; close it first"
+                                             : NULL);
 }
 
 /* ------------------------------------------------------------------------ the owners */
 
-bool uvzk__znode_is_owned(const struct uvzk__session *session, const char *path)
+/* Greater than those of the nodes at this path. */
+static uint32_t next_order(const struct uvzk__session *session, const char *path)
 {
-    return find(session, path) != NULL;
+    uint32_t order = 0;
+
+    for (const struct uvzk__znode_owner *other = find(session, path); other != NULL;
+         other = find_next(other)) {
+        if (other->order >= order) {
+            order = other->order + 1;
+        }
+    }
+    return order;
+}
+
+/* Checks that a znode that can have no children is to have none. */
+static int check_children(const struct uvzk__session *session, const char *path,
+                          enum uvzk__znode_owner_kind kind, bool ephemeral)
+{
+    bool barrier = kind == UVZK__OWNED_BY_BARRIER;
+
+    if (!(ephemeral || barrier) || !is_parent(session, path)) {
+        return 0;
+    }
+    return uvzk__refuse(
+        UV_EEXIST, barrier ? "something of this client needs znodes below that path, so "
+                             "the barrier could not be removed; close it first"
+                           : "something of this client needs znodes below that path, "
+                             "and an ephemeral znode can have no children");
 }
 
 int uvzk__znode_owner_begin(struct uvzk__session *session,
                             struct uvzk__znode_owner *owner, const char *path,
                             enum uvzk__znode_owner_kind kind, bool ephemeral)
 {
-    owner->order = 0;
-    for (const struct uvzk__znode_owner *other = find(session, path); other != NULL;
-         other = find_next(other)) {
-        if (!may_be_shared(other, kind)) {
-            return refuse(other);
-        }
-        if (other->order >= owner->order) {
-            owner->order = other->order + 1;
-        }
+    int status = check_path(session, path, kind);
+
+    if (status == 0) {
+        status = check_parents(session, path, false);
     }
-    if (ephemeral && is_parent(session, path)) {
-        return uvzk__refuse(UV_EEXIST,
-                            "a lock, an election, a double barrier or a shared value of "
-                            "this client needs znodes below that path, and an ephemeral "
-                            "znode can have no children");
+    if (status == 0) {
+        status = check_children(session, path, kind, ephemeral);
     }
+    if (status != 0 || owner->hh.tbl != NULL) {
+        return status;
+    }
+    deepen(session, depth_of(path));
+    owner->order = next_order(session, path);
     owner->kind = (uint8_t)kind;
     owner->ephemeral = ephemeral;
     owner->closing = false;
@@ -195,11 +310,14 @@ void uvzk__znode_owner_end(struct uvzk__session *session, struct uvzk__znode_own
 struct uvzk__znode_owner *uvzk__znode_owner_first(const struct uvzk__session *session,
                                                   const char *path)
 {
-    struct uvzk__znode_owner *first = find(session, path);
+    struct uvzk__znode_owner *first = NULL;
 
-    for (struct uvzk__znode_owner *other = first; other != NULL;
+    for (struct uvzk__znode_owner *other = find(session, path); other != NULL;
          other = find_next(other)) {
-        first = other->order < first->order ? other : first;
+        if (other->kind == UVZK__OWNED_BY_NODE &&
+            (first == NULL || other->order < first->order)) {
+            first = other;
+        }
     }
     return first;
 }

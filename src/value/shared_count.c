@@ -124,8 +124,8 @@ int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
         return UV_ENOMEM;
     }
     write_count(bytes, seed);
-    int status = uvzk_shared_value_init(client, &shell->value, path, bytes, COUNT_BYTES,
-                                        value_told);
+    int status = uvzk__shared_value_open(client, &shell->value, path, bytes, COUNT_BYTES,
+                                         UVZK__VALUE_IS_COUNT, value_told);
     if (status != 0) {
         uvzk__free(count);
         return status;

@@ -147,7 +147,8 @@ void uvzk__shared_value_listen(struct uvzk__shared_value *value,
 /* ----------------------------------------------------------------- init, close */
 
 static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *shell,
-                 const char *path, const void *seed, size_t seed_length)
+                 const char *path, const void *seed, size_t seed_length,
+                 enum uvzk__value_use use)
 {
     int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
                                             : shell == NULL      ? "the value is NULL"
@@ -169,7 +170,11 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
         return uvzk__refuse(UV_EBUSY, "the value is initialised already, or not zeroed");
     }
     status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
-    return status != 0 ? status : uvzk__znode_owner_check_open(session, path, false);
+    return status != 0 ? status
+                       : uvzk__znode_owner_check_open(session, path,
+                                                      use == UVZK__VALUE_IS_COUNT
+                                                          ? UVZK__NEEDS_NUMBER
+                                                          : UVZK__NEEDS_ZNODE);
 }
 
 /* The node cache of this path below the namespace. NULL: out of memory. */
@@ -202,7 +207,7 @@ static struct uvzk__shared_value *new_value(uvzk_client_t *client_shell, const c
 /* seed: owned by the value from here on, also if out of memory; NULL: none. */
 static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
                       const char *path, void *seed, size_t seed_length,
-                      uvzk_shared_value_change_cb cb)
+                      enum uvzk__value_use use, uvzk_shared_value_change_cb cb)
 {
     struct uvzk__shared_value *value = new_value(client_shell, path);
 
@@ -213,6 +218,7 @@ static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
     struct uvzk__node_cache *node_cache = value->node_cache;
     value->shell = shell;
     value->cb = cb;
+    value->use = (uint8_t)use;
     value->notification.notify_cb = tell;
     uvzk__list_init(&value->notification.link);
     uvzk__list_init(&value->sets);
@@ -231,11 +237,11 @@ static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
     return 0;
 }
 
-int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
-                           const char *path, const void *seed, size_t seed_length,
-                           uvzk_shared_value_change_cb cb)
+int uvzk__shared_value_open(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+                            const char *path, const void *seed, size_t seed_length,
+                            enum uvzk__value_use use, uvzk_shared_value_change_cb cb)
 {
-    int status = check(client_shell, shell, path, seed, seed_length);
+    int status = check(client_shell, shell, path, seed, seed_length, use);
 
     if (status != 0) {
         return status;
@@ -243,22 +249,32 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     void *own_seed = uvzk__memdup(seed, seed_length);
     return own_seed == NULL
                ? UV_ENOMEM
-               : open_value(client_shell, shell, path, own_seed, seed_length, cb);
+               : open_value(client_shell, shell, path, own_seed, seed_length, use, cb);
+}
+
+int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+                           const char *path, const void *seed, size_t seed_length,
+                           uvzk_shared_value_change_cb cb)
+{
+    return uvzk__shared_value_open(client_shell, shell, path, seed, seed_length,
+                                   UVZK__VALUE_IS_VALUE, cb);
 }
 
 int uvzk__shared_value_check(const uvzk_client_t *client_shell, const char *path)
 {
     static const uvzk_shared_value_t unused;
 
-    return check(client_shell, &unused, path, NULL, 0);
+    return check(client_shell, &unused, path, NULL, 0, UVZK__VALUE_FOLLOWS);
 }
 
 int uvzk__shared_value_follow(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
                               const char *path, uvzk_shared_value_change_cb cb)
 {
-    int status = check(client_shell, shell, path, NULL, 0);
+    int status = check(client_shell, shell, path, NULL, 0, UVZK__VALUE_FOLLOWS);
 
-    return status != 0 ? status : open_value(client_shell, shell, path, NULL, 0, cb);
+    return status != 0
+               ? status
+               : open_value(client_shell, shell, path, NULL, 0, UVZK__VALUE_FOLLOWS, cb);
 }
 
 int uvzk_shared_value_close(uvzk_shared_value_t *shell,
@@ -298,16 +314,6 @@ void uvzk__shared_values_free(struct uvzk__session *session)
             dropped(shell);
         }
     }
-}
-
-bool uvzk__shared_values_need_below(const struct uvzk__session *session, const char *path)
-{
-    const struct uvzk__node_cache *each = *uvzk__node_caches(session);
-
-    while (each != NULL && !uvzk__path_is_below(each->path, path, false)) {
-        each = each->hh.next;
-    }
-    return each != NULL;
 }
 
 /* -------------------------------------------------------------------- reading */

@@ -27,6 +27,13 @@ struct uvzk__value_listener {
     void (*unreachable)(struct uvzk__value_listener *, int code);
 };
 
+/* Whose the value is. */
+enum uvzk__value_use {
+    UVZK__VALUE_FOLLOWS, /* a recipe's, which only reads the znode by it */
+    UVZK__VALUE_IS_VALUE,
+    UVZK__VALUE_IS_COUNT
+};
+
 struct uvzk__shared_value {
     /* The user's struct. It refers to this value until the close callback. */
     uvzk_shared_value_t *shell;
@@ -45,6 +52,7 @@ struct uvzk__shared_value {
     /* The state that was reported last: mzxid and status; 0 at first. */
     int64_t told_mzxid;
     int told_status;
+    uint8_t use; /* enum uvzk__value_use */
     bool closing;
 };
 
@@ -71,9 +79,6 @@ int uvzk__shared_value_known(const uvzk_shared_value_t *, struct uvzk__stat *);
 /* The znode is read again, as soon as requests may be sent. */
 void uvzk__shared_value_read_again(uvzk_shared_value_t *);
 
-/* Returns true if a value of the session has its znode below this path. */
-bool uvzk__shared_values_need_below(const struct uvzk__session *, const char *path);
-
 /* The same for an initialized count. */
 void uvzk__shared_count_listen(uvzk_shared_count_t *, struct uvzk__value_listener *);
 
@@ -84,6 +89,10 @@ void uvzk__shared_values_free(struct uvzk__session *);
 
 /* ------------------------------------------------------------ for this room alone */
 
+/* uvzk_shared_value_init, for a shared value or a shared count. */
+int uvzk__shared_value_open(uvzk_client_t *, uvzk_shared_value_t *, const char *path,
+                            const void *seed, size_t seed_length, enum uvzk__value_use,
+                            uvzk_shared_value_change_cb);
 /* Adds a listener. The caller owns its memory and sets its callbacks. */
 void uvzk__shared_value_listen(struct uvzk__shared_value *,
                                struct uvzk__value_listener *);

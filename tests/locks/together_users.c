@@ -226,16 +226,15 @@ static void begin_latch(struct user *user)
 static void set_value(struct user *user);
 static void set_count(struct user *user);
 
+/* Without a znode, as there is of a driver lock that nobody holds, it is set later. */
 static void was_set(uvzk_set_t *set, int status)
 {
     struct user *user = set->data;
 
-    if (status == UVZK_ENONODE) {
-        user->refused = status; /* it is told when there is a znode again */
-    } else {
+    if (status != UVZK_ENONODE) {
         note(user, status);
-        user->next = user->value.impl == NULL ? set_count : set_value;
     }
+    user->next = user->value.impl == NULL ? set_count : set_value;
 }
 
 static void set_value(struct user *user)
@@ -251,14 +250,12 @@ static void set_count(struct user *user)
     CALL(user, uvzk_shared_count_set(&user->count, &user->set, 1, was_set));
 }
 
-/* set: the first one, or one that comes after the znode was missing. */
+/* It is told of a znode that is missing, and when there is one again. */
 static void changed_to(struct user *user, int status, void (*set)(struct user *))
 {
-    if (status == UVZK_ENONODE) {
-        user->refused = status;
-    } else if (status < 0) {
+    if (status < 0 && status != UVZK_ENONODE) {
         user->status = status;
-    } else if (user->set.impl == NULL) {
+    } else if (status == 0 && user->set.impl == NULL) {
         user->next = set;
     }
 }
@@ -323,11 +320,7 @@ static void removed(uvzk_barrier_call_t *call, int status)
     struct user *user = call->data;
 
     user->status = status;
-    if (status == UVZK_ENOTEMPTY) {
-        user->refused = status;
-        user->status = 0;
-    }
-    if (user->status == 0) {
+    if (status == 0) {
         (void)uvzk_barrier_wait(&user->barrier, call, CALL_MS, waited);
     }
 }

@@ -32,7 +32,6 @@ struct user {
     bool stays;                  /* it has nothing more to do */
     int status;                  /* < 0: why it cannot go on */
     bool at_call;                /* a call has returned it */
-    int refused;                 /* < 0: what it goes on without */
     void (*next)(struct user *); /* what it does after a pause; NULL: nothing */
     int pauses;                  /* before that, more than one */
     uvzk_lock_t lock, members[2], *acquires;
