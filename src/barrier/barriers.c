@@ -76,20 +76,9 @@ static void end_double(struct uvzk__link *link, int code)
     uvzk__double_barrier_unreachable(double_at(link), code);
 }
 
-void uvzk__barriers_watches_lost(struct uvzk__session *session)
-{
-    struct uvzk__watched_znode *znode, *next;
-
-    HASH_ITER(hh, uvzk__barriers(session)->watched, znode, next)
-    {
-        uvzk__watch_leave(&znode->watcher);
-    }
-}
-
 void uvzk__barriers_session_ended(struct uvzk__session *session, int code)
 {
     for_each(&uvzk__barriers(session)->members, end_member, code);
-    uvzk__barriers_watches_lost(session);
 }
 
 void uvzk__barriers_suspended(struct uvzk__session *session)

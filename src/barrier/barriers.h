@@ -19,8 +19,6 @@ struct uvzk__barriers {
 
 void uvzk__barriers_init(struct uvzk__barriers *);
 
-/* The session has lost its watches, and may have ended. */
-void uvzk__barriers_watches_lost(struct uvzk__session *);
 /* The session has ended, and with it its ephemeral znodes. Waits, sets and removes go on
  * in the next session. */
 void uvzk__barriers_session_ended(struct uvzk__session *, int code);

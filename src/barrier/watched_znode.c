@@ -224,7 +224,7 @@ static void look(struct uvzk__watched_znode *znode)
     uvzk__rpc_prepare(&znode->rpc, UVZK__RPC_EXISTS, znode->path, looked);
     /* Without a watch nothing would report a change. */
     if (!uvzk__watcher_is_set(&znode->watcher) &&
-        !uvzk__watch_join(&znode->watcher, &znode->rpc, znode->path)) {
+        !uvzk__watch_join(&znode->watcher, &znode->rpc)) {
         uvzk__timer_set(session, &znode->no_room, uvzk__now(session));
         return;
     }
@@ -265,6 +265,9 @@ static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
     struct uvzk__watched_znode *znode =
         UVZK__CONTAINER_OF(watcher, struct uvzk__watched_znode, watcher);
 
+    if (news == UVZK__NEWS_LOST) {
+        return; /* nothing may be sent yet */
+    }
     znode->refs++;
     if (news == UVZK__NEWS_CREATED) {
         tell_all(znode, 0, STAMP_OF_EVENT);

@@ -168,6 +168,7 @@ void uvzk__session_free(struct uvzk__session *session)
     uvzk__free(session->default_data);
     uvzk__free(session->ns);
     uvzk__inflight_pool_free(session);
+    uvzk__watchers_free(session);
     uvzk__free(session);
 }
 

@@ -132,6 +132,7 @@ static void end_session(struct uvzk__session *session, int code, bool gone)
     uvzk__for_each_contender(session, gone ? uvzk__contender_session_ended : abandon,
                              code);
     uvzk__directories_session_ended(session);
+    uvzk__watches_lost(session);
     uvzk__session_objects_session_ended(session, code);
     uvzk__timer_clear(session, &session->lifecycle->lost_timer);
 }
@@ -149,7 +150,7 @@ static void watches_lost(struct uvzk__session *session)
 {
     uvzk__for_each_contender(session, guard_lost, 0);
     uvzk__directories_watches_lost(session);
-    uvzk__session_objects_watches_lost(session);
+    uvzk__watches_lost(session);
 }
 
 static void connected(struct uvzk__session *session,

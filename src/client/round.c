@@ -78,7 +78,6 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .work = work,
     .has_work = has_work,
     .yield_watch = uvzk__watermarks_yield_watch,
-    .contender_watch = uvzk__leader_caches_contender_watch,
     .is_watched = is_watched,
     .needs_below = uvzk__session_objects_need_below,
     .values_at = uvzk__shared_values_at,

@@ -12,23 +12,12 @@ void uvzk__session_objects_session_ended(struct uvzk__session *session, int code
 {
     uvzk__atomic_longs_session_ended(session);
     uvzk__node_caches_session_ended(session, false);
-    uvzk__node_caches_watches_lost(session);
     uvzk__barriers_session_ended(session, code);
-    uvzk__leader_caches_watches_lost(session);
-    uvzk__watched_children_watches_lost(session);
 }
 
 void uvzk__session_objects_lapsed(struct uvzk__session *session)
 {
     uvzk__node_caches_session_ended(session, true);
-}
-
-void uvzk__session_objects_watches_lost(struct uvzk__session *session)
-{
-    uvzk__node_caches_watches_lost(session);
-    uvzk__barriers_watches_lost(session);
-    uvzk__leader_caches_watches_lost(session);
-    uvzk__watched_children_watches_lost(session);
 }
 
 void uvzk__session_objects_unreachable(struct uvzk__session *session, int code)

@@ -10,8 +10,6 @@
 void uvzk__session_objects_session_ended(struct uvzk__session *, int code);
 /* The session must be assumed to have ended (LOST); it may turn out that it has not. */
 void uvzk__session_objects_lapsed(struct uvzk__session *);
-/* The session has lost its watches, and lives. */
-void uvzk__session_objects_watches_lost(struct uvzk__session *);
 /* No connection will come, or not soon: what waits for one ends with this code. */
 void uvzk__session_objects_unreachable(struct uvzk__session *, int code);
 /* A connection is ready, or a pause of the whole session is over. */

@@ -71,7 +71,6 @@ void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
                    &queue->optional->predecessor, UVZK__PREDECESSOR_NONE);
         uvzk__timer_clear(queue->session, &watch->renewal_timer);
         uvzk__watch_budget_give(queue->session, watch->path);
-        uvzk__contender_watch(queue->session, watch->path, false);
         uvzk__free(watch);
     }
 }
@@ -238,9 +237,6 @@ static int begin(struct uvzk__queue *queue, const char *name)
     queue->optional->predecessor.on_children = name[0] == '\0';
     uvzk__move(queue->session, &uvzk__predecessor_machine, &queue->optional->predecessor,
                UVZK__PREDECESSOR_ARMING);
-    if (!queue->optional->predecessor.on_children) {
-        uvzk__contender_watch(queue->session, watch->path, true);
-    }
     return 0;
 }
 

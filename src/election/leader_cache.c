@@ -11,7 +11,6 @@
 
 #include "base/node_name.h"
 #include "base/path.h"
-#include "directory/directories.h"
 #include "directory/queue.h"
 #include "election/leader_report.h"
 #include "engine/invariant.h"
@@ -164,9 +163,9 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
 
 /* Prepares the request to carry the watch. Without room it is not sent, because nothing
  * would report the next change. */
-static bool arm(struct uvzk__leader_cache *leader_cache, const char *path)
+static bool arm(struct uvzk__leader_cache *leader_cache)
 {
-    if (uvzk__watch_join(&leader_cache->watcher, &leader_cache->rpc, path)) {
+    if (uvzk__watch_join(&leader_cache->watcher, &leader_cache->rpc)) {
         return true;
     }
     leader_cache->read_again = true;
@@ -202,7 +201,7 @@ static void look(struct uvzk__leader_cache *leader_cache)
         return;
     }
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_EXISTS, leader_cache->path, looked);
-    if (arm(leader_cache, leader_cache->path)) {
+    if (arm(leader_cache)) {
         submit(leader_cache, UVZK__LEADER_CACHE_LOOKING);
     }
 }
@@ -236,18 +235,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__leader_cache_pump(leader_cache);
 }
 
-/* Returns true if a contender of this session watches `first`, or is about to. */
-static bool is_covered(const struct uvzk__leader_cache *leader_cache)
-{
-    const struct uvzk__queue *queue =
-        uvzk__queue_find(leader_cache->session, leader_cache->kind, leader_cache->path);
-    const char *watched = queue == NULL ? NULL : uvzk__watched_path(queue);
-
-    return watched != NULL && strcmp(watched, leader_cache->first) == 0;
-}
-
-/* watch: the get sets one on the znode. */
-static void read_first(struct uvzk__leader_cache *leader_cache, bool watch)
+static void read_first(struct uvzk__leader_cache *leader_cache)
 {
     if (!uvzk__may_send(leader_cache->session)) {
         leader_cache->read_again = true;
@@ -255,7 +243,7 @@ static void read_first(struct uvzk__leader_cache *leader_cache, bool watch)
     }
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_GET, leader_cache->first,
                       read_replied);
-    if (!watch || arm(leader_cache, leader_cache->first)) {
+    if (arm(leader_cache)) {
         submit(leader_cache, UVZK__LEADER_CACHE_READING);
     }
 }
@@ -282,8 +270,8 @@ static const char *first_of(const struct uvzk__leader_cache *leader_cache,
     return first;
 }
 
-/* The children have to be watched if there is no first, or if it is a znode of this
- * session. If this listing did not watch them, the next one does. */
+/* The children have to be watched if there is no first. If this listing did not watch
+ * them, the next one does. */
 static void watch_children(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->on_children = true;
@@ -293,18 +281,9 @@ static void watch_children(struct uvzk__leader_cache *leader_cache)
 /* There is a first in the queue, and its path is stored. */
 static void listed_first(struct uvzk__leader_cache *leader_cache)
 {
-    if (uvzk__directories_have_name(leader_cache->session, leader_cache->path,
-                                    uvzk__path_name(leader_cache->first), true)) {
-        watch_children(leader_cache);
-        if (!leader_cache->read_again) {
-            read_first(leader_cache, false);
-        }
-        return;
-    }
     leader_cache->on_children = false;
     uvzk__watch_leave(&leader_cache->watcher);
-    leader_cache->covered = is_covered(leader_cache);
-    read_first(leader_cache, !leader_cache->covered);
+    read_first(leader_cache);
 }
 
 static void take_listing(struct uvzk__leader_cache *leader_cache, const char *name)
@@ -355,9 +334,8 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void list_path(struct uvzk__leader_cache *leader_cache)
 {
     uvzk__watch_leave(&leader_cache->watcher);
-    leader_cache->covered = false;
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_CHILDREN, leader_cache->path, listed);
-    if (!leader_cache->on_children || arm(leader_cache, leader_cache->path)) {
+    if (!leader_cache->on_children || arm(leader_cache)) {
         leader_cache->read_again = false;
         submit(leader_cache, UVZK__LEADER_CACHE_LISTING);
         leader_cache->read_stamp = uvzk__stamp(leader_cache->session);
@@ -377,9 +355,7 @@ static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
 
 static bool is_due(const struct uvzk__leader_cache *leader_cache)
 {
-    bool watched = uvzk__watcher_is_set(&leader_cache->watcher) || leader_cache->covered;
-
-    return leader_cache->read_again || !watched ||
+    return leader_cache->read_again || !uvzk__watcher_is_set(&leader_cache->watcher) ||
            !uvzk__is_of_this_connection(leader_cache->session, leader_cache->read_stamp);
 }
 
@@ -411,12 +387,13 @@ void uvzk__leader_cache_resume(struct uvzk__leader_cache *leader_cache)
     uvzk__leader_cache_pump(leader_cache);
 }
 
-/* Any news makes a reading due. */
+/* Any news makes a listing due. After a loss nothing may be sent yet. */
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
-    (void)news;
-    uvzk__leader_cache_pump(
-        UVZK__CONTAINER_OF(watcher, struct uvzk__leader_cache, watcher));
+    if (news != UVZK__NEWS_LOST) {
+        uvzk__leader_cache_pump(
+            UVZK__CONTAINER_OF(watcher, struct uvzk__leader_cache, watcher));
+    }
 }
 
 void uvzk__leader_cache_init(struct uvzk__leader_cache *leader_cache)
@@ -433,26 +410,4 @@ void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
     leader_cache->ended = true;
     uvzk__leader_cache_pin(leader_cache);
     uvzk__leader_cache_unpin(leader_cache);
-}
-
-void uvzk__leader_cache_watches_lost(struct uvzk__leader_cache *leader_cache)
-{
-    uvzk__watch_leave(&leader_cache->watcher);
-    leader_cache->covered = false;
-}
-
-void uvzk__leader_cache_contender_watch(struct uvzk__leader_cache *leader_cache,
-                                        const char *path, bool set)
-{
-    if (leader_cache->first == NULL || strcmp(leader_cache->first, path) != 0) {
-        return;
-    }
-    if (set && leader_cache->watcher.path == leader_cache->first) {
-        uvzk__watch_leave(&leader_cache->watcher);
-        leader_cache->covered = true;
-    } else if (!set && leader_cache->covered) {
-        leader_cache->covered = false;
-        /* Not inside the settling of the directory. */
-        retry_after(leader_cache, 0);
-    }
 }

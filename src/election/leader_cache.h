@@ -7,14 +7,8 @@
  *               `------> LOOKING --> IDLE   the path does not exist: by an exists
  *
  * The get sets a watch on the znode of the first, so that only the end of that znode, and
- * not each coming and going, wakes the followers. There are three exceptions, because a
- * path can have one watch only (port.h, 5), and because a queue may be empty:
- *
- *   - A contender of this session waits behind the first and watches it (predecessor.h).
- *     The cache is told when that watch ends.
- *   - The first is a znode of this session, which may have a watch of its own
- *     (own_watch.h); or the queue is empty. The listing watches the children.
- *   - The path does not exist. The exists watches it.
+ * not each coming and going, wakes the followers. If the queue is empty, the listing
+ * watches the children; if the path does not exist, the exists watches it.
  *
  * What is read informs the user, and decides nothing: whether a participant leads is
  * decided by its own hold. Which server has answered is not known, and it may lag. But
@@ -64,7 +58,6 @@ struct uvzk__leader_cache {
     bool read_again;   /* a listing is due */
     bool retry_pending;
     bool on_children; /* the next listing watches the children */
-    bool covered;     /* a contender of this session watches `first` */
     bool missing;     /* the last get did not find `first` */
     bool ended;       /* it has no reports left, and is freed when refs is 0 */
 };
@@ -87,10 +80,7 @@ uvzk__leader_cache_leader(const struct uvzk__leader_cache *);
 void uvzk__leader_cache_pump(struct uvzk__leader_cache *);
 
 /* What happens to the session, see leader_caches.h. */
-void uvzk__leader_cache_watches_lost(struct uvzk__leader_cache *);
 void uvzk__leader_cache_resume(struct uvzk__leader_cache *);
-void uvzk__leader_cache_contender_watch(struct uvzk__leader_cache *, const char *path,
-                                        bool set);
 
 /* A report failed because memory ran out: all reports are made again after a pause. */
 void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *);

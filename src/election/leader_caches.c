@@ -100,23 +100,7 @@ static void for_each(struct uvzk__session *session,
     }
 }
 
-void uvzk__leader_caches_watches_lost(struct uvzk__session *session)
-{
-    for_each(session, uvzk__leader_cache_watches_lost);
-}
-
 void uvzk__leader_caches_resume(struct uvzk__session *session)
 {
     for_each(session, uvzk__leader_cache_resume);
-}
-
-void uvzk__leader_caches_contender_watch(struct uvzk__session *session, const char *path,
-                                         bool set)
-{
-    struct uvzk__leader_cache *leader_cache =
-        find(session, path, uvzk__path_parent_length(path));
-
-    if (leader_cache != NULL) {
-        uvzk__leader_cache_contender_watch(leader_cache, path, set);
-    }
 }

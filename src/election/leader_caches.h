@@ -9,14 +9,8 @@ struct uvzk__leader_report;
 struct uvzk__participant_directory;
 struct uvzk__session;
 
-/* For all of them. watches_lost: the session has lost its watches, and may have ended.
- * resume: requests may be sent again. */
-void uvzk__leader_caches_watches_lost(struct uvzk__session *);
+/* Requests may be sent again. */
 void uvzk__leader_caches_resume(struct uvzk__session *);
-
-/* A contender's watch on this znode is about to be set, or has ended. */
-void uvzk__leader_caches_contender_watch(struct uvzk__session *, const char *path,
-                                         bool set);
 
 /* Returns true if there is a leader cache of this path, which may watch it. */
 bool uvzk__leader_cache_exists(const struct uvzk__session *, const char *path);

@@ -17,6 +17,7 @@
 #include "engine/submission.h"
 #include "engine/tuning.h"
 #include "engine/turn.h"
+#include "engine/watch.h"
 #include "engine/watch_budget.h"
 
 struct uvzk__session {
@@ -64,6 +65,7 @@ struct uvzk__session {
      * the present connection. */
     uint64_t connected_stamp;
     struct uvzk__watch_budget watches;
+    struct uvzk__watchers watchers;
     /* Missing parents are created as container znodes, until a server reports that it
      * does not support them. */
     bool containers;
@@ -245,13 +247,7 @@ static inline void uvzk__yield_watch(struct uvzk__session *session, const char *
     session->turn_hooks->yield_watch(session, path);
 }
 
-/* A contender's watch on this znode; whether a higher room may watch this path
- * (turn.h). */
-static inline void uvzk__contender_watch(struct uvzk__session *session, const char *path,
-                                         bool set)
-{
-    session->turn_hooks->contender_watch(session, path, set);
-}
+/* Returns true if a higher room may watch this path (turn.h). */
 static inline bool uvzk__is_watched_above(const struct uvzk__session *session,
                                           const char *path)
 {

@@ -44,9 +44,6 @@ struct uvzk__turn_hooks {
     /* A watch on this path is about to be set. Another watch on it that is not essential
      * is removed, because a persistent watch must be the only one of its path (port.h, 5). */
     void (*yield_watch)(struct uvzk__session *, const char *path);
-    /* A contender is about to set a watch on this znode (set), or has it no more. A higher
-     * room removes its own watch on it first, and may set one again afterwards. */
-    void (*contender_watch)(struct uvzk__session *, const char *path, bool set);
     /* Returns true if a room above the directories may watch this path. */
     bool (*is_watched)(const struct uvzk__session *, const char *path);
     /* Returns true if something of this session needs a znode below this path

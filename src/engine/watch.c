@@ -1,7 +1,15 @@
 #include "engine/watch.h"
 
+#include <string.h>
+
+#include "base/memory.h"
 #include "engine/invariant.h"
+#include "engine/session.h"
 #include "engine/watch_renewal.h"
+
+/* The table has at least one head for so many watchers, unless memory is short. */
+#define WATCHERS_PER_HEAD 2U
+#define HEADS_MIN 16U
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__WATCHER_, UNWATCHED, ARMING),
@@ -24,16 +32,115 @@ static void move(struct uvzk__watcher *watcher, enum uvzk__watcher_state state)
     uvzk__move(watcher->session, &uvzk__watcher_machine, watcher, state);
 }
 
-/* The watch has fired or is gone on the server: updates the state and the budget only. */
+/* --------------------------------------------------------------------- the table */
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *path)
+{
+    uint32_t hash = 2166136261U;
+
+    for (; *path != '\0'; path++) {
+        hash = (hash ^ (unsigned char)*path) * 16777619U;
+    }
+    return hash;
+}
+
+static struct uvzk__watcher **head_at(struct uvzk__watchers *watchers, uint32_t hash)
+{
+    return watchers->heads == NULL ? &watchers->sole
+                                   : &watchers->heads[hash & (watchers->head_count - 1)];
+}
+
+static void put(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
+{
+    struct uvzk__watcher **head = head_at(watchers, watcher->hash);
+
+    watcher->next = *head;
+    *head = watcher;
+}
+
+/* Without memory the lists at the heads get longer. */
+static void grow(struct uvzk__watchers *watchers)
+{
+    struct uvzk__watchers grown = {
+        .head_count = watchers->heads == NULL ? HEADS_MIN : 2 * watchers->head_count,
+        .count = watchers->count};
+    uint32_t old_count = watchers->heads == NULL ? 1 : watchers->head_count;
+
+    grown.heads = uvzk__calloc(grown.head_count, sizeof(*grown.heads));
+    if (grown.heads == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < old_count; i++) {
+        struct uvzk__watcher *watcher = *head_at(watchers, i);
+        while (watcher != NULL) {
+            struct uvzk__watcher *next = watcher->next;
+            put(&grown, watcher);
+            watcher = next;
+        }
+    }
+    uvzk__free(watchers->heads);
+    *watchers = grown;
+}
+
+static void enter(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
+{
+    uint32_t heads = watchers->heads == NULL ? 1 : watchers->head_count;
+
+    if (watchers->count >= WATCHERS_PER_HEAD * heads) {
+        grow(watchers);
+    }
+    watchers->count++;
+    put(watchers, watcher);
+}
+
+static void take_out(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
+{
+    struct uvzk__watcher **at = head_at(watchers, watcher->hash);
+
+    while (*at != watcher) {
+        at = &(*at)->next;
+    }
+    *at = watcher->next;
+    watchers->count--;
+}
+
+/* Returns true if a watcher of this kind is on the path. */
+static bool is_on(struct uvzk__session *session, const char *path, uint32_t hash,
+                  enum uvzk__watch_kind kind)
+{
+    const struct uvzk__watcher *watcher = *head_at(&session->watchers, hash);
+
+    while (watcher != NULL && (watcher->hash != hash || watcher->kind != kind ||
+                               strcmp(watcher->path, path) != 0)) {
+        watcher = watcher->next;
+    }
+    return watcher != NULL;
+}
+
+void uvzk__watchers_free(struct uvzk__session *session)
+{
+    uvzk__free(session->watchers.heads);
+    session->watchers.heads = NULL;
+}
+
+/* ------------------------------------------------------------------- one watcher */
+
+/* The watch has fired or is gone on the server. */
 static void gone(struct uvzk__watcher *watcher)
 {
-    if (watcher->state != UVZK__WATCHER_UNWATCHED) {
-        const char *path = watcher->path;
+    struct uvzk__session *session = watcher->session;
+    const char *path = watcher->path;
 
-        uvzk__timer_clear(watcher->session, &watcher->renewal);
-        watcher->path = NULL;
-        move(watcher, UVZK__WATCHER_UNWATCHED);
-        uvzk__watch_budget_give(watcher->session, path);
+    if (watcher->state == UVZK__WATCHER_UNWATCHED) {
+        return;
+    }
+    uvzk__timer_clear(session, &watcher->renewal);
+    take_out(&session->watchers, watcher);
+    watcher->path = NULL;
+    move(watcher, UVZK__WATCHER_UNWATCHED);
+    if (!is_on(session, path, watcher->hash, watcher->kind)) {
+        uvzk__watch_budget_give(session, path);
     }
 }
 
@@ -50,15 +157,23 @@ void uvzk__watch_leave(struct uvzk__watcher *watcher)
     gone(watcher);
 }
 
-bool uvzk__watch_join(struct uvzk__watcher *watcher, struct uvzk__rpc *rpc,
-                      const char *path)
+bool uvzk__watch_join(struct uvzk__watcher *watcher, struct uvzk__rpc *rpc)
 {
+    struct uvzk__session *session = watcher->session;
+    enum uvzk__watch_kind kind =
+        rpc->kind == UVZK__RPC_CHILDREN ? UVZK__WATCH_OF_CHILDREN : UVZK__WATCH_OF_DATA;
+    uint32_t hash = hash_of(rpc->path);
+
     /* A mirror on the path gives up its own watch (port.h, 5). */
-    uvzk__yield_watch(watcher->session, path);
-    if (!uvzk__watch_budget_take(watcher->session, path)) {
+    uvzk__yield_watch(session, rpc->path);
+    if (!is_on(session, rpc->path, hash, kind) &&
+        !uvzk__watch_budget_take(session, rpc->path)) {
         return false;
     }
-    watcher->path = path;
+    watcher->path = rpc->path;
+    watcher->hash = hash;
+    watcher->kind = (uint8_t)kind;
+    enter(&session->watchers, watcher);
     move(watcher, UVZK__WATCHER_ARMING);
     rpc->watch = &watcher->watch;
     return true;
@@ -99,4 +214,17 @@ void uvzk__watcher_init(struct uvzk__watcher *watcher, struct uvzk__session *ses
     watcher->watch.watch_cb = fired;
     watcher->renewal.due = renewal_due;
     watcher->told_cb = told_cb;
+}
+
+void uvzk__watches_lost(struct uvzk__session *session)
+{
+    struct uvzk__watchers *watchers = &session->watchers;
+    struct uvzk__watcher *watcher;
+
+    for (uint32_t i = 0; i < (watchers->heads == NULL ? 1 : watchers->head_count); i++) {
+        while ((watcher = *head_at(watchers, i)) != NULL) {
+            uvzk__watch_leave(watcher);
+            watcher->told_cb(watcher, UVZK__NEWS_LOST);
+        }
+    }
 }

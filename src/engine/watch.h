@@ -1,17 +1,34 @@
-/* A watcher: a watch that is kept for as long as its owner waits. It is renewed about once a
- * session timeout, because its event may be lost (watch_renewal.h). It is on one path at a
- * time.
+/* The watches of a session. Each part of the client that waits for a change has a watcher,
+ * which is on one path at a time, and any number of them may be on one path:
  *
  *   UNWATCHED --> ARMING --> ARMED --> UNWATCHED   it fired, was lost or removed, or is
  *       ^           |                              due for renewal
  *       `-----------' the request has not set it, or it was removed
  *
- * A request of the owner carries the watch. */
+ * A watcher joins with the request that reads what it waits for, and this request sets its
+ * watch, even if another watcher is on the path. Nothing more is sent for that: the server
+ * has one watch of a kind on a path for each session. And a watcher needs its own: the one
+ * that stands may have been used up, without an event, by a change that the client was not
+ * allowed to READ (watch_renewal.h). From then on its silence shows nothing.
+ *
+ * The table of a session's watchers decides what concerns all that are on a path:
+ *
+ *   room     The first one of a kind takes room for the path in the budget
+ *            (watch_budget.h), and the last one gives it back.
+ *   removal  The port removes a watch at the server with the last one of its kind
+ *            (port.h, 5).
+ *   loss     When the session loses its watches, all watchers are told.
+ *
+ * A watcher that is renewed removes its watch about once a session timeout, because its
+ * event may be lost, and is told to set it again. */
 #ifndef UVZK_WATCH_H
 #define UVZK_WATCH_H
 
 #include "base/machine.h"
-#include "engine/session.h"
+#include "engine/port.h"
+#include "engine/turn.h"
+
+struct uvzk__session;
 
 enum uvzk__watcher_state {
     UVZK__WATCHER_UNWATCHED, /* next: ARMING */
@@ -21,23 +38,38 @@ enum uvzk__watcher_state {
 
 extern const struct uvzk__machine uvzk__watcher_machine;
 
-/* What a watcher is told. The watch is gone by then. */
+/* What a watcher is told. Its watch is gone by then. */
 enum uvzk__watch_news {
     UVZK__NEWS_CREATED = UVZK__WATCH_CREATED, /* the events of the port */
     UVZK__NEWS_DELETED = UVZK__WATCH_DELETED,
     UVZK__NEWS_CHANGED = UVZK__WATCH_CHANGED,
     UVZK__NEWS_CHILDREN = UVZK__WATCH_CHILDREN,
-    UVZK__NEWS_RENEWAL /* it has been removed to be set again */
+    UVZK__NEWS_RENEWAL, /* it has been removed to be set again */
+    UVZK__NEWS_LOST     /* with all others. No watcher may join inside */
 };
 
-/* Part of its owner. */
+/* Part of its owner. All zeros before uvzk__watcher_init. */
 struct uvzk__watcher {
     struct uvzk__session *session;
     struct uvzk__watch watch;
     struct uvzk__timer renewal; /* runs in ARMED */
     void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news);
-    const char *path; /* that is watched, owned by the owner; NULL: UNWATCHED */
-    uint8_t state;    /* enum uvzk__watcher_state */
+    const char *path;           /* that is watched, owned by the owner; NULL: UNWATCHED */
+    struct uvzk__watcher *next; /* in the table, at the same head */
+    uint32_t hash;              /* of the path */
+    uint8_t state;              /* enum uvzk__watcher_state */
+    uint8_t kind;               /* enum uvzk__watch_kind */
+};
+
+/* Of what a watcher is told: of the znode and its data, or of its children. */
+enum uvzk__watch_kind { UVZK__WATCH_OF_DATA, UVZK__WATCH_OF_CHILDREN };
+
+/* One for each session: a hash table of the watchers that are not UNWATCHED. */
+struct uvzk__watchers {
+    struct uvzk__watcher **heads; /* NULL: `sole` is the only one */
+    struct uvzk__watcher *sole;
+    uint32_t head_count; /* a power of two; 0: heads is NULL */
+    uint32_t count;
 };
 
 void uvzk__watcher_init(struct uvzk__watcher *, struct uvzk__session *,
@@ -46,10 +78,10 @@ void uvzk__watcher_init(struct uvzk__watcher *, struct uvzk__session *,
 /* Returns true if the watch is set, or is being set. */
 bool uvzk__watcher_is_set(const struct uvzk__watcher *);
 
-/* In UNWATCHED: adds the watch to the request that is being prepared. The path must stay
- * valid until the watcher is UNWATCHED. Returns false if there is no room for another
- * watch. */
-bool uvzk__watch_join(struct uvzk__watcher *, struct uvzk__rpc *, const char *path);
+/* In UNWATCHED: adds the watch to the request, which is prepared and not submitted. Its
+ * path must stay valid until the watcher is UNWATCHED. Returns false if there is no room
+ * for another watch. */
+bool uvzk__watch_join(struct uvzk__watcher *, struct uvzk__rpc *);
 
 /* The request under way has been answered. armed: it has set the watch, if it carried
  * one. */
@@ -57,5 +89,11 @@ void uvzk__watch_answered(struct uvzk__watcher *, bool armed);
 
 /* Removes the watch, if there is one, from the port too. */
 void uvzk__watch_leave(struct uvzk__watcher *);
+
+/* The session has lost its watches, and may have ended: all watchers are told. */
+void uvzk__watches_lost(struct uvzk__session *);
+
+/* Frees the table, when the session is freed. All watchers have left. */
+void uvzk__watchers_free(struct uvzk__session *);
 
 #endif

@@ -127,7 +127,7 @@ static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int st
 static bool submit(struct uvzk__watched_children *watched,
                    enum uvzk__watched_children_state state)
 {
-    if (!uvzk__watch_join(&watched->watcher, &watched->rpc, watched->path)) {
+    if (!uvzk__watch_join(&watched->watcher, &watched->rpc)) {
         retry_after(watched, NO_ROOM_RETRY_MS);
         tell_refusal(watched, UVZK_ELIMIT);
         return false;
@@ -221,11 +221,12 @@ static void retry_due(struct uvzk__timer *timer)
     resume(UVZK__CONTAINER_OF(timer, struct uvzk__watched_children, retry_timer));
 }
 
-/* Any news makes a reading due. */
+/* Any news makes a listing due. After a loss nothing may be sent yet. */
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
-    (void)news;
-    pump(UVZK__CONTAINER_OF(watcher, struct uvzk__watched_children, watcher));
+    if (news != UVZK__NEWS_LOST) {
+        pump(UVZK__CONTAINER_OF(watcher, struct uvzk__watched_children, watcher));
+    }
 }
 
 static struct uvzk__watched_children *find(const struct uvzk__session *session,
@@ -312,16 +313,6 @@ void uvzk__children_listener_end(struct uvzk__children_listener *listener)
 }
 
 /* ------------------------------------------------------------- all of a session */
-
-void uvzk__watched_children_watches_lost(struct uvzk__session *session)
-{
-    struct uvzk__watched_children *watched, *next;
-
-    HASH_ITER(hh, *uvzk__watched_children(session), watched, next)
-    {
-        uvzk__watch_leave(&watched->watcher);
-    }
-}
 
 void uvzk__watched_children_resume(struct uvzk__session *session)
 {

@@ -44,10 +44,8 @@ struct uvzk__watched_children {
     bool ended; /* it has no listeners left, and is freed when refs is 0 */
 };
 
-/* For all of the session. watches_lost: the session has lost its watches, and may have
- * ended. resume: requests may be sent again. free: the client has ended. exist: whether
+/* For all of the session. resume: requests may be sent again. free: the client has ended. exist: whether
  * there are any of this full path, which may watch it. */
-void uvzk__watched_children_watches_lost(struct uvzk__session *);
 void uvzk__watched_children_resume(struct uvzk__session *);
 void uvzk__watched_children_free(struct uvzk__session *);
 bool uvzk__watched_children_exist(const struct uvzk__session *, const char *path);

@@ -44,11 +44,13 @@ static void retry_due(struct uvzk__timer *timer)
     uvzk__node_cache_pump(node_cache);
 }
 
-/* Any news makes a read due. */
+/* Any news makes a read due. After a loss nothing may be sent yet. */
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
-    (void)news;
-    uvzk__node_cache_pump(UVZK__CONTAINER_OF(watcher, struct uvzk__node_cache, watcher));
+    if (news != UVZK__NEWS_LOST) {
+        uvzk__node_cache_pump(
+            UVZK__CONTAINER_OF(watcher, struct uvzk__node_cache, watcher));
+    }
 }
 
 static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
@@ -289,7 +291,7 @@ static void look(struct uvzk__node_cache *node_cache)
     }
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_EXISTS, node_cache->path, looked);
     /* Without room, the read that is due without a watch will report UVZK_ELIMIT. */
-    if (uvzk__watch_join(&node_cache->watcher, &node_cache->rpc, node_cache->path)) {
+    if (uvzk__watch_join(&node_cache->watcher, &node_cache->rpc)) {
         submit(node_cache, UVZK__NODE_CACHE_LOOKING);
     }
 }
@@ -396,7 +398,7 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     /* The read is not sent without a watch, because nothing would report the next
      * change. */
     if (!uvzk__watcher_is_set(&node_cache->watcher) &&
-        !uvzk__watch_join(&node_cache->watcher, &node_cache->rpc, node_cache->path)) {
+        !uvzk__watch_join(&node_cache->watcher, &node_cache->rpc)) {
         settle_without(node_cache, UVZK_ELIMIT);
         retry_after(node_cache, NO_ROOM_RETRY_MS);
         return;
@@ -446,16 +448,6 @@ void uvzk__node_cache_read_again(struct uvzk__node_cache *node_cache)
 }
 
 /* ------------------------------------------------------------- all of a session */
-
-void uvzk__node_caches_watches_lost(struct uvzk__session *session)
-{
-    struct uvzk__node_cache *node_cache, *next;
-
-    HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
-    {
-        uvzk__watch_leave(&node_cache->watcher);
-    }
-}
 
 void uvzk__node_caches_session_ended(struct uvzk__session *session, bool assumed)
 {

@@ -34,6 +34,16 @@ static void await_queued(size_t count)
     assert_int_equal(world_children(&world, CANDIDATE_PATH), count);
 }
 
+static void await_gone(size_t count)
+{
+    uint64_t until = world_now(&world) + MS;
+
+    while (world_children(&world, CANDIDATE_PATH) == count && world_now(&world) < until) {
+        world_run_for(&world, 1);
+    }
+    assert_int_not_equal(world_children(&world, CANDIDATE_PATH), count);
+}
+
 /* Who follows the leader watches the directory now and then: a mirror there would begin and
  * give way again and again. */
 static void end(void)
@@ -93,6 +103,9 @@ static void those_who_resign_go_to_the_end(uint64_t seed, void *const *state)
             assert_int_equal(uvzk_election_resign(&all[i]->election), UVZK_ENOTHELD);
             candidate_await_deposed(all[i], round, MS);
             assert_int_equal(all[i]->reason, 0);
+            /* Its znode is deleted, and it queues again before the next one resigns. */
+            await_gone(3);
+            await_queued(3);
         }
     }
     for (int i = 0; i < 3; i++) {

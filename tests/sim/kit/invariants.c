@@ -9,18 +9,13 @@
 
 #include <stdbool.h>
 
-#include "barrier/barriers.h"
-#include "barrier/watched_znode.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "election/elections.h"
-#include "election/leader_cache.h"
-#include "membership/watched_children.h"
 #include "proof/prover.h"
-#include "value/node_cache.h"
 
 /* A client with more contenders than MANY is checked only at every 64th moment, because a
  * check takes time in proportion to their number. */
@@ -218,34 +213,37 @@ static uint32_t length(struct uvzk__link *head)
     return count;
 }
 
+/* How many paths the watchers are on, those of data and of children apart. */
+static uint64_t watched_paths(const struct uvzk__watchers *watchers)
+{
+    uint64_t paths = 0;
+    uint32_t heads = watchers->heads == NULL ? 1 : watchers->head_count;
+
+    for (uint32_t i = 0; i < heads; i++) {
+        const struct uvzk__watcher *head =
+            watchers->heads == NULL ? watchers->sole : watchers->heads[i];
+
+        for (const struct uvzk__watcher *at = head; at != NULL; at = at->next) {
+            const struct uvzk__watcher *other = head;
+            while (other != at &&
+                   (other->kind != at->kind || strcmp(other->path, at->path) != 0)) {
+                other = other->next;
+            }
+            paths += other == at;
+        }
+    }
+    return paths;
+}
+
 /* seen: the watches that were counted in the directories. The node watches of
  * driver-defined directories are not counted here, so with such directories there may be
  * more. */
 static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
                                   bool any_driver_defined)
 {
-    struct uvzk__node_cache *node_cache, *next;
-    struct uvzk__watched_znode *watched, *next_watched;
     uint64_t count = uvzk__watch_count(&session->watches);
 
-    HASH_ITER(hh, session->node_caches, node_cache, next)
-    {
-        seen += uvzk__watcher_is_set(&node_cache->watcher);
-    }
-    HASH_ITER(hh, uvzk__barriers(session)->watched, watched, next_watched)
-    {
-        seen += uvzk__watcher_is_set(&watched->watcher);
-    }
-    struct uvzk__leader_cache *leader_cache, *following;
-    HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
-    {
-        seen += uvzk__watcher_is_set(&leader_cache->watcher);
-    }
-    struct uvzk__watched_children *children, *next_children;
-    HASH_ITER(hh, session->watched_children, children, next_children)
-    {
-        seen += uvzk__watcher_is_set(&children->watcher);
-    }
+    seen += watched_paths(&session->watchers);
     return any_driver_defined
                ? (count < seen ? "there are more watches than were counted" : NULL)
            : count != seen ? "the watches have been counted wrongly"
