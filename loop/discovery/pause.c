@@ -1,3 +1,4 @@
+/* The lengths of pauses between tries: random, growing and bounded (pause.h). */
 #include "discovery/pause.h"
 
 #include "platform/entropy.h"

@@ -1,3 +1,5 @@
+/* System calls on one TCP socket (socket.h), used by the probes and the streams. Each
+ * returns a code of libuv. */
 #include "discovery/socket.h"
 
 #include <errno.h>

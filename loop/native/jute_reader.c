@@ -1,3 +1,5 @@
+/* Takes values from the front of a frame (jute_reader.h). All reads go through take(),
+ * which checks the length, so no read leaves the frame. */
 #include "native/jute_reader.h"
 
 #include <uv.h>

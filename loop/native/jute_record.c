@@ -1,3 +1,5 @@
+/* Reads and writes a record by the table of its fields (jute_record.h), for requests,
+ * replies, and the simulated servers. */
 #include "native/jute_record.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Appends values to a growing buffer (jute_writer.h). The length of a frame is filled in
+ * at its end; a frame that fails is removed from the buffer. */
 #include "native/jute_writer.h"
 
 #include <string.h>

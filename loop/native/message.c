@@ -1,3 +1,5 @@
+/* Reads and writes the body of a message by its form, and the entries of a multi
+ * (message.h). wire_request.c and wire_reply.c have the forms. */
 #include "native/message.h"
 
 #include <uv.h>

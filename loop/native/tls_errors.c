@@ -1,3 +1,5 @@
+/* Saves and restores the thread's queue of OpenSSL errors around uvzk's own calls
+ * (tls_errors.h). tls.c and tls_context.c call it. */
 #include "native/tls_errors.h"
 
 #include <stdbool.h>

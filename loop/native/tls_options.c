@@ -1,3 +1,5 @@
+/* Splits the value of options.tls into its entries (tls_options.h). One copy of the text
+ * holds them all. */
 #include "native/tls_options.h"
 
 #include <stdbool.h>

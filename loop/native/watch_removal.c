@@ -1,3 +1,5 @@
+/* Submits the removal of a watch as an rpc of the port's own (watch_removal.h).
+ * native_port.c calls it for each watch that the table returns as REMOVING. */
 #include "native/watch_removal.h"
 
 #include "base/list.h"

@@ -1,3 +1,4 @@
+/* Calls getrandom() without blocking (entropy.h). */
 #include "platform/entropy.h"
 
 #include <errno.h>

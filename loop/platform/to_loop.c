@@ -1,3 +1,5 @@
+/* A list under a mutex, and the async handle that wakes the loop (to_loop.h). The loop
+ * takes the whole list at once, and calls the entries without the mutex. */
 #include "platform/to_loop.h"
 
 int uvzk__to_loop_init(struct uvzk__to_loop *to_loop)

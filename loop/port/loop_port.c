@@ -1,3 +1,5 @@
+/* The calls of a port that do not depend on the transport (loop_port.h). native_port.c
+ * and zk_port.c embed the struct and add their own calls. */
 #include "port/loop_port.h"
 
 #include "base/memory.h"

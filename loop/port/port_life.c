@@ -1,3 +1,4 @@
+/* Moves the life of a port and checks it (port_life.h). loop_port.c calls it. */
 #include "port/port_life.h"
 
 #include "port/loop_port.h"

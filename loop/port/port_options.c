@@ -1,3 +1,5 @@
+/* Copies and frees the options that a port needs (port_options.h). Credentials are
+ * cleared before they are freed. */
 #include "port/port_options.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Decides when the server must remove a watch over the C client, and adds that request to
+ * the send window (removal.h). A removal ends every watch of its type on the path, so it
+ * is sent only while none of them is wanted. */
 #include "requests/removal.h"
 
 #include "requests/request.h"

@@ -1,3 +1,5 @@
+/* Makes and frees requests of the C client (request.h). send_window.c sends them and
+ * receives their answers. */
 #include "requests/request.h"
 
 #include "base/memory.h"
