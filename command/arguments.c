@@ -1,3 +1,4 @@
+/* Parses words of the command line for all subcommands (arguments.h). */
 #include "arguments.h"
 
 #include <errno.h>

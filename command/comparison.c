@@ -1,3 +1,5 @@
+/* Compares the readings of several servers over three passes (comparison.h). Pure;
+ * each_server.c makes the readings. */
 #include "comparison.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Reads configuration files and connection strings into the client's options
+ * (configuration.h). Every line goes through uvzk_client_options_set, so files and
+ * strings have the same names and ranges. connection.c calls it. */
 #include "configuration.h"
 
 #include <errno.h>

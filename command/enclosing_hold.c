@@ -1,3 +1,6 @@
+/* Reads and writes UVZK_HELD (enclosing_hold.h). lock.c and elect.c ask before they
+ * connect whether the command would wait for itself; supervisor.c adds its own line for
+ * CMD. */
 #include "enclosing_hold.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Checks that enough file descriptors can be opened, and initialises the loop
+ * (event_loop.h). */
 #include "event_loop.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The options that `uvzk lock` and `uvzk elect` have in common (job_options.h). */
 #include "job_options.h"
 
 #include <stdint.h>

@@ -1,3 +1,5 @@
+/* Catches the signals that the holder forwards, and stops or kills this process as a
+ * shell expects (job_signals.h). */
 #include "job_signals.h"
 
 #include <signal.h>

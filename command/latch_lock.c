@@ -1,3 +1,5 @@
+/* Makes a lock with the names of a LeaderLatch's znodes, by a lock driver
+ * (latch_lock.h). */
 #include "latch_lock.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The table of locks that `uvzk top` shows: adding, sorting and freeing rows
+ * (lock_rows.h). */
 #include "lock_rows.h"
 
 #include <stdlib.h>

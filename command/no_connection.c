@@ -1,3 +1,5 @@
+/* A timer that reports a missing connection at growing intervals (no_connection.h).
+ * connection.c and query.c use it. */
 #include "no_connection.h"
 
 #include <inttypes.h>

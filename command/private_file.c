@@ -1,3 +1,4 @@
+/* Checks owner and mode of an open file (private_file.h). */
 #include "private_file.h"
 
 #include <sys/stat.h>

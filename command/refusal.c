@@ -1,3 +1,5 @@
+/* Replaces the names of struct fields in the library's messages by the options of the
+ * command line (refusal.h). */
 #include "refusal.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Looks up all host names of a connect string and lists every address once
+ * (server_list.h), for `uvzk status --each-server`. */
 #include "server_list.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* Prints help and usage errors of subcommands, and completes their options
+ * (subcommands.h). */
 #include "subcommands.h"
 
 #include <stdio.h>

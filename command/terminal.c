@@ -1,3 +1,5 @@
+/* Gives the terminal to CMD's process group and takes it back (terminal.h).
+ * child_command.c and supervisor.c call it. */
 #include "terminal.h"
 
 #include <fcntl.h>

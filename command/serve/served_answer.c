@@ -1,3 +1,4 @@
+/* Makes the JSON objects that the daemon sends (served_answer.h). */
 #include "served_answer.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Requests and watches for the participants of a lock (served_listing.h). A watch lists
+ * again after each interval and sends an event only if the names differ from the last
+ * ones. */
 #include "serve/served_listing.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The owners of a connection in a hash table by name, with a count of uses
+ * (served_owner.h). */
 #include "serve/served_owner.h"
 
 #include <stdlib.h>

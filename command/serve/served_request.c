@@ -1,3 +1,5 @@
+/* Parses and checks one line (served_request.h). A table says which fields each operation
+ * has and where each value goes; what is not in the table is refused. */
 #include "served_request.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Converts the end of a hold's validity to a duration on the program's clock
+ * (served_validity.h). */
 #include "served_validity.h"
 
 #include <time.h>

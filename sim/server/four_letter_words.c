@@ -1,3 +1,5 @@
+/* Answers the four-letter words of a simulated server (four_letter_words.h). tcp_server.c
+ * recognises them by the first bytes of a connection. */
 #include "four_letter_words.h"
 
 #include <string.h>
