@@ -1,3 +1,5 @@
+/* Makes, queues and ends the calls of an atomic long, and reports their outcome at the
+ * end of the turn (atomic_call.h). atomic_long.c decides which call is current. */
 #include "atomic/atomic_call.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* The eight bytes of the number, and its arithmetic (atomic_number.h). Pure functions. */
 #include "atomic/atomic_number.h"
 
 void uvzk__atomic_number_write(unsigned char bytes[UVZK__ATOMIC_BYTES], int64_t number)

@@ -1,3 +1,6 @@
+/* Acquires and releases the mutex of the promoted phase by the public functions of the
+ * library (atomic_promotion.h). atomic_try.c asks for it; the callbacks return to the
+ * current call. */
 #include "atomic/atomic_promotion.h"
 
 static struct uvzk__atomic_long *atomic_of(const uvzk_hold_t *hold)

@@ -1,3 +1,5 @@
+/* Moves one call from PENDING to its callback, with its timer (barrier_call.h). The
+ * barriers decide the outcome; this file reports it once, at the end of the turn. */
 #include "barrier/barrier_call.h"
 
 #include "base/refusal.h"

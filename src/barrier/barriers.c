@@ -1,3 +1,5 @@
+/* Calls the barriers of a session when something happens to the session (barriers.h).
+ * Members and changes may outlive their barriers, so they are in lists of their own. */
 #include "barrier/barriers.h"
 
 #include "barrier/distributed_barrier.h"

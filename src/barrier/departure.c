@@ -1,3 +1,5 @@
+/* The requests of a leave, and what their replies decide (departure.h). member.c passes
+ * in the replies and events of a member that is REMAINING, DELETING or OUTLASTING. */
 #include "barrier/departure.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The requests of an enter, and what their replies decide (entry.h). member.c passes in
+ * the replies and events of a member from LISTING until it is INSIDE. */
 #include "barrier/entry.h"
 
 #include <string.h>

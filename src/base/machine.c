@@ -1,3 +1,6 @@
+/* Moves a machine, checks the move and the invariant, and describes what is wrong
+ * (machine.h). Callers decide what a fault means: engine/invariant.c closes the
+ * client. */
 #include "base/machine.h"
 
 #include <stdio.h>

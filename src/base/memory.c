@@ -1,3 +1,5 @@
+/* Calls the functions that uvzk_replace_allocator has set, by default those of libc
+ * (memory.h). */
 #include "base/memory.h"
 #include "base/refusal.h"
 

@@ -1,3 +1,5 @@
+/* Classifies the status of a reply (outcome.h): done, refused, certainly not executed, or
+ * unknown. Pure functions. */
 #include "base/outcome.h"
 
 #include "uvzk.h"

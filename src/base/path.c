@@ -1,3 +1,5 @@
+/* Checks paths by ZooKeeper's rules, and joins and splits them (path.h). Pure
+ * functions. */
 #include "base/path.h"
 
 #include <stdint.h>

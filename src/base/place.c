@@ -1,3 +1,4 @@
+/* Compares places by sequence number, then by czxid (place.h). */
 #include "base/place.h"
 
 bool uvzk__sequence_exhausted(int32_t sequence)

@@ -1,3 +1,4 @@
+/* One buffer for each thread with the reason of its last refused call (refusal.h). */
 #include "base/refusal.h"
 
 #include <stdarg.h>

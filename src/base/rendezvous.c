@@ -1,3 +1,5 @@
+/* The hash and the weights of rendezvous hashing (rendezvous.h). client.c chooses the
+ * session with the greatest weight. */
 #include "base/rendezvous.h"
 
 /* The hash is FNV-1a with 64 bits. */

@@ -1,3 +1,4 @@
+/* A text with a reference count in one allocation (shared_path.h). */
 #include "base/shared_path.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* Checks a traceparent, appends it to a znode's data and finds it there (traceparent.h).
+ * Pure functions. */
 #include "base/traceparent.h"
 
 #include <string.h>

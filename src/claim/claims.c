@@ -1,3 +1,4 @@
+/* Initialises and frees what the room keeps of a session (claims.h). */
 #include "claim/claims.h"
 
 #include "base/memory.h"

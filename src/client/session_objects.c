@@ -1,3 +1,6 @@
+/* Passes each event of a session on to all rooms whose objects a user has opened on it
+ * (session_objects.h). lifecycle.c and round.c call it, so they need not know these
+ * rooms. */
 #include "client/session_objects.h"
 
 #include "atomic/atomic_long.h"

@@ -1,3 +1,5 @@
+/* Copies a participant, with its id and path, into one allocation
+ * (known_participant.h). */
 #include "election/known_participant.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Finds or makes the leader cache of a path, and passes events of the session on to all
+ * of them (leader_caches.h). leader_report.c opens and closes them. */
 #include "election/leader_caches.h"
 
 #include <string.h>

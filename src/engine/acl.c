@@ -1,3 +1,5 @@
+/* Checks ACLs, computes their length on the wire, and chooses the ACL of a new znode
+ * (acl.h). */
 #include "engine/acl.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Finds the sessions of a client and the home session of a path (client.h). */
 #include "engine/client.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* Allocates a request for a requester, and frees it after the reply (inflight.h). A pool
+ * keeps a few finished requests for reuse. Without memory the session backs off. */
 #include "engine/inflight.h"
 
 #include "base/list.h"

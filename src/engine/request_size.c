@@ -1,3 +1,5 @@
+/* Computes the length of a request on the wire before it is sent (request_size.h). Pure,
+ * except for the client's ACL. */
 #include "engine/request_size.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Moves the life of a session (session_life.h). create.c and lifecycle.c call it. */
 #include "engine/session_life.h"
 
 #include "engine/invariant.h"

@@ -1,3 +1,6 @@
+/* Learns from answered and lost requests what length the servers accept, and holds or
+ * refuses longer ones (size_limit.h). submission.c asks before each request and reports
+ * each reply. */
 #include "engine/size_limit.h"
 
 #include <string.h>

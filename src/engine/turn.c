@@ -1,3 +1,5 @@
+/* Runs the turns of a session: timers, work, notifications (turn.h). Everything that must
+ * happen later, in whichever room, is a timer or a notification here. */
 #include "engine/turn.h"
 
 #include "engine/session.h"

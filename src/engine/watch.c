@@ -1,3 +1,5 @@
+/* Moves a watcher between its states and renews it (watch.h). Its owner sends the request
+ * that sets the watch. */
 #include "engine/watch.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Counts the bytes of the watched paths of a session against a limit (watch_budget.h).
+ * Code that sets a watch takes its share first and gives it back when the watch is
+ * gone. */
 #include "engine/watch_budget.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Computes when a watch is renewed (watch_renewal.h). */
 #include "engine/watch_renewal.h"
 
 #include "engine/turn.h"

@@ -1,3 +1,6 @@
+/* Creates the znode of a downgraded reader in a multi that checks the znode of its writer
+ * (downgrade.h), in place of the usual create. If the znode of the writer is gone, the
+ * reader becomes an ordinary one. rwlock.c calls it. */
 #include "locks/downgrade.h"
 
 #include "claim/claim.h"

@@ -1,3 +1,4 @@
+/* Checks the caller's driver and copies it with its name (lock_driver.h). */
 #include "locks/lock_driver.h"
 
 #include <string.h>

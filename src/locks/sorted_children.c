@@ -1,3 +1,5 @@
+/* Sorts the children of a listing by the driver's keys, and calls its decision for one
+ * contender (sorted_children.h). */
 #include "locks/sorted_children.h"
 
 #include <stdlib.h>

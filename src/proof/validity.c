@@ -1,3 +1,5 @@
+/* Compares a session's proof with the clock (validity.h). All other files ask these
+ * functions whether a hold is valid. */
 #include "proof/validity.h"
 
 #include "engine/turn.h"

@@ -1,3 +1,5 @@
+/* Keeps the seed until the znode exists or the server refuses it (seed_value.h).
+ * node_cache.c sends the creates. */
 #include "value/seed_value.h"
 
 #include "base/memory.h"
