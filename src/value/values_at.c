@@ -1,3 +1,5 @@
+/* At which paths a session has shared values (values_at.h). The turn hooks call it
+ * (client/round.c, client/session_objects.c), for engine/znode_owner.c. */
 #include "value/values_at.h"
 
 #include "base/path.h"
