@@ -56,8 +56,8 @@ uint64_t argument_milliseconds(const char *option, const char *text)
     if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= DAY_S)) {
         argument_wrong(option, text, "a time in seconds, at most a day");
     }
-    /* Rounds up: less than 1 ms must not become 0, which means "do not wait" or "for
-     * ever". */
+    /* Rounds up: less than 1 ms must not become 0, which means "do not wait" or
+     * "forever". */
     uint64_t milliseconds = (uint64_t)(seconds * 1000);
     return milliseconds + ((double)milliseconds < seconds * 1000);
 }

@@ -167,7 +167,7 @@ int diagnostics_begin(void)
     return 0;
 }
 
-/* The thread may be waiting for a reader for ever: then it ends with the process. */
+/* The thread may be waiting for a reader forever: then it ends with the process. */
 void diagnostics_end(void)
 {
     struct timespec limit;

@@ -26,7 +26,7 @@ struct query_options {
     struct connection_options connection;
     const char *path;
     bool json;
-    bool watch;           /* read repeatedly, also after a lost connection */
+    bool watch;           /* read repeatedly, even after a lost connection */
     uint64_t interval_ms; /* from one participant list to the next request */
     uint64_t timeout_ms;  /* for the whole run; 0: none */
     int timeout_code;     /* after timeout_ms, if the client has connected */

@@ -163,7 +163,7 @@ void screen_show(const char *text)
     for (const char *end; *text != '\0' && left > 0; text = end + (*end == '\n')) {
         left--;
         end = text + strcspn(text, "\n");
-        /* Not behind the last line: it would scroll. */
+        /* Not after the last line: it would scroll. */
         printf("%.*s\033[0m\033[K%s", (int)(end - text), text,
                left > 0 && *end == '\n' && end[1] != '\0' ? "\n" : "");
     }

@@ -29,8 +29,8 @@
 #define LOOKS_PER_SESSION 12U
 #define LOOK_LEAST_MS 50U
 #define LOOK_MOST_MS 1000U
-/* How long CMD waits until its beginning is reported, so that what it prints itself comes
- * behind that. Standard error may have no reader. */
+/* How long CMD waits until its start is reported, so that its own output comes after the
+ * report. Standard error may have no reader. */
 #define SAY_MOST_MS 100U
 
 /* ------------------------------------------------------------------ how it has ended */

@@ -155,8 +155,8 @@ static int refuse_entry(const char *entry, unsigned number)
                                    number, shown);
 }
 
-/* ZooKeeper's clients take all that follows the first '/' for the chroot, so the servers behind
- * it would never be tried. */
+/* ZooKeeper's clients treat everything after the first '/' as the chroot, so the servers
+ * after it would never be tried. */
 static int validate_chroot(const char *chroot)
 {
     if (strchr(chroot, ',') != NULL) {

@@ -9,7 +9,7 @@
 #include "discovery/addresses.h"
 
 /* Creates a TCP socket and begins to connect it. *fd is -1, or the caller must close it,
- * also after a failure. Returns 0 or a code of libuv. When the socket is writable,
+ * even after a failure. Returns 0 or a code of libuv. When the socket is writable,
  * uvzk__socket_error says whether it is connected. */
 int uvzk__socket_connect(const struct uvzk__address *address, int *fd);
 /* Returns the error of a socket, a code of libuv, and clears it in the kernel; 0:

@@ -23,7 +23,7 @@ void uvzk__chroot_end(struct uvzk__chroot *chroot);
  * Returns 0 or UV_ENOMEM. */
 int uvzk__chroot_add(struct uvzk__chroot *chroot, const char *path,
                      struct uvzk__jute_bytes *full);
-/* Sets *path to the part of a server's path behind the chroot, a view into it. False: the
+/* Sets *path to the part of a server's path after the chroot, a view into it. False: the
  * path is not below the chroot. */
 bool uvzk__chroot_strip(const struct uvzk__chroot *chroot, struct uvzk__jute_bytes full,
                         struct uvzk__jute_bytes *path);

@@ -10,8 +10,8 @@
 #define PAUSE_SOON_MS 20U
 #define PAUSE_LAST_MS 4000U
 
-/* So many more bytes of an answer count: a server that sends a byte now and then answers
- * nothing. */
+/* An answer counts as coming only after this many more bytes: a server that sends a byte
+ * now and then does not answer. */
 #define PART_BYTES 4096U
 
 void uvzk__conduct_begin(struct uvzk__conduct *conduct, uint64_t at)

@@ -152,10 +152,9 @@ static void read_response(struct uvzk__native_session *session,
     }
 }
 
-/* A reply comes behind the events of every change that the server had applied. So a change
- * after its zxid is all that an armed watch can have missed. That is not so before all
- * watches are armed again, and of an event: its transaction may have others, which come
- * behind it. */
+/* A reply follows the events of every change that the server had applied. So an armed
+ * watch can have missed only changes after its zxid. This is not true before all watches
+ * are armed again, nor for an event: its transaction may have others, which follow it. */
 static void see_zxid(struct uvzk__native_session *session, int64_t zxid)
 {
     if (session->unanswered_rearms == 0 && zxid > session->last_zxid) {

@@ -236,7 +236,7 @@ static void closed(struct uvzk__port_loop *port_loop)
 
 /* ------------------------------------------------------------- callbacks of the session */
 
-/* What was submitted without a connection is replied before the user hears of one. */
+/* What was submitted without a connection is replied before the user is told of one. */
 static void connects(struct uvzk__native_session *session)
 {
     uvzk__request_queue_deliver(&owner_of(session)->queue);
@@ -250,7 +250,7 @@ static void connected(struct uvzk__native_session *session,
     user->session(user, event);
 }
 
-/* The user hears of the loss before the replies. */
+/* The user is told of the loss before the replies. */
 static void lost(struct uvzk__native_session *session, uint64_t taken)
 {
     struct uvzk__native_port *port = owner_of(session);
@@ -298,8 +298,7 @@ static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes f
 /* A frame that does not answer the request ends the connection, and its loss settles the
  * rpc, which is still SENT: the server may have executed the request. Rpcs before this one
  * have been settled without an answer, and are replied first. Their callbacks may close the
- * port. Rpcs behind it may have been settled, too, and nothing else may come that would
- * deliver them. */
+ * port. Later rpcs may have been settled, too, and no other event may deliver them. */
 static int answered(struct uvzk__native_session *session, struct uvzk__jute_bytes frame,
                     int32_t xid)
 {

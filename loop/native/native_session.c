@@ -12,7 +12,7 @@
 #include "native/native_connection.h"
 #include "uvzk.h"
 
-/* In ms. The pause after a search in vain doubles up to this. */
+/* In ms. The pause after an unsuccessful search doubles up to this. */
 #define PAUSE_LAST_MS 4000U
 
 /* A server has a third of the session timeout for each step of the connection, but not
@@ -138,7 +138,7 @@ static void seek(struct uvzk__native_session *session, uint32_t pause_ms)
     uvzk__search_begin(session->search, pause_ms);
 }
 
-/* The search was in vain, or none of its servers can be used. */
+/* The search found no server, or none of its servers can be used. */
 static void seek_later(struct uvzk__native_session *session)
 {
     seek(session, session->pause_ms);

@@ -51,7 +51,7 @@ void uvzk__request_queue_add(struct uvzk__request_queue *queue, struct uvzk__rpc
     }
 }
 
-/* Sets first_waiting to the next WAITING rpc behind this one. */
+/* Sets first_waiting to the next WAITING rpc after this one. */
 static void wait_behind(struct uvzk__request_queue *queue, struct uvzk__rpc *rpc)
 {
     do {

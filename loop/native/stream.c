@@ -84,7 +84,7 @@ static void free_in(struct uvzk__stream *stream)
     stream->in_at = stream->in_capacity = 0;
 }
 
-/* Makes room behind what has been received. False: out of memory. */
+/* Makes room after what has been received. False: out of memory. */
 static bool make_room(struct uvzk__stream *stream)
 {
     bool is_small = stream->in_filled && stream->in_capacity < IN_BUSY;

@@ -32,7 +32,7 @@ struct uvzk__stream {
     bool watches_out;      /* the socket is watched for writing */
     struct uvzk__jute_writer out;
     size_t out_taken;   /* bytes at the front of `out` that the kernel has taken */
-    size_t record;      /* bytes behind them, encrypted and not yet taken */
+    size_t record;      /* bytes after them, encrypted and not yet taken */
     uint64_t forgotten; /* bytes that have been removed from `out` */
     unsigned char *in;  /* received: [in_at, in_at + in_length) is not yet read */
     size_t in_at, in_length, in_capacity;
@@ -42,7 +42,7 @@ struct uvzk__stream {
     uint64_t deadline;         /* the owner's: when it is closed at the latest */
 };
 
-/* Begins to connect. tls: NULL for plain text; the stream frees it, also if it fails.
+/* Begins to connect. tls: NULL for plain text; the stream frees it, even if it fails.
  * NULL: UV_ENOMEM, or why the connection cannot begin, in *status. */
 struct uvzk__stream *uvzk__stream_new(struct uvzk__sockets *sockets,
                                       const struct uvzk__address *address,

@@ -4,12 +4,12 @@
  * before 3.5 or 3.6, and other programs that speak its protocol. A server that does not know a
  * request closes the connection, and if it is a ZooKeeper server, it answers
  * UNIMPLEMENTED before. So a port asks once in its life, on its first connection, before
- * its user hears of that connection. Each question is a request of the kind that is asked
- * about, and it changes nothing at a server that knows it, because it is about a znode that
- * does not exist, below a parent that does not exist. Where a persistent watch can be set,
- * one is set on that path, and the question about removal removes it. (A question for a kind of
- * watch that does not exist would leave nothing to remove, but a ZooKeeper server logs it as
- * an error, with a stack trace.)
+ * its user is told of that connection. Each question is a request of the kind that is
+ * asked about, and it changes nothing at a server that knows it, because it is about a
+ * znode that does not exist, below a parent that does not exist. Where a persistent watch
+ * can be set, one is set on that path, and the question about removal removes it. (A
+ * question for a kind of watch that does not exist would leave nothing to remove, but a
+ * ZooKeeper server logs it as an error, with a stack trace.)
  *
  *   UNASKED <---> ASKED ---> KNOWN
  *      |                `--> MISSING

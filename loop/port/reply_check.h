@@ -11,7 +11,7 @@
 
 /* The reply has the fields of engine/port.h; that of a sync has the path as its name.
  *
- *   a created znode    has the path that was asked for, and a sequence number behind it if
+ *   a created znode    has the path that was asked for, and a sequence number after it if
  *                      one was asked for
  *   a sync             is of the path that was asked for
  *   names of children  are names

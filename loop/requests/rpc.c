@@ -149,7 +149,7 @@ static int send_sync(struct uvzk__request *request, const struct uvzk__rpc *rpc,
 
 /* The parts of one block of memory: the results and the names, which the C client fills
  * before the completion runs; what the reply will point to (made); and what the C client
- * only reads during the call. `entries` and `names` point behind the part that has been
+ * only reads during the call. `entries` and `names` point after the part that has been
  * used so far. */
 struct multi {
     zoo_op_result_t *results;

@@ -134,7 +134,7 @@ static void announce(struct uvzk__handle *handle, const struct uvzk__session_new
         uvzk__handle_connect(handle);
         port->session = news->session;
         uvzk__reconnect_connected(port);
-        /* Before the user hears of the connection, so that the removals precede the
+        /* Before the user is told of the connection, so that the removals precede the
          * user's new watches on the same paths. */
         uvzk__removal_of_detached(&handle->window);
         uvzk__send_window_pump(&handle->window);
@@ -167,7 +167,7 @@ static void disconnect(struct uvzk__handle *handle)
     uvzk__send_window_take_back(&handle->window);
 }
 
-/* The user hears of the lost connection before the replies. */
+/* The user is told of the lost connection before the replies. */
 static void tell_suspended(struct uvzk__zk_port *port)
 {
     uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);

@@ -1,13 +1,13 @@
 /* The promoted phase of an atomic long (Curator's PromotedToLock): the mutex that a call
- * acquires when its optimistic tries were all in vain, as any user of the library would
- * acquire it, and releases behind its end. Whether the hold lasts does not matter to what
- * the call writes, because each write compares the version. */
+ * acquires after all its optimistic tries have failed, as any user of the library would,
+ * and releases after its end. The writes of the call do not depend on the hold, because
+ * each write compares the version. */
 #ifndef UVZK_ATOMIC_PROMOTION_H
 #define UVZK_ATOMIC_PROMOTION_H
 
 #include "atomic/atomic_long.h"
 
-/* Returns true if there is a mutex to be promoted to. */
+/* Returns true if the options name a mutex. */
 bool uvzk__atomic_promotion_is_possible(const struct uvzk__atomic_long *);
 
 /* The current call enters the promoted phase: acquires the mutex. */

@@ -95,7 +95,7 @@ static void wait_over(struct uvzk__barrier_call *call)
 }
 
 /* [barrier] The absence is confirmed: a quorum has accepted a request of this session
- * after the wait began, and the reading came behind it. */
+ * after the wait began, and the read followed it. */
 static void told(struct uvzk__znode_waiter *waiter, int status)
 {
     struct wait *wait = UVZK__CONTAINER_OF(waiter, struct wait, waiter);

@@ -313,7 +313,7 @@ int uvzk_double_barrier_close(uvzk_double_barrier_t *shell,
     barrier->closing = true;
     barrier->close_cb = close_cb;
     /* A loss that has not been reported is dropped: the notification is queued again
-     * behind that of the call. */
+     * after that of the call. */
     uvzk__list_remove(&barrier->notification.link);
     uvzk__barrier_calls_end(&barrier->calls, UVZK_ECLOSED);
     if (barrier->member == NULL) {

@@ -1,5 +1,5 @@
-/* A double barrier (Curator's DistributedDoubleBarrier), as its user sees it: everybody
- * enters when enough members are there, and leaves when all of them leave.
+/* A double barrier (Curator's DistributedDoubleBarrier), as its user sees it: all members
+ * enter when enough of them exist, and leave when all of them leave.
  *
  *   OUTSIDE --> ENTERING --> INSIDE --> LEAVING --> OUTSIDE
  *                  |           | |         ^
@@ -7,8 +7,8 @@
  *                  v           v
  *                OUTSIDE     OUTSIDE   given up, failed or closed
  *
- * Each enter makes a member (member.h), which may live on behind it: its znode is deleted
- * in the background. */
+ * Each enter makes a member (member.h), which may outlive it: its znode is deleted in the
+ * background. */
 #ifndef UVZK_DOUBLE_BARRIER_H
 #define UVZK_DOUBLE_BARRIER_H
 

@@ -70,7 +70,7 @@ static void ready_told(struct uvzk__znode_waiter *waiter, int status)
     case UVZK__MEMBER_WAITING:
     case UVZK__MEMBER_OPENING:
         break;
-    default: /* `ready` before the create: it is read once more behind the create */
+    default: /* `ready` before the create: it is read once more after the create */
         return;
     }
     if (status == 0) {

@@ -13,10 +13,10 @@
  * How fresh a read is. A server may lag, so a read may show the znode at a moment before
  * its request was sent. It shows at least what was committed before the last reply on
  * this connection (engine/barrier.h).
- *   present  may be out of date, but then the watch fires: nobody waits for ever.
+ *   present  may be out of date, but then the watch fires: no wait is endless.
  *   absent   ends a wait, and no later event would correct it. A waiter that cannot tell
  *            by its own writes how old it is asks for a confirmation: an empty multi,
- *            which a quorum must accept, and a reading behind it. If that shows no znode
+ *            which a quorum must accept, and then another read. If that shows no znode
  *            either, there was none at a moment after the wait began. */
 #ifndef UVZK_WATCHED_ZNODE_H
 #define UVZK_WATCHED_ZNODE_H

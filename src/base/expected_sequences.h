@@ -10,7 +10,7 @@
 #define UVZK__EXPECTED_SEQUENCES_MIN 16384U
 
 /* Which sequence number would come next in a directory if only this session created
- * contenders there: the number behind each one that a contender of this session got.
+ * contenders there: the number after each one that a contender of this session got.
  * Belongs to the session.
  *
  * Two sets of hashes, one bit for each hash. When the newer set is full, it becomes the

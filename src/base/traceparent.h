@@ -18,7 +18,7 @@ bool uvzk__traceparent_is_valid(const char *text);
 /* How many bytes the traceparent adds to the data, at most. */
 #define UVZK__TRACEPARENT_LINE_MAX (1 + 13 + 55)
 
-/* The length of the data with the traceparent behind it; that data. `out` has room for
+/* The length of the data with the traceparent after it; that data. `out` has room for
  * it. */
 size_t uvzk__traceparent_length_behind(size_t length);
 void uvzk__traceparent_append(char *out, const void *data, size_t length,

@@ -1,4 +1,4 @@
-/* How long an acquire waits, if not for ever: until its timeout_ms is over, or, with
+/* How long an acquire waits, if not forever: until its timeout_ms is over, or, with
  * UVZK_TRY_ONCE, only until it is known that it has to wait. */
 #ifndef UVZK_ACQUIRE_TIMEOUT_H
 #define UVZK_ACQUIRE_TIMEOUT_H

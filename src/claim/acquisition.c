@@ -210,7 +210,8 @@ static void deliver_warning(struct uvzk__notification *notification)
                                                  warning->acquisition->claim)));
 }
 
-/* Prepares what is behind the acquisition, but for the timeout (acquire_timeout.c). */
+/* Prepares the parts that follow the acquisition, except for the timeout
+ * (acquire_timeout.c). */
 static void init_parts(struct uvzk__acquisition *acquisition,
                        const uvzk_acquire_options_t *options)
 {

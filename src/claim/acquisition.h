@@ -51,15 +51,15 @@ struct uvzk__acquisition {
     /* When the last step was observed, in ms (observed_steps.h). 0: it was not. */
     uint64_t since_ms : 37;
     uint32_t error : 14; /* for the last callback: the status, negated */
-    /* It has a timeout or UVZK_TRY_ONCE: a struct uvzk__acquire_timeout is behind it
+    /* It has a timeout or UVZK_TRY_ONCE: a struct uvzk__acquire_timeout follows it
      * (acquisition_parts.h). */
     bool is_limited : 1;
     /* It has a revoke_cb: it is a struct uvzk__revocable_acquisition. */
     bool revocable : 1;
-    /* It has a queued_cb: a struct uvzk__queued_report is behind it. */
+    /* It has a queued_cb: a struct uvzk__queued_report follows it. */
     bool wants_place : 1;
     bool loss_intercepted : 1; /* losing_cb is called as soon as the hold is lost */
-    /* It has a max_hold_cb: a struct uvzk__hold_warning is behind it. */
+    /* It has a max_hold_cb: a struct uvzk__hold_warning follows it. */
     bool wants_warning : 1;
     uint8_t state; /* enum uvzk__acquisition_state */
 };
@@ -72,7 +72,7 @@ bool uvzk__acquisition_is_loss(const struct uvzk__notification *);
 /* Its place in the queue is known: the queued callback will run. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 
-/* The first acquisition of the claim, and the one behind this one. NULL: there is none. */
+/* The first acquisition of the claim, and the one after this one. NULL: there is none. */
 static inline struct uvzk__acquisition *
 uvzk__acquisition_of_link(const struct uvzk__link *link)
 {

@@ -79,7 +79,7 @@ const void *uvzk__claim_owner(const struct uvzk__claim *claim)
 }
 
 /* The data of the claim's znodes, if the acquire brought data. It is allocated in one
- * piece with the claim, behind it. */
+ * piece with the claim, after it. */
 struct data {
     uint32_t length;
     char bytes[];

@@ -89,7 +89,7 @@ struct uvzk__claim {
     /* Its znodes are persistent, so they and the hold outlive the session. */
     bool persistent : 1;
     bool owned : 1; /* it is a struct uvzk__owned_claim (claim.c) */
-    /* Its znodes have data of their own, which is behind the claim's memory (claim.c). */
+    /* Its znodes have their own data, which follow the claim in memory (claim.c). */
     bool has_data : 1;
     bool limited : 1; /* it has a hold_limit, which is in front of the struct */
 };
@@ -207,7 +207,7 @@ int uvzk__claim_add_contender(struct uvzk__claim *, const struct uvzk__directory
                               const uvzk_acquire_options_t *,
                               struct uvzk__contender **out);
 
-/* The first of its contenders, and the one behind this one. NULL: there is none. */
+/* The first of its contenders, and the one after this one. NULL: there is none. */
 static inline struct uvzk__contender *
 uvzk__claim_first_contender(const struct uvzk__claim *claim)
 {

@@ -37,9 +37,9 @@ static void warn(struct uvzk__claim *claim)
 
 /* [P2] At the end of its max_hold_ms a hold's contenders are withdrawn only after its lost
  * callbacks have returned; until then no other contender can be granted. If the claim
- * ended as others do, the delete would leave before a lost callback that waits behind
- * other callbacks. A multi lock may be in another session than the member whose limit ends
- * it, and so may be the notification of its loss. */
+ * ended as others do, the delete would be sent before a lost callback that waits for
+ * other callbacks. A multi lock may be in another session than the member whose limit
+ * ends it, and so may be the notification of its loss. */
 static void give_back(struct uvzk__claim *claim)
 {
     const struct uvzk__session *session = claim->session;

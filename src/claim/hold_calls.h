@@ -1,4 +1,4 @@
-/* From a user's uvzk_hold_t to what is behind it. */
+/* From a user's uvzk_hold_t to its session and its claim. */
 #ifndef UVZK_HOLD_CALLS_H
 #define UVZK_HOLD_CALLS_H
 

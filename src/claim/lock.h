@@ -1,6 +1,6 @@
-/* What is behind every uvzk_lock_t, from its init to its close. The recipes differ in
- * their lock_kind, which says how a claim is made and begun. The public functions are the
- * same for all recipes (acquire.c). */
+/* The library's part of every uvzk_lock_t, from its init to its close. The recipes differ
+ * in their lock_kind, which says how a claim is made and begun. The public functions are
+ * the same for all recipes (acquire.c). */
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
@@ -34,9 +34,10 @@ struct uvzk__lock_kind {
      * lock. NULL: the lock has no participants of its own (a multi lock). */
     size_t (*directories)(const struct uvzk__lock *,
                           struct uvzk__participant_directory *);
-    /* Judges the contenders found in these directories, at least one: marks those that
-     * are to be hidden, and those that hold. In a driver-defined directory all children
-     * are contenders, in no order; the function may sort them. Returns 0 or UV_ENOMEM. */
+    /* Classifies the contenders found in these directories, at least one: marks those
+     * that must be hidden, and those that hold. In a driver-defined directory all
+     * children are contenders, in no order; the function may sort them. Returns 0 or
+     * UV_ENOMEM. */
     int (*classify)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
     /* The lock is freed: frees what the kind keeps in `extra`. May be NULL. */
     void (*freed)(struct uvzk__lock *);

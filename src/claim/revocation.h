@@ -10,7 +10,7 @@
 #define UVZK__REVOKE_LENGTH (sizeof(UVZK__REVOKE) - 1)
 
 /* An acquisition of the claim has a revoke callback: the znodes of the claim's contenders
- * are watched from now on. Znodes that are created after this call get no data, also if
+ * are watched from now on. Znodes that are created after this call get no data, even if
  * the acquire has node_data. Returns 0 or UV_ENOMEM. */
 int uvzk__revocation_enable(struct uvzk__claim *);
 

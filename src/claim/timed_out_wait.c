@@ -12,7 +12,7 @@
 
 struct uvzk__timed_out_wait {
     uvzk_wait_t wait;
-    char text[]; /* of wait.predecessor, and behind it of wait.traceparent */
+    char text[]; /* of wait.predecessor, followed by that of wait.traceparent */
 };
 
 /* ------------------------------------------------------------------ wait reasons */

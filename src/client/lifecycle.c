@@ -254,7 +254,7 @@ static void end_pending(struct uvzk__contender *contender, int code)
 }
 
 /* The port could not be opened, for example because no host name resolves. Attempts go on
- * for ever. But when the retry policy is used up, pending acquires and sets end, and the
+ * forever. But when the retry policy is used up, pending acquires and sets end, and the
  * count starts again. */
 static void open_failed(struct uvzk__session *session, int status)
 {

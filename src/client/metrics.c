@@ -139,7 +139,7 @@ int uvzk_client_metrics(const uvzk_client_t *shell, uvzk_client_metrics_t *metri
 
 /* ------------------------------------------------------------------------- the text */
 
-/* The text so far. `length` counts what the whole text needs, as snprintf does, also when
+/* The text so far. `length` counts what the whole text needs, as snprintf does, even when
  * it is longer than the buffer. */
 struct text {
     char *buffer;

@@ -12,7 +12,7 @@
  * other undeletable znodes are sent at once.
  *
  * Before each delete an exists reads the znode, for two reasons. A server checks the
- * right before it looks for the znode, so it would answer UVZK_ENOAUTH for ever for a
+ * right before it looks for the znode, so it would answer UVZK_ENOAUTH forever for a
  * znode that another client has deleted. And a znode of a fixed name may be another
  * client's by now. If the exists shows that the znode is gone, the next znode is tried at
  * once.

@@ -322,9 +322,9 @@ void uvzk__contender_create_sent(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
 
     uvzk__contender_create_sent_unlisted(contender);
-    /* The pipeline: the listing is sent behind the create without waiting for its
-     * reply. It would be wasted if the create will probably get number 0, or the
-     * number behind the watermark. */
+    /* The pipeline: the listing is sent after the create without waiting for its reply.
+     * It would be wasted if the create will probably get number 0, or the number after
+     * the watermark. */
     if (uvzk__tuned(session, UVZK__TUNE_PIPELINE) && !queue->just_created &&
         !uvzk__watermark_expects_next(queue)) {
         uvzk__freshness_want_listing(queue, uvzk__stamp(session));

@@ -21,7 +21,7 @@ const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *,
 int uvzk__contender_new_name(struct uvzk__contender *);
 /* Its znode has this name, which a lock driver has chosen. */
 void uvzk__contender_set_name(struct uvzk__contender *, const char *name);
-/* Writes the sequence number behind the name in its path. */
+/* Writes the sequence number after the name in its path. */
 void uvzk__contender_set_sequence(struct uvzk__contender *, int32_t sequence);
 
 /* For kinds whose directory creates their nodes when it is settled. */
@@ -36,10 +36,10 @@ void uvzk__contender_create_op(struct uvzk__contender *, struct uvzk__op *,
  * path is borrowed from the contender. */
 void uvzk__contender_check_op(const struct uvzk__contender *, struct uvzk__op *);
 
-/* A request that creates its node has just been submitted: requests a listing behind
- * it, unless the create will probably need none. And: the reply has arrived. path: of
- * the new node; czxid: 0 if it is not known yet. Both are read at status 0 only. The
- * contender may be freed when the second function returns. */
+/* A request that creates its node has just been submitted: requests a listing after it,
+ * unless the create will probably need none. The second function: the reply has arrived.
+ * path: of the new node; czxid: 0 if it is not known yet. Both are read at status 0 only.
+ * The contender may be freed when the second function returns. */
 void uvzk__contender_create_sent(struct uvzk__contender *);
 void uvzk__contender_create_answered(struct uvzk__contender *, int status,
                                      const char *path, int64_t czxid);
@@ -92,8 +92,9 @@ const char *uvzk__contender_uuid(const struct uvzk__contender *);
 void uvzk__contender_create_sent_unlisted(struct uvzk__contender *);
 
 /* A create batch has created its node; the batch asks for the czxid of one of its nodes.
- * And: the answer to that (uvzk__node_identified). shown: the stamp of a request that has
- * shown the node; 0: none has. The contender may be freed when these return. */
+ * The second function: the answer to that (uvzk__node_identified). shown: the stamp of a
+ * request that has shown the node; 0: none has. The contender may be freed when these
+ * return. */
 void uvzk__contender_create_batch_answered(struct uvzk__contender *, const char *path);
 void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t czxid,
                                 bool ours, uint64_t shown);

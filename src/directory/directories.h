@@ -179,8 +179,8 @@ int uvzk__catalogue_add(struct uvzk__catalogue *, struct uvzk__queue *);
 /* Removes a directory that is in the table. Does not free it. */
 void uvzk__catalogue_remove(struct uvzk__catalogue *, struct uvzk__queue *);
 
-/* The session's directories of this path, of whichever kinds: the first one, and the next
- * one of the same path. NULL: there is none. */
+/* The session's directories of this path, of any kind: the first one, and the next one of
+ * the same path. NULL: there is none. */
 struct uvzk__queue *uvzk__first_at(const struct uvzk__session *, const char *path);
 
 struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *);

@@ -50,7 +50,7 @@ void uvzk__foreign_children(struct uvzk__queue *, uint64_t count);
 /* ------------------------------------------------------------ for this room alone */
 
 /* A listing has shown these nodes, in the order of their numbers. Takes over the list and
- * its names, also if count is 0. leases: how many leases other sessions have. If count or
+ * its names, even if count is 0. leases: how many leases other sessions have. If count or
  * leases is not 0, the caller has allocated the optional parts
  * (uvzk__queue_need_optional). */
 void uvzk__foreign_nodes_set(struct uvzk__queue *, struct uvzk__foreign_node *list,

@@ -78,7 +78,7 @@ struct uvzk__last_seen {
     uint32_t foreign_deletes; /* of its directory, when that reply arrived */
     uint32_t settle_count;    /* the settling in which the sighting counts */
     /* Of the last delete, by this session, of a node before it, and of a writer's node
-     * before it. Only the first waiter has them for sure; see uvzk__delete_sent. */
+     * before it. Only the first waiter certainly has them; see uvzk__delete_sent. */
     uint64_t delete_stamp, exclusive_delete_stamp;
     /* Once it is granted: of the last delete that checks its node, or of the early grant.
      * UINT64_MAX: its node is known to have stood first (uvzk__stood_first). */
@@ -131,7 +131,7 @@ bool uvzk__is_known_to_exist(const struct uvzk__contender *);
  * fresh enough: if such a delete is carried out, the node existed in its transaction; if
  * it is not, the node that it would have deleted still exists.
  *
- * uvzk__checked_by: the contender is granted early behind the request with this stamp, or
+ * uvzk__checked_by: the contender is granted early after the request with this stamp, or
  * the delete with this stamp, which is submitted next, checks its node.
  * uvzk__stood_first: the node existed when no other node was before it. From then on it
  * is a holder's node. */

@@ -203,7 +203,7 @@ static bool remembers(const struct uvzk__queue *queue, int32_t what)
 }
 
 /* The view before the mirror has only the nodes before the first in line, of which most
- * have gone. So only the listing behind the mirror's watch shows how many sessions are
+ * have gone. So only the listing after the mirror's watch shows how many sessions are
  * there. */
 void uvzk__mirror_listed(struct uvzk__queue *queue)
 {

@@ -1,7 +1,6 @@
-/* The mirror of a directory: a persistent watch by which the session hears of each node that
- * is created or deleted there, so that the view of the directory is always current. Where
- * contenders of few sessions take turns, an acquire then costs a create and a delete, and
- * nothing else:
+/* The mirror of a directory: a persistent watch that reports each node that is created or
+ * deleted there, so the view of the directory is always current. Where contenders of few
+ * sessions take turns, an acquire then costs a create and a delete, and nothing else:
  *
  *   - a new contender needs no listing: the mirror has heard of all nodes before it;
  *   - the first in line needs no watch on a predecessor, and none on its own node.
@@ -39,11 +38,12 @@ bool uvzk__mirror_needs_listing(const struct uvzk__queue *);
  * those after the last contender of this session. */
 bool uvzk__mirror_keeps_all(const struct uvzk__queue *);
 
-/* A listing has been taken over: ends the mirror if too many sessions are there. */
+/* The view has been updated from a listing: ends the mirror if too many sessions are
+ * there. */
 void uvzk__mirror_listed(struct uvzk__queue *);
 
 /* The first in line waits for a foreign node: begins a mirror if that will save requests.
- * And: a contender of this session is granted. */
+ * The second function: a contender of this session is granted. */
 void uvzk__mirror_consider(const struct uvzk__contender *front);
 void uvzk__mirror_granted(const struct uvzk__contender *);
 

@@ -3,7 +3,7 @@
  *
  * The idea: a create whose outcome is not known is not repeated, because its znode may
  * exist and would block others for as long as the session lives. The machine waits in
- * UNKNOWN until a listing behind a barrier has shown whether the znode exists
+ * UNKNOWN until a listing that follows a barrier has shown whether the znode exists
  * (listing.h). In the same way a delete is repeated until the znode or its session is
  * known to be gone. */
 #include "directory/node.h"

@@ -64,7 +64,7 @@ void uvzk__own_watch_free(struct uvzk__contender *contender)
     contender->own_watch.data = NULL;
 }
 
-/* A get in flight still points to the watch, also after the watch has been given up. */
+/* A get in flight still points to the watch, even after the watch has been given up. */
 static void free_if_over(struct uvzk__contender *contender)
 {
     if (contender->own_watch.data != NULL &&

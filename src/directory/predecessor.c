@@ -3,7 +3,7 @@
  * directory's children, for leases and for a ticket that is kept.
  *
  * The idea: only the first in line watches, and only one node, so the end of a hold wakes
- * at most two clients and not all: the next one, and the one that prepares behind it.
+ * at most two clients and not all: the next one, and the one after it, which prepares.
  * Local contenders behind the first in line need no watch. Because an event may be lost
  * (watch_renewal.h), the watch is removed and set anew about once a session timeout. A
  * waiter that is still blocked then asks whether the node that blocks it really exists

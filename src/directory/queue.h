@@ -323,7 +323,7 @@ enum uvzk__queue_state {
     UVZK__QUEUE_CREATING_PARENTS,
     UVZK__QUEUE_LISTING,
     UVZK__QUEUE_WATCHING,
-    UVZK__QUEUE_PREPARING /* a get is in flight, and a listing behind it */
+    UVZK__QUEUE_PREPARING /* a get is in flight, and a listing after it */
 };
 
 /* The machine of the directory's request. */
@@ -392,11 +392,11 @@ static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
 /* Frees the optional parts if all of them are empty. */
 void uvzk__queue_trim_optional(struct uvzk__queue *);
 
-/* Returns true if a listing may be submitted behind the get that is in flight, in
+/* Returns true if a listing may be submitted after the get that is in flight, in
  * WATCHING. */
 bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *);
 
-/* A listing is submitted next, alone or behind a get; the get has been answered. Replies
+/* A listing is submitted next, alone or after a get; the get has been answered. Replies
  * come in the order of their requests (port.h), so the get is answered before the listing
  * that follows it. */
 void uvzk__queue_listing_sent(struct uvzk__queue *);

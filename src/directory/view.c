@@ -356,7 +356,7 @@ static void check_blockers(struct uvzk__queue *queue, const struct scan *scan)
     uvzk__queue_set_blocked_long(queue, false);
 }
 
-/* Asks about possible orphans anywhere in the listing, also behind other nodes. */
+/* Asks about possible orphans anywhere in the listing, even after other nodes. */
 static void check_possible_orphans(struct uvzk__queue *queue, const struct scan *scan)
 {
     size_t most = scan->possible_orphans < ORPHANS_CHECKED_MAX ? scan->possible_orphans
@@ -406,7 +406,7 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
 }
 
 /* A node whose create was answered is gone if the listing does not show it and was sent
- * behind the create. In DELETING that does not matter. */
+ * after the create. In DELETING that does not matter. */
 static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->placed_count; i++) {

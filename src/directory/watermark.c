@@ -117,10 +117,11 @@ static void keep_time_over(struct uvzk__mark *mark)
     }
 }
 
-/* An event may have been withheld, so the directory is listed behind the new watch, and the
- * nodes that block are asked about, as when a predecessor's watch is renewed: the first one
- * when it is listed, the nearest one by uvzk__mirror_consider. The mirror ends if too many
- * sessions have come, or if no other session has been here since the watch was armed. */
+/* An event may have been withheld, so the directory is listed after the new watch, and
+ * uvzk asks about the nodes that block, as when a predecessor's watch is renewed: the
+ * first one when it is listed, the nearest one by uvzk__mirror_consider. The mirror ends
+ * if too many sessions have come, or if no other session has been here since the watch
+ * was armed. */
 static void renew_mirror(struct uvzk__mark *mark)
 {
     struct uvzk__queue *queue = mark->queue;
@@ -457,7 +458,7 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     /* In ARMED the get was answered before the listing. Replies arrive in the order of
-     * the requests, so the listing was sent behind the get. A greater mark stays, unless
+     * the requests, so the listing was sent after the get. A greater mark stays, unless
      * there are foreign nodes that the view does not keep. */
     if (mark != NULL && mark->state == UVZK__WATERMARK_ARMED &&
         ((others_behind && !mark->mirrors) || last > mark->sequence)) {

@@ -27,10 +27,10 @@
  * again only if it has saved listings. A directory without contenders is kept for its
  * mark until a session timeout after a contender last got a number there.
  *
- * A mark may have a persistent watch instead, which hears of each node that is created or
+ * A mark may have a persistent watch instead, which reports each node that is created or
  * deleted in the directory (mirror.h). Then the mark is the greatest number up to which
- * all nodes have been heard of, of whichever session, and it rises before the replies to
- * the creates come. Its watch is set again before the silence of a withheld event could
+ * all nodes, of any session, have been reported, and it rises before the replies to the
+ * creates arrive. Its watch is set again before the silence of a withheld event could
  * count.
  *
  * A mirror's watch must be the only one on its path (port.h, 5). If another one is wanted on

@@ -76,8 +76,8 @@ void uvzk__candidacy_end_waits(struct uvzk__election *election, int status)
 
 /* -------------------------------------------------------------------- refusals */
 
-/* How long to wait before the next attempt. Attempts go on for ever: when the retry
- * policy is used up, its count starts again. */
+/* How long to wait before the next attempt. Attempts go on forever: when the retry policy
+ * is used up, its count starts again. */
 static uint64_t next_pause(struct uvzk__election *election)
 {
     const uvzk_retry_policy_t *policy = uvzk__retry_policy_of(election->session);

@@ -10,8 +10,8 @@
  * In IDLE the next step follows at once, unless the user has to ask for it (a refusal
  * that does not pass, options.manual_requeue). QUEUED: the acquire is pending. LEADING:
  * the hold is granted. RESIGNING: deposed_cb is due, and the participant still leads.
- * RELEASING: deposed_cb has begun; when it has returned the hold is released, and not
- * before. Every state may go to CLOSING, where the lock is being closed.
+ * RELEASING: deposed_cb has begun; the hold is released only when it has returned. Every
+ * state may go to CLOSING, where the lock is being closed.
  *
  * A participant stops being leader in the move out of LEADING or RESIGNING. That move
  * comes before deposed_cb, and deposed_cb comes before the request that deletes the

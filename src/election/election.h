@@ -1,6 +1,6 @@
-/* What is behind a uvzk_election_t: one participant of one election, from its init to its
- * close. It owns a lock and the only hold of that lock, and uses both through the public
- * functions, as a user would: whatever makes a hold safe makes a leader safe.
+/* The library's part of a uvzk_election_t: one participant of one election, from its init
+ * to its close. It owns a lock and the only hold of that lock, and uses both through the
+ * public functions, as a user would: whatever makes a hold safe makes a leader safe.
  * candidacy.c decides when the participant is queued; election.c has the calls of the
  * user. */
 #ifndef UVZK_ELECTION_H

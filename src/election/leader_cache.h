@@ -12,11 +12,11 @@
  *
  * What is read informs the user, and decides nothing: whether a participant leads is
  * decided by its own hold. Which server has answered is not known, and it may lag. But
- * each request is sent behind the barrier of its connection (barrier.h). So the server
- * has carried out what was committed before that, which is everything that this cache
- * has read on earlier connections. A change that comes later reaches the same server with
- * the event of the watch. Only a server that has diverged shows something older; it is
- * not believed, because the token of a later leader is greater.
+ * each request is sent after the barrier of its connection (barrier.h). So the server has
+ * carried out what was committed before that, which is everything that this cache has
+ * read on earlier connections. A change that comes later reaches the same server with the
+ * event of the watch. Only a server that has diverged shows something older; it is not
+ * believed, because the token of a later leader is greater.
  *
  * Nothing is read while all elections that share the cache lead themselves. */
 #ifndef UVZK_LEADER_CACHE_H

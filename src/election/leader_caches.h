@@ -17,7 +17,7 @@ bool uvzk__leader_cache_exists(const struct uvzk__session *, const char *path);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Adds the report to the leader cache of this directory, which is made if there is none.
+/* Adds the report to the leader cache of this directory, which is made if it is missing.
  * Returns 0; UV_EINVAL: there is one, of another kind; UV_ENOMEM. */
 int uvzk__leader_cache_join(struct uvzk__leader_report *, struct uvzk__session *,
                             const struct uvzk__participant_directory *);

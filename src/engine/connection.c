@@ -66,7 +66,7 @@ static void connected(struct uvzk__connection *connection,
     news->fresh = connection->session_id != event->session_id;
     news->replaced = connection->session_id != 0 && news->fresh;
     if (news->replaced) {
-        /* The old session has ended, so the user must hear of LOST first. */
+        /* The old session has ended, so the user must be told of LOST first. */
         enter(connection, UVZK_STATE_LOST, news);
     }
     connection->session_id = event->session_id;

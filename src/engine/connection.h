@@ -70,8 +70,8 @@ struct uvzk__connection_news uvzk__connection_step(struct uvzk__connection *,
  * timeout after the loss. UINT64_MAX: the state is not SUSPENDED. */
 uint64_t uvzk__connection_lost_at(const struct uvzk__connection *);
 
-/* Returns the moment at which the session is to be given up: three session timeouts after
- * the loss of the connection. A server that has lost its data, for example, refuses the
+/* Returns the moment at which the session is given up: three session timeouts after the
+ * loss of the connection. A server that has lost its data, for example, refuses the
  * session again and again without ending it, and only a new session helps. The moment is
  * long after LOST, so that waiting contenders keep their places in an outage that the
  * session may survive. UINT64_MAX: connected, or there is no session. */

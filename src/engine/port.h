@@ -35,7 +35,7 @@
  *    these replies get the same status. All watches are dropped without firing. Then the
  *    event is reported, with nothing outstanding, and the handle is down.
  *    OPEN_FAILED: open() has failed, and the handle is down.
- *    When the handle is down, open() may be called, also inside the event. After
+ *    When the handle is down, open() may be called, even inside the event. After
  *    abandon() the handle ends as if its session had expired, unless it is connected by
  *    then; the session may still live on the servers.
  *    The port ends a session only after close(), or after it has reported the end of
@@ -48,8 +48,8 @@
  *    reports why there is no connection: each time the port finds a reason, and again
  *    every few seconds at least. It is not called while there is a connection.
  *  9 After close(), every outstanding rpc gets ECLOSED, no watch fires and turn() is not
- *    called. Then closed() is called once; by then the port has freed itself. close()
- *    may be called in every state, also during open().
+ *    called. Then closed() is called once; by then the port has freed itself. close() may
+ *    be called in every state, even during open().
  * 10 After leave_server(), the connection is lost soon, as in 6. The session continues
  *    at another server if one is in reach, otherwise at the same one. no_connection()
  *    then reports UVZK_EDIVERGED with the address of the server that was left; from then

@@ -44,8 +44,8 @@ struct uvzk__session {
     uvzk_client_log_cb log_cb; /* NULL: not set */
     uvzk_retry_policy_t retry;
     char *ns; /* the namespace, "" or "/ns"; owned */
-    /* The data of new znodes; owned. NULL while it is to be the local address and that is
-     * not known yet. */
+    /* The data of new znodes; owned. NULL while the default is the local address and that
+     * is not known yet. */
     void *default_data;
     size_t default_data_length;
     uvzk_client_acl_cb acl_cb; /* NULL: not set */
@@ -212,8 +212,8 @@ uvzk__retry_policy_of(const struct uvzk__session *session)
     return &session->retry;
 }
 
-/* The data of new znodes, borrowed. NULL: it is to be the local address, and that is not
- * known yet. */
+/* The data of new znodes, borrowed. NULL: the default is the local address, and that is
+ * not known yet. */
 static inline const void *uvzk__default_data(const struct uvzk__session *session,
                                              size_t *length)
 {
@@ -265,7 +265,7 @@ static inline bool uvzk__is_broken_untold(const struct uvzk__session *session)
     return session->client->invariants.state == UVZK__INVARIANTS_BROKEN;
 }
 
-/* Returns whether the client is being closed: the user has closed it, or it is broken. */
+/* Returns true if the client is being closed: the user has closed it, or it is broken. */
 static inline bool uvzk__session_is_closing(const struct uvzk__session *session)
 {
     return session->life.state >= UVZK__SESSION_CLOSING;

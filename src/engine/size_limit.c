@@ -116,8 +116,8 @@ void uvzk__size_limit_release(struct uvzk__session *session)
     release(session, true);
 }
 
-/* Stamps tell the order of requests (submission.h), so all that is submitted behind a
- * request that is held is held, too. */
+/* Stamps tell the order of requests (submission.h), so every request that is submitted
+ * after a held one is held, too. */
 void uvzk__size_limit_submit(struct uvzk__session *session, struct uvzk__rpc *rpc)
 {
     struct uvzk__size_limit *limit = &session->submissions.size_limit;

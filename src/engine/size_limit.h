@@ -38,8 +38,8 @@ struct uvzk__size_limit {
      * the longest batch, and the one that was alone. 0: there was none. */
     size_t lost, lost_batch, lost_alone;
     size_t suspect; /* `lost` of the latest loss that had one */
-    /* So many losses in a row, up to LOSSES_MAX, with one in flight that was not proved,
-     * and with a batch in flight. */
+    /* How many losses in a row, up to LOSSES_MAX, had a request in flight that was not
+     * proved, and how many had a batch in flight. */
     uint8_t losses, batch_losses;
 };
 
@@ -57,7 +57,7 @@ size_t uvzk__batch_size_max(const struct uvzk__session *);
  * port, which has not seen the request, knows nothing of it. */
 void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *);
 
-/* Returns true if a request that is held is to arm a watch on this path. */
+/* Returns true if a held request would arm a watch on this path. */
 bool uvzk__size_limit_watches(const struct uvzk__session *, const char *path);
 
 /* Hands the request to the port, or holds it until it may be sent. */

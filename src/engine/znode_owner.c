@@ -196,7 +196,8 @@ static bool is_parent(const struct uvzk__session *session, const char *path)
     return owner != NULL;
 }
 
-/* A count makes its znode, so what needs it as a parent comes behind, as does another count. */
+/* A count makes its znode, so whatever needs it as a parent comes later, as does another
+ * count. */
 static int check_number(const struct uvzk__session *session, const char *path)
 {
     int status = check_path(session, path, UVZK__OWNED_BY_COUNT);

@@ -123,7 +123,7 @@ static void part_done(struct uvzk__future *future, struct uvzk__future *part)
 }
 
 /* A part that was counted as done with 0 has lost its result: removes it from the places.
- * Those behind it move up. */
+ * The following ones move up. */
 static void take_back(struct combination *combination, size_t index)
 {
     size_t place = 0;

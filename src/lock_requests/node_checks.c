@@ -1,6 +1,6 @@
 /* Multis that check that the znodes of a hold exist (node_checks.h). hold_query.c sends
- * checks alone; guarded_write.c sends them with the user's operations behind them. A
- * reply of 0 also counts as a sighting of each znode (freshness.h). */
+ * checks alone; guarded_write.c sends them, followed by the user's operations. A reply of
+ * 0 also counts as a sighting of each znode (freshness.h). */
 #include "lock_requests/node_checks.h"
 
 #include "directory/contender.h"
@@ -152,7 +152,7 @@ static void send_next(struct uvzk__node_checks *node_checks)
 {
     size_t count = node_checks->count - node_checks->checked;
 
-    /* With operations behind the checks everything must be in one transaction. */
+    /* With operations after the checks everything must be in one transaction. */
     if (node_checks->extra_ops == 0 && count > UVZK__NODE_CHECKS_MAX) {
         count = UVZK__NODE_CHECKS_MAX;
     }

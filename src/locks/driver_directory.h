@@ -10,8 +10,8 @@
  * needs no proof. Such contenders have a node watch on their own znode instead.
  *
  * The end of a session changes nothing for a contender with a persistent znode: its znode
- * still exists. In the next session, a znode whose create was lost is searched for, and a
- * znode that is to be deleted is deleted. */
+ * still exists. In the next session, uvzk searches for a znode whose create was lost, and
+ * deletes a znode that it still has to delete. */
 #ifndef UVZK_DRIVER_DIRECTORY_H
 #define UVZK_DRIVER_DIRECTORY_H
 

@@ -7,7 +7,7 @@
  *
  * There is nothing to list. The name does not tell whose znode it is. So after a create
  * or a delete whose outcome is not known, the znode's stat is read. The read is sent
- * behind the barrier of a new connection (barrier.h), so no request of the earlier
+ * after the barrier of a new connection (barrier.h), so no request of the earlier
  * connection is carried out after it.
  *
  * A server that has missed a delete may still show a znode of this session that was
@@ -28,7 +28,7 @@
  * name, or a znode of this name is being watched. */
 bool uvzk__fixed_name_taken(struct uvzk__queue *, const char *name);
 
-/* may_delete of the claim_kind: whether the znode that is to be deleted is certainly the
+/* may_delete of the claim_kind: whether the znode to be deleted is certainly the
  * contender's own. If a delete's reply was lost, this is not certain with a fixed name:
  * the znode is read, and the contender is pumped when the stat has arrived. A name with a
  * sequence number is always certain. */

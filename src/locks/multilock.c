@@ -217,7 +217,7 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
 }
 
 /* Returns true if two members are mutexes of one path: the second would wait for the
- * first for ever. The members are sorted by path, so only neighbors are compared. */
+ * first forever. The members are sorted by path, so only neighbors are compared. */
 static bool waits_for_itself(const struct uvzk__multilock *multilock)
 {
     for (size_t i = 1; i < multilock->count; i++) {

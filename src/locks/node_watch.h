@@ -20,10 +20,10 @@ struct uvzk__node_watch;
 
 extern const struct uvzk__machine uvzk__node_watch_machine;
 
-/* The claim joins the watch on the child of this name in its directory; the watch is made
- * if there is none. The claim must not be in a node watch already. What happens to the
- * child is reported once, by uvzk__driver_claim_node_changed, and the claim has left the
- * watch then. False: out of memory. */
+/* The claim joins the watch on the child of this name in its directory; a missing watch
+ * is made. The claim must not be in a node watch already. What happens to the child is
+ * reported once, by uvzk__driver_claim_node_changed, and the claim has left the watch
+ * then. False: out of memory. */
 bool uvzk__node_watch_join(struct uvzk__driver_claim *, const char *name);
 /* The claim leaves its watch, if it is in one. The last one to leave ends the watch. */
 void uvzk__node_watch_leave(struct uvzk__driver_claim *);

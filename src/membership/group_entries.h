@@ -65,7 +65,7 @@ bool uvzk__group_entries_tell(struct uvzk__group_entries *);
 void uvzk__group_entries_drop_all(struct uvzk__group_entries *);
 /* How many of those that were told are without data, because there is no room for a watch. */
 size_t uvzk__group_entries_unwatched(const struct uvzk__group_entries *);
-/* Adds those that are members now to `shown`, behind the first `count`. Returns how many
+/* Adds those that are members now to `shown`, after the first `count`. Returns how many
  * there are then. */
 size_t uvzk__group_entries_show(const struct uvzk__group_entries *, size_t count);
 

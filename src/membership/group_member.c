@@ -97,8 +97,9 @@ static void warn_unwatched(const struct uvzk__group_member *member)
         member->entries.path, uvzk__group_entries_unwatched(&member->entries));
 }
 
-/* Records what the user is told next. Returns true if that is news. A list is told when the data of all in it have been
- * read once, so that those who come together are told together. */
+/* Records what the user is told next. Returns true if that is news. A list is reported
+ * when the data of all its members have been read once, so members that come together are
+ * reported together. */
 static bool update_told(struct uvzk__group_member *member)
 {
     if (member->status == UV_EAGAIN ||

@@ -9,8 +9,8 @@
  * Each of these parts is in the session of its own path. So when the client ends, they end
  * one after the other; the last one frees the memory. Nothing is decided here: whether the
  * member's own znode is there is decided by the persistent node, and what is known of the
- * others only informs. It is compared with what the user was told last at the end of a turn,
- * so that a burst of changes is told once. */
+ * others only informs. At the end of a turn it is compared with what the user was last
+ * told, so a burst of changes is reported once. */
 #ifndef UVZK_GROUP_MEMBER_H
 #define UVZK_GROUP_MEMBER_H
 

@@ -86,7 +86,7 @@ struct uvzk__session *uvzk__persistent_node_session(const uvzk_persistent_node_t
 /* The callback for the end of the client before the node's close. */
 void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *,
                                            void (*gone_cb)(uvzk_persistent_node_t *));
-/* What the znode of an initialized persistent node is to have; valid until they are set
+/* What the znode of an initialized persistent node should have; valid until they are set
  * again. */
 void uvzk__persistent_node_data(const uvzk_persistent_node_t *, const void **data,
                                 size_t *length);

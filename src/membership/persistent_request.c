@@ -254,9 +254,9 @@ static void decide_open(struct uvzk__persistent_node *node, int status,
     }
 }
 
-/* The znode was read, or cannot be read. The server has answered behind the barrier of this
- * connection, so it shows this session's own requests, and whatever a quorum had accepted
- * before the connection. */
+/* The znode was read, or cannot be read. The server has answered after the barrier of
+ * this connection, so it shows this session's own requests, and everything that a quorum
+ * had accepted before the connection. */
 void uvzk__persistent_request_decide(struct uvzk__persistent_node *node)
 {
     struct uvzk__stat stat;

@@ -5,7 +5,7 @@
 
 #include "membership/persistent_node.h"
 
-/* Sends what is to be done by what was read last, or waits for the next reading. */
+/* Sends the request that the last read calls for, or waits for the next read. */
 void uvzk__persistent_request_decide(struct uvzk__persistent_node *);
 
 /* The znode is read again, as soon as requests may be sent; that decides. */

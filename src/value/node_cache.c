@@ -387,7 +387,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     } else {
         no_answer(node_cache, status);
     }
-    /* Also after a failure: a set that waits for this read must not wait for ever. */
+    /* Also after a failure: a set that waits for this read must not wait forever. */
     for_each_value(node_cache, uvzk__shared_value_was_read);
     uvzk__node_cache_pump(node_cache);
 }

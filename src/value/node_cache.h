@@ -85,8 +85,8 @@ void uvzk__node_caches_unreachable(struct uvzk__session *, int code);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Returns the node cache of this full path, and makes it if there is none. A new one must
- * get a value, or be ended. NULL: out of memory. */
+/* Returns the node cache of this full path, and makes a missing one. A new one must get a
+ * value, or be ended. NULL: out of memory. */
 struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *, const char *path);
 
 /* Sends the sets and the read that are due, if anything may be sent. */

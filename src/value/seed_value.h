@@ -10,7 +10,7 @@ struct uvzk__node_cache;
 
 /* Part of a node cache. */
 struct uvzk__seed_value {
-    void *data; /* what a missing znode is to get; NULL: nothing is left to write */
+    void *data; /* the data for a missing znode; NULL: nothing is left to write */
     size_t length;
     struct uvzk__node_create create; /* of the znode */
     int refusal;                     /* why the seed could not be written; 0 */
@@ -21,7 +21,7 @@ struct uvzk__seed_value {
 void uvzk__seed_value_set(struct uvzk__node_cache *, void *data, size_t length);
 
 /* Returns true if there is a seed to write. Not where another recipe of this client owns
- * the znode: a lock's znode would be taken for ever (znode_owner.h). */
+ * the znode: a lock's znode would be taken forever (znode_owner.h). */
 bool uvzk__seed_value_is_wanted(struct uvzk__node_cache *);
 
 /* Nothing is left to write. */

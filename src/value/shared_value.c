@@ -204,7 +204,7 @@ static struct uvzk__shared_value *new_value(uvzk_client_t *client_shell, const c
     return value;
 }
 
-/* seed: owned by the value from here on, also if out of memory; NULL: none. */
+/* seed: owned by the value from here on, even if out of memory; NULL: none. */
 static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
                       const char *path, void *seed, size_t seed_length,
                       enum uvzk__value_use use, uvzk_shared_value_change_cb cb)
@@ -291,7 +291,7 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
     value->closing = true;
     value->close_cb = close_cb;
     /* A change that has not been reported is dropped. The notification is queued again
-     * below, behind those of the sets. */
+     * below, after those of the sets. */
     uvzk__list_remove(&value->notification.link);
     end_listening(value);
     uvzk__shared_value_end_sets(value, UVZK_ECLOSED);

@@ -72,9 +72,9 @@ void uvzk__shared_value_set_client_gone(uvzk_shared_value_t *,
  * callbacks. */
 void uvzk__shared_value_add_listener(uvzk_shared_value_t *,
                                      struct uvzk__value_listener *);
-/* What was read last: 0, UVZK_ENONODE, or why that was not possible. UV_EAGAIN: it is to be
- * read again, so nothing is known for certain. The stat has the mzxid, the version and the
- * owner of the znode; it is older if the result is not 0. */
+/* What was read last: 0, UVZK_ENONODE, or why that was not possible. UV_EAGAIN: it must
+ * be read again, so nothing is known for certain. The stat has the mzxid, the version and
+ * the owner of the znode; it is older if the result is not 0. */
 int uvzk__shared_value_known(const uvzk_shared_value_t *, struct uvzk__stat *);
 /* The znode is read again, as soon as requests may be sent. */
 void uvzk__shared_value_read_again(uvzk_shared_value_t *);

@@ -238,7 +238,7 @@ static void ask_czxid(struct create_batch *batch)
 }
 
 /* The result of create i of a multi that failed. The server reports which op failed, and
- * has not looked at any op behind that one. A transient status, for example a lost reply,
+ * has not looked at any op after that one. A transient status, for example a lost reply,
  * is the result of all creates. UV_ENOMEM is not: it would end each contender (node.c),
  * so it is treated as an unknown outcome. */
 static int status_of(struct create_batch *batch, size_t i,

@@ -104,7 +104,7 @@ void uvzk__create_order_send_alone(struct uvzk__contender *contender)
 }
 
 /* Sends each gathered create of this directory alone, because a contender that may not
- * share their multi has come behind them. */
+ * share their multi has come after them. */
 static void send_gathered(struct uvzk__queue *queue)
 {
     queue->creates.batching = false;

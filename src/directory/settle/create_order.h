@@ -2,7 +2,7 @@
  *
  * In one directory, contenders are created in the order in which they were requested, even
  * if a multi fails; only the order of readers in a row does not matter. So a contender
- * that comes behind contenders of its directory whose multi is in flight waits for the
+ * that comes after contenders of its directory whose multi is in flight waits for the
  * reply. Otherwise it would be created before them if the multi failed. For the same
  * reason a writer waits behind readers that are about to share a multi, and every
  * contender behind that writer waits too. Meanwhile these contenders gather, so the next
@@ -18,9 +18,10 @@
  *
  * A session waits for another one if that session ranks before it for the path
  * (rendezvous.h), has a connection, and has a contender there that was requested no later
- * and is being created. So newcomers of the other session, however many, keep no
- * contender here waiting. Neither does a contender that pauses before it creates a new
- * node, nor one that is searched for where the directory may not be listed. */
+ * and is being created. So newcomers of the other session do not delay a contender here,
+ * no matter how many come. A contender that pauses before it creates a new node does not
+ * delay others either, nor does one that is searched for in a directory that may not be
+ * listed. */
 #ifndef UVZK_CREATE_ORDER_H
 #define UVZK_CREATE_ORDER_H
 

@@ -95,7 +95,7 @@ void uvzk__directories_free(struct uvzk__session *session)
 
 static void settle(struct uvzk__queue *queue)
 {
-    /* Postponed creates are sent first, so that a listing is sent behind them. */
+    /* Postponed creates are sent first, so that a listing is sent after them. */
     uvzk__create_order_resume(queue);
     uvzk__create_order_changed(queue);
     queue->kind->settle(queue);

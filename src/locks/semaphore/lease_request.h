@@ -192,8 +192,8 @@ bool uvzk__lease_request_none_in_flight(const struct uvzk__lease_request *);
 int uvzk__lease_request_fill(struct uvzk__lease_request *);
 
 /* Gives up this many of its leases, which are offered to other local claims or deleted:
- * it wants fewer leases then. And: gives up all of its leases, which are deleted. Returns
- * 0, or UV_ENOMEM with nothing changed. */
+ * it then wants fewer leases. The second function gives up all of its leases, which are
+ * deleted. Returns 0, or UV_ENOMEM with nothing changed. */
 int uvzk__lease_request_return(struct uvzk__lease_request *, uint32_t leases);
 int uvzk__lease_request_delete_all(struct uvzk__lease_request *);
 

@@ -332,9 +332,9 @@ static void refused(struct uvzk__queue *queue, int status)
     }
 }
 
-/* A listing is needed to count created leases; with the pipeline it is sent behind their
+/* A listing is needed to count created leases; with the pipeline it is sent after their
  * creates without waiting for the reply. A ticket holder that finds no room needs one
- * too, if the view is old or a watch on the children is to be armed by it. */
+ * too, if the view is old, or if the listing must arm a watch on the children. */
 static bool wants_listing(const struct uvzk__queue *queue)
 {
     const struct uvzk__lease_batches *batches = &uvzk__leases(queue)->batches;

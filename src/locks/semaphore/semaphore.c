@@ -216,7 +216,7 @@ static int choose_way(struct uvzk__lease_request *request,
     return uvzk__ticket_make(request);
 }
 
-/* One multi creates all leases of an acquire, behind a check of its ticket. */
+/* One multi creates all leases of an acquire, after a check of its ticket. */
 static int check_size(const struct semaphore *semaphore, const struct uvzk__claim *claim,
                       uint32_t wanted)
 {

@@ -46,7 +46,7 @@ struct uvzk__shared_ticket {
     /* The lease request whose ticket holds `locks`; NULL: no local one does. */
     struct uvzk__lease_request *holder;
     uint64_t held_ms; /* when that ticket began to hold `locks` */
-    bool new_wanted;  /* the first ticket sharer is to get a ticket */
+    bool new_wanted;  /* the first ticket sharer must get a ticket */
 };
 
 /* The ticket of this lease request has begun to hold `locks`; or it no longer holds it,
@@ -67,7 +67,7 @@ struct uvzk__contender *uvzk__ticket_of(const struct uvzk__lease_request *);
  * token. There must be such a ticket. */
 int64_t uvzk__ticket_begin_use(struct uvzk__lease_request *);
 
-/* Returns true if this new lease request is to become a ticket sharer. False if no other
+/* Returns true if this new lease request should become a ticket sharer. False if no other
  * local one has a ticket or shares one, or if this one and the last one with a ticket
  * exclude one another. */
 bool uvzk__ticket_should_share(const struct uvzk__lease_request *);
@@ -106,8 +106,8 @@ bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *);
  * contenders are served first. Or the ticket may not serve this lease request. */
 bool uvzk__ticket_place_is_lost(const struct uvzk__lease_request *);
 
-/* The lease request is granted now under its ticket, and this is recorded. And: it has
- * been granted, so its own ticket is passed on or released. */
+/* The first function records that the lease request is now granted under its ticket. The
+ * second: it has been granted, so its own ticket is passed on or released. */
 void uvzk__ticket_count_grant(struct uvzk__lease_request *);
 void uvzk__ticket_granted(struct uvzk__lease_request *);
 
@@ -125,7 +125,7 @@ void uvzk__ticket_release(struct uvzk__lease_request *ticket_holder);
 void uvzk__ticket_ended(struct uvzk__queue *leases, int code);
 
 /* Gives the first ticket sharer a ticket, if no local lease request has one, or if a new
- * one is wanted. And: a new one is wanted from now on. */
+ * one is wanted. The second function: a new one is wanted from now on. */
 void uvzk__ticket_create_new(struct uvzk__queue *leases);
 void uvzk__ticket_want_new(struct uvzk__queue *leases);
 
