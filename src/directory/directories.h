@@ -113,13 +113,13 @@ struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *,
 void uvzk__for_each_contender(struct uvzk__session *,
                               void (*act)(struct uvzk__contender *, int), int code);
 
+/* ------------------------------------------------------------ for this room alone */
+
 /* Returns true if a contender of this session has, or may get, this name in a directory
  * of this path, whatever its kind. unplaced: contenders whose place is not known count
  * too. */
 bool uvzk__directories_have_name(const struct uvzk__session *, const char *directory,
                                  const char *name, bool unplaced);
-
-/* ------------------------------------------------------------ for this room alone */
 
 /* Moves the directories in which something has changed to this list, which need not be
  * initialized: they are settled now. A directory that changes while they are settled is
