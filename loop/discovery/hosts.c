@@ -161,8 +161,8 @@ static int validate_chroot(const char *chroot)
 {
     if (strchr(chroot, ',') != NULL) {
         return uvzk__refuse(UVZK_EPATH,
-                            "options.hosts: a chroot with a comma: the chroot "
-                            "stands once, behind the last server");
+                            "options.hosts: a chroot with a comma: put one chroot "
+                            "after the last server");
     }
     int rc = *chroot == '\0' ? 0 : uvzk__path_validate(chroot);
     return uvzk__refuse_if(rc, rc == 0 ? NULL : "options.hosts: the chroot is malformed");
