@@ -140,27 +140,6 @@ static int read_options(uvzk_atomic_long_options_t *into,
     return status != 0 ? status : uvzk__retry_normalize(&into->mutex_retry);
 }
 
-static int check(const uvzk_client_t *client_shell, const uvzk_atomic_long_t *shell,
-                 const char *path)
-{
-    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                            : shell == NULL ? "the atomic long is NULL"
-                                            : path == NULL  ? "path is NULL"
-                                                            : NULL);
-    if (status != 0) {
-        return status;
-    }
-    const struct uvzk__session *session = client_shell->impl;
-    if (session == NULL || uvzk__session_is_closing(session)) {
-        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
-    }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY,
-                            "the atomic long is initialised already, or not zeroed");
-    }
-    return uvzk__path_validate_below(uvzk__namespace_of(session), path);
-}
-
 /* The close of the mutex has ended its hold, and all calls have ended before. */
 static void mutex_closed(uvzk_lock_t *mutex)
 {
@@ -221,7 +200,8 @@ int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *shell,
                           const char *path, const uvzk_atomic_long_options_t *options)
 {
     uvzk_atomic_long_options_t known;
-    int status = check(client, shell, path);
+    int status = uvzk__check_init(client, "the atomic long", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
 
     if (status == 0) {
         status = read_options(&known, options);

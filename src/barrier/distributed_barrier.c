@@ -142,24 +142,13 @@ static void tell_closed(struct uvzk__notification *notification)
 
 int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *path)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, client == NULL  ? "client is NULL"
-                                            : shell == NULL ? "barrier is NULL"
-                                            : path == NULL  ? "path is NULL"
-                                                            : NULL);
+    int status = uvzk__check_init(client, "barrier", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
+
     if (status != 0) {
         return status;
     }
     struct uvzk__session *session = client->impl;
-    if (session == NULL || uvzk__session_is_closing(session)) {
-        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
-    }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "barrier is initialised already, or not zeroed");
-    }
-    status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
-    if (status != 0) {
-        return status;
-    }
     struct uvzk__distributed_barrier *barrier = uvzk__calloc(1, sizeof(*barrier));
     char *full = uvzk__path_join(uvzk__namespace_of(session), path);
     if (barrier == NULL || full == NULL) {

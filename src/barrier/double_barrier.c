@@ -248,25 +248,15 @@ static int check_init(const uvzk_client_t *client, const uvzk_double_barrier_t *
                       const char *path, uint32_t member_quantity)
 {
     int status =
-        uvzk__refuse_if(UV_EINVAL, client == NULL         ? "client is NULL"
-                                   : shell == NULL        ? "barrier is NULL"
-                                   : path == NULL         ? "path is NULL"
-                                   : member_quantity == 0 ? "member_quantity is 0"
-                                                          : NULL);
-    if (status != 0) {
-        return status;
+        uvzk__refuse_if(UV_EINVAL, member_quantity == 0 ? "member_quantity is 0" : NULL);
+
+    if (status == 0) {
+        status = uvzk__check_init(client, "barrier", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
     }
-    struct uvzk__session *session = client->impl;
-    if (session == NULL || uvzk__session_is_closing(session)) {
-        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
-    }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "barrier is initialised already, or not zeroed");
-    }
-    status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
     return status != 0
                ? status
-               : uvzk__znode_owner_check_open(session, path, UVZK__NEEDS_CHILDREN);
+               : uvzk__znode_owner_check_open(client->impl, path, UVZK__NEEDS_CHILDREN);
 }
 
 int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell,

@@ -86,37 +86,19 @@ bool uvzk__locks_need_below(const struct uvzk__session *session, const char *pat
 
 int uvzk__lock_check_shell(const uvzk_client_t *client_shell, const uvzk_lock_t *shell)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                            : shell == NULL      ? "the lock is NULL"
-                                                                 : NULL);
-    if (status != 0) {
-        return status;
-    }
-    const struct uvzk__session *session = client_shell->impl;
-    /* client_shell->impl is NULL before the init and after the end of a client. */
-    if (session == NULL || uvzk__session_is_closing(session)) {
-        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
-    }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "the lock is initialised already, or not zeroed");
-    }
-    return 0;
+    return uvzk__check_shell(client_shell, "the lock", shell,
+                             shell == NULL ? NULL : shell->impl);
 }
 
 int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell,
                      const char *path)
 {
-    int status = uvzk__lock_check_shell(client_shell, shell);
+    int status = uvzk__check_init(client_shell, "the lock", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
 
-    if (status != 0) {
-        return status;
-    }
-    struct uvzk__session *session = client_shell->impl;
-    status = path == NULL ? uvzk__refuse(UV_EINVAL, "path is NULL")
-                          : uvzk__path_validate_below(uvzk__namespace_of(session), path);
-    return status != 0
-               ? status
-               : uvzk__znode_owner_check_open(session, path, UVZK__NEEDS_CHILDREN);
+    return status != 0 ? status
+                       : uvzk__znode_owner_check_open(client_shell->impl, path,
+                                                      UVZK__NEEDS_CHILDREN);
 }
 
 struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *shell,

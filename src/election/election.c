@@ -48,27 +48,6 @@ static int read_options(uvzk_election_options_t *into,
                                           : NULL);
 }
 
-static int check(const uvzk_client_t *client_shell, const uvzk_election_t *shell,
-                 const char *path)
-{
-    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                            : shell == NULL      ? "election is NULL"
-                                            : path == NULL       ? "path is NULL"
-                                                                 : NULL);
-    if (status != 0) {
-        return status;
-    }
-    const struct uvzk__session *session = client_shell->impl;
-    if (session == NULL || uvzk__session_is_closing(session)) {
-        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
-    }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY,
-                            "the election is initialised already, or not zeroed");
-    }
-    return uvzk__path_validate_below(uvzk__namespace_of(session), path);
-}
-
 /* Without an id, or with an empty one, a latch has no data, as in Curator, and a selector
  * has the client's. */
 static int copy_id(struct uvzk__election *election,
@@ -143,7 +122,8 @@ int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *shell, const char
                        const uvzk_election_options_t *options)
 {
     uvzk_election_options_t known;
-    int status = check(client, shell, path);
+    int status = uvzk__check_init(client, "election", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
 
     if (status == 0) {
         status = read_options(&known, options);

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/path.h"
+#include "base/refusal.h"
 #include "base/rendezvous.h"
 #include "engine/session.h"
 
@@ -60,4 +62,46 @@ bool uvzk__session_count_closed(struct uvzk__session *session)
 bool uvzk__session_waits_for_others(const struct uvzk__session *session)
 {
     return session->number == 0 && session->client->ended + 1 < session->client->count;
+}
+
+static int check_pointers(const uvzk_client_t *client, const char *what,
+                          const void *shell)
+{
+    return client == NULL  ? uvzk__refuse(UV_EINVAL, "client is NULL")
+           : shell == NULL ? uvzk__refuse_with(UV_EINVAL, "%s is NULL", what)
+                           : 0;
+}
+
+int uvzk__check_shell(const uvzk_client_t *client, const char *what, const void *shell,
+                      const void *impl)
+{
+    int status = check_pointers(client, what, shell);
+
+    if (status != 0) {
+        return status;
+    }
+    const struct uvzk__session *session = client->impl;
+    /* client->impl is NULL before the init and after the end of a client. */
+    if (session == NULL || uvzk__session_is_closing(session)) {
+        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
+    }
+    return impl == NULL ? 0
+                        : uvzk__refuse_with(
+                              UV_EBUSY, "%s is initialised already, or not zeroed", what);
+}
+
+int uvzk__check_init(const uvzk_client_t *client, const char *what, const void *shell,
+                     const void *impl, const char *path)
+{
+    int status = check_pointers(client, what, shell);
+
+    if (status == 0) {
+        status = uvzk__refuse_if(UV_EINVAL, path == NULL ? "path is NULL" : NULL);
+    }
+    if (status == 0) {
+        status = uvzk__check_shell(client, what, shell, impl);
+    }
+    return status != 0
+               ? status
+               : uvzk__path_validate_below(uvzk__namespace_of(client->impl), path);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "engine/invariant.h"
+#include "uvzk.h"
 
 #define UVZK__SESSIONS_MAX 32U
 
@@ -41,6 +42,15 @@ struct uvzk__session *uvzk__home_of(const struct uvzk__session *, const char *pa
  * returned. */
 struct uvzk__session *uvzk__next_in_rank(const struct uvzk__session *, const char *path,
                                          uint32_t *tried);
+
+/* The checks of every init function of an object. what: the object's name in a sentence; impl:
+ * that of its shell, if the shell is not NULL. Returns 0, UV_EINVAL: one of the pointers is
+ * NULL; UVZK_ESTATE: the client is closing, or not initialised; UV_EBUSY: impl is set. The
+ * second function is for an object with a path below the namespace: UVZK_EPATH. */
+int uvzk__check_shell(const uvzk_client_t *, const char *what, const void *shell,
+                      const void *impl);
+int uvzk__check_init(const uvzk_client_t *, const char *what, const void *shell,
+                     const void *impl, const char *path);
 
 /* Records that the session's port is closed. Returns true if the ports of all sessions
  * are closed now, so that the client has ended. */

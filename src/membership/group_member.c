@@ -168,18 +168,14 @@ static int check_id(const char *id)
 static int check(const uvzk_client_t *client, const uvzk_group_member_t *shell,
                  const char *path, const char *id)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "the member is NULL"
-                                            : id == NULL  ? "id is NULL"
-                                                          : NULL);
+    int status = uvzk__refuse_if(UV_EINVAL, id == NULL ? "id is NULL" : NULL);
 
     if (status == 0) {
-        status = uvzk__refuse_if(UV_EBUSY, shell->impl != NULL
-                                               ? "the member is initialised already, or "
-                                                 "not zeroed"
-                                               : NULL);
+        status = uvzk__check_init(client, "the member", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
     }
     if (status == 0) {
-        status = uvzk__shared_value_check(client, path);
+        status = uvzk__znode_owner_check_open(client->impl, path, UVZK__NEEDS_ZNODE);
     }
     return status != 0 ? status : check_id(id);
 }

@@ -226,22 +226,22 @@ static void unreachable(struct uvzk__value_listener *listener, int code)
 
 /* ----------------------------------------------------------------- init, close */
 
-static int check(const uvzk_persistent_node_t *shell, uint32_t mode, const void *data,
-                 size_t length)
+static int check(const uvzk_client_t *client, const uvzk_persistent_node_t *shell,
+                 const char *path, uint32_t mode, const void *data, size_t length)
 {
     int status = uvzk__refuse_if(
-        UV_EINVAL, shell == NULL                           ? "the node is NULL"
-                   : mode > UVZK_PERSISTENT_NODE_EPHEMERAL ? "mode: there is no such mode"
-                   : data == NULL && length > 0 ? "data is NULL, length is not 0"
-                   : length > UVZK__DATA_MAX    ? "length is more than 1000000"
-                                                : NULL);
+        UV_EINVAL, mode > UVZK_PERSISTENT_NODE_EPHEMERAL ? "mode: there is no such mode"
+                   : data == NULL && length > 0          ? "data is NULL, length is not 0"
+                   : length > UVZK__DATA_MAX             ? "length is more than 1000000"
+                                                         : NULL);
 
-    return status != 0 ? status
-                       : uvzk__refuse_if(UV_EBUSY,
-                                         shell->impl != NULL
-                                             ? "the node is initialised already, or not "
-                                               "zeroed"
-                                             : NULL);
+    if (status == 0) {
+        status = uvzk__check_init(client, "the node", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
+    }
+    return status != 0
+               ? status
+               : uvzk__znode_owner_check_open(client->impl, path, UVZK__NEEDS_ZNODE);
 }
 
 /* Follows the znode: what is read decides. */
@@ -311,11 +311,8 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
                               const char *path, uint32_t mode, const void *data,
                               size_t length, uvzk_persistent_node_change_cb cb)
 {
-    int status = check(shell, mode, data, length);
+    int status = check(client, shell, path, mode, data, length);
 
-    if (status == 0) {
-        status = uvzk__shared_value_check(client, path);
-    }
     if (status != 0) {
         return status;
     }

@@ -150,28 +150,17 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
                  const char *path, const void *seed, size_t seed_length,
                  enum uvzk__value_use use)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                            : shell == NULL      ? "the value is NULL"
-                                            : path == NULL       ? "path is NULL"
-                                            : seed == NULL && seed_length > 0
-                                                ? "seed is NULL, seed_length is not 0"
-                                            : seed_length > UVZK__DATA_MAX
-                                                ? "seed_length is more than 1000000"
-                                                : NULL);
-    if (status != 0) {
-        return status;
+    int status = uvzk__refuse_if(
+        UV_EINVAL, seed == NULL && seed_length > 0 ? "seed is NULL, seed_length is not 0"
+                   : seed_length > UVZK__DATA_MAX  ? "seed_length is more than 1000000"
+                                                   : NULL);
+
+    if (status == 0) {
+        status = uvzk__check_init(client_shell, "the value", shell,
+                                  shell == NULL ? NULL : shell->impl, path);
     }
-    struct uvzk__session *session = client_shell->impl;
-    /* The client is not initialized, or its close has begun. */
-    if (session == NULL || uvzk__session_is_closing(session)) {
-        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
-    }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "the value is initialised already, or not zeroed");
-    }
-    status = uvzk__path_validate_below(uvzk__namespace_of(session), path);
     return status != 0 ? status
-                       : uvzk__znode_owner_check_open(session, path,
+                       : uvzk__znode_owner_check_open(client_shell->impl, path,
                                                       use == UVZK__VALUE_IS_COUNT
                                                           ? UVZK__NEEDS_NUMBER
                                                           : UVZK__NEEDS_ZNODE);
@@ -258,13 +247,6 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
 {
     return uvzk__shared_value_open(client_shell, shell, path, seed, seed_length,
                                    UVZK__VALUE_IS_VALUE, cb);
-}
-
-int uvzk__shared_value_check(const uvzk_client_t *client_shell, const char *path)
-{
-    static const uvzk_shared_value_t unused;
-
-    return check(client_shell, &unused, path, NULL, 0, UVZK__VALUE_FOLLOWS);
 }
 
 int uvzk__shared_value_follow(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,

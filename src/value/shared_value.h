@@ -59,9 +59,6 @@ struct uvzk__shared_value {
 /* The session of an initialized value, else NULL. */
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *);
 
-/* Checks whether a value of this client at this path could be initialized: 0, UV_EINVAL,
- * UVZK_ESTATE, UVZK_EPATH or UVZK_ENOCHILDREN. */
-int uvzk__shared_value_check(const uvzk_client_t *, const char *path);
 /* As uvzk_shared_value_init, without a seed: a missing znode is not created. */
 int uvzk__shared_value_follow(uvzk_client_t *, uvzk_shared_value_t *, const char *path,
                               uvzk_shared_value_change_cb);
