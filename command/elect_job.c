@@ -18,42 +18,29 @@
 #include "refusal.h"
 #include "terminal.h"
 
-#define CONNECTING ELECT_JOB_CONNECTING
-#define STANDING ELECT_JOB_STANDING
-#define RUNNING ELECT_JOB_RUNNING
-#define RESTING ELECT_JOB_RESTING
-#define LEAVING ELECT_JOB_LEAVING
-#define DONE ELECT_JOB_DONE
-
 /* A pause grows up to this, unless --pause is longer. A CMD that has run for this long
  * counts as working. */
 #define PAUSE_MOST_MS 60000U
 
 static const struct uvzk__state table[] = {
-    [CONNECTING] = {"CONNECTING", UVZK__BIT(STANDING) | UVZK__BIT(LEAVING)},
-    [STANDING] = {"STANDING",
-                  UVZK__BIT(RUNNING) | UVZK__BIT(RESTING) | UVZK__BIT(LEAVING)},
-    [RUNNING] = {"RUNNING", UVZK__BIT(RESTING) | UVZK__BIT(LEAVING)},
-    [RESTING] = {"RESTING", UVZK__BIT(STANDING) | UVZK__BIT(LEAVING)},
-    [LEAVING] = {"LEAVING", UVZK__BIT(DONE)},
-    [DONE] = {"DONE", 0},
+    UVZK__STATE(ELECT_JOB_, CONNECTING, STANDING, LEAVING),
+    UVZK__STATE(ELECT_JOB_, STANDING, RUNNING, RESTING, LEAVING),
+    UVZK__STATE(ELECT_JOB_, RUNNING, RESTING, LEAVING),
+    UVZK__STATE(ELECT_JOB_, RESTING, STANDING, LEAVING),
+    UVZK__STATE(ELECT_JOB_, LEAVING, DONE),
+    UVZK__FINAL(ELECT_JOB_, DONE),
 };
 
-const struct uvzk__machine elect_job_machine =
-    UVZK__OLD_MACHINE("the elect command", table);
-
 /* CMD runs in RUNNING only. */
-static bool invariant_holds(const struct elect_job *job)
+static bool invariant_holds(const void *object)
 {
-    return job->state == RUNNING || !job->run.running;
+    const struct elect_job *job = object;
+
+    return job->state == ELECT_JOB_RUNNING || !job->run.running;
 }
 
-/* The only writer of state. */
-static void move(struct elect_job *job, enum elect_job_state state)
-{
-    job->state = (uint8_t)uvzk__machine_move(&elect_job_machine, job->state, state);
-    assert(invariant_holds(job));
-}
+const struct uvzk__machine elect_job_machine =
+    UVZK__MACHINE("the elect command", table, struct elect_job, state, invariant_holds);
 
 static void say_verbose(const struct elect_job *job, const char *what, int status)
 {
@@ -101,7 +88,7 @@ static void on_handle_closed(uv_handle_t *handle)
     struct elect_job *job = handle->loop->data;
 
     if (--job->open_handles == 0) {
-        move(job, DONE);
+        uvzk__machine_move(&elect_job_machine, job, ELECT_JOB_DONE);
     }
 }
 
@@ -109,10 +96,10 @@ static void on_handle_closed(uv_handle_t *handle)
  * the znode, at most close_wait_ms, and then ends the session. */
 static void leave(struct elect_job *job, int exit_code)
 {
-    if (job->state == LEAVING) {
+    if (job->state == ELECT_JOB_LEAVING) {
         return;
     }
-    move(job, LEAVING);
+    uvzk__machine_move(&elect_job_machine, job, ELECT_JOB_LEAVING);
     job->exit_code = exit_code;
     service_manager_stopping(&job->run.service_manager, "leaving the election");
     /* Fails if the election was not initialised. */
@@ -164,7 +151,7 @@ static void on_pause_over(uv_timer_t *timer)
         return;
     }
     job->run.asked_at = uvzk_now();
-    move(job, STANDING);
+    uvzk__machine_move(&elect_job_machine, job, ELECT_JOB_STANDING);
     tell_service_manager(job, "stands for election at");
 }
 
@@ -177,7 +164,7 @@ static void start_pause(struct elect_job *job)
  * has been called. */
 static void rest(struct elect_job *job, uint64_t pause_ms)
 {
-    move(job, RESTING);
+    uvzk__machine_move(&elect_job_machine, job, ELECT_JOB_RESTING);
     keep_standby_alive(job);
     tell_service_manager(job, "pauses before it stands for election at");
     job->pause_ms = pause_ms;
@@ -214,7 +201,7 @@ static void on_begun(struct supervised_run *run)
 {
     struct elect_job *job = run->data;
 
-    move(job, RUNNING);
+    uvzk__machine_move(&elect_job_machine, job, ELECT_JOB_RUNNING);
     tell_service_manager(job, "leads");
     job->begun_at = uvzk_now();
     job->stopped_by = 0;
@@ -262,7 +249,7 @@ static void on_ended(struct supervised_run *run, const struct supervised_end *en
 {
     struct elect_job *job = run->data;
 
-    if (job->state == LEAVING) {
+    if (job->state == ELECT_JOB_LEAVING) {
         return;
     }
     uv_timer_stop(&job->term);
@@ -289,7 +276,7 @@ static void on_participant_list(struct participant_list *participant_list, int s
     uvzk_hold_t *hold = uvzk_election_hold(&job->election);
 
     job->listing = false;
-    if (job->state != STANDING || hold == NULL) {
+    if (job->state != ELECT_JOB_STANDING || hold == NULL) {
         return; /* a signal or the end of the leadership was faster */
     }
     if (status < 0 && uvzk_err_is_retriable(status)) {
@@ -328,7 +315,7 @@ static void on_leader(uvzk_election_t *election, int64_t token, uint64_t valid_u
 
     (void)token;
     (void)valid_until;
-    if (job->state == STANDING && !job->listing) {
+    if (job->state == ELECT_JOB_STANDING && !job->listing) {
         look_for_others(job);
     }
 }
@@ -344,7 +331,7 @@ static bool is_final(int reason)
 static void lost(struct elect_job *job, int reason)
 {
     job->fatal = is_final(reason) ? reason : 0;
-    if (job->state == RUNNING) {
+    if (job->state == ELECT_JOB_RUNNING) {
         supervised_run_lost(&job->run, reason, "this host no longer leads");
         return;
     }
@@ -360,14 +347,14 @@ static void on_deposed(uvzk_election_t *election, int reason)
 {
     struct elect_job *job = election->data;
 
-    if (job->state == LEAVING) {
+    if (job->state == ELECT_JOB_LEAVING) {
         return;
     }
     if (reason != 0) { /* else it was given up */
         output_report("%s: this host no longer leads: %s", job->request->path,
                       uvzk_strerror(reason));
     }
-    if (job->state == RESTING) {
+    if (job->state == ELECT_JOB_RESTING) {
         job->fatal = is_final(reason) ? reason : 0;
         start_pause(job);
     } else {
@@ -380,7 +367,7 @@ static void on_refused(uvzk_election_t *election, int status)
 {
     struct elect_job *job = election->data;
 
-    if (job->state == LEAVING) {
+    if (job->state == ELECT_JOB_LEAVING) {
         return; /* the client is being closed */
     }
     if (uvzk_err_is_retriable(status)) {
@@ -397,7 +384,7 @@ static void on_changed(uvzk_election_t *election,
 {
     const struct elect_job *job = election->data;
 
-    if (job->state == LEAVING || leader == NULL) {
+    if (job->state == ELECT_JOB_LEAVING || leader == NULL) {
         return;
     }
     output_report("%s: the leader is %.*s, token %" PRId64, job->request->path,
@@ -434,7 +421,7 @@ static void on_connected(struct connection *connection, int status)
 {
     struct elect_job *job = connection->data;
 
-    if (job->state != CONNECTING) {
+    if (job->state != ELECT_JOB_CONNECTING) {
         return; /* a signal has ended the job */
     }
     /* connection.c has printed the reason. */
@@ -442,7 +429,7 @@ static void on_connected(struct connection *connection, int status)
         leave(job, exit_code_of(status));
         return;
     }
-    move(job, STANDING);
+    uvzk__machine_move(&elect_job_machine, job, ELECT_JOB_STANDING);
     tell_service_manager(job, "stands for election at");
     begin_keepalives(job);
     status = stand(job);
@@ -470,7 +457,7 @@ static void on_signal(struct job_signals *signals, int signal_number)
 {
     struct elect_job *job = signals->data;
 
-    if (job->state != RUNNING) {
+    if (job->state != ELECT_JOB_RUNNING) {
         on_idle_signal(job, signal_number);
         return;
     }
@@ -514,7 +501,7 @@ static int begin_loop(struct elect_job *job)
 static void job_begin(struct elect_job *job, const struct elect_request *request)
 {
     job->request = request;
-    job->state = CONNECTING;
+    job->state = ELECT_JOB_CONNECTING;
     job->has_terminal = terminal_exists();
     job->growth_ms = request->pause_ms;
     job->run.options = (struct supervisor_options){

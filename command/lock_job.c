@@ -15,40 +15,29 @@
 #include "output.h"
 #include "refusal.h"
 
-#define CONNECTING LOCK_JOB_CONNECTING
-#define WAITING LOCK_JOB_WAITING
-#define RUNNING LOCK_JOB_RUNNING
-#define LEAVING LOCK_JOB_LEAVING
-#define DONE LOCK_JOB_DONE
-
 /* How long before the grace period the end of --max-hold is told on stderr, at most. */
 #define WARNING_MS 60000U
 /* Before the contenders are listed again, because the connection was lost. */
 #define LISTING_PAUSE_MS 100U
 
 static const struct uvzk__state table[] = {
-    [CONNECTING] = {"CONNECTING", UVZK__BIT(WAITING) | UVZK__BIT(LEAVING)},
-    [WAITING] = {"WAITING", UVZK__BIT(RUNNING) | UVZK__BIT(LEAVING)},
-    [RUNNING] = {"RUNNING", UVZK__BIT(LEAVING)},
-    [LEAVING] = {"LEAVING", UVZK__BIT(DONE)},
-    [DONE] = {"DONE", 0},
+    UVZK__STATE(LOCK_JOB_, CONNECTING, WAITING, LEAVING),
+    UVZK__STATE(LOCK_JOB_, WAITING, RUNNING, LEAVING),
+    UVZK__STATE(LOCK_JOB_, RUNNING, LEAVING),
+    UVZK__STATE(LOCK_JOB_, LEAVING, DONE),
+    UVZK__FINAL(LOCK_JOB_, DONE),
 };
 
-const struct uvzk__machine lock_job_machine =
-    UVZK__OLD_MACHINE("the lock command", table);
-
 /* CMD runs in RUNNING only. */
-static bool invariant_holds(const struct lock_job *job)
+static bool invariant_holds(const void *object)
 {
-    return job->state == RUNNING || !job->run.running;
+    const struct lock_job *job = object;
+
+    return job->state == LOCK_JOB_RUNNING || !job->run.running;
 }
 
-/* The only writer of state. */
-static void move(struct lock_job *job, enum lock_job_state state)
-{
-    job->state = (uint8_t)uvzk__machine_move(&lock_job_machine, job->state, state);
-    assert(invariant_holds(job));
-}
+const struct uvzk__machine lock_job_machine =
+    UVZK__MACHINE("the lock command", table, struct lock_job, state, invariant_holds);
 
 static void say_verbose(const struct lock_job *job, const char *text)
 {
@@ -79,7 +68,7 @@ static void on_handle_closed(uv_handle_t *handle)
     struct lock_job *job = handle->loop->data;
 
     if (--job->open_handles == 0) {
-        move(job, DONE);
+        uvzk__machine_move(&lock_job_machine, job, LOCK_JOB_DONE);
     }
 }
 
@@ -87,10 +76,10 @@ static void on_handle_closed(uv_handle_t *handle)
  * most close_wait_ms, and then ends the session. */
 static void leave(struct lock_job *job, int exit_code)
 {
-    if (job->state == LEAVING) {
+    if (job->state == LOCK_JOB_LEAVING) {
         return;
     }
-    move(job, LEAVING);
+    uvzk__machine_move(&lock_job_machine, job, LOCK_JOB_LEAVING);
     job->exit_code = exit_code;
     service_manager_stopping(&job->run.service_manager, "releasing the lock");
     /* Fails if the lock is not held. Closing the client ends a pending acquire. */
@@ -131,7 +120,7 @@ static void on_begun(struct supervised_run *run)
 {
     struct lock_job *job = run->data;
 
-    move(job, RUNNING);
+    uvzk__machine_move(&lock_job_machine, job, LOCK_JOB_RUNNING);
     tell_service_manager(job, "holds");
     if (job->hold_ends_at != 0) {
         supervised_run_tell(run, MESSAGE_MAX_HOLD, (int64_t)job->hold_ends_at);
@@ -148,7 +137,7 @@ static void on_ended(struct supervised_run *run, const struct supervised_end *en
 {
     struct lock_job *job = run->data;
 
-    if (job->state == LEAVING) {
+    if (job->state == LOCK_JOB_LEAVING) {
         return;
     }
     if (end->by_signal == SIGINT && (end->in_front || job->killed_by == SIGINT)) {
@@ -184,7 +173,7 @@ static void on_participant_list(struct participant_list *participant_list, int s
 {
     struct lock_job *job = participant_list->data;
 
-    if (job->state != WAITING) {
+    if (job->state != LOCK_JOB_WAITING) {
         return; /* a signal or the loss of the hold has ended the job */
     }
     if (status < 0 && uvzk_err_is_retriable(status)) {
@@ -235,7 +224,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     struct lock_job *job = hold->data;
 
     /* The close of the client has ended the acquire. */
-    if (job->state == LEAVING) {
+    if (job->state == LOCK_JOB_LEAVING) {
         return;
     }
     if (status == UV_ETIMEDOUT) {
@@ -255,10 +244,10 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct lock_job *job = hold->data;
 
-    if (job->state == WAITING) {
+    if (job->state == LOCK_JOB_WAITING) {
         fail(job, "lost before the command was run", reason);
     }
-    if (job->state != RUNNING) {
+    if (job->state != LOCK_JOB_RUNNING) {
         return;
     }
     output_report(
@@ -371,7 +360,7 @@ static void on_connected(struct connection *connection, int status)
 {
     struct lock_job *job = connection->data;
 
-    if (job->state != CONNECTING) {
+    if (job->state != LOCK_JOB_CONNECTING) {
         return; /* a signal has ended the job */
     }
     /* connection.c has printed the reason. */
@@ -379,7 +368,7 @@ static void on_connected(struct connection *connection, int status)
         leave(job, exit_code_of(status));
         return;
     }
-    move(job, WAITING);
+    uvzk__machine_move(&lock_job_machine, job, LOCK_JOB_WAITING);
     tell_service_manager(job, "waits for");
     status = make_lock(job);
     if (status == 0) {
@@ -408,7 +397,7 @@ static void on_signal(struct job_signals *signals, int signal_number)
 {
     struct lock_job *job = signals->data;
 
-    if (job->state != RUNNING) {
+    if (job->state != LOCK_JOB_RUNNING) {
         give_up(job, signal_number);
         return;
     }
@@ -449,7 +438,7 @@ static int begin_loop(struct lock_job *job)
 static void job_begin(struct lock_job *job, const struct lock_request *request)
 {
     job->request = request;
-    job->state = CONNECTING;
+    job->state = LOCK_JOB_CONNECTING;
     job->asked_at = uvzk_now();
     job->run.options = (struct supervisor_options){
         .rules = request->rules,

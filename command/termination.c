@@ -9,12 +9,6 @@
 
 #include <string.h>
 
-#define IDLE TERMINATION_IDLE
-#define RUNNING TERMINATION_RUNNING
-#define ASKED TERMINATION_ASKED
-#define KILLED TERMINATION_KILLED
-#define OVER TERMINATION_OVER
-
 /* How long before the end of the validity SIGKILL is sent: processes need time to die. */
 #define DEAD_BEFORE_MS 100U
 /* How often SIGKILL is repeated: a process may be started while the others are killed. */
@@ -24,46 +18,40 @@
 #define EARLY_PARTS 4U
 
 static const struct uvzk__state table[] = {
-    [IDLE] = {"IDLE", UVZK__BIT(RUNNING) | UVZK__BIT(OVER)},
-    [RUNNING] = {"RUNNING", UVZK__BIT(ASKED) | UVZK__BIT(KILLED) | UVZK__BIT(OVER)},
-    [ASKED] = {"ASKED", UVZK__BIT(KILLED) | UVZK__BIT(OVER)},
-    [KILLED] = {"KILLED", UVZK__BIT(OVER)},
-    [OVER] = {"OVER", 0},
+    UVZK__STATE(TERMINATION_, IDLE, RUNNING, OVER),
+    UVZK__STATE(TERMINATION_, RUNNING, ASKED, KILLED, OVER),
+    UVZK__STATE(TERMINATION_, ASKED, KILLED, OVER),
+    UVZK__STATE(TERMINATION_, KILLED, OVER),
+    UVZK__FINAL(TERMINATION_, OVER),
 };
 
-const struct uvzk__machine termination_machine =
-    UVZK__OLD_MACHINE("the command's supervision", table);
-
-static bool invariant_holds(const struct termination *termination)
+static bool invariant_holds(const void *object)
 {
+    const struct termination *termination = object;
+
     switch (termination->state) {
-    case IDLE:
+    case TERMINATION_IDLE:
         return !termination->command_ended && !termination->made_to_end;
-    case RUNNING:
+    case TERMINATION_RUNNING:
         return !termination->made_to_end;
-    case ASKED:
+    case TERMINATION_ASKED:
         return (termination->made_to_end || termination->command_ended) &&
                termination->kill_at != 0;
-    case KILLED:
+    case TERMINATION_KILLED:
         return termination->made_to_end || termination->command_ended;
     default:
         return true;
     }
 }
 
-/* The only writer of state. */
-static void move(struct termination *termination, enum termination_state state)
-{
-    termination->state =
-        (uint8_t)uvzk__machine_move(&termination_machine, termination->state, state);
-    assert(invariant_holds(termination));
-}
+const struct uvzk__machine termination_machine = UVZK__MACHINE(
+    "the command's supervision", table, struct termination, state, invariant_holds);
 
 void termination_init(struct termination *termination,
                       const struct termination_rules *rules)
 {
     memset(termination, 0, sizeof(*termination));
-    termination->state = IDLE;
+    termination->state = TERMINATION_IDLE;
     termination->rules = *rules;
 }
 
@@ -95,20 +83,20 @@ static uint64_t early(const struct termination_rules *rules, uint64_t session_ms
 void termination_started(struct termination *termination, uint64_t session_ms)
 {
     termination->early_ms = early(&termination->rules, session_ms);
-    move(termination, RUNNING);
+    uvzk__machine_move(&termination_machine, termination, TERMINATION_RUNNING);
 }
 
 void termination_not_started(struct termination *termination)
 {
-    move(termination, OVER);
+    uvzk__machine_move(&termination_machine, termination, TERMINATION_OVER);
 }
 
 /* SIGKILL now, and again after KILL_AGAIN_MS. */
 static enum termination_action kill_all(struct termination *termination, uint64_t now)
 {
     termination->again_at = now + KILL_AGAIN_MS;
-    if (termination->state != KILLED) {
-        move(termination, KILLED);
+    if (termination->state != TERMINATION_KILLED) {
+        uvzk__machine_move(&termination_machine, termination, TERMINATION_KILLED);
     }
     return ACTION_KILL;
 }
@@ -121,7 +109,7 @@ static enum termination_action ask(struct termination *termination, uint64_t now
         return kill_all(termination, now);
     }
     termination->kill_at = kill_at;
-    move(termination, ASKED);
+    uvzk__machine_move(&termination_machine, termination, TERMINATION_ASKED);
     return ACTION_TERM;
 }
 
@@ -139,22 +127,23 @@ static enum termination_action make_end(struct termination *termination, uint64_
 void termination_command_ended(struct termination *termination)
 {
     termination->command_ended = true;
-    if (termination->state == RUNNING && !termination->rules.waits_for_all &&
+    if (termination->state == TERMINATION_RUNNING && !termination->rules.waits_for_all &&
         !termination->rules.ends_the_rest) {
-        move(termination, OVER);
+        uvzk__machine_move(&termination_machine, termination, TERMINATION_OVER);
     }
 }
 
 void termination_nobody_left(struct termination *termination)
 {
-    if (termination->command_ended && termination->state != OVER) {
-        move(termination, OVER);
+    if (termination->command_ended && termination->state != TERMINATION_OVER) {
+        uvzk__machine_move(&termination_machine, termination, TERMINATION_OVER);
     }
 }
 
 enum termination_action termination_lost(struct termination *termination, uint64_t now)
 {
-    if (termination->state != RUNNING || termination->rules.on_lost == ON_LOST_IGNORE) {
+    if (termination->state != TERMINATION_RUNNING ||
+        termination->rules.on_lost == ON_LOST_IGNORE) {
         return ACTION_NONE;
     }
     termination->made_to_end = termination->lost = true;
@@ -164,7 +153,7 @@ enum termination_action termination_lost(struct termination *termination, uint64
 enum termination_action termination_given_up(struct termination *termination,
                                              uint64_t now)
 {
-    if (termination->state != RUNNING) {
+    if (termination->state != TERMINATION_RUNNING) {
         return ACTION_NONE;
     }
     termination->made_to_end = true;
@@ -177,10 +166,10 @@ enum termination_action termination_holder_gone(struct termination *termination,
     uint64_t dead_by = earlier(valid_until, DEAD_BEFORE_MS);
     uint64_t graced = now + termination->rules.grace_ms;
 
-    if (termination->state == IDLE) {
-        move(termination, OVER);
+    if (termination->state == TERMINATION_IDLE) {
+        uvzk__machine_move(&termination_machine, termination, TERMINATION_OVER);
     }
-    if (termination->state != RUNNING) {
+    if (termination->state != TERMINATION_RUNNING) {
         return ACTION_NONE;
     }
     termination->made_to_end = true;
@@ -220,12 +209,12 @@ enum termination_action termination_check(struct termination *termination, uint6
                                           uint64_t valid_until)
 {
     switch (termination->state) {
-    case RUNNING:
+    case TERMINATION_RUNNING:
         return check_running(termination, now, valid_until);
-    case ASKED:
+    case TERMINATION_ASKED:
         return now >= kill_due(termination, valid_until) ? kill_all(termination, now)
                                                          : ACTION_NONE;
-    case KILLED:
+    case TERMINATION_KILLED:
         return now >= termination->again_at ? kill_all(termination, now) : ACTION_NONE;
     default:
         return ACTION_NONE;
@@ -236,13 +225,13 @@ uint64_t termination_next_check(const struct termination *termination,
                                 uint64_t valid_until)
 {
     switch (termination->state) {
-    case RUNNING:
+    case TERMINATION_RUNNING:
         return termination->rules.on_lost == ON_LOST_IGNORE
                    ? UINT64_MAX
                    : ask_at(termination, valid_until);
-    case ASKED:
+    case TERMINATION_ASKED:
         return kill_due(termination, valid_until);
-    case KILLED:
+    case TERMINATION_KILLED:
         return termination->again_at;
     default:
         return UINT64_MAX;

@@ -20,11 +20,6 @@
 #include "serve/served_hold.h"
 #include "terminal.h"
 
-#define SERVING DAEMON_SERVING
-#define ENDING DAEMON_ENDING
-#define CLOSING DAEMON_CLOSING
-#define DONE DAEMON_DONE
-
 #define BACKLOG 4096
 /* Descriptors beside those of the connections. */
 #define OTHER_DESCRIPTORS 64U
@@ -32,30 +27,26 @@
 #define SOCKET_FILE_MS 1000U
 
 static const struct uvzk__state table[] = {
-    [SERVING] = {"SERVING", UVZK__BIT(ENDING)},
-    [ENDING] = {"ENDING", UVZK__BIT(CLOSING)},
-    [CLOSING] = {"CLOSING", UVZK__BIT(DONE)},
-    [DONE] = {"DONE", 0},
+    UVZK__STATE(DAEMON_, SERVING, ENDING),
+    UVZK__STATE(DAEMON_, ENDING, CLOSING),
+    UVZK__STATE(DAEMON_, CLOSING, DONE),
+    UVZK__FINAL(DAEMON_, DONE),
 };
 
-const struct uvzk__machine daemon_machine = UVZK__OLD_MACHINE("the daemon", table);
-
 /* No connection outlives the session. */
-static bool invariant_holds(const struct daemon *daemon)
+static bool invariant_holds(const void *object)
 {
-    return daemon->state != DONE || daemon->connections == NULL;
+    const struct daemon *daemon = object;
+
+    return daemon->state != DAEMON_DONE || daemon->connections == NULL;
 }
 
-/* The only writer of state. */
-static void move(struct daemon *daemon, enum daemon_state state)
-{
-    daemon->state = (uint8_t)uvzk__machine_move(&daemon_machine, daemon->state, state);
-    assert(invariant_holds(daemon));
-}
+const struct uvzk__machine daemon_machine =
+    UVZK__MACHINE("the daemon", table, struct daemon, state, invariant_holds);
 
 bool daemon_is_ending(const struct daemon *daemon)
 {
-    return daemon->state != SERVING;
+    return daemon->state != DAEMON_SERVING;
 }
 
 /* -------------------------------------------------------------------------- the end */
@@ -65,7 +56,7 @@ static void on_handle_closed(uv_handle_t *handle)
     struct daemon *daemon = handle->loop->data;
 
     if (--daemon->open_handles == 0) {
-        move(daemon, DONE);
+        uvzk__machine_move(&daemon_machine, daemon, DAEMON_DONE);
     }
 }
 
@@ -80,7 +71,7 @@ static void close_all(struct daemon *daemon)
 {
     struct served_connection *connection, *next;
 
-    move(daemon, CLOSING);
+    uvzk__machine_move(&daemon_machine, daemon, DAEMON_CLOSING);
     DL_FOREACH_SAFE(daemon->connections, connection, next)
     {
         served_connection_cut(connection, SERVED_EENDING, "the daemon ends");
@@ -100,7 +91,7 @@ static void on_check(uv_prepare_t *checks)
 {
     struct daemon *daemon = checks->loop->data;
 
-    if (daemon->state == ENDING && daemon->hold_count == 0) {
+    if (daemon->state == DAEMON_ENDING && daemon->hold_count == 0) {
         close_all(daemon);
     }
 }
@@ -109,10 +100,10 @@ static void end(struct daemon *daemon, int exit_code)
 {
     struct served_connection *connection, *next;
 
-    if (daemon->state != SERVING) {
+    if (daemon->state != DAEMON_SERVING) {
         return;
     }
-    move(daemon, ENDING);
+    uvzk__machine_move(&daemon_machine, daemon, DAEMON_ENDING);
     daemon->exit_code = exit_code;
     /* It may be about to be made anew. */
     if (!uv_is_closing((uv_handle_t *)&daemon->socket)) {
@@ -129,7 +120,7 @@ static void end(struct daemon *daemon, int exit_code)
 
 void daemon_fail(struct daemon *daemon, int status)
 {
-    if (daemon->state == SERVING) {
+    if (daemon->state == DAEMON_SERVING) {
         output_report("%s", uvzk_strerror(status));
         end(daemon, exit_code_of(status));
     }
@@ -141,7 +132,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 {
     struct daemon *daemon = handle->loop->data;
 
-    if (daemon->state != SERVING) {
+    if (daemon->state != DAEMON_SERVING) {
         _exit(128 + signal_number);
     }
     end(daemon, EX_OK);
@@ -229,7 +220,7 @@ static void on_socket_closed(uv_handle_t *handle)
 {
     struct daemon *daemon = handle->loop->data;
 
-    if (daemon->state != SERVING) {
+    if (daemon->state != DAEMON_SERVING) {
         return;
     }
     int failed = begin_socket(daemon);
@@ -253,7 +244,7 @@ static void on_socket_file(uv_fs_t *look)
 
     uv_fs_req_cleanup(look);
     daemon->looking = false;
-    if (stands || daemon->state != SERVING || uv_is_closing(socket) ||
+    if (stands || daemon->state != DAEMON_SERVING || uv_is_closing(socket) ||
         listener_has_file(&daemon->listener)) {
         return;
     }

@@ -17,37 +17,31 @@
 #include "serve/served_owner.h"
 #include "serve/served_validity.h"
 
-#define WAITING SERVED_HOLD_WAITING
-#define HELD SERVED_HOLD_HELD
-#define EXPIRING SERVED_HOLD_EXPIRING
-#define RELEASING SERVED_HOLD_RELEASING
-#define OVER SERVED_HOLD_OVER
-
 static const struct uvzk__state table[] = {
-    [WAITING] = {"WAITING", UVZK__BIT(HELD) | UVZK__BIT(OVER)},
-    [HELD] = {"HELD", UVZK__BIT(EXPIRING) | UVZK__BIT(RELEASING) | UVZK__BIT(OVER)},
-    [EXPIRING] = {"EXPIRING", UVZK__BIT(RELEASING) | UVZK__BIT(OVER)},
-    [RELEASING] = {"RELEASING", UVZK__BIT(OVER)},
-    [OVER] = {"OVER", 0},
+    UVZK__STATE(SERVED_HOLD_, WAITING, HELD, OVER),
+    UVZK__STATE(SERVED_HOLD_, HELD, EXPIRING, RELEASING, OVER),
+    UVZK__STATE(SERVED_HOLD_, EXPIRING, RELEASING, OVER),
+    UVZK__STATE(SERVED_HOLD_, RELEASING, OVER),
+    UVZK__FINAL(SERVED_HOLD_, OVER),
 };
 
-const struct uvzk__machine served_hold_machine =
-    UVZK__OLD_MACHINE("a hold of uvzk serve", table);
-
 /* The program was told nothing of a hold that it was not granted. */
-static bool invariant_holds(const struct served_hold *hold)
+static bool invariant_holds(const void *object)
 {
-    return hold->state != WAITING || hold->told_until == 0;
+    const struct served_hold *hold = object;
+
+    return hold->state != SERVED_HOLD_WAITING || hold->told_until == 0;
 }
 
-/* The only writer of state. */
-static void move(struct served_hold *hold, enum served_hold_state state)
+const struct uvzk__machine served_hold_machine = UVZK__MACHINE(
+    "a hold of uvzk serve", table, struct served_hold, state, invariant_holds);
+
+static void move_and_count(struct served_hold *hold, enum served_hold_state state)
 {
-    if (state >= RELEASING && hold->state < RELEASING) {
+    if (state >= SERVED_HOLD_RELEASING && hold->state < SERVED_HOLD_RELEASING) {
         hold->connection->daemon->hold_count--;
     }
-    hold->state = (uint8_t)uvzk__machine_move(&served_hold_machine, hold->state, state);
-    assert(invariant_holds(hold));
+    uvzk__machine_move(&served_hold_machine, hold, state);
 }
 
 /* The library has called its last callback. */
@@ -56,7 +50,7 @@ static void finish(struct served_hold *hold)
     struct served_connection *connection = hold->connection;
 
     expiring_holds_remove(&connection->daemon->expiring, hold);
-    move(hold, OVER);
+    move_and_count(hold, SERVED_HOLD_OVER);
     HASH_DEL(connection->holds, hold);
     served_lock_leave(&connection->daemon->locks, hold->lock);
     if (hold->owner != NULL) {
@@ -87,7 +81,7 @@ static void send_status(struct served_connection *connection, int64_t id, int st
  * end. */
 static uint64_t valid_until(const struct served_hold *hold)
 {
-    return hold->state == HELD ? uvzk_hold_valid_until(&hold->hold) : 0;
+    return hold->state == SERVED_HOLD_HELD ? uvzk_hold_valid_until(&hold->hold) : 0;
 }
 
 /* The answer to a request that was read at `received`. */
@@ -137,7 +131,7 @@ static void release(struct served_hold *hold, int64_t id)
         return;
     }
     expiring_holds_remove(&hold->connection->daemon->expiring, hold);
-    move(hold, RELEASING);
+    move_and_count(hold, SERVED_HOLD_RELEASING);
     hold->request_id = id;
 }
 
@@ -147,7 +141,7 @@ static void expire(struct served_hold *hold)
     if (uvzk_now() >= hold->told_until) {
         release(hold, -1);
     } else {
-        move(hold, EXPIRING);
+        move_and_count(hold, SERVED_HOLD_EXPIRING);
         expiring_holds_add(&hold->connection->daemon->expiring, hold);
     }
 }
@@ -164,11 +158,13 @@ void served_holds_end(struct served_connection *connection, bool believed)
     /* No callback runs inside these calls. */
     HASH_ITER(hh, connection->holds, hold, next)
     {
-        if (hold->state == WAITING) {
+        if (hold->state == SERVED_HOLD_WAITING) {
             uvzk_hold_cancel(&hold->hold);
-        } else if (hold->state == HELD && believed) {
+        } else if (hold->state == SERVED_HOLD_HELD && believed) {
             expire(hold);
-        } else if ((hold->state == HELD || hold->state == EXPIRING) && !believed) {
+        } else if ((hold->state == SERVED_HOLD_HELD ||
+                    hold->state == SERVED_HOLD_EXPIRING) &&
+                   !believed) {
             release(hold, -1);
         }
     }
@@ -188,9 +184,9 @@ void served_holds_expire(struct served_connection *connection)
 
     HASH_ITER(hh, connection->holds, hold, next)
     {
-        if (hold->state == WAITING) {
+        if (hold->state == SERVED_HOLD_WAITING) {
             uvzk_hold_cancel(&hold->hold);
-        } else if (hold->state == HELD) {
+        } else if (hold->state == SERVED_HOLD_HELD) {
             expire(hold);
             send_lost(hold, SERVED_EENDING, "the daemon ends");
         }
@@ -204,7 +200,7 @@ static void on_lost(uvzk_hold_t *of, int reason)
     struct served_hold *hold = of->data;
 
     /* The program knows of the end of an EXPIRING hold. */
-    if (hold->state == HELD) {
+    if (hold->state == SERVED_HOLD_HELD) {
         send_lost(hold, uvzk_err_name(reason), uvzk_strerror(reason));
     }
     finish(hold);
@@ -238,7 +234,7 @@ static void on_acquired(uvzk_hold_t *of, int status)
         }
         return;
     }
-    move(hold, HELD);
+    move_and_count(hold, SERVED_HOLD_HELD);
     hold->granted = served_validity_now().monotonic;
     json_t *object = answer(hold, hold->request_id, hold->received);
     served_answer_add_text(object, "node", uvzk_hold_path(&hold->hold));
@@ -262,11 +258,11 @@ static void on_revoked(uvzk_hold_t *of)
     const struct served_hold *hold = of->data;
     json_t *object;
 
-    if (hold->state != WAITING && hold->state != HELD) {
+    if (hold->state != SERVED_HOLD_WAITING && hold->state != SERVED_HOLD_HELD) {
         return;
     }
     object = served_answer_event("revoke");
-    if (hold->state == HELD) {
+    if (hold->state == SERVED_HOLD_HELD) {
         served_answer_add_number(object, "hold", hold->number);
     } else {
         served_answer_add_number(object, "id", hold->request_id);
@@ -362,7 +358,7 @@ void served_hold_cancel(struct served_connection *connection,
 
     HASH_ITER(hh, connection->holds, hold, next)
     {
-        if (hold->state == WAITING && hold->request_id == request->number) {
+        if (hold->state == SERVED_HOLD_WAITING && hold->request_id == request->number) {
             status = uvzk_hold_cancel(&hold->hold);
             break;
         }
@@ -379,7 +375,8 @@ void served_hold_release(struct served_connection *connection,
 {
     struct served_hold *hold = find(connection, request->number);
 
-    if (hold == NULL || (hold->state != HELD && hold->state != EXPIRING)) {
+    if (hold == NULL ||
+        (hold->state != SERVED_HOLD_HELD && hold->state != SERVED_HOLD_EXPIRING)) {
         send_status(connection, request->id, UVZK_ENOTHELD, false);
     } else {
         release(hold, request->id);
@@ -391,7 +388,7 @@ void served_hold_valid(struct served_connection *connection,
 {
     struct served_hold *hold = find(connection, request->number);
 
-    if (hold == NULL || hold->state != HELD) {
+    if (hold == NULL || hold->state != SERVED_HOLD_HELD) {
         send_status(connection, request->id, UVZK_ENOTHELD, false);
     } else {
         served_connection_send(connection,
@@ -413,7 +410,7 @@ static void on_verified(uvzk_verify_t *request, int status)
     struct served_hold *hold = find(connection, verifying->number);
 
     /* It may have been released or lost meanwhile. */
-    if (status == 0 && (hold == NULL || hold->state != HELD)) {
+    if (status == 0 && (hold == NULL || hold->state != SERVED_HOLD_HELD)) {
         status = UVZK_ENOTHELD;
     }
     if (status < 0) {
@@ -451,7 +448,7 @@ void served_hold_verify(struct served_connection *connection,
 {
     struct served_hold *hold = find(connection, request->number);
 
-    if (hold == NULL || hold->state != HELD) {
+    if (hold == NULL || hold->state != SERVED_HOLD_HELD) {
         send_status(connection, request->id, UVZK_ENOTHELD, false);
         return;
     }

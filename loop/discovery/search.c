@@ -34,25 +34,13 @@
 /* Fits a host name, an address and a reason. */
 #define LINE_BYTES (UVZK__HOST_MAX + 200)
 
-#define RESTING UVZK__SEARCH_RESTING
-#define PLANNED UVZK__SEARCH_PLANNED
-#define SEARCHING UVZK__SEARCH_SEARCHING
-#define ANSWERED UVZK__SEARCH_ANSWERED
-#define CLOSING UVZK__SEARCH_CLOSING
-
 static const struct uvzk__state table[] = {
-    [RESTING] = {"RESTING", UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING)},
-    [PLANNED] = {"PLANNED",
-                 UVZK__BIT(SEARCHING) | UVZK__BIT(RESTING) | UVZK__BIT(CLOSING)},
-    [SEARCHING] = {"SEARCHING", UVZK__BIT(ANSWERED) | UVZK__BIT(RESTING) |
-                                    UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING)},
-    [ANSWERED] = {"ANSWERED",
-                  UVZK__BIT(RESTING) | UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING)},
-    [CLOSING] = {"CLOSING", 0},
+    UVZK__STATE(UVZK__SEARCH_, RESTING, PLANNED, CLOSING),
+    UVZK__STATE(UVZK__SEARCH_, PLANNED, SEARCHING, RESTING, CLOSING),
+    UVZK__STATE(UVZK__SEARCH_, SEARCHING, ANSWERED, RESTING, PLANNED, CLOSING),
+    UVZK__STATE(UVZK__SEARCH_, ANSWERED, RESTING, PLANNED, CLOSING),
+    UVZK__FINAL(UVZK__SEARCH_, CLOSING),
 };
-
-const struct uvzk__machine uvzk__search_machine =
-    UVZK__OLD_MACHINE("search for servers", table);
 
 struct uvzk__search {
     struct uvzk__sockets sockets;
@@ -68,14 +56,16 @@ struct uvzk__search {
     uint64_t still_at; /* SEARCHING: when a slow entry is reported */
 };
 
-static bool invariant_holds(const struct uvzk__search *search)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__search *search = object;
+
     switch (search->state) {
-    case PLANNED:
+    case UVZK__SEARCH_PLANNED:
         return search->begin_at > 0;
-    case SEARCHING:
+    case UVZK__SEARCH_SEARCHING:
         return search->began_at > 0;
-    case ANSWERED:
+    case UVZK__SEARCH_ANSWERED:
         return search->grace_at > search->began_at;
     default:
         return true;
@@ -84,29 +74,21 @@ static bool invariant_holds(const struct uvzk__search *search)
 
 static bool is_searching(const struct uvzk__search *search)
 {
-    return search->state == SEARCHING || search->state == ANSWERED;
+    return search->state == UVZK__SEARCH_SEARCHING ||
+           search->state == UVZK__SEARCH_ANSWERED;
 }
 
-/* Reports an illegal move, and what does not hold after a move. */
-static void check_move(struct uvzk__search *search, unsigned from, unsigned to)
+const struct uvzk__machine uvzk__search_machine = UVZK__MACHINE(
+    "search for servers", table, struct uvzk__search, state, invariant_holds);
+
+/* The search may be in this state already. */
+static void enter(struct uvzk__search *search, enum uvzk__search_state state)
 {
-    bool allowed = from == to || uvzk__machine_allows(&uvzk__search_machine, from, to);
     char text[UVZK__MACHINE_TEXT];
 
-    if (!allowed || !invariant_holds(search)) {
-        uvzk__machine_text(&uvzk__search_machine, from, to, text);
+    if (!uvzk__machine_enter_or_stay(&uvzk__search_machine, search, state, text)) {
         search->user->broken(search->user, text);
     }
-}
-
-/* The only function that writes state. A move to the current state is allowed and does
- * nothing. */
-static void move(struct uvzk__search *search, enum uvzk__search_state state)
-{
-    unsigned from = search->state;
-
-    search->state = (uint8_t)uvzk__machine_after(&uvzk__search_machine, from, state);
-    check_move(search, from, state);
     search->targets.searching = is_searching(search);
 }
 
@@ -118,7 +100,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct uvzk__search *searc
     char line[LINE_BYTES];
     va_list arguments;
     /* No callback but closed() runs once the search is closed. */
-    if (search->state == CLOSING) {
+    if (search->state == UVZK__SEARCH_CLOSING) {
         return;
     }
     va_start(arguments, format);
@@ -133,7 +115,7 @@ static void report_connect_error(struct uvzk__search *search, int code,
     const struct uvzk__connect_error trouble = {code, address, text};
     /* Something has been reported, so the time of silence begins again. */
     search->still_at = uvzk_now() + SLOW_MS;
-    if (search->state != CLOSING) {
+    if (search->state != UVZK__SEARCH_CLOSING) {
         search->user->connect_error(search->user, &trouble);
     }
 }
@@ -149,10 +131,11 @@ static void take_note(struct uvzk__search *search, const struct uvzk__target *ta
     uint64_t grace_at = now + GRACE_MS + (now - search->began_at) +
                         (trusted ? 0 : search->targets.patience_ms / 2);
 
-    if (search->state == SEARCHING) {
+    if (search->state == UVZK__SEARCH_SEARCHING) {
         search->grace_at = grace_at;
-        move(search, ANSWERED);
-    } else if (search->state == ANSWERED && trusted && grace_at < search->grace_at) {
+        enter(search, UVZK__SEARCH_ANSWERED);
+    } else if (search->state == UVZK__SEARCH_ANSWERED && trusted &&
+               grace_at < search->grace_at) {
         search->grace_at = grace_at;
     }
 }
@@ -241,7 +224,7 @@ static void begin(struct uvzk__search *search, uint64_t now)
 {
     search->began_at = now;
     search->still_at = now + SLOW_MS;
-    move(search, SEARCHING);
+    enter(search, UVZK__SEARCH_SEARCHING);
     uvzk__targets_begin(&search->targets, now);
     /* Without any address all names are looked up at once. Otherwise names are looked up
      * when their TTL is over. */
@@ -270,7 +253,7 @@ static bool over(const struct uvzk__search *search, uint64_t now)
     if (!is_searching(search)) {
         return false;
     }
-    if (search->state == ANSWERED) {
+    if (search->state == UVZK__SEARCH_ANSWERED) {
         return now >= search->grace_at || settled(search);
     }
     return nothing_resolves(search);
@@ -279,8 +262,8 @@ static bool over(const struct uvzk__search *search, uint64_t now)
 /* If nothing was found, the reported status is that of the first name. */
 static void finish(struct uvzk__search *search)
 {
-    bool found = search->state == ANSWERED;
-    move(search, RESTING);
+    bool found = search->state == UVZK__SEARCH_ANSWERED;
+    enter(search, UVZK__SEARCH_RESTING);
     search->user->done(search->user, found ? 0 : search->names.array[0].status);
 }
 
@@ -303,20 +286,20 @@ static void due(struct uvzk__sockets *sockets)
         UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
     uint64_t now = uvzk_now();
 
-    if (search->state == PLANNED && search->begin_at <= now) {
+    if (search->state == UVZK__SEARCH_PLANNED && search->begin_at <= now) {
         begin(search, now);
     }
     if (is_searching(search)) {
         uvzk__host_names_look_up(&search->names, now);
     }
     uvzk__targets_step(&search->targets, now);
-    if (search->state == SEARCHING && search->still_at <= now) {
+    if (search->state == UVZK__SEARCH_SEARCHING && search->still_at <= now) {
         report_slow(search);
     }
     if (over(search, now)) {
         finish(search);
     }
-    if (search->state != CLOSING) {
+    if (search->state != UVZK__SEARCH_CLOSING) {
         step_resolver(search);
         plan(search);
     }
@@ -348,11 +331,11 @@ static void plan(struct uvzk__search *search)
     if (is_searching(search)) {
         next = earlier(next, uvzk__host_names_next_look_up(&search->names));
     }
-    if (search->state == PLANNED) {
+    if (search->state == UVZK__SEARCH_PLANNED) {
         next = earlier(next, search->begin_at);
-    } else if (search->state == SEARCHING) {
+    } else if (search->state == UVZK__SEARCH_SEARCHING) {
         next = earlier(next, search->still_at);
-    } else if (search->state == ANSWERED) {
+    } else if (search->state == UVZK__SEARCH_ANSWERED) {
         next = earlier(next, search->grace_at);
     }
     uvzk__sockets_alarm(&search->sockets, next);
@@ -363,19 +346,19 @@ static void plan(struct uvzk__search *search)
 void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
 {
     search->begin_at = uvzk_now() + (delay_ms > 0 ? uvzk__pause_jittered(delay_ms) : 0);
-    move(search, PLANNED);
+    enter(search, UVZK__SEARCH_PLANNED);
     uvzk__targets_forget(&search->targets);
     plan(search);
 }
 
 bool uvzk__search_goes_on(const struct uvzk__search *search)
 {
-    return search->state == PLANNED || is_searching(search);
+    return search->state == UVZK__SEARCH_PLANNED || is_searching(search);
 }
 
 void uvzk__search_rest(struct uvzk__search *search)
 {
-    move(search, RESTING);
+    enter(search, UVZK__SEARCH_RESTING);
     plan(search);
 }
 
@@ -431,7 +414,7 @@ static void closed(struct uvzk__sockets *sockets)
 
 void uvzk__search_close(struct uvzk__search *search)
 {
-    move(search, CLOSING);
+    enter(search, UVZK__SEARCH_CLOSING);
     uvzk__host_names_cancel(&search->names);
     uvzk__targets_end_probes(&search->targets);
     uvzk__sockets_close(&search->sockets);

@@ -12,11 +12,6 @@
  * are no longer re-armed. */
 #define FAILED_REARMS_MAX 2U
 
-#define CONNECTING UVZK__NATIVE_CONNECTING
-#define ESTABLISHING UVZK__NATIVE_ESTABLISHING
-#define ASKING UVZK__NATIVE_ASKING
-#define CONNECTED UVZK__NATIVE_CONNECTED
-
 /* ---------------------------------------------------------------------- what it says */
 
 static void send_connect_request(struct uvzk__native_session *session)
@@ -24,7 +19,8 @@ static void send_connect_request(struct uvzk__native_session *session)
     int status =
         uvzk__handshake_write_request(session, uvzk__stream_out(session->stream));
 
-    uvzk__native_session_move(session, ESTABLISHING);
+    uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                    UVZK__NATIVE_ESTABLISHING);
     uvzk__native_session_allow_step(session);
     if (status < 0) {
         uvzk__native_session_try_next(session, status, uv_strerror(status));
@@ -54,7 +50,8 @@ static void become_connected(struct uvzk__native_session *session, bool watches_
     session->received = session->stream->received;
     uvzk__conduct_begin(&session->conduct, session->received_at);
     uvzk__search_rest(session->search);
-    uvzk__native_session_move(session, CONNECTED);
+    uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                    UVZK__NATIVE_CONNECTED);
     session->user->connected(session, &event);
 }
 
@@ -73,7 +70,8 @@ static int send_questions(struct uvzk__native_session *session)
 
 static void begin_asking(struct uvzk__native_session *session)
 {
-    uvzk__native_session_move(session, ASKING);
+    uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                    UVZK__NATIVE_ASKING);
     uvzk__native_session_allow_step(session);
     uvzk__dialect_begin(&session->port->dialect);
     int status = send_questions(session);
@@ -201,7 +199,7 @@ static int read_message(struct uvzk__native_session *session,
     default:
         uvzk__conduct_answered(&session->conduct, session->received_at);
         see_zxid(session, header.zxid);
-        return session->state == ASKING
+        return session->state == UVZK__NATIVE_ASKING
                    ? read_asked(session, &header)
                    : session->user->answered(session, frame, header.xid);
     }
@@ -240,7 +238,8 @@ static void read_frames(struct uvzk__native_session *session, int status)
 
     while (session->stream == stream && rc == 0 &&
            (rc = uvzk__stream_next(stream, &frame)) == 0) {
-        if (session->state == ASKING || session->state == CONNECTED) {
+        if (session->state == UVZK__NATIVE_ASKING ||
+            session->state == UVZK__NATIVE_CONNECTED) {
             rc = read_message(session, frame);
         } else {
             read_response(session, frame);
@@ -258,7 +257,7 @@ static void stream_ready(struct uvzk__native_session *session, bool readable,
     struct uvzk__stream *stream = session->stream;
     int status = uvzk__stream_ready(stream, readable, writable);
 
-    if (session->state == CONNECTING) {
+    if (session->state == UVZK__NATIVE_CONNECTING) {
         if (status < 0) {
             uvzk__native_session_try_next(session, status,
                                           loss_text(session, stream, status));
@@ -328,7 +327,7 @@ static void check_silence(struct uvzk__native_session *session, uint64_t now)
     if (silent_at(session) <= now) {
         stream_ready(session, true, false);
     }
-    if (session->state == CONNECTED && silent_at(session) <= now) {
+    if (session->state == UVZK__NATIVE_CONNECTED && silent_at(session) <= now) {
         if (uvzk__conduct_owed_at(&session->conduct) < session->received_at) {
             uvzk__search_avoid(session->search, session->server);
         }
@@ -347,7 +346,7 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
     session->user->enter(session);
     session->alarm_at = UINT64_MAX;
     uvzk__ending_streams_due(&session->endings, now);
-    if (session->state == CONNECTED) {
+    if (session->state == UVZK__NATIVE_CONNECTED) {
         check_silence(session, now);
     } else if (session->stream != NULL && session->deadline <= now) {
         uvzk__native_session_try_next(session, UV_ETIMEDOUT,
@@ -355,7 +354,7 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
                                           ? "has not finished the TLS handshake yet"
                                           : "no answer yet");
     }
-    if (session->state == CONNECTED && ping_at(session) <= now) {
+    if (session->state == UVZK__NATIVE_CONNECTED && ping_at(session) <= now) {
         ping(session);
     }
     session->user->leave(session);
@@ -367,7 +366,7 @@ static void plan(struct uvzk__native_session *session)
 {
     uint64_t next = uvzk__ending_streams_next(&session->endings);
 
-    if (session->state == CONNECTED) {
+    if (session->state == UVZK__NATIVE_CONNECTED) {
         next = earlier(next, earlier(ping_at(session), silent_at(session)));
     } else if (session->stream != NULL) {
         next = earlier(next, session->deadline);
@@ -380,11 +379,12 @@ static void plan(struct uvzk__native_session *session)
 
 void uvzk__native_connection_pump(struct uvzk__native_session *session, bool waits)
 {
-    if (session->state == CONNECTED && uvzk__stream_waiting(session->stream) > 0) {
+    if (session->state == UVZK__NATIVE_CONNECTED &&
+        uvzk__stream_waiting(session->stream) > 0) {
         uvzk__stream_flush(session->stream);
         session->sent_at = uvzk_now();
     }
-    if (session->state == CONNECTED) {
+    if (session->state == UVZK__NATIVE_CONNECTED) {
         uvzk__conduct_owes(&session->conduct, waits || session->unanswered_rearms > 0,
                            session->sent_at);
     }

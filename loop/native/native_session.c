@@ -19,58 +19,41 @@
  * less than this. */
 #define STEP_MIN_MS 200U
 
-#define DOWN UVZK__NATIVE_DOWN
-#define SEEKING UVZK__NATIVE_SEEKING
-#define CONNECTING UVZK__NATIVE_CONNECTING
-#define ESTABLISHING UVZK__NATIVE_ESTABLISHING
-#define ASKING UVZK__NATIVE_ASKING
-#define CONNECTED UVZK__NATIVE_CONNECTED
-
 static const struct uvzk__state table[] = {
-    [DOWN] = {"DOWN", UVZK__BIT(SEEKING)},
-    [SEEKING] = {"SEEKING", UVZK__BIT(CONNECTING) | UVZK__BIT(DOWN)},
-    [CONNECTING] = {"CONNECTING",
-                    UVZK__BIT(ESTABLISHING) | UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
-    [ESTABLISHING] = {"ESTABLISHING", UVZK__BIT(ASKING) | UVZK__BIT(CONNECTED) |
-                                          UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
-    [ASKING] = {"ASKING", UVZK__BIT(CONNECTED) | UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
-    [CONNECTED] = {"CONNECTED", UVZK__BIT(SEEKING) | UVZK__BIT(DOWN)},
+    UVZK__STATE(UVZK__NATIVE_, DOWN, SEEKING),
+    UVZK__STATE(UVZK__NATIVE_, SEEKING, CONNECTING, DOWN),
+    UVZK__STATE(UVZK__NATIVE_, CONNECTING, ESTABLISHING, SEEKING, DOWN),
+    UVZK__STATE(UVZK__NATIVE_, ESTABLISHING, ASKING, CONNECTED, SEEKING, DOWN),
+    UVZK__STATE(UVZK__NATIVE_, ASKING, CONNECTED, SEEKING, DOWN),
+    UVZK__STATE(UVZK__NATIVE_, CONNECTED, SEEKING, DOWN),
 };
 
-const struct uvzk__machine uvzk__native_session_machine =
-    UVZK__OLD_MACHINE("native session", table);
-
-static bool invariant_holds(const struct uvzk__native_session *session)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__native_session *session = object;
+
     switch (session->state) {
-    case DOWN:
-    case SEEKING:
+    case UVZK__NATIVE_DOWN:
+    case UVZK__NATIVE_SEEKING:
         return session->stream == NULL;
-    case ASKING:
-    case CONNECTED:
+    case UVZK__NATIVE_ASKING:
+    case UVZK__NATIVE_CONNECTED:
         return session->stream != NULL && session->id != 0;
     default:
         return session->stream != NULL;
     }
 }
 
-void uvzk__native_session_move(struct uvzk__native_session *session,
-                               enum uvzk__native_session_state state)
-{
-    unsigned from = session->state;
-
-    session->state =
-        (uint8_t)uvzk__machine_after(&uvzk__native_session_machine, from, state);
-    uvzk__port_check_move(&session->port->port, &uvzk__native_session_machine, from,
-                          state, invariant_holds(session));
-}
+const struct uvzk__machine uvzk__native_session_machine = UVZK__MACHINE(
+    "native session", table, struct uvzk__native_session, state, invariant_holds);
 
 /* ------------------------------------------------------------------------- the reports */
 
 static bool may_report(const struct uvzk__native_session *session)
 {
-    return !uvzk__loop_port_is_closing(session->port) && session->state != DOWN &&
-           session->state != CONNECTED;
+    return !uvzk__loop_port_is_closing(session->port) &&
+           session->state != UVZK__NATIVE_DOWN &&
+           session->state != UVZK__NATIVE_CONNECTED;
 }
 
 static void report(struct uvzk__native_session *session,
@@ -131,8 +114,9 @@ static void forget_servers(struct uvzk__native_session *session)
 
 static void seek(struct uvzk__native_session *session, uint32_t pause_ms)
 {
-    if (session->state != SEEKING) {
-        uvzk__native_session_move(session, SEEKING);
+    if (session->state != UVZK__NATIVE_SEEKING) {
+        uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                        UVZK__NATIVE_SEEKING);
     }
     forget_servers(session);
     uvzk__search_begin(session->search, pause_ms);
@@ -195,11 +179,12 @@ static void connect_next(struct uvzk__native_session *session)
         int status = open_stream(session, server);
         if (session->stream != NULL) {
             uvzk__native_session_allow_step(session);
-            uvzk__native_session_move(session, CONNECTING);
+            uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                            UVZK__NATIVE_CONNECTING);
             return;
         }
         blame(session, status, uv_strerror(status));
-        if (session->state != SEEKING) {
+        if (session->state != UVZK__NATIVE_SEEKING) {
             return;
         }
     }
@@ -233,13 +218,14 @@ static void lose_asked(struct uvzk__native_session *session, int code)
 void uvzk__native_session_try_next(struct uvzk__native_session *session, int code,
                                    const char *text)
 {
-    if (session->state == ASKING) {
+    if (session->state == UVZK__NATIVE_ASKING) {
         lose_asked(session, code);
     }
     drop_stream(session);
-    uvzk__native_session_move(session, SEEKING);
+    uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                    UVZK__NATIVE_SEEKING);
     blame(session, code, text);
-    if (session->state == SEEKING) {
+    if (session->state == UVZK__NATIVE_SEEKING) {
         connect_next(session);
     }
 }
@@ -250,7 +236,8 @@ static void disconnect(struct uvzk__native_session *session, int code)
     uint64_t taken = uvzk__stream_taken(session->stream);
 
     drop_stream(session);
-    uvzk__native_session_move(session, SEEKING);
+    uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                    UVZK__NATIVE_SEEKING);
     uvzk__watch_table_lose_connection(session->watches);
     session->pause_ms = uvzk__pause_first(session->timeout_ms);
     uvzk__search_begin(session->search,
@@ -271,7 +258,7 @@ static void count_failed_rearm(struct uvzk__native_session *session, int code)
 void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
                                const char *text)
 {
-    if (session->state != CONNECTED) {
+    if (session->state != UVZK__NATIVE_CONNECTED) {
         uvzk__native_session_try_next(session, code, text);
         return;
     }
@@ -285,7 +272,7 @@ void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
 
 void uvzk__native_session_leave(struct uvzk__native_session *session)
 {
-    if (session->state == CONNECTED) {
+    if (session->state == UVZK__NATIVE_CONNECTED) {
         uvzk__search_avoid(session->search, session->server);
         disconnect(session, UVZK_EDIVERGED);
         blame(session, UVZK_EDIVERGED, UVZK__DIVERGED_TEXT);
@@ -319,7 +306,8 @@ void uvzk__native_session_finish(struct uvzk__native_session *session,
 {
     struct uvzk__stream *stream = forget(session);
 
-    uvzk__native_session_move(session, DOWN);
+    uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                    UVZK__NATIVE_DOWN);
     uvzk__port_timeout_reset(&session->port->port);
     session->user->ended(session, kind, status);
     retire_stream(session, stream, at_server);
@@ -328,12 +316,13 @@ void uvzk__native_session_finish(struct uvzk__native_session *session,
 /* Returns true if the session lives at the server of the stream. */
 static bool is_granted(const struct uvzk__native_session *session)
 {
-    return session->state == ASKING || session->state == CONNECTED;
+    return session->state == UVZK__NATIVE_ASKING ||
+           session->state == UVZK__NATIVE_CONNECTED;
 }
 
 void uvzk__native_session_expire(struct uvzk__native_session *session)
 {
-    if (session->state != DOWN) {
+    if (session->state != UVZK__NATIVE_DOWN) {
         uvzk__native_session_finish(session, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED,
                                     is_granted(session));
     }
@@ -351,9 +340,9 @@ static void search_done(struct uvzk__search_user *user, int status)
     struct uvzk__native_session *session = session_of(user);
 
     session->user->enter(session);
-    if (session->state == SEEKING && status < 0 && session->id == 0) {
+    if (session->state == UVZK__NATIVE_SEEKING && status < 0 && session->id == 0) {
         uvzk__native_session_finish(session, UVZK__SESSION_OPEN_FAILED, status, false);
-    } else if (session->state == SEEKING) {
+    } else if (session->state == UVZK__NATIVE_SEEKING) {
         forget_servers(session);
         session->server_count = uvzk__search_take_addresses(
             session->search, &session->servers, session->local_address);
@@ -472,8 +461,9 @@ void uvzk__native_session_close(struct uvzk__native_session *session)
     bool granted = is_granted(session);
     struct uvzk__stream *stream = forget(session);
 
-    if (session->state != DOWN) {
-        uvzk__native_session_move(session, DOWN);
+    if (session->state != UVZK__NATIVE_DOWN) {
+        uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
+                        UVZK__NATIVE_DOWN);
     }
     retire_stream(session, stream, granted);
     if (session->search != NULL) {

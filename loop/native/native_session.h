@@ -167,8 +167,6 @@ void uvzk__native_session_end(struct uvzk__native_session *session);
 
 /* ------------------------------------------------------------ for this room alone */
 
-void uvzk__native_session_move(struct uvzk__native_session *session,
-                               enum uvzk__native_session_state state);
 /* A step begins, and the server has a limited time for it. */
 void uvzk__native_session_allow_step(struct uvzk__native_session *session);
 /* The server of the stream cannot be used, and the session is not CONNECTED: tries the

@@ -1,50 +1,46 @@
 /* Asks what servers know (dialect.h). The transports send the questions. */
 #include "port/dialect.h"
 
-#define UNASKED UVZK__FEATURE_UNASKED
-#define ASKED UVZK__FEATURE_ASKED
-#define KNOWN UVZK__FEATURE_KNOWN
-#define MISSING UVZK__FEATURE_MISSING
+#include "base/list.h"
 
 /* ZooKeeper's KeeperException.Code.UNIMPLEMENTED. */
 #define CODE_UNIMPLEMENTED (-6)
 
 static const struct uvzk__state table[] = {
-    [UNASKED] = {"UNASKED", UVZK__BIT(ASKED) | UVZK__BIT(MISSING)},
-    [ASKED] = {"ASKED", UVZK__BIT(UNASKED) | UVZK__BIT(KNOWN) | UVZK__BIT(MISSING)},
-    [KNOWN] = {"KNOWN", 0},
-    [MISSING] = {"MISSING", 0},
+    UVZK__STATE(UVZK__FEATURE_, UNASKED, ASKED, MISSING),
+    UVZK__STATE(UVZK__FEATURE_, ASKED, UNASKED, KNOWN, MISSING),
+    UVZK__FINAL(UVZK__FEATURE_, KNOWN),
+    UVZK__FINAL(UVZK__FEATURE_, MISSING),
 };
-
-const struct uvzk__machine uvzk__feature_machine = UVZK__OLD_MACHINE("feature", table);
 
 static unsigned count(const struct uvzk__dialect *dialect, enum uvzk__feature_state state)
 {
     unsigned features = 0;
 
     for (unsigned i = 0; i < UVZK__FEATURES; i++) {
-        features += dialect->states[i] == state;
+        features += dialect->features[i].state == state;
     }
     return features;
 }
 
-/* The only writer of states. */
-static void move(struct uvzk__dialect *dialect, unsigned feature,
-                 enum uvzk__feature_state state)
+static bool invariant_holds(const void *object)
 {
-    unsigned from = dialect->states[feature];
+    const struct uvzk__dialect_feature *feature = object;
+    const struct uvzk__dialect *dialect = UVZK__CONTAINER_OF(
+        (uintptr_t)(feature - feature->number), struct uvzk__dialect, features);
 
-    dialect->states[feature] =
-        (uint8_t)uvzk__machine_after(&uvzk__feature_machine, from, state);
-    uvzk__port_check_move(dialect->port, &uvzk__feature_machine, from, state,
-                          !dialect->one_by_one || count(dialect, ASKED) <= 1);
+    return !dialect->one_by_one || count(dialect, UVZK__FEATURE_ASKED) <= 1;
 }
+
+const struct uvzk__machine uvzk__feature_machine =
+    UVZK__MACHINE("feature", table, struct uvzk__dialect_feature, state, invariant_holds);
 
 static void move_asked(struct uvzk__dialect *dialect, enum uvzk__feature_state state)
 {
     for (unsigned i = 0; i < UVZK__FEATURES; i++) {
-        if (dialect->states[i] == ASKED) {
-            move(dialect, i, state);
+        if (dialect->features[i].state == UVZK__FEATURE_ASKED) {
+            uvzk__port_move(dialect->port, &uvzk__feature_machine, &dialect->features[i],
+                            state);
         }
     }
 }
@@ -52,21 +48,26 @@ static void move_asked(struct uvzk__dialect *dialect, enum uvzk__feature_state s
 void uvzk__dialect_init(struct uvzk__dialect *dialect, struct uvzk__port *port)
 {
     dialect->port = port;
+    for (uint8_t i = 0; i < UVZK__FEATURES; i++) {
+        dialect->features[i].number = i;
+    }
 }
 
 void uvzk__dialect_lacks(struct uvzk__dialect *dialect, enum uvzk__feature feature)
 {
-    move(dialect, feature, MISSING);
+    uvzk__port_move(dialect->port, &uvzk__feature_machine, &dialect->features[feature],
+                    UVZK__FEATURE_MISSING);
 }
 
 bool uvzk__dialect_is_settled(const struct uvzk__dialect *dialect)
 {
-    return count(dialect, UNASKED) + count(dialect, ASKED) == 0;
+    return count(dialect, UVZK__FEATURE_UNASKED) + count(dialect, UVZK__FEATURE_ASKED) ==
+           0;
 }
 
 bool uvzk__dialect_has(const struct uvzk__dialect *dialect, enum uvzk__feature feature)
 {
-    return dialect->states[feature] == KNOWN;
+    return dialect->features[feature].state == UVZK__FEATURE_KNOWN;
 }
 
 bool uvzk__dialect_allows(const struct uvzk__dialect *dialect,
@@ -81,14 +82,15 @@ bool uvzk__dialect_allows(const struct uvzk__dialect *dialect,
 
 void uvzk__dialect_begin(struct uvzk__dialect *dialect)
 {
-    move_asked(dialect, UNASKED);
+    move_asked(dialect, UVZK__FEATURE_UNASKED);
 }
 
 bool uvzk__dialect_awaits(const struct uvzk__dialect *dialect, enum uvzk__feature feature)
 {
     unsigned first = 0;
 
-    while (first < UVZK__FEATURES && dialect->states[first] != ASKED) {
+    while (first < UVZK__FEATURES &&
+           dialect->features[first].state != UVZK__FEATURE_ASKED) {
         first++;
     }
     return first == feature;
@@ -96,12 +98,13 @@ bool uvzk__dialect_awaits(const struct uvzk__dialect *dialect, enum uvzk__featur
 
 bool uvzk__dialect_next(struct uvzk__dialect *dialect, enum uvzk__feature *feature)
 {
-    if (dialect->one_by_one && count(dialect, ASKED) > 0) {
+    if (dialect->one_by_one && count(dialect, UVZK__FEATURE_ASKED) > 0) {
         return false;
     }
     for (unsigned i = 0; i < UVZK__FEATURES; i++) {
-        if (dialect->states[i] == UNASKED) {
-            move(dialect, i, ASKED);
+        if (dialect->features[i].state == UVZK__FEATURE_UNASKED) {
+            uvzk__port_move(dialect->port, &uvzk__feature_machine, &dialect->features[i],
+                            UVZK__FEATURE_ASKED);
             *feature = (enum uvzk__feature)i;
             return true;
         }
@@ -112,12 +115,15 @@ bool uvzk__dialect_next(struct uvzk__dialect *dialect, enum uvzk__feature *featu
 bool uvzk__dialect_answered(struct uvzk__dialect *dialect, enum uvzk__feature feature,
                             int32_t code)
 {
-    move(dialect, feature, code == CODE_UNIMPLEMENTED ? MISSING : KNOWN);
+    uvzk__port_move(dialect->port, &uvzk__feature_machine, &dialect->features[feature],
+                    code == CODE_UNIMPLEMENTED ? UVZK__FEATURE_MISSING
+                                               : UVZK__FEATURE_KNOWN);
     return code != CODE_UNIMPLEMENTED;
 }
 
 void uvzk__dialect_lost(struct uvzk__dialect *dialect)
 {
-    move_asked(dialect, dialect->one_by_one ? MISSING : UNASKED);
+    move_asked(dialect,
+               dialect->one_by_one ? UVZK__FEATURE_MISSING : UVZK__FEATURE_UNASKED);
     dialect->one_by_one = true;
 }

@@ -48,9 +48,14 @@ enum uvzk__feature_state {
 
 extern const struct uvzk__machine uvzk__feature_machine;
 
+struct uvzk__dialect_feature {
+    uint8_t number; /* its index in the dialect */
+    uint8_t state;  /* enum uvzk__feature_state */
+};
+
 struct uvzk__dialect {
-    struct uvzk__port *port;        /* that hears of illegal moves; borrowed */
-    uint8_t states[UVZK__FEATURES]; /* enum uvzk__feature_state */
+    struct uvzk__port *port; /* that hears of illegal moves; borrowed */
+    struct uvzk__dialect_feature features[UVZK__FEATURES];
     bool one_by_one;
 };
 

@@ -19,7 +19,7 @@ static void close_soon(struct uvzk__port *public_port)
     struct uvzk__loop_port *port = self_of(public_port);
 
     if (!uvzk__port_is_ending(&port->life)) {
-        uvzk__port_life_move(&port->life, UVZK__PORT_ENDING);
+        uvzk__port_move(&port->port, &uvzk__port_machine, port, UVZK__PORT_ENDING);
         uvzk__port_loop_detect_close(&port->port_loop);
     }
 }
@@ -128,12 +128,12 @@ bool uvzk__loop_port_begin_close(struct uvzk__loop_port *port)
     /* Also for a port whose close_soon was not called. */
     close_soon(&port->port);
     uvzk__port_loop_silence(&port->port_loop);
-    uvzk__port_life_move(&port->life, UVZK__PORT_CLOSING);
+    uvzk__port_move(&port->port, &uvzk__port_machine, port, UVZK__PORT_CLOSING);
     return true;
 }
 
 void uvzk__loop_port_finish(struct uvzk__loop_port *port)
 {
-    uvzk__port_life_move(&port->life, UVZK__PORT_FINISHING);
+    uvzk__port_move(&port->port, &uvzk__port_machine, port, UVZK__PORT_FINISHING);
     uvzk__port_loop_close(&port->port_loop);
 }

@@ -42,8 +42,4 @@ static inline bool uvzk__port_is_finishing(const struct uvzk__port_life *life)
     return life->state == UVZK__PORT_FINISHING;
 }
 
-/* ------------------------------------------------------------ for this room alone */
-
-void uvzk__port_life_move(struct uvzk__port_life *life, enum uvzk__port_state state);
-
 #endif

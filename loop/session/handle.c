@@ -16,63 +16,42 @@
 #include "session/close_keep_session.h"
 #include "session/zk_port.h"
 
-#define SEEKING UVZK__HANDLE_SEEKING
-#define OPENING UVZK__HANDLE_OPENING
-#define CLOSE_PENDING UVZK__HANDLE_CLOSE_PENDING
-#define OPEN UVZK__HANDLE_OPEN
-#define LEAVING UVZK__HANDLE_LEAVING
-#define ASKING UVZK__HANDLE_ASKING
-#define CONNECTED UVZK__HANDLE_CONNECTED
-#define DRAINING UVZK__HANDLE_DRAINING
-#define CLOSING UVZK__HANDLE_CLOSING
-
 static const struct uvzk__state table[] = {
-    [SEEKING] = {"SEEKING", UVZK__BIT(OPENING) | UVZK__BIT(CLOSING)},
-    [OPENING] = {"OPENING",
-                 UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(CLOSE_PENDING)},
-    [CLOSE_PENDING] = {"CLOSE_PENDING", UVZK__BIT(CLOSING)},
-    [OPEN] = {"OPEN", UVZK__BIT(ASKING) | UVZK__BIT(CONNECTED) | UVZK__BIT(LEAVING) |
-                          UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING)},
-    [LEAVING] = {"LEAVING",
-                 UVZK__BIT(SEEKING) | UVZK__BIT(OPEN) | UVZK__BIT(CLOSE_PENDING)},
-    [ASKING] = {"ASKING", UVZK__BIT(OPEN) | UVZK__BIT(CONNECTED) | UVZK__BIT(DRAINING) |
-                              UVZK__BIT(CLOSING)},
-    [CONNECTED] = {"CONNECTED",
-                   UVZK__BIT(OPEN) | UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING)},
-    [DRAINING] = {"DRAINING", UVZK__BIT(CLOSING)},
-    [CLOSING] = {"CLOSING", 0},
+    UVZK__STATE(UVZK__HANDLE_, SEEKING, OPENING, CLOSING),
+    UVZK__STATE(UVZK__HANDLE_, OPENING, OPEN, SEEKING, CLOSE_PENDING),
+    UVZK__STATE(UVZK__HANDLE_, CLOSE_PENDING, CLOSING),
+    UVZK__STATE(UVZK__HANDLE_, OPEN, ASKING, CONNECTED, LEAVING, DRAINING, CLOSING),
+    UVZK__STATE(UVZK__HANDLE_, LEAVING, SEEKING, OPEN, CLOSE_PENDING),
+    UVZK__STATE(UVZK__HANDLE_, ASKING, OPEN, CONNECTED, DRAINING, CLOSING),
+    UVZK__STATE(UVZK__HANDLE_, CONNECTED, OPEN, DRAINING, CLOSING),
+    UVZK__STATE(UVZK__HANDLE_, DRAINING, CLOSING),
+    UVZK__FINAL(UVZK__HANDLE_, CLOSING),
 };
 
-const struct uvzk__machine uvzk__handle_machine = UVZK__OLD_MACHINE("handle", table);
-
-static bool invariant_holds(const struct uvzk__handle *handle)
+static bool invariant_holds(const void *object)
 {
+    const struct uvzk__handle *handle = object;
+
     switch (handle->state) {
-    case SEEKING:
+    case UVZK__HANDLE_SEEKING:
         return handle->zh == NULL;
-    case ASKING:
-    case CONNECTED:
+    case UVZK__HANDLE_ASKING:
+    case UVZK__HANDLE_CONNECTED:
         return handle->zh != NULL;
-    case DRAINING:
+    case UVZK__HANDLE_DRAINING:
         return handle->zh != NULL && uvzk__send_window_in_flight(&handle->window) > 0;
     default: /* a thread may be opening or closing it, and may set zh */
         return true;
     }
 }
 
-/* The only function that writes state; called on the loop's thread. */
-static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
-{
-    unsigned from = handle->state;
-
-    handle->state = (uint8_t)uvzk__machine_after(&uvzk__handle_machine, from, state);
-    uvzk__port_check_move(&handle->port->base.port, &uvzk__handle_machine, from, state,
-                          invariant_holds(handle));
-}
+const struct uvzk__machine uvzk__handle_machine =
+    UVZK__MACHINE("handle", table, struct uvzk__handle, state, invariant_holds);
 
 void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_news *news)
 {
-    move(handle, ASKING);
+    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                    UVZK__HANDLE_ASKING);
     uvzk__send_window_connect(&handle->window, handle->zh);
     handle->unannounced = *news;
     handle->asking_since = uvzk_now();
@@ -80,9 +59,10 @@ void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_ne
 
 void uvzk__handle_connect(struct uvzk__handle *handle)
 {
-    bool asked = handle->state == ASKING;
+    bool asked = handle->state == UVZK__HANDLE_ASKING;
 
-    move(handle, CONNECTED);
+    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                    UVZK__HANDLE_CONNECTED);
     if (!asked) {
         uvzk__send_window_connect(&handle->window, handle->zh);
     }
@@ -91,9 +71,10 @@ void uvzk__handle_connect(struct uvzk__handle *handle)
 
 void uvzk__handle_disconnect(struct uvzk__handle *handle)
 {
-    if (handle->state == ASKING || handle->state == CONNECTED) {
+    if (handle->state == UVZK__HANDLE_ASKING || handle->state == UVZK__HANDLE_CONNECTED) {
         uvzk__send_window_disconnect(&handle->window);
-        move(handle, OPEN);
+        uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                        UVZK__HANDLE_OPEN);
     }
 }
 
@@ -107,9 +88,9 @@ static void read_pending(struct uvzk__handle *handle)
     /* An old connection is reported lost before anything newer. If the connection was
      * lost and replaced since the last read, both callbacks run. */
     if (news.suspended && port->handle == handle) {
-        if (handle->state == CONNECTED) {
+        if (handle->state == UVZK__HANDLE_CONNECTED) {
             port->handle_user->suspended(handle);
-        } else if (handle->state == ASKING) {
+        } else if (handle->state == UVZK__HANDLE_ASKING) {
             port->handle_user->asked_in_vain(handle);
         }
     }
@@ -128,8 +109,9 @@ static void pending_arrived(struct uvzk__pending_events *events)
 {
     struct uvzk__handle *handle =
         UVZK__CONTAINER_OF(events, struct uvzk__handle, pending);
-    if (handle->state != OPENING && handle->state != LEAVING &&
-        handle->state != CLOSE_PENDING) { /* else open_done or leave_done reads them */
+    if (handle->state != UVZK__HANDLE_OPENING && handle->state != UVZK__HANDLE_LEAVING &&
+        handle->state !=
+            UVZK__HANDLE_CLOSE_PENDING) { /* else open_done or leave_done reads them */
         read_pending(handle);
     }
 }
@@ -196,7 +178,8 @@ static void close_done(struct uvzk__blocking_call *call)
 
 static void begin_close(struct uvzk__handle *handle)
 {
-    move(handle, CLOSING);
+    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                    UVZK__HANDLE_CLOSING);
     begin_call(handle, close_work, close_done);
 }
 
@@ -206,22 +189,25 @@ static void begin_close(struct uvzk__handle *handle)
 static bool must_drain(const struct uvzk__handle *handle)
 {
     return !is_inherited(handle) &&
-           (handle->state == CONNECTED || uvzk__handle_has_connected(handle)) &&
+           (handle->state == UVZK__HANDLE_CONNECTED ||
+            uvzk__handle_has_connected(handle)) &&
            uvzk__send_window_in_flight(&handle->window) > 0;
 }
 
 void uvzk__handle_end(struct uvzk__handle *handle)
 {
     /* A thread uses the zhandle_t; open_done or leave_done closes it. */
-    if (handle->state == OPENING || handle->state == LEAVING) {
-        move(handle, CLOSE_PENDING);
+    if (handle->state == UVZK__HANDLE_OPENING || handle->state == UVZK__HANDLE_LEAVING) {
+        uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                        UVZK__HANDLE_CLOSE_PENDING);
         if (!is_inherited(handle)) {
             return;
         }
     }
     uvzk__send_window_disconnect(&handle->window);
     if (must_drain(handle)) {
-        move(handle, DRAINING);
+        uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                        UVZK__HANDLE_DRAINING);
     } else {
         begin_close(handle);
     }
@@ -237,7 +223,7 @@ static void told(struct uvzk__send_window *window, enum uvzk__own_request questi
 {
     struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
 
-    if (handle->state == ASKING) {
+    if (handle->state == UVZK__HANDLE_ASKING) {
         uvzk__asking_told(handle, question, code);
     }
 }
@@ -246,7 +232,8 @@ static void told(struct uvzk__send_window *window, enum uvzk__own_request questi
 static void returned(struct uvzk__send_window *window)
 {
     struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
-    if (handle->state == DRAINING && uvzk__send_window_in_flight(window) == 0) {
+    if (handle->state == UVZK__HANDLE_DRAINING &&
+        uvzk__send_window_in_flight(window) == 0) {
         handle->port->handle_user->drained(handle);
         begin_close(handle);
     }
@@ -256,8 +243,9 @@ static void returned(struct uvzk__send_window *window)
 
 bool uvzk__handle_has_connected(const struct uvzk__handle *handle)
 {
-    return handle->state == ASKING ||
-           (handle->state == OPEN && zoo_state(handle->zh) == ZOO_CONNECTED_STATE);
+    return handle->state == UVZK__HANDLE_ASKING ||
+           (handle->state == UVZK__HANDLE_OPEN &&
+            zoo_state(handle->zh) == ZOO_CONNECTED_STATE);
 }
 
 /* Takes over the port's session, if it has one. */
@@ -292,7 +280,8 @@ static void begin_anew(struct uvzk__handle *handle)
 {
     uvzk__send_window_clear(&handle->window);
     inherit(handle);
-    move(handle, SEEKING);
+    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                    UVZK__HANDLE_SEEKING);
 }
 
 /* If the zhandle_t could not be closed without ending the session (no memory), the end of
@@ -304,10 +293,11 @@ static void leave_done(struct uvzk__blocking_call *call)
     const struct uvzk__handle_user *user = handle->port->handle_user;
 
     uvzk__submit_thread_reset(&handle->window.submit_thread);
-    if (handle->state == CLOSE_PENDING) {
+    if (handle->state == UVZK__HANDLE_CLOSE_PENDING) {
         begin_close(handle);
     } else if (handle->zh != NULL) {
-        move(handle, OPEN);
+        uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                        UVZK__HANDLE_OPEN);
         uvzk__pending_events_expire(&handle->pending, false);
         user->ended(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     } else {
@@ -328,7 +318,8 @@ void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEX
 void uvzk__handle_leave(struct uvzk__handle *handle)
 {
     uvzk__registrations_detach_all(&handle->window.registrations);
-    move(handle, LEAVING);
+    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                    UVZK__HANDLE_LEAVING);
     begin_call(handle, leave_work, leave_done);
 }
 
@@ -389,18 +380,21 @@ static void open_done(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
 
-    if (handle->state == CLOSE_PENDING) {
+    if (handle->state == UVZK__HANDLE_CLOSE_PENDING) {
         begin_close(handle);
     } else if (handle->zh == NULL && handle->resumes_session) {
-        move(handle, SEEKING);
+        uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                        UVZK__HANDLE_SEEKING);
         /* The session may be alive at the servers, so opening is tried again. */
         handle->port->handle_user->unopened(handle);
     } else if (handle->zh == NULL) {
-        move(handle, OPEN);
+        uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                        UVZK__HANDLE_OPEN);
         handle->port->handle_user->ended(handle, UVZK__SESSION_OPEN_FAILED,
                                          handle->open_status);
     } else {
-        move(handle, OPEN);
+        uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                        UVZK__HANDLE_OPEN);
         handle->port->handle_user->opened(handle);
         read_pending(handle);
     }
@@ -410,7 +404,8 @@ void uvzk__handle_start(struct uvzk__handle *handle, char *servers)
 {
     uvzk__free(handle->servers);
     handle->servers = servers;
-    move(handle, OPENING);
+    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                    UVZK__HANDLE_OPENING);
     begin_call(handle, open_work, open_done);
 }
 

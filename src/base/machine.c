@@ -13,24 +13,45 @@ void uvzk__machine_text(const struct uvzk__machine *machine, unsigned from, unsi
                    uvzk__machine_state(machine, to));
 }
 
+static void say_unsound(const struct uvzk__machine *machine, unsigned from, unsigned to,
+                        char *text)
+{
+    (void)snprintf(text, UVZK__MACHINE_TEXT,
+                   "%s: moved from %s to %s, but what must hold then does not hold",
+                   machine->name, uvzk__machine_state(machine, from),
+                   uvzk__machine_state(machine, to));
+}
+
 bool uvzk__machine_enter(const struct uvzk__machine *machine, void *object,
                          unsigned state, char *text)
 {
     uint8_t *at = (uint8_t *)object + machine->state_at;
     unsigned from = *at;
-    bool allowed = uvzk__machine_allows(machine, from, state);
 
-    *at = (uint8_t)uvzk__machine_after(machine, from, state);
-    if (allowed && machine->invariant(object)) {
-        return true;
+    if (!uvzk__machine_allows(machine, from, state)) {
+        *at = (uint8_t)uvzk__machine_after(machine, from, state);
+        if (text != NULL) {
+            uvzk__machine_text(machine, from, state, text);
+        }
+        return false;
     }
-    if (text != NULL && allowed) {
-        (void)snprintf(text, UVZK__MACHINE_TEXT,
-                       "%s: moved from %s to %s, but what must hold then does not hold",
-                       machine->name, uvzk__machine_state(machine, from),
-                       uvzk__machine_state(machine, state));
-    } else if (text != NULL) {
-        uvzk__machine_text(machine, from, state, text);
+    *at = (uint8_t)state;
+    bool holds = machine->invariant(object);
+    if (!holds && text != NULL) {
+        say_unsound(machine, from, state, text);
     }
-    return false;
+    return holds;
+}
+
+bool uvzk__machine_enter_or_stay(const struct uvzk__machine *machine, void *object,
+                                 unsigned state, char *text)
+{
+    if (uvzk__machine_now(machine, object) != state) {
+        return uvzk__machine_enter(machine, object, state, text);
+    }
+    bool holds = machine->invariant(object);
+    if (!holds) {
+        say_unsound(machine, state, state, text);
+    }
+    return holds;
 }

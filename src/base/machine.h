@@ -70,12 +70,6 @@ struct uvzk__machine {
     (offsetof(type, field) +       \
      0 * sizeof(char[sizeof(((const type *)0)->field) == 1 ? 1 : -1]))
 
-#define UVZK__OLD_MACHINE(machine_name, state_table)            \
-    {                                                           \
-        .name = (machine_name), .states = (state_table),        \
-        .count = sizeof(state_table) / sizeof((state_table)[0]) \
-    }
-
 /* Returns true if the table allows the move. `from` may be any number. */
 static inline bool uvzk__machine_allows(const struct uvzk__machine *machine,
                                         unsigned from, unsigned to)
@@ -106,30 +100,30 @@ static inline const char *uvzk__machine_state(const struct uvzk__machine *machin
     return state < machine->count ? machine->states[state].name : "?";
 }
 
-/* Moves the object's machine, the only way in which a state is written after its struct
- * has been initialized (rules_machines). Returns false if the table does not allow the
+/* Moves the object's machine. Nothing else writes a state after its struct has been
+ * initialized, except uvzk__machine_move (rules_machines). Returns false if the table does not allow the
  * move, or if the invariant does not hold after it; then `text`, which has room for
  * UVZK__MACHINE_TEXT bytes or is NULL, says so for the log. */
 #define UVZK__MACHINE_TEXT 200
 bool uvzk__machine_enter(const struct uvzk__machine *, void *object, unsigned state,
                          char *text);
+/* The same, but the machine may be in this state already: then only the invariant is
+ * checked. */
+bool uvzk__machine_enter_or_stay(const struct uvzk__machine *, void *object,
+                                 unsigned state, char *text);
 /* Writes for the log that the move is illegal. */
 void uvzk__machine_text(const struct uvzk__machine *, unsigned from, unsigned to,
                         char *text);
 
-/* ------------------------------------------------------------ for this room alone */
-
-/* Returns `to`, and asserts that the table allows the move. For the command: an illegal
- * move ends its process, and the other process then ends CMD. A state is written only
- * with the result of this function or of uvzk__move, or when its struct is initialized
- * (rules_machines). */
-static inline unsigned uvzk__machine_move(const struct uvzk__machine *machine,
-                                          unsigned from, unsigned to)
+/* For the command: moves its machine, and asserts that the table allows the move and that
+ * the invariant holds then. An illegal move ends its process, and the other process then
+ * ends CMD. */
+static inline void uvzk__machine_move(const struct uvzk__machine *machine, void *object,
+                                      unsigned state)
 {
-    assert(uvzk__machine_allows(machine, from, to));
-    (void)machine;
-    (void)from;
-    return to;
+    assert(uvzk__machine_allows(machine, uvzk__machine_now(machine, object), state));
+    *((uint8_t *)object + machine->state_at) = (uint8_t)state;
+    assert(machine->invariant(object));
 }
 
 #endif

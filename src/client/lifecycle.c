@@ -210,8 +210,8 @@ static struct uvzk__connection_news check(struct uvzk__session *session,
                                           struct uvzk__connection_news news)
 {
     if (news.illegal) {
-        (void)uvzk__illegal_move(session, &uvzk__connection_machine, news.illegal_from,
-                                 uvzk__connection_state(&session->connection));
+        uvzk__illegal_move(session, &uvzk__connection_machine, news.illegal_from,
+                           uvzk__connection_state(&session->connection));
     }
     return news;
 }

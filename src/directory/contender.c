@@ -318,8 +318,8 @@ static void check_node(struct uvzk__contender *contender)
     unsigned from;
 
     if (uvzk__node_is_illegal(&contender->node, &from)) {
-        (void)uvzk__illegal_move(uvzk__session_of(contender), &uvzk__node_machine, from,
-                                 uvzk__node_state(&contender->node));
+        uvzk__illegal_move(uvzk__session_of(contender), &uvzk__node_machine, from,
+                           uvzk__node_state(&contender->node));
     }
 }
 

@@ -89,21 +89,18 @@ void uvzk__move(struct uvzk__session *session, const struct uvzk__machine *machi
 void uvzk__move_or_stay(struct uvzk__session *session,
                         const struct uvzk__machine *machine, void *object, unsigned state)
 {
-    if (uvzk__machine_now(machine, object) != state) {
-        uvzk__move(session, machine, object, state);
-    } else if (!machine->invariant(object)) {
-        uvzk__broken(session, "%s: %s, but what must hold then does not hold",
-                     machine->name, uvzk__machine_state(machine, state));
+    char text[UVZK__MACHINE_TEXT];
+
+    if (!uvzk__machine_enter_or_stay(machine, object, state, text)) {
+        uvzk__broken(session, "%s", text);
     }
 }
 
-unsigned uvzk__illegal_move(struct uvzk__session *session,
-                            const struct uvzk__machine *machine, unsigned from,
-                            unsigned to)
+void uvzk__illegal_move(struct uvzk__session *session,
+                        const struct uvzk__machine *machine, unsigned from, unsigned to)
 {
     char text[UVZK__MACHINE_TEXT];
 
     uvzk__machine_text(machine, from, to, text);
     uvzk__broken(session, "%s", text);
-    return uvzk__machine_after(machine, from, to);
 }

@@ -51,31 +51,10 @@ void uvzk__move(struct uvzk__session *, const struct uvzk__machine *, void *obje
 void uvzk__move_or_stay(struct uvzk__session *, const struct uvzk__machine *,
                         void *object, unsigned state);
 
-/* Reports a move that the table forbids. Returns the state in which the machine is now
- * (uvzk__machine_after). */
-unsigned uvzk__illegal_move(struct uvzk__session *, const struct uvzk__machine *,
-                            unsigned from, unsigned to) __attribute__((cold));
-
-/* Moves a machine of the session's client. Returns its new state. */
-static inline unsigned uvzk__old_move(struct uvzk__session *session,
-                                      const struct uvzk__machine *machine, unsigned from,
-                                      unsigned to)
-{
-    return uvzk__machine_allows(machine, from, to)
-               ? to
-               : uvzk__illegal_move(session, machine, from, to);
-}
-
-/* Checks what must hold after a move of this machine to this state. */
-static inline void uvzk__invariant(struct uvzk__session *session,
-                                   const struct uvzk__machine *machine, unsigned state,
-                                   bool holds)
-{
-    if (!holds) {
-        uvzk__broken(session, "%s: %s, but what must hold then does not hold",
-                     machine->name, uvzk__machine_state(machine, state));
-    }
-}
+/* Reports an illegal move of a machine that knows no session: uvzk__machine_enter has made
+ * it. */
+void uvzk__illegal_move(struct uvzk__session *, const struct uvzk__machine *,
+                        unsigned from, unsigned to) __attribute__((cold));
 
 /* Checks another condition. Returns it, so that the caller can leave out what would be
  * unsafe without it. what: "<subject>: <what is wrong>". */

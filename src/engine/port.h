@@ -325,20 +325,6 @@ static inline void uvzk__port_move(struct uvzk__port *port,
     }
 }
 
-/* Checks a move that a machine of the port has made, in the same way. holds: whether what
- * must be true after the move is. */
-static inline void uvzk__port_check_move(struct uvzk__port *port,
-                                         const struct uvzk__machine *machine,
-                                         unsigned from, unsigned to, bool holds)
-{
-    char text[UVZK__MACHINE_TEXT];
-
-    if (!holds || !uvzk__machine_allows(machine, from, to)) {
-        uvzk__machine_text(machine, from, to, text);
-        port->user->broken(port->user, text);
-    }
-}
-
 /* A server has granted this timeout to the session. Only one thread at a time may call
  * this function, so the load and the store need not be one atomic operation. */
 static inline void uvzk__port_timeout_granted(struct uvzk__port *port,

@@ -94,7 +94,7 @@ static int begin(void **state)
 {
     (void)state;
     removals = 0;
-    dialect.states[UVZK__FEATURE_REMOVAL] = UVZK__FEATURE_KNOWN;
+    dialect.features[UVZK__FEATURE_REMOVAL].state = UVZK__FEATURE_KNOWN;
     window = (struct uvzk__send_window){.returned = on_returned};
     if (uvzk__to_loop_init(&to_loop) < 0 ||
         uvzk__send_window_init(&window, &outstanding, &to_loop, &log_route, &dialect,

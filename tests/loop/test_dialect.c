@@ -26,8 +26,8 @@ static void note_moves(const struct uvzk__dialect *before,
                        const struct uvzk__dialect *after)
 {
     for (unsigned i = 0; i < UVZK__FEATURES; i++) {
-        if (before->states[i] != after->states[i]) {
-            met[before->states[i]][after->states[i]] = true;
+        if (before->features[i].state != after->features[i].state) {
+            met[before->features[i].state][after->features[i].state] = true;
         }
     }
 }
@@ -37,7 +37,7 @@ static unsigned asked(const struct uvzk__dialect *dialect)
     unsigned count = 0;
 
     for (unsigned i = 0; i < UVZK__FEATURES; i++) {
-        count += dialect->states[i] == UVZK__FEATURE_ASKED;
+        count += dialect->features[i].state == UVZK__FEATURE_ASKED;
     }
     return count;
 }
@@ -86,7 +86,7 @@ static void walk(struct uvzk__dialect dialect, int depth)
     walk_on(&dialect, &lost, depth);
     walk_answers(&dialect, depth);
     if (uvzk__dialect_next(&asking, &feature)) {
-        assert_int_equal(asking.states[feature], UVZK__FEATURE_ASKED);
+        assert_int_equal(asking.features[feature].state, UVZK__FEATURE_ASKED);
         walk_on(&dialect, &asking, depth);
     } else {
         assert_true(asked(&dialect) > 0); /* an answer is awaited */
