@@ -1,6 +1,6 @@
 /* One call on an atomic long, from the request to its callback. The calls of an atomic long
  * wait in its list and are carried out one after the other; the first one is the current
- * call. What is found out for it is kept here. */
+ * call. This struct keeps what is known about the call. */
 #ifndef UVZK_ATOMIC_CALL_H
 #define UVZK_ATOMIC_CALL_H
 
@@ -42,8 +42,8 @@ struct uvzk__atomic_call {
     bool begun;        /* it is the current call */
     bool promoted;     /* it is in the promoted phase */
     /* A quorum has accepted a transaction of this session since the call, or the phase,
-     * began, so the server has applied everything that was committed before that. What it
-     * shows from now on may decide. */
+     * began, so the server has applied everything that was committed before that. From
+     * now on its reads may decide the call. */
     bool caught_up;
     struct uvzk__stat over; /* of the znode over which it writes, as it was read */
 };

@@ -8,7 +8,7 @@
  *    IDLE -----|--> FINDING_OUT ---|--> IDLE
  *              |--> PAUSING -------|   between two tries, as the retry policy says
  *              |--> ACQUIRING -----|   the mutex of the promoted phase
- *              `--> RELEASING -----'   that mutex, behind the end of the call
+ *              `--> RELEASING -----'   that mutex, after the end of the call
  *
  * The call stores its next step (step, atomic_call.h), so after a lost connection it
  * continues where it was, on the next connection.
@@ -76,9 +76,9 @@ struct uvzk__atomic_longs {
 
 void uvzk__atomic_longs_init(struct uvzk__atomic_longs *);
 
-/* For all atomic longs of the session. session_ended: the fate of a write whose reply was
- * lost can no longer be found out. resume: requests may be sent again. unreachable: no
- * connection will come, or not soon; all calls end with this code. free: the client
+/* For all atomic longs of the session. session_ended: the outcome of a write whose reply
+ * was lost can no longer be determined. resume: requests may be sent again. unreachable:
+ * no connection will come, or not soon; all calls end with this code. free: the client
  * ends. */
 void uvzk__atomic_longs_session_ended(struct uvzk__session *);
 void uvzk__atomic_longs_resume(struct uvzk__session *);

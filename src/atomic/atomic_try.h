@@ -5,7 +5,7 @@
 
 #include "atomic/atomic_long.h"
 
-/* Sends what the step of the current call says. Requests may be sent, and none is under
+/* Sends the request of the current call's step. Requests may be sent, and none is under
  * way. Each reply decides the call, or sets its next step, and pumps. */
 void uvzk__atomic_try_send(struct uvzk__atomic_long *, struct uvzk__atomic_call *);
 

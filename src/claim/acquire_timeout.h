@@ -1,5 +1,5 @@
-/* How long an acquire waits, if not forever: until its timeout_ms is over, or, with
- * UVZK_TRY_ONCE, only until it is known that it has to wait. */
+/* Limits how long an acquire waits: until its timeout_ms is over, or, with UVZK_TRY_ONCE,
+ * only until it is known that it has to wait. */
 #ifndef UVZK_ACQUIRE_TIMEOUT_H
 #define UVZK_ACQUIRE_TIMEOUT_H
 

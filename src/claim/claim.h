@@ -163,8 +163,8 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *, const void *owner)
 
 /* The claim holds as a whole, with this fencing token: grants its acquisitions. */
 void uvzk__claim_grant(struct uvzk__claim *, int64_t token);
-/* The grant is taken back. Acquisitions whose callback has not run yet go on waiting; the
- * others are not changed. */
+/* The grant is taken back. Acquisitions whose callback has not run yet continue to wait;
+ * the others do not change. */
 void uvzk__claim_ungrant(struct uvzk__claim *);
 
 /* Ends the claim. Its acquisitions end with this code, except for those in RELEASING. Its

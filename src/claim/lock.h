@@ -77,8 +77,8 @@ struct uvzk__lock {
     bool no_claims : 1;
 };
 
-/* By which a lock is recognized by code that keeps only its uvzk_lock_t, which may have
- * been used for another lock since. */
+/* Identifies a lock for code that keeps only its uvzk_lock_t, which may have been used
+ * for another lock since. */
 struct uvzk__lock_identity {
     const struct uvzk__session *session;
     uint64_t number;

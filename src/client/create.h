@@ -7,8 +7,8 @@
 #include "engine/tuning.h"
 
 /* Copies the caller's options, replaces zeros by the defaults and checks the result.
- * Returns 0, UV_EINVAL, or UV_ENOTSUP for TLS. What the options point to still belongs to
- * the caller. */
+ * Returns 0, UV_EINVAL, or UV_ENOTSUP for TLS. The memory that the options point to still
+ * belongs to the caller. */
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from);
 
 /* Makes a client with one session over each port. `count`, which is not 0, is

@@ -23,7 +23,7 @@ struct uvzk__no_connection {
     char text[UVZK__CONNECT_ERROR_TEXT];
     /* Since when there is no connection; 0: there is one, or none is wanted yet. */
     uint64_t since_ms;
-    /* When the reason is to be logged next, at the earliest. */
+    /* The earliest time at which the reason is logged again. */
     uint64_t say_at_ms;
     uint32_t pause_ms; /* between the last log line and the next one */
 };

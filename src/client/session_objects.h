@@ -1,6 +1,6 @@
-/* What a user has opened on a client beside its locks: shared values, barriers, atomic longs,
- * elections, persistent nodes and group members. They are told together of what happens to
- * their session. */
+/* What a user has opened on a client besides its locks: shared values, barriers, atomic
+ * longs, elections, persistent nodes and group members. These functions notify all of
+ * them of events of their session. */
 #ifndef UVZK_SESSION_OBJECTS_H
 #define UVZK_SESSION_OBJECTS_H
 
@@ -15,9 +15,9 @@ void uvzk__session_objects_unreachable(struct uvzk__session *, int code);
 /* A connection is ready, or a pause of the whole session is over. */
 void uvzk__session_objects_resume(struct uvzk__session *);
 
-/* Returns true if one of them, or a lock, needs a znode below this path. It looks at
- * each, so that none needs memory for it. Atomic longs and barriers need none until a
- * call changes them: then they are owners (znode_owner.h). */
+/* Returns true if one of them, or a lock, needs a znode below this path. It checks each
+ * of them, so none needs memory for it. Atomic longs and barriers need none until a call
+ * changes them: then they are owners (znode_owner.h). */
 bool uvzk__session_objects_need_below(const struct uvzk__session *, const char *path);
 
 #endif

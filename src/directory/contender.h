@@ -194,7 +194,7 @@ struct uvzk__contender_user {
     /* The contender is no longer wanted. code: the reason, as an error code; 0 after a
      * release. Called once. */
     void (*ended)(struct uvzk__contender *, int code);
-    /* The delete of its node was refused. The contender leaves its claim and goes on
+    /* The delete of its node was refused. The contender leaves its claim and continues
      * without one. */
     void (*undeletable)(struct uvzk__contender *);
     /* The contender is over: its node is gone, or its session has ended. Also called for
@@ -272,7 +272,8 @@ static inline const char *uvzk__contender_path(const struct uvzk__contender *con
     return contender->path;
 }
 
-/* Its znode's machine. Who sends a request for the znode reports the events (node.h). */
+/* Its znode's machine. Code that sends a request for the znode reports the events
+ * (node.h). */
 static inline struct uvzk__node *uvzk__contender_node(struct uvzk__contender *contender)
 {
     return &contender->node;

@@ -86,11 +86,11 @@ struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *,
 void uvzk__queue_settle_later(struct uvzk__queue *);
 void uvzk__queues_settle_later(struct uvzk__session *);
 
-/* Through which session of the client a znode is read. node_path: the full path of the
- * znode, as a contender has it. Returns the session that created the znode, because the
- * server of another session may lag and not show it yet. If no session of this client
- * created it, returns the first session that has a connection, or the given session if
- * none has. */
+/* Chooses the session of the client through which a znode is read. node_path: the full
+ * path of the znode, as a contender has it. Returns the session that created the znode,
+ * because the server of another session may lag and not show it yet. If no session of
+ * this client created it, returns the first session that has a connection, or the given
+ * session if none has. */
 struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
                                             const char *node_path);
 
@@ -133,8 +133,8 @@ struct uvzk__contender *uvzk__placed_named(const struct uvzk__queue *, const cha
 struct uvzk__contender *uvzk__unplaced_named(const struct uvzk__queue *,
                                              const char *name);
 
-/* The counts of the conditions below. before: whether it was so before this change; now:
- * whether it is so from now on. The first two: a batch of creates, or of deletes, is in
+/* The counts of the conditions below. before: the condition was true before this change;
+ * now: it is true from now on. The first two: a batch of creates, or of deletes, is in
  * flight. */
 static inline void
 uvzk__directories_count_create_batch(struct uvzk__directories *directories, bool before,
@@ -187,8 +187,7 @@ struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *);
 
 /* Writes the session's prefix into the text of a new UUID (36 characters). The first UUID
  * of a session provides the prefix. uuid_prefix is reset when the session has ended, so
- * that znodes which are left of an earlier session are not taken for znodes of this
- * one. */
+ * znodes that remain from an earlier session are not mistaken for znodes of this one. */
 static inline void
 uvzk__directories_apply_uuid_prefix(struct uvzk__directories *directories, char *uuid)
 {

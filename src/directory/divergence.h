@@ -3,9 +3,9 @@
  *
  * Orphans are znodes of this client's own sessions that belong to none of its contenders.
  * There should be none. But a server that has lost its place in history continues to show
- * znodes that were deleted, or brings them back; and a fault of uvzk might leave one. A
- * contender that waited for an orphan would wait until the session that owns it ends, and
- * this client keeps that session alive.
+ * deleted znodes, or brings them back; and a fault of uvzk might leave one. A contender
+ * that waited for an orphan would wait until the session that owns it ends, and this
+ * client keeps that session alive.
  *
  * A znode that a reading shows as a predecessor, as a name of this session, or as a node
  * that has blocked a contender for a session timeout, is an orphan if

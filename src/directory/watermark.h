@@ -89,7 +89,7 @@ bool uvzk__watermark_expects_next(const struct uvzk__queue *);
 
 /* Returns true if the directory has a mark and no number has been missing lately, so that
  * probably no other client uses it. uvzk__watermark_others_seen: another client does,
- * though the numbers do not show it. */
+ * although the numbers do not show it. */
 bool uvzk__watermark_is_alone(const struct uvzk__queue *);
 void uvzk__watermark_others_seen(struct uvzk__queue *);
 

@@ -5,13 +5,13 @@
  *    | |<------'           |            |   the acquire is refused
  *    | |<------------------+------------'   the hold is lost: deposed_cb
  *    | |
- *    `-+-> PAUSING --> IDLE                 a refusal that passes: after a pause
+ *    `-+-> PAUSING --> IDLE                 a temporary refusal: after a pause
  *
- * In IDLE the next step follows at once, unless the user has to ask for it (a refusal
- * that does not pass, options.manual_requeue). QUEUED: the acquire is pending. LEADING:
- * the hold is granted. RESIGNING: deposed_cb is due, and the participant still leads.
- * RELEASING: deposed_cb has begun; the hold is released only when it has returned. Every
- * state may go to CLOSING, where the lock is being closed.
+ * In IDLE the next step follows at once, unless the user has to request it (a permanent
+ * refusal, options.manual_requeue). QUEUED: the acquire is pending. LEADING: the hold is
+ * granted. RESIGNING: deposed_cb is due, and the participant still leads. RELEASING:
+ * deposed_cb has begun; the hold is released only when it has returned. Every state may
+ * go to CLOSING, where the lock is being closed.
  *
  * A participant stops being leader in the move out of LEADING or RESIGNING. That move
  * comes before deposed_cb, and deposed_cb comes before the request that deletes the
@@ -44,7 +44,7 @@ void uvzk__candidacy_init(struct uvzk__election *);
 bool uvzk__candidacy_leads(const struct uvzk__election *);
 
 /* In IDLE: queues the participant. Returns what uvzk_lock_acquire returns; after an error
- * the state is IDLE still. */
+ * the state is still IDLE. */
 int uvzk__candidacy_queue(struct uvzk__election *);
 
 /* The user wants it queued again. Returns the same, or UVZK_ESTATE. */
@@ -57,8 +57,8 @@ bool uvzk__candidacy_goes_on(const struct uvzk__election *);
 /* Gives up the leadership. Returns 0 or UVZK_ENOTHELD. reason: for deposed_cb. */
 int uvzk__candidacy_resign(struct uvzk__election *, int reason);
 
-/* Closes the lock: at once, or, of a leader that is to be notified, after deposed_cb. All
- * waits for the leadership end. */
+/* Closes the lock: at once, or after deposed_cb if the participant is a leader and must
+ * be notified. All waits for the leadership end. */
 void uvzk__candidacy_close(struct uvzk__election *, bool notify);
 
 /* Returns true if the close has begun. */

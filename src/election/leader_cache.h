@@ -6,19 +6,19 @@
  *               |------> READING --> IDLE   the data of the first, by a get
  *               `------> LOOKING --> IDLE   the path does not exist: by an exists
  *
- * The get sets a watch on the znode of the first, so that only the end of that znode, and
- * not each coming and going, wakes the followers. If the queue is empty, the listing
- * watches the children; if the path does not exist, the exists watches it.
+ * The get sets a watch on the znode of the first, so only the end of that znode wakes the
+ * followers, not every change in the queue. If the queue is empty, the listing watches
+ * the children; if the path does not exist, the exists watches it.
  *
- * What is read informs the user, and decides nothing: whether a participant leads is
- * decided by its own hold. Which server has answered is not known, and it may lag. But
- * each request is sent after the barrier of its connection (barrier.h). So the server has
- * carried out what was committed before that, which is everything that this cache has
- * read on earlier connections. A change that comes later reaches the same server with the
- * event of the watch. Only a server that has diverged shows something older; it is not
- * believed, because the token of a later leader is greater.
+ * The results are only information for the user: a participant's own hold decides whether
+ * it leads. The server that answers is not known, and it may lag. But each request is
+ * sent after the barrier of its connection (barrier.h), so the server has carried out
+ * everything that was committed before that, and this includes everything that this cache
+ * has read on earlier connections. A later change reaches the same server together with
+ * the event of the watch. Only a diverged server shows something older; the cache ignores
+ * it, because the token of a later leader is greater.
  *
- * Nothing is read while all elections that share the cache lead themselves. */
+ * The cache reads nothing while all elections that share it lead. */
 #ifndef UVZK_LEADER_CACHE_H
 #define UVZK_LEADER_CACHE_H
 

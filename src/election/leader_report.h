@@ -1,9 +1,9 @@
 /* What one election reports to its changed_cb: who leads, if it differs from what was
- * reported last. While the participant itself leads, that is known from its hold, and
- * otherwise from the leader cache of its path.
+ * reported last. While the participant itself leads, its hold shows that; otherwise the
+ * leader cache of its path shows who leads.
  *
  * Tokens only rise. A leader is reported if its token is greater than those of all
- * leaders that were reported before; whatever else is read says nothing new. */
+ * leaders that were reported before; every other result is ignored. */
 #ifndef UVZK_LEADER_REPORT_H
 #define UVZK_LEADER_REPORT_H
 
@@ -35,7 +35,7 @@ int uvzk__leader_report_begin(struct uvzk__election *, uvzk_election_changed_cb)
 /* This participant has begun to lead, with this token; or, with 0, it no longer leads. */
 void uvzk__leader_report_leads(struct uvzk__leader_report *, int64_t token);
 
-/* Its own znode is gone, or about to go: who leads is read, which was not necessary while
+/* Its own znode is gone, or about to go: reads who leads, which was not necessary while
  * it led. */
 void uvzk__leader_report_follow(struct uvzk__leader_report *);
 

@@ -60,11 +60,11 @@
  * 12 least_timeout_ms is never out of date. The thread that first hears of a connection
  *    stores the granted timeout there, before CONNECTED is reported and before any
  *    request on that connection gets its reply. It does so even if the loop never hears
- *    of that connection; in that case turn() is called all the same.
+ *    of that connection; in that case turn() is still called.
  * 13 After end_session(), the handle ends as if its session had expired, as in 6,
  *    whatever it is doing. The port ends the session at the servers, soon after the event
  *    if there is a connection. If the handle is down, end_session() has no effect.
- * 14 broken() reports that an invariant of the port does not hold. The port goes on as
+ * 14 broken() reports that an invariant of the port does not hold. The port continues as
  *    well as it can.
  * 15 Some servers lack requests that came late to the protocol. From a server without
  *    create2, the stat in the reply to a create is 0. A container is refused with
@@ -76,7 +76,8 @@
  *    which the server has carried out the changes and requests: when a reply comes, each
  *    change before its request has been reported. Changes of a znode that the client may
  *    not READ are not reported. The watch lasts until unwatch(), or until the connection
- *    or the session ends; then it never fires again. 5 holds for it in all else.
+ *    or the session ends; then it never fires again. In all other respects 5 applies to
+ *    it.
  * 17 An rpc with `refused` is not sent, and has no watch. If it could be sent, `refused`
  *    is the status of its reply. */
 #ifndef UVZK_PORT_H

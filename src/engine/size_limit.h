@@ -26,8 +26,8 @@ struct uvzk__session;
 
 /* One for each session. */
 struct uvzk__size_limit {
-    /* What must wait for a request that is alone, in the order of submission; linked by
-     * rpc->port.next. NULL: none waits. */
+    /* Requests that must wait for a request that is alone, in the order of submission;
+     * linked by rpc->port.next. NULL: none waits. */
     struct uvzk__rpc *first_held, *last_held;
     const struct uvzk__rpc *alone; /* in flight alone; NULL: none is */
     size_t in_flight;              /* submitted to the port, and not replied */

@@ -7,9 +7,9 @@
  *                |            |
  *                `------------' that child is deleted or changed
  *
- * With a fixed name there is nothing to list. The contender that creates the znode gets
- * the lock. Every other contender WAITS until that znode is deleted, and then tries to
- * create it again (fixed_name.h). */
+ * With a fixed name uvzk lists nothing. The contender that creates the znode gets the
+ * lock. Every other contender WAITS until that znode is deleted, and then tries to create
+ * it again (fixed_name.h). */
 #ifndef UVZK_DRIVER_CLAIM_H
 #define UVZK_DRIVER_CLAIM_H
 

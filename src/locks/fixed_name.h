@@ -5,9 +5,9 @@
  *      |    `--> UVZK_ENODEEXISTS: WAITS until the znode is deleted; so do the others
  *      `------------------------------'
  *
- * There is nothing to list. The name does not tell whose znode it is. So after a create
- * or a delete whose outcome is not known, the znode's stat is read. The read is sent
- * after the barrier of a new connection (barrier.h), so no request of the earlier
+ * uvzk lists nothing. The name does not show which client's znode it is. So after a
+ * create or a delete whose outcome is not known, uvzk reads the znode's stat. The read is
+ * sent after the barrier of a new connection (barrier.h), so no request of the earlier
  * connection is carried out after it.
  *
  * A server that has missed a delete may still show a znode of this session that was

@@ -41,8 +41,8 @@ bool uvzk__node_watches_any(const struct uvzk__queue *);
  * directory does not pause. */
 void uvzk__node_watches_arm(struct uvzk__queue *);
 
-/* The port has dropped all watches, because the session has ended or goes on with a new
- * handle. Ends the directory's node watches; their claims ask again. */
+/* The port has dropped all watches, because the session has ended or continues with a new
+ * handle. Ends the directory's node watches; their claims join again. */
 void uvzk__node_watches_lost(struct uvzk__queue *);
 
 #endif

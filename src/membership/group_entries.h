@@ -1,6 +1,6 @@
 /* The other members of a group, as one of them knows them: each has an entry from the listing
  * that shows its znode to the first listing that does not, and a shared value that follows
- * its data. Its znode is deleted when that value says so, or when a listing does, whichever
+ * its data. Its znode counts as deleted when that value or a listing shows it, whichever
  * is first.
  *
  * A group may be larger than what a session may watch (watch_budget.h). An entry for which
@@ -63,7 +63,7 @@ bool uvzk__group_entries_are_read(const struct uvzk__group_entries *);
 bool uvzk__group_entries_tell(struct uvzk__group_entries *);
 /* The member is closed: drops all entries. */
 void uvzk__group_entries_drop_all(struct uvzk__group_entries *);
-/* How many of those that were told are without data, because there is no room for a watch. */
+/* How many of the reported entries have no data, because there is no room for a watch. */
 size_t uvzk__group_entries_unwatched(const struct uvzk__group_entries *);
 /* Adds those that are members now to `shown`, after the first `count`. Returns how many
  * there are then. */

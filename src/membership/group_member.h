@@ -1,16 +1,16 @@
-/* A group member (Curator's GroupMember): an ephemeral persistent node below the path of the
- * group, and what is known of the other children of that path.
+/* A group member (Curator's GroupMember): an ephemeral persistent node below the path of
+ * the group, and what the client knows about the other children of that path.
  *
  *   group member ---- persistent node     its own znode
  *        |     `----- children listener   which znodes there are (watched_children.h)
  *        `----------- group entries       of each other one, a shared value follows the data
  *                                         (group_entries.h)
  *
- * Each of these parts is in the session of its own path. So when the client ends, they end
- * one after the other; the last one frees the memory. Nothing is decided here: whether the
- * member's own znode is there is decided by the persistent node, and what is known of the
- * others only informs. At the end of a turn it is compared with what the user was last
- * told, so a burst of changes is reported once. */
+ * Each of these parts is in the session of its own path. So when the client ends, they
+ * end one after the other; the last one frees the memory. This struct makes no decisions:
+ * the persistent node keeps the member's own znode, and the facts about the others are
+ * only information. At the end of a turn it is compared with what the user was last told,
+ * so a burst of changes is reported once. */
 #ifndef UVZK_GROUP_MEMBER_H
 #define UVZK_GROUP_MEMBER_H
 
@@ -42,8 +42,8 @@ struct uvzk__session *uvzk__group_member_session(const uvzk_group_member_t *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* What is known of the others has changed: the user is told at the end of the turn, if it
- * is news by then. */
+/* The facts about the others have changed: the user is told at the end of the turn, if
+ * they then differ from what was told last. */
 void uvzk__group_member_note(struct uvzk__group_member *);
 /* A part has ended. Frees the memory after the last one. */
 void uvzk__group_member_part_ended(struct uvzk__group_member *);

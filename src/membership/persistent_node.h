@@ -6,9 +6,9 @@
  *   UNKNOWN ---------> CREATING ------------> PRESENT
  *     | ^ |  other data           set           ^ | |
  *     | | |----------> SETTING -----------------' | |   deleted, or its session has ended
- *     | | |  as it is to be                       | |
+ *     | | |  as it should be                      | |
  *     | | `---------------------------------------' |
- *     | |-- the request has failed; or it is to be read again
+ *     | |-- the request has failed; or it must be read again
  *     | |
  *     | `-- TAKEN     there is a znode that is not ours: it is watched
  *     |
@@ -69,7 +69,7 @@ struct uvzk__persistent_node {
     uint64_t retry_ms;  /* length in ms of the last pause after a refusal; 0: none */
     int64_t session_id; /* in which it was created or found last */
     int status;         /* what the user is told next; UV_EAGAIN: nothing is known yet */
-    int told;           /* what the user was told last; UV_EAGAIN: nothing that counts */
+    int told;           /* what the user was told last; UV_EAGAIN: nothing relevant */
     int end_status;     /* the status with which it ends after the reply to come; 0:
                            none */
     uint8_t state;      /* enum uvzk__persistent_node_state */
@@ -97,9 +97,10 @@ void uvzk__persistent_node_data(const uvzk_persistent_node_t *, const void **dat
 bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *);
 /* Returns true if a request is under way. */
 bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *);
-/* What the user is told at the end of the turn, if it is news by then. */
+/* What the user is told at the end of the turn, if it then differs from what was told
+ * last. */
 void uvzk__persistent_node_note(struct uvzk__persistent_node *, int status);
-/* The close is over: nothing is left to be done. */
+/* The close is over: nothing is left to do. */
 void uvzk__persistent_node_end(struct uvzk__persistent_node *, int status);
 
 #endif

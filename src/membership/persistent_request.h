@@ -1,5 +1,5 @@
-/* The requests of a persistent node, and what decides which of them is sent: the last reading
- * of its znode. */
+/* The requests of a persistent node. The last read of its znode decides which of them is
+ * sent. */
 #ifndef UVZK_PERSISTENT_REQUEST_H
 #define UVZK_PERSISTENT_REQUEST_H
 

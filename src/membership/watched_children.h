@@ -44,8 +44,8 @@ struct uvzk__watched_children {
     bool ended; /* it has no listeners left, and is freed when refs is 0 */
 };
 
-/* For all of the session. resume: requests may be sent again. free: the client has ended. exist: whether
- * there are any of this full path, which may watch it. */
+/* For all of the session. resume: requests may be sent again. free: the client has ended.
+ * exist: returns true if there are any of this full path, which may watch it. */
 void uvzk__watched_children_resume(struct uvzk__session *);
 void uvzk__watched_children_free(struct uvzk__session *);
 bool uvzk__watched_children_exist(const struct uvzk__session *, const char *path);
@@ -70,7 +70,7 @@ struct uvzk__children_listener {
  * callback is called inside. The caller has set the callbacks. */
 int uvzk__children_listener_begin(struct uvzk__session *,
                                   struct uvzk__children_listener *, const char *path);
-/* It has to hear the names, so they are listed. */
+/* The listener needs the names, so they are listed. */
 void uvzk__children_listener_list(struct uvzk__children_listener *);
 /* Ends the listening. The watch of the last listener is removed. */
 void uvzk__children_listener_end(struct uvzk__children_listener *);

@@ -16,8 +16,9 @@
  * A read is due while no watch is set, which is the case after each watch event; when no
  * read has been sent on this connection; and when a set has found another version. Data
  * that are read replace the known data only if their mzxid is larger. The version number
- * cannot decide that: it starts again when the znode is created anew, and it wraps around
- * (ZOOKEEPER-4743). A smaller mzxid means that the server lags and shows older data. */
+ * cannot decide that: it starts again when the znode is created again, and it wraps
+ * around (ZOOKEEPER-4743). A smaller mzxid means that the server lags and shows older
+ * data. */
 #ifndef UVZK_NODE_CACHE_H
 #define UVZK_NODE_CACHE_H
 
@@ -99,7 +100,7 @@ void uvzk__node_cache_read_again(struct uvzk__node_cache *);
  * due. */
 bool uvzk__node_cache_is_read(const struct uvzk__node_cache *);
 
-/* A request on the znode failed for a reason that passes: pumps again after 100 ms, and
+/* A request on the znode failed for a temporary reason: pumps again after 100 ms, and
  * sends no read before that. */
 void uvzk__node_cache_retry_later(struct uvzk__node_cache *);
 

@@ -1,5 +1,5 @@
 /* The value with which a node cache creates its znode if the znode is missing (Curator's
- * seedValue). The node cache sends the creates that this takes (SEEDING). */
+ * seedValue). The node cache sends the necessary creates (SEEDING). */
 #ifndef UVZK_SEED_VALUE_H
 #define UVZK_SEED_VALUE_H
 

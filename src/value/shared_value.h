@@ -101,7 +101,7 @@ void uvzk__shared_value_tell(struct uvzk__shared_value *);
 
 /* Sends the sets that wait. */
 void uvzk__shared_value_send_sets(struct uvzk__shared_value *);
-/* A read was answered, in whatever way: sets that waited for it end. */
+/* A read was answered, with any outcome: sets that waited for it end. */
 void uvzk__shared_value_was_read(struct uvzk__shared_value *);
 /* The session has ended, or must be assumed to have; no connection will come, or not
  * soon. */

@@ -14,7 +14,7 @@
  *                                              v                       | or none is left
  *                                           SETTLED <------------------'
  *
- * In SETTLED each contender goes on with the machine of its own znode (node.h), and the
+ * In SETTLED each contender continues with the machine of its own znode (node.h), and the
  * batch is freed. If the multi was refused, the contender whose op failed gets the
  * reason. Of the other creates it is only known that they were not carried out: each is
  * sent again alone, at once. But if a directory was missing, the directories of the

@@ -1,5 +1,6 @@
-/* A lease that is created without a ticket, where no other client is. An acquire and its
- * release then need three requests: the create, a listing of `locks`, and the delete.
+/* A lease that is created without a ticket, while no other client uses the semaphore. An
+ * acquire and its release then need three requests: the create, a listing of `locks`, and
+ * the delete.
  *
  * The lease is created, and then `locks` is listed. If the leases have been counted and
  * no contender was in `locks` after that, the lease is granted. Otherwise it is deleted
@@ -25,7 +26,7 @@ struct uvzk__queue;
 
 /* The listings of `locks` that one lease directory has sent. */
 struct uvzk__locks_listing {
-    uint64_t stamp;       /* of the last one; 0: it failed and is to be repeated */
+    uint64_t stamp;       /* of the last one; 0: it failed and must be repeated */
     uint64_t empty_stamp; /* of the last one that showed no child */
     bool pending;         /* one is in flight */
 };
@@ -55,7 +56,7 @@ void uvzk__direct_lease_list_locks(struct uvzk__queue *leases);
  * empty. */
 bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *);
 
-/* The lease is to be deleted (uvzk__leases_withdraw): the lease request becomes the first
+/* The lease must be deleted (uvzk__leases_withdraw): the lease request becomes the first
  * ticket sharer, for which a ticket is created. */
 void uvzk__direct_lease_leave(struct uvzk__lease_request *);
 

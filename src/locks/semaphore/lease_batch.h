@@ -1,8 +1,8 @@
 /* Gives leases to the ticket holder and to the local lease requests that follow it, in
- * the order in which they are to be granted: leases that local claims have released, and
- * new ones by one multi. The multi is a check of the ticket holder's ticket, then the
- * creates for one or more lease requests. It is carried out as a whole or not at all, and
- * the creates of one lease request are always in one multi. */
+ * the order of their grants: leases that local claims have released, and new ones by one
+ * multi. The multi is a check of the ticket holder's ticket, then the creates for one or
+ * more lease requests. It is carried out as a whole or not at all, and the creates of one
+ * lease request are always in one multi. */
 #ifndef UVZK_LEASE_BATCH_H
 #define UVZK_LEASE_BATCH_H
 

@@ -1,5 +1,5 @@
 /* Leases that are released are handed over to the next local claim without a request.
- * Their claim, which has ended, offers them as they are: to the ticket holder, to its
+ * Their claim, which has ended, offers them unchanged: to the ticket holder, to its
  * ticket sharers, and to the local claims that wait next in `locks`. The new hold is
  * granted early, and the ticket is deleted only together with a check of the leases. The
  * leases are offered while a local claim may take them; otherwise they are deleted. */

@@ -4,7 +4,7 @@
  *               NEW
  *      .---------+--------.
  *      v         v        v
- *   SHARING<->TICKETED  DIRECT   how it is to get leases
+ *   SHARING<->TICKETED  DIRECT   how it will get leases
  *      |  ^      |  ^     |
  *      v  |      v  |     v      leases are created; they are withdrawn
  *   --------- UNCOUNTED -------  leases exist or may exist, and no listing counts them
@@ -62,7 +62,7 @@ struct uvzk__lease_request {
     uint32_t wanted;         /* how many leases, at least 1 */
     uint8_t state;           /* enum uvzk__lease_request_state */
     bool handed_over : 1;    /* at least one lease was handed over to it */
-    bool direct : 1;         /* its lease was created without a ticket, or is to be */
+    bool direct : 1;         /* its lease was created without a ticket, or will be */
     bool create_alone : 1;   /* the create of its ticket shares no multi */
     bool wants_position : 1; /* the next ticket that it gets reports its position */
 };
