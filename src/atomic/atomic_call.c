@@ -89,7 +89,7 @@ void uvzk__atomic_call_promote(struct uvzk__session *session,
     call->began_ms = uvzk__now(session);
     call->retries = 0;
     /* The mutex may be held in another session, at another server. This session's server
-     * may not have applied yet what the holder before has written. */
+     * may not have applied yet what the previous holder wrote. */
     call->step = UVZK__ATOMIC_CATCH_UP;
 }
 

@@ -86,7 +86,7 @@ void uvzk__atomic_pump(struct uvzk__atomic_long *atomic)
     }
 }
 
-/* All calls end with this code, whatever is under way for the first of them. */
+/* All calls end with this code, whatever request is under way for the first of them. */
 static void end_calls(struct uvzk__atomic_long *atomic, int code)
 {
     struct uvzk__atomic_call *call;
@@ -145,11 +145,11 @@ static void mutex_closed(uvzk_lock_t *mutex)
 {
     struct uvzk__atomic_long *atomic = mutex->data;
 
-    /* Behind the callbacks of the calls, which may be in another session. */
+    /* After the callbacks of the calls, which may be in another session. */
     uvzk__notify_later(atomic->session, &atomic->notification);
 }
 
-/* The user's struct is the user's again, and so is the path. */
+/* The user's struct and the path belong to the user again. */
 static void leave_shell(struct uvzk__atomic_long *atomic)
 {
     atomic->shell->impl = NULL;

@@ -14,7 +14,7 @@ bool uvzk__atomic_promotion_is_possible(const struct uvzk__atomic_long *atomic)
 }
 
 /* The call that the mutex is for, or was for: NULL if that has ended. A later call cannot
- * be promoted before this hold is given back. */
+ * be promoted before this hold is released. */
 static struct uvzk__atomic_call *promoted_call(const struct uvzk__atomic_long *atomic)
 {
     struct uvzk__atomic_call *call = uvzk__atomic_call_first(&atomic->calls);
@@ -24,7 +24,7 @@ static struct uvzk__atomic_call *promoted_call(const struct uvzk__atomic_long *a
 
 bool uvzk__atomic_promotion_is_over(const struct uvzk__atomic_long *atomic)
 {
-    /* The close of the mutex takes the hold along. */
+    /* The close of the mutex also ends the hold. */
     return atomic->promotion.holding && !atomic->closing && promoted_call(atomic) == NULL;
 }
 

@@ -140,7 +140,7 @@ static void decide_by_reading(struct uvzk__atomic_long *atomic,
 
 /* ------------------------------------------------- the outcome of a write or create */
 
-/* A write over a version that was read is looked for, in the session that has sent it. */
+/* uvzk looks for a write over a version that was read, in the session that sent it. */
 static void write_lost(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
                        int status)
 {
@@ -193,8 +193,8 @@ static void begin_to_make(struct uvzk__atomic_long *atomic, int64_t number)
     make(atomic);
 }
 
-/* The znode that a call creates because it has to have one has the number 0, which is what
- * a missing znode reads as. So it does not matter who creates it, nor how often. */
+/* A call that needs a znode creates it with the number 0, the value of a missing znode.
+ * So it does not matter which client creates it, or how often. */
 static void made_for_a_write(struct uvzk__atomic_long *atomic,
                              struct uvzk__atomic_call *call, int status)
 {
@@ -205,7 +205,7 @@ static void made_for_a_write(struct uvzk__atomic_long *atomic,
     }
 }
 
-/* The znode was to be created with the call's own value. */
+/* The create had the call's own value. */
 static void make_refused(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
                          int status)
 {
@@ -285,7 +285,7 @@ static void write_without_reading(struct uvzk__atomic_long *atomic,
 
 /* ------------------------------------------------------------------------ reading */
 
-/* What the call makes of the number that the znode has. */
+/* Computes what the call writes, from the number that the znode has. */
 static void number_read(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
                         int64_t number)
 {
@@ -360,7 +360,7 @@ static void read_number(struct uvzk__atomic_long *atomic)
 /* Returns true if the znode shows that the write was not carried out: it still has the
  * version over which the call has written; or exactly one write has followed, and that
  * one has written another number. If it has written the same number, it may be the call's
- * or another client's, because a version does not tell whose it is. */
+ * or another client's, because a version does not show whose write it is. */
 static bool is_certainly_not_written(const struct uvzk__atomic_call *call,
                                      const struct uvzk__reply *reply)
 {

@@ -154,7 +154,7 @@ static void delete_own(struct uvzk__barrier_member *member, const char *ready)
 static void go_on(struct uvzk__barrier_member *member, const struct uvzk__reply *reply)
 {
     bool ready = reply->status == 0 && is_listed(reply, UVZK__READY_NAME);
-    /* Others may have come that this member does not wait for. */
+    /* Other members may have entered since, for which this member does not wait. */
     bool alone = reply->name_count == (size_t)ready + member->stands;
     const struct uvzk__other_member *others = member->others;
     size_t count = member->other_count;
@@ -195,7 +195,7 @@ void uvzk__member_remaining_listed(struct uvzk__barrier_member *member,
         reply = &none;
     }
     if (member->stands && !is_listed(reply, own_name(member))) {
-        /* Somebody has deleted it. */
+        /* Another client has deleted it. */
         member->stands = false;
         uvzk__barrier_member_withdraw(member, UVZK_ENONODE);
         return;
@@ -217,7 +217,7 @@ void uvzk__member_deleted(struct uvzk__barrier_member *member, int status)
         !(status == UVZK_ENONODE && write->refused == 0)) {
         delete_own(member, NULL); /* `ready` no longer exists, or it must stay */
     } else if (status != 0 && status != UVZK_ENONODE) {
-        /* The ACL does not let us delete it: it goes with the session. */
+        /* The ACL forbids the delete: the znode ends with the session. */
         member->stands = false;
         uvzk__barrier_member_withdraw(member, status);
     } else {

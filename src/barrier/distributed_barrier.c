@@ -1,5 +1,5 @@
-/* The public functions on distributed barriers (distributed_barrier.h), and what the
- * calls on one have of their own. */
+/* The public functions on distributed barriers (distributed_barrier.h), and the parts of
+ * their calls that differ from other barrier calls. */
 #include "barrier/distributed_barrier.h"
 
 #include "barrier/barrier_call.h"

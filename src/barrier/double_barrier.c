@@ -1,4 +1,4 @@
-/* The public functions on double barriers (double_barrier.h), and what one tells its
+/* The public functions on double barriers (double_barrier.h), and their reports to the
  * user. */
 #include "barrier/double_barrier.h"
 
@@ -85,8 +85,8 @@ static void tell_later(struct uvzk__double_barrier *barrier)
     uvzk__notify_later(barrier->session, &barrier->notification);
 }
 
-/* The member is inside; or it has left, has been given up or has failed, and goes its own
- * way from now on. */
+/* The member is inside; or it has left, has been given up or has failed, and continues
+ * without its user from now on. */
 static void member_told(struct uvzk__barrier_member *member, int status)
 {
     struct uvzk__double_barrier *barrier = uvzk__barrier_member_user(member);
@@ -314,7 +314,7 @@ int uvzk_double_barrier_close(uvzk_double_barrier_t *shell,
     return 0;
 }
 
-/* The session goes with the client, or has gone, and the member's znode with it. */
+/* The session ends with the client, or has ended, and the member's znode with it. */
 void uvzk__double_barrier_unreachable(struct uvzk__double_barrier *barrier, int code)
 {
     uvzk__barrier_calls_end(&barrier->calls, code);

@@ -119,7 +119,8 @@ static void cleared(struct uvzk__barrier_member *member, int status)
                    UVZK__MEMBER_LISTING);
         uvzk__barrier_member_pump(member);
     } else if (member->write.second != NULL) {
-        /* P may not be deleted. Then `ready` alone, as Curator's leave deletes it. */
+        /* The ACL forbids deleting P. Then only `ready` is deleted, as by Curator's
+         * leave. */
         uvzk__znode_write_delete(&member->write, member->ready, NULL);
     } else {
         uvzk__barrier_member_withdraw(member, status);
@@ -149,7 +150,7 @@ static void counted_all(struct uvzk__barrier_member *member,
     struct counted counted = count(member, reply);
 
     if (!counted.own) {
-        /* Somebody has deleted it. */
+        /* Another client has deleted it. */
         member->stands = false;
         uvzk__barrier_member_withdraw(member, UVZK_ENONODE);
     } else if (counted.ready) {

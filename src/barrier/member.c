@@ -219,7 +219,7 @@ void uvzk__barrier_member_tidy(struct uvzk__barrier_member *member)
     uvzk__move(member->session, &uvzk__barrier_member_machine, member,
                UVZK__MEMBER_TIDYING);
     /* Done only if `ready` has no sibling, because a znode with children is not deleted:
-     * the server decides it, however old our last reading is. */
+     * the server decides it, so the age of the last read does not matter. */
     uvzk__znode_write_delete(&member->write, member->ready, member->directory);
 }
 
@@ -255,7 +255,7 @@ static void withdrawal_done(struct uvzk__barrier_member *member, int status)
     } else if (uvzk__is_transient(status) || (write->second != NULL && status != 0)) {
         delete_own(member); /* it was the delete of a leave, and has not been done */
     } else {
-        /* Gone; or the ACL does not let us delete it: then it goes with the session. */
+        /* Gone; or the ACL forbids the delete: then the znode ends with the session. */
         out(member, status == 0 || status == UVZK_ENONODE ? member->outcome : status);
     }
 }

@@ -119,7 +119,7 @@ static void tell_all(struct uvzk__watched_znode *znode, int status, uint64_t sta
 
     uvzk__list_move(&znode->waiters, &waiters);
     znode->telling = true;
-    /* Back on its list first, because told_cb may end the waiting. */
+    /* Put back on its list first, because told_cb may end the waiting. */
     while ((link = uvzk__list_take(&waiters)) != NULL) {
         uvzk__list_append(&znode->waiters, link);
         tell(UVZK__CONTAINER_OF(link, struct uvzk__znode_waiter, link), status, stamp);

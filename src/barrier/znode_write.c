@@ -1,5 +1,5 @@
-/* Sends one create or delete until a server has answered it (znode_write.h). Its owner
- * hears the outcome by done_cb. */
+/* Sends one create or delete until a server has answered it (znode_write.h). done_cb
+ * reports the outcome to its owner. */
 #include "barrier/znode_write.h"
 
 #include <string.h>

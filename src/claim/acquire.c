@@ -1,7 +1,7 @@
-/* uvzk_lock_acquire, uvzk_lock_close and the questions whether a lock is held, for locks
- * of every recipe. What differs between recipes is behind lock->kind (lock.h).
+/* uvzk_lock_acquire, uvzk_lock_close, uvzk_lock_is_held and the like, for locks of every
+ * recipe. lock->kind has what differs between recipes (lock.h).
  *
- * An acquire joins the claim that its owner has on the lock already. Otherwise it makes a
+ * An acquire joins the claim that its owner already has on the lock. Otherwise it makes a
  * claim, in the lock's own session or, with options.sessions above 1, in another session
  * of the client that has room. All memory is allocated before the claim begins, so that
  * beginning cannot fail. An error is returned, with nothing done; any other outcome is
@@ -396,8 +396,8 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
     if (lock == NULL || lock->held_count == 0) {
         return false;
     }
-    /* Otherwise all claims of the lock have the one proof of its session, and no claim
-     * has to be looked at. */
+    /* Otherwise all claims of the lock share the proof of its session, and no claim has
+     * to be checked. */
     return lock->limited || uvzk__has_sessions(lock->session) ||
                    lock->kind->claim_kind->member != NULL
                ? any_claim_holds(lock)

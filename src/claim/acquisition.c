@@ -102,8 +102,8 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     /* [P2] The clock is read again right before acquire_cb runs. The process may have
      * been stopped since the grant was decided, and the proof may have expired meanwhile.
      * The check of the provers then takes back the grants that have no valid proof, or
-     * ends them. A grant that no prover knows is still GRANTING afterwards. It must end
-     * here, because no later event would report it. */
+     * ends them. A grant that is unknown to all provers is still GRANTING afterwards. It
+     * must end here, because no later event would report it. */
     if (!uvzk__claim_holds(acquisition->claim)) {
         uvzk__hold_limit_check(uvzk__claim_hold_limit(acquisition->claim));
         uvzk__provers_check(uvzk__acquisition_session(acquisition));
@@ -369,8 +369,8 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
     notify_detached(acquisition);
 }
 
-/* Only the states before LOSING have a claim. One of a claim in a later state has a state
- * that is wrong. */
+/* Only the states before LOSING have a claim. An acquisition with a claim in a later
+ * state has a wrong state. */
 void uvzk__acquisition_end_broken(struct uvzk__acquisition *acquisition, int reason)
 {
     uvzk__acquisition_end(acquisition, reason);

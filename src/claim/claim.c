@@ -432,7 +432,7 @@ static void withdraw_ended(struct uvzk__claim *claim)
 void uvzk__claim_remove_contenders(struct uvzk__claim *claim)
 {
     uvzk__claim_ref(claim);
-    /* So that the end of a contender does not end the claim. */
+    /* This keeps the end of a contender from ending the claim. */
     move_and_count(claim, UVZK__CLAIM_EMPTYING);
     withdraw(claim);
     move_and_count(claim, UVZK__CLAIM_ASKING);

@@ -1,5 +1,5 @@
-/* What the acquisitions of a claim are told while the claim goes on (claim_acquisitions.h).
- * The grant and the end of the claim itself are told in claim.c. */
+/* What the acquisitions of a claim are told while the claim continues
+ * (claim_acquisitions.h). claim.c reports the grant and the end of the claim itself. */
 #include "claim/claim_acquisitions.h"
 
 #include "claim/acquire_timeout.h"
@@ -103,7 +103,7 @@ void uvzk__claim_fail_releases(struct uvzk__claim *claim, int code)
     struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
 
     if (claim->persistent && code == UVZK_EEXPIRED) {
-        return; /* the znodes still exist, and their deletes go on */
+        return; /* the znodes still exist, and their deletes continue */
     }
     while (each != NULL) {
         struct uvzk__acquisition *acquisition = each;

@@ -1,5 +1,5 @@
-/* Until when the hold of a claim is valid (claim_validity.h). proof/validity.c knows it for
- * one session; here are the holds that have no session to end with, or several. */
+/* Until when the hold of a claim is valid (claim_validity.h). proof/validity.c knows it
+ * for one session; this file adds the holds that depend on no session, or on several. */
 #include "claim/claim_validity.h"
 
 #include "claim/claim.h"
@@ -22,7 +22,7 @@ static uint64_t members_valid_until(const struct uvzk__claim *claim)
 }
 
 /* [P2] A hold is not valid beyond its max_hold_ms, so code that has copied the end of the
- * validity stops before the lock is given back. */
+ * validity stops before the lock is released. */
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 {
     uint64_t limit = uvzk__hold_limit_end(uvzk__hold_limit_before(claim, claim->limited));

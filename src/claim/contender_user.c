@@ -1,8 +1,8 @@
-/* What a claim does with the events of its contenders (contender_user.h). What a grant or
- * an end means for the claim as a whole is decided by its kind. Here is what is the same
- * for all kinds: the count of the contenders that hold, the status that the release
- * reports, and contenders that have no claim: orphans, and those whose delete the ACL
- * refuses. */
+/* What a claim does with the events of its contenders (contender_user.h). The claim's
+ * kind decides what a grant or an end means for the claim as a whole. This file has what
+ * is the same for all kinds: the count of the contenders that hold, the status that the
+ * release reports, and contenders that have no claim: orphans, and those whose delete the
+ * ACL refuses. */
 #include "claim/contender_user.h"
 
 #include "claim/claim.h"
@@ -74,7 +74,7 @@ static void detach_claim(struct uvzk__contender *contender, int status)
 }
 
 /* The claim ends although the znode still exists, because its delete may be refused for a
- * long time. The contender goes on without the claim (acl_retry.h). */
+ * long time. The contender continues without the claim (acl_retry.h). */
 static void undeletable(struct uvzk__contender *contender)
 {
     int status = uvzk__node_status(uvzk__contender_node(contender));

@@ -1,11 +1,11 @@
 /* The timer of a claim's longest hold (hold_limit.h). acquire.c makes limits, and
- * claim_acquisitions.c does what they ask for.
+ * claim_acquisitions.c acts when they are reached.
  *
- * The limit belongs to the claim and not to an acquisition: what counts is how long the
- * owner has had the lock. A re-entry therefore neither sets nor moves it.
+ * The limit belongs to the claim and not to an acquisition: it limits how long the owner
+ * has the lock. A re-entry therefore neither sets nor moves it.
  *
  * The end comes in the notifications of a turn, where callbacks may run, and not in the
- * timer: the lost callbacks must run before the delete leaves. */
+ * timer: the lost callbacks must run before the delete is sent. */
 #include "claim/hold_limit.h"
 
 #include "engine/session.h"

@@ -11,7 +11,7 @@
 /* since_ms has the low 37 bits of a moment: enough for a step of four years. */
 #define MOMENT_MAX ((UINT64_C(1) << 37) - 1)
 
-/* Returns how long a handover took that this step ends, or UVZK__NO_HANDOVER. */
+/* Returns how long the handover took that this step completes, or UVZK__NO_HANDOVER. */
 static uint64_t handover(const struct uvzk__acquisition *acquisition,
                          enum uvzk_trace_step step, uint64_t now, uint64_t took_ms)
 {

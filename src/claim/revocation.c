@@ -17,7 +17,7 @@ int uvzk__revocation_enable(struct uvzk__claim *claim)
         if (uvzk__contender_make_revocable(contender) != 0) {
             return UV_ENOMEM;
         }
-        uvzk__own_watch_arm(contender); /* if it stands already */
+        uvzk__own_watch_arm(contender); /* if its znode exists already */
     }
     return 0;
 }

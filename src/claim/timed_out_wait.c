@@ -1,7 +1,7 @@
 /* Computes what an acquire waits for, translates it into the public uvzk_wait_t, and
  * keeps the result for the callback of an acquire that has timed out (timed_out_wait.h).
- * acquire_timeout.c, acquisition.c and hold_wait.c call it. Nothing is requested from a
- * server: the answer is what the directories have seen last. */
+ * acquire_timeout.c, acquisition.c and hold_wait.c call it. It requests nothing from a
+ * server: the answer is the latest state of the directories. */
 #include "claim/timed_out_wait.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-/* Ends a client of which an invariant is broken: lifecycle.c calls it once for the client.
+/* Ends a client whose invariant is broken: lifecycle.c calls it once for the client.
  *
- * The order is the promise's (P2): no session is ended at the servers before the user has
- * been told of every hold that depended on it. The claims are reached from the locks,
- * which no state machine moves, and not through the contenders. The contenders end last.
- * No znode is deleted: the servers delete the ephemeral ones with the session. */
+ * The promise (P2) requires the order: no session is ended at the servers before the user
+ * has been told of every hold that depended on it. The claims are found through the
+ * locks, which no state machine moves, not through the contenders. The contenders end
+ * last. No znode is deleted: the servers delete the ephemeral ones with the session. */
 #include "client/broken.h"
 
 #include "claim/acquisition.h"
@@ -62,7 +62,7 @@ static void end_session(struct uvzk__session *session)
     }
 }
 
-/* What else is queued, such as log lines and refusals, comes after the losses. */
+/* All other notifications, such as log lines and refusals, come after the losses. */
 static void tell_of_losses(struct uvzk__session *session)
 {
     uvzk__notify_those(session, uvzk__acquisition_is_loss);

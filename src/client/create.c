@@ -124,7 +124,7 @@ static int copy_namespace(struct uvzk__session *session, const char *ns)
     }
     if (ns[0] == '/') {
         return uvzk__refuse(UVZK_EPATH,
-                            /* A namespace has no '/' in front, as in Curator. */
+                            /* A namespace does not begin with '/', as in Curator. */
                             "options.ns begins with '/'");
     }
     session->ns = uvzk__path_join("/", ns);
@@ -372,7 +372,7 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     if (shell == NULL) {
         return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
-    /* A broken client is closing by itself, but the user must close it all the same. */
+    /* A broken client is closing by itself, but the user must still close it. */
     if (session == NULL || session->lifecycle->close_called) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }

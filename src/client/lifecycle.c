@@ -143,7 +143,7 @@ static void guard_lost(struct uvzk__contender *contender, int code)
     uvzk__own_watch_lost(contender);
 }
 
-/* The session goes on, but its watches are lost. What they would have reported is read
+/* The session continues, but its watches are lost. What they would have reported is read
  * again when they are set again: waiting contenders are settled when requests may be
  * sent. */
 static void watches_lost(struct uvzk__session *session)
@@ -376,7 +376,7 @@ void uvzk__close(struct uvzk__session *session)
     refuse_calls(session);
     session->port->close_soon(session->port);
     uvzk__timer_clear(session, &session->lifecycle->reopen_timer);
-    /* A broken client ends everything in an order of its own (broken.h). */
+    /* A broken client ends everything in its own order (broken.h). */
     if (!uvzk__is_broken(session)) {
         uvzk__for_each_contender(session, uvzk__contender_end, UVZK_ECLOSED);
         uvzk__session_objects_unreachable(session, UVZK_ECLOSED);

@@ -44,8 +44,8 @@ const char *uvzk__no_connection_address(const struct uvzk__session *session, int
     return no_connection->code == code ? no_connection->address : "";
 }
 
-/* If several sessions have no connection, only the first of them logs it, because mostly
- * they have the same reason. */
+/* If several sessions have no connection, only the first of them logs it, because they
+ * usually have the same reason. */
 static bool speaks_for_others(const struct uvzk__session *session)
 {
     uint32_t i = 0;

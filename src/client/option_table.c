@@ -12,7 +12,8 @@
  * timeout, which overflows at about 12 days. After it has tried all servers without
  * success it pauses for a sixtieth of the timeout, so below 500 ms it tries again almost
  * without a pause, and logs each attempt. One day is more than any server grants. It is
- * far from the overflow, and so is what is computed from the timeout or the tick.
+ * far from the overflow, and so are all values that are computed from the timeout or the
+ * tick.
  *
  * A proof request that came too early is repeated after a quarter of a tick, so a tick is
  * not shorter than 10 ms.

@@ -130,8 +130,8 @@ static bool is_anothers(const struct uvzk__contender *contender,
 /* If the exists does not find the znode, the znode is gone. The reading is fresh enough:
  * a server reported earlier that the znode existed, on this connection or before its
  * barrier, and this exists was sent after that. If the exists fails with another error, a
- * unique name is deleted all the same; a fixed name is not, because the znode may be
- * another client's. */
+ * znode with a unique name is deleted anyway; one with a fixed name is not, because it
+ * may be another client's. */
 static void read_done(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
     struct uvzk__undeletable_data *data = data_of(contender->queue);
@@ -153,7 +153,7 @@ static void read_done(struct uvzk__contender *contender, const struct uvzk__repl
 }
 
 /* If another delete has succeeded meanwhile, this contender's delete has been sent
- * already, and its reply says more than this one. */
+ * already, and its reply is newer than this one. */
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
@@ -227,7 +227,7 @@ static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
     return data;
 }
 
-/* Nothing is left of the contender but its znode: its claim hears of the refusal and
+/* Nothing is left of the contender but its znode: its claim learns of the refusal and
  * ends. The own watch cannot be ARMING: its get was sent before the delete, and replies
  * arrive in the order of the requests. */
 static void add(struct uvzk__undeletable_data *data, struct uvzk__contender *contender)
@@ -307,7 +307,7 @@ void uvzk__undeletable_gone(struct uvzk__contender *contender)
         uvzk__free(data);
     } else if (data->current == contender) {
         end_try(data);
-        next_at_once(data); /* who has gone says nothing of the others */
+        next_at_once(data); /* the result says nothing about the others */
     }
 }
 

@@ -260,7 +260,7 @@ static void apply_create(struct uvzk__contender *contender, int status, const ch
         uvzk__queue_set_just_created(contender->queue, false);
     }
     if (status == UVZK_ENONODE) {
-        uvzk__watermark_end(contender->queue); /* its watch has not told of that */
+        uvzk__watermark_end(contender->queue); /* its watch has not reported that */
     }
     uvzk__node_created(&contender->node, status, place);
 }
@@ -388,13 +388,13 @@ void uvzk__contender_identified(struct uvzk__contender *contender, int status,
                                 int64_t czxid, bool ours, uint64_t shown)
 {
     uvzk__node_identified(&contender->node, status, czxid, ours);
-    /* [P1] The exists of another node may have told the czxid. A watch or a listing has
-     * reported since the create that this node is gone. */
+    /* [P1] The exists of another node may have returned the czxid. A watch or a listing
+     * has reported since the create that this node is gone. */
     if (uvzk__node_stands_not_shown(&contender->node)) {
         uvzk__contender_not_shown(contender);
         return;
     }
-    /* The exists that told the czxid has also shown the node. */
+    /* The exists that returned the czxid has also shown the node. */
     if (shown != 0 && uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
         uvzk__last_seen_set(contender, shown);
     }

@@ -4,8 +4,8 @@
  * stat of its predecessor, view.c and driver_directory.c pass names of a listing, and
  * delete_batch.c reports that an orphan's delete has been answered.
  *
- * The check for an orphan errs on the side of keeping: if any contender of the client
- * might have created the znode, the znode is not an orphan.
+ * In doubt, the check keeps a znode: if any contender of the client might have created
+ * the znode, the znode is not an orphan.
  *
  * A query allocates its own memory and frees it after its last reply, so any number of
  * queries may be in flight. It looks up its directory by path in each reply, because the
@@ -25,7 +25,7 @@
 #include "engine/log.h"
 #include "engine/submission.h"
 
-/* Digits of a sequence number that is not worn out. */
+/* Digits of a sequence number that is not used up. */
 #define DIGITS 10U
 
 /* ------------------------------------------------------------- is it an orphan? */

@@ -128,7 +128,7 @@ bool uvzk__foreign_nodes_append(struct uvzk__queue *queue, int32_t sequence, boo
     return true;
 }
 
-/* The part of a name that tells the session (directories.h). */
+/* The part of a name that identifies the session (directories.h). */
 static const char *session_in(const struct uvzk__foreign_node *foreign_node)
 {
     return strlen(foreign_node->name) > UVZK__UUID_AT + UVZK__UUID_TEXT

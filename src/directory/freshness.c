@@ -130,8 +130,8 @@ void uvzk__stood_first(struct uvzk__contender *contender)
     contender->last_seen.checked_stamp = UINT64_MAX;
 }
 
-/* The last delete of the directory may be of a node behind this one. It then counts all
- * the same: who comes next waits for one reply. */
+/* The last delete of the directory may be of a node behind this one. It then still
+ * counts: the next contender waits for one reply. */
 bool uvzk__is_checked_by_deletes(const struct uvzk__contender *contender)
 {
     return contender->last_seen.checked_stamp >= contender->queue->deletions.delete_stamp;

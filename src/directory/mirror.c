@@ -3,9 +3,10 @@
  * watch and its mark.
  *
  * The idea: events and replies come in the order in which things happened. When the reply
- * to a create comes, the mirror has heard of every node that was created before, unless
- * the client may not READ it; then a number is missing. Whatever the mirror cannot
- * explain makes it forget its mark, and a listing is sent as without a mirror. */
+ * to a create arrives, the mirror has received the event of every node that was created
+ * before, unless the client may not READ it; then a number is missing. When the mirror
+ * cannot explain an event, it forgets its mark, and a listing is sent as without a
+ * mirror. */
 #include "directory/mirror.h"
 
 #include "base/expected_sequences.h"
@@ -20,8 +21,8 @@
 #include "directory/watermark.h"
 #include "engine/turn.h"
 
-/* Among the numbers that are expected in a directory: contenders have waited there. It is
- * the number of no contender. */
+/* Among the numbers that are expected in a directory: contenders have waited there. No
+ * contender has this number. */
 #define CONTENDED (-2)
 /* Likewise: more sessions than a mirror is for have been seen there. */
 #define CROWDED (-3)
@@ -110,7 +111,7 @@ static void foreign_created(struct uvzk__queue *queue, const char *name,
 }
 
 /* All nodes before it are in the view, so its predecessors are known before the reply to
- * its create comes. One that wants to know its position is listed all the same. */
+ * its create comes. For one that wants to know its position, a listing is still sent. */
 static void own_created(struct uvzk__queue *queue, struct uvzk__contender *contender,
                         int32_t number)
 {
@@ -147,8 +148,8 @@ static void created(struct uvzk__queue *queue, const char *name)
     }
 }
 
-/* [P1] A contender whose node was deleted by hand is not granted. Of one whose node this
- * session is deleting, nothing new is heard. */
+/* [P1] A contender whose node was deleted by hand is not granted. For one whose node this
+ * session is deleting, the event is not news. */
 static void own_deleted(struct uvzk__queue *queue, const char *name)
 {
     struct uvzk__contender *contender = uvzk__placed_named(queue, name);

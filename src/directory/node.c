@@ -136,8 +136,8 @@ static void start_delete(struct uvzk__node *node)
     enter(node, UVZK__NODE_DELETING);
 }
 
-/* The znode exists, and its number is known. A contender with a worn-out number must not
- * contend with it (ZOOKEEPER-4706), so the znode is deleted at once. */
+/* The znode exists, and its number is known. A contender must not contend with a number
+ * beyond the limit (ZOOKEEPER-4706), so the znode is deleted at once. */
 static void stand(struct uvzk__node *node)
 {
     if (uvzk__sequence_exhausted(node->place.sequence)) {
@@ -315,8 +315,9 @@ void uvzk__node_session_ended(struct uvzk__node *node, int status)
         end(node, node->wanted ? status : 0);
         break;
     case UVZK__NODE_BACKING_OFF:
-        /* Its znode may have gone with the session: a watch can report that before the
-         * session's end is. An acquire that had a place does not move on. */
+        /* Its znode may have ended with the session: a watch can report that before the
+         * end of the session is reported. An acquire that had a place does not move
+         * on. */
         end(node, status);
         break;
     case UVZK__NODE_CREATING:

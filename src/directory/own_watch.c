@@ -143,8 +143,8 @@ static bool need_data(struct uvzk__contender *contender)
     return true;
 }
 
-/* There is no watch, for this reason. One that stays tries again about once a session
- * timeout. */
+/* There is no watch, for this reason. A contender that stays tries again about once a
+ * session timeout. */
 static void go_unwatched(struct uvzk__contender *contender, bool stays, int code)
 {
     if (!stays) {
@@ -236,9 +236,9 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         return;
     }
     if (!uvzk__watch_budget_take(session, contender->path)) {
-        /* A hold of which the user has been told goes on: other paths have taken the room
-         * since, and will give it back. Any other contender is refused, rather than deaf
-         * to revocations. */
+        /* A hold of which the user has been told continues: other paths have used the
+         * room since, and will free it. Any other contender is refused, because otherwise
+         * it would not notice revocations. */
         go_unwatched(contender, is_told_to_hold(contender), UVZK_ELIMIT);
         return;
     }

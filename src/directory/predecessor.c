@@ -3,8 +3,8 @@
  * directory's children, for leases and for a ticket that is kept.
  *
  * The idea: only the first in line watches, and only one node, so the end of a hold wakes
- * at most two clients and not all: the next one, and the one after it, which prepares.
- * Local contenders behind the first in line need no watch. Because an event may be lost
+ * at most two clients: the next one, and the one after it, which prepares. Local
+ * contenders behind the first in line need no watch. Because an event may be lost
  * (watch_renewal.h), the watch is removed and set anew about once a session timeout. A
  * waiter that is still blocked then asks whether the node that blocks it really exists
  * (divergence.h). */
@@ -223,8 +223,8 @@ static int begin(struct uvzk__queue *queue, const char *name)
         return UV_ENOMEM;
     }
     (void)uvzk__path_join_into(watch->path, queue->path->text, name);
-    /* A mirror may not have the path beside this watch (port.h, 5). It may be that of
-     * another directory, which is a znode of this one. */
+    /* No mirror may have the same path as this watch (port.h, 5). Such a mirror may
+     * belong to another directory, which is a znode of this one. */
     uvzk__watermarks_yield_watch(queue->session, watch->path);
     if (!uvzk__watch_budget_take(queue->session, watch->path)) {
         uvzk__free(watch);
@@ -280,8 +280,7 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__queue_settle_later(queue);
 }
 
-/* Returns true if the last get did not find this node, and a later listing shows it all
- * the same. */
+/* Returns true if the last get did not find this node, but a later listing shows it. */
 static bool is_missing(const struct uvzk__predecessor *last,
                        const struct uvzk__foreign_node *predecessor)
 {

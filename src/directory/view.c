@@ -194,8 +194,8 @@ static struct uvzk__contender *local_of(const struct scan *scan,
     return contender;
 }
 
-/* A node with a worn-out number (place.h) does not contend: such numbers give no order.
- * Leases are only counted, so their numbers do not matter. */
+/* A node whose number is beyond the limit (place.h) does not contend: such numbers give
+ * no order. Leases are only counted, so their numbers do not matter. */
 static bool contends(const struct uvzk__queue *queue,
                      const struct uvzk__node_name *parsed)
 {
@@ -242,8 +242,8 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
 }
 
 /* Copies the foreign nodes before the last local contender. Nodes behind it are not kept:
- * they can never be before a contender that exists now. A mirror keeps them: it tells
- * later contenders all that is before them. */
+ * they can never be before a contender that exists now. A mirror keeps them, because
+ * later contenders learn from it which nodes are before them. */
 static int keep_foreign_nodes(const struct uvzk__queue *queue, struct scan *scan)
 {
     size_t end = scan->sighting_count;

@@ -276,7 +276,7 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
 }
 
 /* The connection that a mirror's watch was on is lost. A plain watch is set again only for
- * a new contender; a mirror is what those that wait rely on. */
+ * a new contender; waiting contenders rely on a mirror. */
 static void renew_lost_mirror(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);

@@ -2,10 +2,10 @@
  * lead while it holds, and queues it again. election.c calls it for the user; the lock,
  * the timer and the notification call back.
  *
- * The idea: nothing here judges whether the participant may lead. A grant makes a leader
- * and a loss deposes it, so the proofs, the sessions and the znodes are the lock's alone.
- * What this file adds is the order of the callbacks, and that no end of a hold is the end
- * of the candidacy unless trying again is useless. */
+ * The idea: this file does not decide whether the participant may lead. A grant makes a
+ * leader and a loss deposes it, so only the lock deals with proofs, sessions and znodes.
+ * This file adds the order of the callbacks, and it queues the participant again after
+ * each hold unless that is useless. */
 #include "election/candidacy.h"
 
 #include "base/retry.h"
@@ -60,7 +60,7 @@ bool uvzk__candidacy_goes_on(const struct uvzk__election *election)
                : election->state != UVZK__CANDIDACY_IDLE;
 }
 
-/* A request that is added meanwhile is not ended: it has asked for the state after this
+/* A request that is added meanwhile is not ended: it waits for the state after this
  * one. */
 void uvzk__candidacy_end_waits(struct uvzk__election *election, int status)
 {
@@ -366,7 +366,7 @@ void uvzk__candidacy_close(struct uvzk__election *election, bool notify)
         return;
     }
     election->close_wanted = true;
-    /* One that resigns already is told that reason. */
+    /* A participant that is already resigning keeps that reason. */
     (void)uvzk__candidacy_resign(election, UVZK_ECLOSED);
 }
 

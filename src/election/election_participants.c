@@ -3,9 +3,9 @@
  * read for its id, several at a time. As in Curator, a znode that has gone meanwhile is
  * left out, and the first of those that were read is the leader.
  *
- * The answer informs. The server may lag behind others, and a znode may be created or
- * deleted after the read. All requests go to one session, whose replies come in their
- * order: no read shows less than the listing did. */
+ * The result is only information: the server may lag behind others, and a znode may be
+ * created or deleted after the read. All requests go to one session, whose replies come
+ * in their order: no read shows less than the listing did. */
 #include "base/refusal.h"
 #include "claim/lock.h"
 #include "election/candidacy.h"

@@ -193,7 +193,7 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__leader_cache_pump(leader_cache);
 }
 
-/* The path does not exist. An exists sets a watch on it all the same. */
+/* The path does not exist. An exists still sets a watch on it. */
 static void look(struct uvzk__leader_cache *leader_cache)
 {
     if (!uvzk__may_send(leader_cache->session)) {
@@ -342,7 +342,7 @@ static void list_path(struct uvzk__leader_cache *leader_cache)
     }
 }
 
-/* Returns true if an election that shares the cache does not lead itself. */
+/* Returns true if an election that shares the cache does not lead. */
 static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
 {
     struct uvzk__link *link = leader_cache->reports.next;
@@ -387,7 +387,7 @@ void uvzk__leader_cache_resume(struct uvzk__leader_cache *leader_cache)
     uvzk__leader_cache_pump(leader_cache);
 }
 
-/* Any news makes a listing due. After a loss nothing may be sent yet. */
+/* Any event makes a listing due. After a loss nothing may be sent yet. */
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     if (news != UVZK__NEWS_LOST) {

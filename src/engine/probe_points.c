@@ -1,6 +1,6 @@
 /* The USDT probes (probe_points.h). Each DTRACE_PROBE is one nop instruction, and a note
- * in the file that says where its arguments are. The names and the arguments are read by
- * people's tracing programs: like the public header, they may only grow, at their end. */
+ * in the file that says where its arguments are. Users' tracing programs read the names
+ * and the arguments: like the public header, they may only grow, at their end. */
 #include "engine/probe_points.h"
 
 #include "engine/session.h"

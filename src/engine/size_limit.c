@@ -16,7 +16,7 @@
  * accepts by default. */
 #define BATCH_MAX 262144U
 
-/* So many losses in a row are no coincidence. */
+/* This many losses in a row are not a coincidence. */
 #define LOSSES_MAX 3U
 
 static size_t greater(size_t one, size_t other)
@@ -75,7 +75,7 @@ static void hold(struct uvzk__size_limit *limit, struct uvzk__rpc *rpc)
     limit->last_held = rpc;
 }
 
-/* Hands on what is held, up to the first that must wait. all: none must. */
+/* Submits the held requests, up to the first that must wait. all: none must wait. */
 static void release(struct uvzk__session *session, bool all)
 {
     struct uvzk__size_limit *limit = &session->submissions.size_limit;
@@ -182,7 +182,7 @@ static uint8_t losses_after(uint8_t losses, size_t lost)
     return lost == 0 ? 0 : losses == LOSSES_MAX ? losses : (uint8_t)(losses + 1);
 }
 
-/* A new connection of the same session: what the loss of the one before has shown. */
+/* A new connection of the same session: evaluates the loss of the previous one. */
 static void learn_from_loss(struct uvzk__size_limit *limit)
 {
     if (limit->losses < LOSSES_MAX) {

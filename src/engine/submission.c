@@ -1,5 +1,5 @@
-/* Sends requests through the port, takes what replies prove, and pauses the
- * session (submission.h). All rooms above send through uvzk__submit. */
+/* Sends requests through the port, records what replies prove, and pauses the session
+ * (submission.h). All rooms above send through uvzk__submit. */
 #include "engine/submission.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Runs the turns of a session: timers, work, notifications (turn.h). Everything that must
- * happen later, in whichever room, is a timer or a notification here. */
+ * happen later, in any room, is a timer or a notification here. */
 #include "engine/turn.h"
 
 #include "engine/session.h"
@@ -9,7 +9,8 @@
  * turn. */
 #define ROUNDS_A_TURN 64
 
-/* A port that is closing must not be called, so the time stands still then. */
+/* A port that is closing must not be called, so from then on the time does not
+ * advance. */
 uint64_t uvzk__now(struct uvzk__session *session)
 {
     return uvzk__session_port_is_closing(session) ? session->port_closing_ms

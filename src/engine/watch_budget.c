@@ -32,8 +32,8 @@ bool uvzk__watch_budget_has_room(const struct uvzk__session *session, const char
     return fits(session, cost(path) + NAME_BYTES);
 }
 
-/* Warns once. Watches that are set anew find and take the last room again and again; so the
- * next warning comes only after a tenth has been free. */
+/* Warns once. Renewed watches repeatedly take the last room, so the next warning comes
+ * only after a tenth has been free. */
 static void warn_spent(struct uvzk__session *session)
 {
     if (!session->watches.warned) {

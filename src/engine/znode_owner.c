@@ -43,8 +43,8 @@ static struct uvzk__znode_owner *find_next(const struct uvzk__znode_owner *owner
 
 #define BIT(kind) (1U << (unsigned)UVZK__OWNED_BY_##kind)
 
-/* Which owners an owner of this kind is refused for. Data that a persistent node keeps may be
- * a number, and a value is whatever the znode has. */
+/* The owners because of which an owner of this kind is refused. The data of a persistent
+ * node may be a number, and a value accepts any data. */
 static const uint8_t excluded[UVZK__OWNER_KINDS] = {
     [UVZK__OWNED_BY_NODE] = BIT(NODE) | BIT(LOCK),
     [UVZK__OWNED_BY_LOCK] =
@@ -175,9 +175,9 @@ static void deepen(const struct uvzk__session *session, uint32_t depth)
     }
 }
 
-/* Returns true if something of this client needs a znode below this path. All of it is
- * looked at, but not if nothing is that deep: many locks with fixed names are usually at
- * one depth. */
+/* Returns true if something of this client needs a znode below this path. Checks
+ * everything, but only if something is that deep: many locks with fixed names are usually
+ * at one depth. */
 static bool is_parent(const struct uvzk__session *session, const char *path)
 {
     if (depth_of(path) >= session->client->deepest) {
@@ -257,7 +257,7 @@ static uint32_t next_order(const struct uvzk__session *session, const char *path
     return order;
 }
 
-/* Checks that a znode that can have no children is to have none. */
+/* Checks that nothing needs children of a znode that can have none. */
 static int check_children(const struct uvzk__session *session, const char *path,
                           enum uvzk__znode_owner_kind kind, bool ephemeral)
 {

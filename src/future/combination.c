@@ -199,7 +199,7 @@ static bool belongs_to_pending(const struct uvzk__future *part)
     return whole != NULL;
 }
 
-/* Returns true if the part belongs to the client of this session, in whichever of its
+/* Returns true if the part belongs to the client of this session, in any of its
  * sessions. */
 static bool is_of(const struct uvzk__future *part, const struct uvzk__session *session)
 {

@@ -335,7 +335,7 @@ void uvzk_future_drop(uvzk_future_t *shell)
     if (future == NULL) {
         return;
     }
-    /* The shell is the caller's from here on; no callback runs from now on. */
+    /* From now on the shell belongs to the caller, and no callback runs. */
     shell->impl = NULL;
     future->shell = NULL;
     forget_thens(&future->thens);

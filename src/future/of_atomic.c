@@ -23,7 +23,7 @@ static void was_called(uvzk_atomic_call_t *call, int status,
 {
     struct calling *called = UVZK__CONTAINER_OF(call, struct calling, call);
 
-    /* A cancelled future shows nothing of the call, which goes on. */
+    /* A cancelled future does not show the call's result; the call continues. */
     if (called->future.status == UV_EAGAIN) {
         called->value = *value;
     }

@@ -16,8 +16,8 @@ static void over(uvzk_barrier_call_t *call, int status)
     uvzk__future_over(&UVZK__CONTAINER_OF(call, struct crossing, call)->future, status);
 }
 
-/* Its callback comes in any case, and ends the future. A call that is given up already,
- * or that is a set or a remove, goes on by itself. */
+/* Its callback runs in any case, and ends the future. A call that has been given up, or
+ * that is a set or a remove, continues by itself. */
 static bool withdraw(struct uvzk__future *future)
 {
     (void)uvzk_barrier_call_cancel(

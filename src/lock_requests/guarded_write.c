@@ -85,8 +85,8 @@ static int check_ops(const struct uvzk__session *session, const uvzk_write_op_t 
     return 0;
 }
 
-/* A znode with a fixed name may be deleted and created anew by another client, and a
- * check would not notice that. So a hold with such a znode cannot guard a write. */
+/* Another client may delete and recreate a znode with a fixed name, and a check would not
+ * notice that. So a hold with such a znode cannot guard a write. */
 static bool can_be_checked(const struct uvzk__node_checks *node_checks)
 {
     for (size_t i = 0; i < node_checks->count; i++) {

@@ -15,7 +15,7 @@ struct locker {
     uvzk_locker_unlocked_cb unlocked_cb;
 };
 
-/* The last callback, whichever it is: refused, lost or released. */
+/* The last callback: refused, lost or released. */
 static void over(uvzk_hold_t *hold, int status)
 {
     uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);

@@ -13,7 +13,7 @@ struct revoke_request {
     struct uvzk__session *session;
     uvzk_revoke_t *shell;
     uvzk_revoke_cb cb;
-    /* An own copy. */
+    /* A copy. */
     char *path;
 };
 

@@ -154,7 +154,7 @@ static bool keeps_contenders(struct uvzk__claim *claim)
 }
 
 /* A grant that was taken back before its callback ran, and is then made again, has the
- * same czxid: the count and the time of the znode go on. */
+ * same czxid: the count and the time of the znode continue. */
 static void granted(struct uvzk__contender *contender)
 {
     struct cohort *cohort = cohort_of(uvzk__contender_claim(contender));

@@ -77,7 +77,7 @@ static size_t directories(const struct uvzk__lock *lock,
 }
 
 /* The client whose znode has the fixed name holds. Waiting contenders have no znode, and
- * other children are no participants. */
+ * other children are not participants. */
 static int classify_fixed(const char *name, struct uvzk__participant *participants,
                           size_t count)
 {

@@ -265,7 +265,7 @@ bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
         !has_its_czxid(contender, stat->czxid)) {
         return false;
     }
-    /* The node machine takes the same way as after a create whose reply was lost. */
+    /* The node machine moves as after a create whose reply was lost. */
     uvzk__contender_set_name(contender, name_of(contender));
     uvzk__node_sent(node);
     uvzk__node_created(node, UVZK_ECONNLOSS, unknown);
@@ -274,9 +274,10 @@ bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
     return true;
 }
 
-/* Creates the contender's znode, or lets the contender wait. *taken: a name that is known
- * to be in use, kept for the following contenders, which usually have the same one. While
- * a local contender uses the name no watch is needed: its end settles the directory. */
+/* Creates the contender's znode, or makes the contender wait. *taken: a name that is
+ * known to be in use, kept for the following contenders, which usually have the same one.
+ * While a local contender uses the name no watch is needed: its end settles the
+ * directory. */
 static void start_fixed(struct uvzk__contender *contender, const char **taken)
 {
     struct uvzk__queue *queue = uvzk__contender_queue(contender);

@@ -19,7 +19,7 @@ struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settin
         return NULL;
     }
     /* The driver's functions find this library's size in the copy: a newer program's
-     * functions must not read on. */
+     * functions must not read beyond it. */
     uvzk__settings_from(&driver->settings, settings, sizeof(driver->settings));
     driver->settings.name = driver->name;
     if (settings->max_leases == 0) {

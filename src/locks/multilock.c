@@ -1,7 +1,7 @@
 /* InterProcessMultiLock: the lock itself, its checks, and the reports of members'
  * failures. For each acquire, prepare() chooses one of the two ways that multilock.h
  * describes. All members are acquired at once if all are mutexes, no flag forbids it, and
- * the owner has none of them already; otherwise in turn.
+ * the owner does not already hold one of them; otherwise in turn.
  *
  * The members belong to the user and may be closed at any time, so they are found by
  * their identity each time they are used. */

@@ -75,7 +75,7 @@ static int64_t first_of(const struct uvzk__participant *participants, size_t cou
     return INT64_MAX;
 }
 
-/* Readers hold that have no writer before them. The first writer holds if no reader is
+/* Readers without a writer before them hold. The first writer holds if no reader is
  * before it. A downgraded reader has its writer's sequence number, and then both hold. */
 static int classify_half(struct uvzk__participant *participants, size_t count,
                          bool shared)

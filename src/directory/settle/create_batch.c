@@ -192,7 +192,7 @@ static void ask_czxid(struct create_batch *batch);
  *
  * If the node is gone, or another client's node has its name, the result says nothing
  * about the other nodes, and the next one is read. A node that may not be read
- * (UVZK_ENOAUTH) is kept in the batch: the next exists may tell its czxid. After any
+ * (UVZK_ENOAUTH) is kept in the batch: the next exists may return its czxid. After any
  * other error each contender sends an exists for itself, when requests may be sent. */
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
@@ -218,7 +218,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 }
 
 /* Reads the next node whose czxid is still needed. If there is none, or nothing may be
- * sent, the contenders that are left ask for themselves. */
+ * sent, each remaining contender sends its own exists. */
 static void ask_czxid(struct create_batch *batch)
 {
     struct uvzk__session *session = batch->session;
@@ -282,7 +282,7 @@ static void create_done(struct create_batch *batch, size_t i,
         uvzk__contender_create_answered(contender, status_of(batch, i, reply), NULL, 0);
     }
     if (reply->status != 0 || !is_unidentified(contender)) {
-        drop(batch, i); /* it goes on by itself, or was given up meanwhile */
+        drop(batch, i); /* it continues by itself, or was given up meanwhile */
     }
 }
 

@@ -296,9 +296,9 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
     }
 }
 
-/* [P1] An early grant is one until a delete of the last node before it has checked its
- * node. Up to then it is a waiter's node, which may be deleted by hand, and each delete of
- * a node before it checks it again. */
+/* [P1] A grant stays early until a delete of the last node before it has checked its
+ * node. Up to then it is a waiter's node, which may be deleted by hand, and each delete
+ * of a node before it checks it again. */
 static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 {
     if (!uvzk__contender_has_ended(contender)) {
@@ -314,8 +314,8 @@ static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct delete_batch *batch = UVZK__CONTAINER_OF(rpc, struct delete_batch, rpc);
-    /* One that is too long is dealt with as if the server had refused it. If it has only
-     * one delete, that is the last op. */
+    /* A request that is too long is treated as if the server had refused it. If it has
+     * only one delete, that is the last op. */
     bool too_long = reply->status != 0 && rpc->refused == reply->status;
     bool refused = too_long || (reply->status != 0 && uvzk__is_answer(reply->status));
     size_t failed = too_long && !rpc->divisible     ? batch->op_count - 1

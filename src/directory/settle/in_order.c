@@ -52,7 +52,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 }
 
 /* A downgraded reader has the place of its writer, sequence number and czxid. So its
- * writer counts as before it, though their places are equal. */
+ * writer counts as before it, although their places are equal. */
 static bool deleting_before(struct uvzk__link *link, const void *place)
 {
     const struct uvzk__contender *contender = place;

@@ -72,7 +72,7 @@ void uvzk__directories_session_ended(struct uvzk__session *session)
 {
     const struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
 
-    /* The next session gets a prefix of its own, so it recognizes only its own znodes. */
+    /* The next session gets its own prefix, so it recognizes only its own znodes. */
     uvzk__directories(session)->uuid_prefix[0] = '\0';
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {

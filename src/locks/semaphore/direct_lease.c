@@ -186,8 +186,8 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
 
 /* ---------------------------------------------------------------------- its readings */
 
-/* The lease behind whose create the next reading may be sent, or NULL. With the pipeline
- * that is as soon as the create has been sent, otherwise when the lease exists. */
+/* The lease after whose create the next read may be sent, or NULL. With the pipeline that
+ * is as soon as the create has been sent, otherwise when the lease exists. */
 static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases)
 {
     const struct uvzk__lease_request *request = direct_of(leases);
