@@ -22,6 +22,14 @@ static void say_unsound(const struct uvzk__machine *machine, unsigned from, unsi
                    uvzk__machine_state(machine, to));
 }
 
+/* The state of a machine after a move, whether the table allows it or not. An illegal
+ * move is carried out, because the code that makes it goes on and expects the new state.
+ * But what has ended stays in its final state: its memory is about to be freed. */
+static unsigned after(const struct uvzk__machine *machine, unsigned from, unsigned to)
+{
+    return from < machine->count && machine->states[from].moves == 0 ? from : to;
+}
+
 bool uvzk__machine_enter(const struct uvzk__machine *machine, void *object,
                          unsigned state, char *text)
 {
@@ -29,7 +37,7 @@ bool uvzk__machine_enter(const struct uvzk__machine *machine, void *object,
     unsigned from = *at;
 
     if (!uvzk__machine_allows(machine, from, state)) {
-        *at = (uint8_t)uvzk__machine_after(machine, from, state);
+        *at = (uint8_t)after(machine, from, state);
         if (text != NULL) {
             uvzk__machine_text(machine, from, state, text);
         }

@@ -77,22 +77,6 @@ static inline bool uvzk__machine_allows(const struct uvzk__machine *machine,
     return from < machine->count && (machine->states[from].moves & UVZK__BIT(to)) != 0;
 }
 
-/* The state of a machine after a move, whether the table allows it or not. An illegal
- * move is carried out, because the code that makes it goes on and expects the new state.
- * But what has ended stays in its final state: its memory is about to be freed. */
-static inline unsigned uvzk__machine_after(const struct uvzk__machine *machine,
-                                           unsigned from, unsigned to)
-{
-    return from < machine->count && machine->states[from].moves == 0 ? from : to;
-}
-
-/* The state in which the object's machine is. */
-static inline unsigned uvzk__machine_now(const struct uvzk__machine *machine,
-                                         const void *object)
-{
-    return *((const uint8_t *)object + machine->state_at);
-}
-
 /* The name of a state; "?" if the machine has no such state. */
 static inline const char *uvzk__machine_state(const struct uvzk__machine *machine,
                                               unsigned state)
@@ -100,10 +84,11 @@ static inline const char *uvzk__machine_state(const struct uvzk__machine *machin
     return state < machine->count ? machine->states[state].name : "?";
 }
 
-/* Moves the object's machine. Nothing else writes a state after its struct has been
- * initialized, except uvzk__machine_move (rules_machines). Returns false if the table does not allow the
- * move, or if the invariant does not hold after it; then `text`, which has room for
- * UVZK__MACHINE_TEXT bytes or is NULL, says so for the log. */
+/* Moves the object's machine. Only this function and uvzk__machine_move write a state after
+ * its struct has been initialized (rules_machines). Returns false if the table does not
+ * allow the move, or if the invariant does not hold after it. Then `text`, which is NULL or
+ * has room for UVZK__MACHINE_TEXT bytes, says for the log which of the two it is. An
+ * illegal move is made all the same, except out of a final state. */
 #define UVZK__MACHINE_TEXT 200
 bool uvzk__machine_enter(const struct uvzk__machine *, void *object, unsigned state,
                          char *text);
@@ -114,6 +99,15 @@ bool uvzk__machine_enter_or_stay(const struct uvzk__machine *, void *object,
 /* Writes for the log that the move is illegal. */
 void uvzk__machine_text(const struct uvzk__machine *, unsigned from, unsigned to,
                         char *text);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* The state in which the object's machine is. */
+static inline unsigned uvzk__machine_now(const struct uvzk__machine *machine,
+                                         const void *object)
+{
+    return *((const uint8_t *)object + machine->state_at);
+}
 
 /* For the command: moves its machine, and asserts that the table allows the move and that
  * the invariant holds then. An illegal move ends its process, and the other process then
