@@ -34,11 +34,11 @@ _uvzk_lock() {
         '(-x -e --exclusive -s --shared -m --mutex --leases)'{-m,--mutex}'[mutex]' \
         '(-x -e --exclusive -s --shared -m --mutex --revocable)--leases=[leases of a semaphore]:N/OF: ' \
         '(-n --nonblock -w --wait --timeout)'{-n,--nonblock}'[do not wait]' \
-        '(-n --nonblock -w --wait --timeout)'{-w+,--wait=,--timeout=}'[wait this long at most]:seconds: ' \
+        '(-n --nonblock -w --wait --timeout)'{-w+,--wait=,--timeout=}'[wait at most this long]:seconds: ' \
         '(-E --conflict-exit-code)'{-E+,--conflict-exit-code=}'[exit status if others hold the lock]:code: ' \
         '--on-lost=[what to do with the command if the lock is lost]:action:(term kill ignore)' \
         '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
-        '--max-hold=[end the command, and give the lock back, at the latest then]:seconds: ' \
+        '--max-hold=[end the command and release the lock after at most this time]:seconds: ' \
         '(-a --all)'{-a,--all}'[hold it until all processes of the command have ended]' \
         '(--leases --traceparent)--revocable[send the command SIGTERM when another client asks for the lock]' \
         '--data=[what status shows]:text: ' \
@@ -54,7 +54,7 @@ _uvzk_elect() {
         '--selector[election of LeaderSelector]' \
         '--once[exit when the command has ended]' \
         '--pause=[before it stands again]:seconds: ' \
-        '--max-reign=[lead this long at most]:seconds: ' \
+        '--max-reign=[lead at most this long]:seconds: ' \
         '--on-lost=[what to do with the command if this host no longer leads]:action:(term kill)' \
         '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
         '(-c --command)'{-c+,--command=}'[command line for /bin/sh]:command line: ' \
@@ -81,8 +81,8 @@ _uvzk_holders() {
 _uvzk_wait() {
     _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
         '(-n --nonblock -w --wait)'{-n,--nonblock}'[look once]' \
-        '(-n --nonblock -w --wait)'{-w+,--wait=}'[wait this long at most]:seconds: ' \
-        '(-E --conflict-exit-code)'{-E+,--conflict-exit-code=}'[exit status if it was held all that time]:code: ' \
+        '(-n --nonblock -w --wait)'{-w+,--wait=}'[wait at most this long]:seconds: ' \
+        '(-E --conflict-exit-code)'{-E+,--conflict-exit-code=}'[exit status if it was held the whole time]:code: ' \
         '--interval=[how often to look]:seconds: ' \
         '1:path: '
 }
@@ -90,7 +90,7 @@ _uvzk_wait() {
 _uvzk_revoke() {
     _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
         '(-a --all)'{-a,--all}'[ask the waiters too]' \
-        '(-w --wait)'{-w+,--wait=}'[wait this long at most until they have gone]:seconds: ' \
+        '(-w --wait)'{-w+,--wait=}'[wait at most this long until they have gone]:seconds: ' \
         '1:path: '
 }
 

@@ -25,7 +25,7 @@ size_t configuration_files(const char *files[CONFIGURATION_FILES])
     const char *directory = getenv("XDG_CONFIG_HOME"), *below = "";
 
     files[0] = OF_THE_MACHINE;
-    /* The XDG specification says that a relative name is to be ignored. */
+    /* The XDG specification says that a relative name must be ignored. */
     if (directory == NULL || directory[0] != '/') {
         directory = getenv("HOME");
         below = "/.config";
@@ -41,7 +41,7 @@ size_t configuration_files(const char *files[CONFIGURATION_FILES])
 
 /* ------------------------------------------------------------------------- a file */
 
-/* Where the next line is from. */
+/* The source of the next line. */
 struct place {
     const char *file;
     unsigned line;
@@ -53,7 +53,7 @@ static int wrong(const struct place *place, const char *what)
     return EX_USAGE;
 }
 
-/* Prints the sentence with the option's name in the place of the field's. */
+/* Prints the sentence with the option's name in place of the field's. */
 static int refused(const struct place *place, const char *name, int status)
 {
     const char *sentence = uvzk_refusal(status);

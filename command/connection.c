@@ -27,14 +27,14 @@ static uvzk_client_options_t configured;
 const char connection_help[] =
     "  -H, --hosts LIST          host:port,host:port/chroot?name=value&name=value; else\n"
     "                            $ZOOKEEPER_HOSTS\n"
-    "      --config FILE         options, in the place of ~/.config/uvzk.conf and\n"
+    "      --config FILE         options, instead of ~/.config/uvzk.conf and\n"
     "                            /etc/uvzk.conf: see uvzk.conf(5)\n"
-    "      --no-config           read no such file\n"
+    "      --no-config           do not read these files\n"
     "      --session-timeout S   requested from the servers (15); they free a dead "
     "holder's\n"
     "                            lock after this time\n"
-    "      --connect-timeout S   how long to wait for the first connection (10; 0: for "
-    "ever)\n"
+    "      --connect-timeout S   how long to wait for the first connection (10; 0: "
+    "forever)\n"
     "      --tick S              the servers' tickTime, or more (2)\n"
     "      --namespace NAME      all paths are below /NAME\n"
     "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, such as "
@@ -303,7 +303,7 @@ static const char *tls_of(struct connection *connection)
     return connection->tls;
 }
 
-/* Only the first call has an effect: the connection may come after the time-out. */
+/* Only the first call has an effect: the connection may come after the timeout. */
 static void tell(struct connection *connection, int status)
 {
     if (!connection->told) {
@@ -321,8 +321,8 @@ static void report_no_connection(struct connection *connection)
     }
 }
 
-/* There is no session, and there was no connection yet. After two reasons the client does
- * not go on trying. */
+/* There is no session, and there was no connection yet. For two reasons the client stops
+ * trying. */
 static void check_final(struct connection *connection)
 {
     int reason = no_connection_reason(&connection->client);

@@ -118,8 +118,8 @@ static bool is_shortage(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* In a process namespace of its own, a process may have the /proc of another one, which
- * shows it under another number. */
+/* A process in its own namespace may see the /proc of another namespace, which shows it
+ * under another number. */
 int descendants_check(void)
 {
     struct process self;
@@ -165,8 +165,8 @@ static void add(struct processes *processes, const struct process *process)
     processes->list[processes->count++] = *process;
 }
 
-/* Any other error lasts, and says nothing of descendants: there is no /proc, or the
- * process has ended or is another user's. */
+/* Any other error is permanent, and tells nothing about descendants: there is no /proc,
+ * or the process has ended or is another user's. */
 static void note_shortage(struct processes *processes, int error)
 {
     if (is_shortage(error)) {
@@ -240,7 +240,8 @@ size_t descendants_signal(pid_t group, unsigned long long since, int signal_numb
     struct processes processes = {0};
     size_t alive = 0;
 
-    /* One call reaches the whole group, also a member that is started at this moment. */
+    /* One call reaches the whole group, including a member that is started at this
+     * moment. */
     if (group > 0) {
         kill(-group, signal_number);
     }
@@ -257,6 +258,6 @@ size_t descendants_signal(pid_t group, unsigned long long since, int signal_numb
         }
     }
     free(processes.list);
-    /* Callers repeat until none is left: what is not known counts as one that is. */
+    /* Callers repeat until none is left, so an unknown process counts as one. */
     return alive == 0 && processes.incomplete ? 1 : alive;
 }

@@ -17,13 +17,13 @@
 
 #include "output.h"
 
-/* How long the end waits for a reader. */
+/* How long diagnostics_end waits for a reader. */
 #define LAST_WAIT_S 1
 
 static struct {
     int from, to;          /* the pipe's ends; a write to `to` does not wait */
     size_t dropped;        /* lines since the last one that had room */
-    size_t handed;         /* bytes that the loop has handed over */
+    size_t handed;         /* bytes that the loop has passed to the thread */
     atomic_size_t written; /* of these, by the thread */
     FILE *direct;          /* what stderr was */
     FILE *stream;          /* what it is: line by line to `put` */
@@ -32,7 +32,7 @@ static struct {
 
 /* ---------------------------------------------------------------------- the thread */
 
-/* Standard error may be a description that does not wait, as another process has set it. */
+/* Another process may have set standard error to be non-blocking. */
 static void write_all(const char *text, size_t length)
 {
     while (length > 0) {
@@ -60,7 +60,7 @@ static void *relay(void *unused)
     return unused;
 }
 
-/* The signals of the process are the loop's. */
+/* The loop handles the signals of the process. */
 static int start_thread(void)
 {
     sigset_t all, before;

@@ -1,10 +1,10 @@
 /* Reads a lock through each server of the list, in up to three passes, and prints the
  * comparison (uvzk status --each-server; called by status.c).
  *
- * In one pass all servers are read at the same time, each in a ZooKeeper session of its
- * own whose list of servers has only this server. uv_run returns when all these sessions
- * are closed, so the next pass begins with new connections. comparison.h says what the
- * passes prove. If all servers show the same in pass 1, there are no other passes. */
+ * In one pass all servers are read at the same time, each in its own ZooKeeper session
+ * whose list of servers has only this server. uv_run returns when all these sessions are
+ * closed, so the next pass begins with new connections. comparison.h says what the passes
+ * prove. If all servers show the same in pass 1, there are no other passes. */
 #include "each_server.h"
 
 #include <inttypes.h>

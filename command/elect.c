@@ -39,7 +39,7 @@ static const char help[] =
     "which\n"
     "it passes on to CMD.\n"
     "\n"
-    "      --id TEXT             who this is, for the others (host:pid)\n"
+    "      --id TEXT             this participant's id, for the others (host:pid)\n"
     "      --selector            an election of LeaderSelector, instead of LeaderLatch\n"
     "      --once                when CMD has ended, exit with its status; 75 if this\n"
     "                            host no longer led\n"
@@ -95,7 +95,7 @@ static void read_options(struct elect_request *request, int argc, char **argv)
     }
 }
 
-/* Returns host:pid: which machine leads, and which process there. The text is static. */
+/* Returns host:pid: the machine that leads, and the process there. The text is static. */
 static const char *own_id(void)
 {
     static char id[160];
@@ -117,7 +117,7 @@ static void read_arguments(struct elect_request *request, int argc, char **argv)
     if (!job_command(&request->command, argc, argv)) {
         subcommand_usage(help);
     }
-    /* A command that goes on while another host leads is what an election prevents. */
+    /* An election exists to prevent a command from running while another host leads. */
     if (request->rules.on_lost == ON_LOST_IGNORE) {
         argument_wrong("--on-lost", "ignore", "term or kill");
     }

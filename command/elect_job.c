@@ -127,7 +127,7 @@ static void refused(struct elect_job *job, const char *what, int status)
     fail_because(job, what, status, refusal_text(&job->request->connection, status));
 }
 
-/* The end of the process by a signal that has ended CMD, too. */
+/* Ends the process by the signal that has ended CMD. */
 static void leave_by(struct elect_job *job, int signal_number, bool whole_job)
 {
     job->killed_by = signal_number;
@@ -210,8 +210,8 @@ static void on_begun(struct supervised_run *run)
     }
 }
 
-/* A hang-up ends the job only if it has ended CMD, for which it may mean to read a
- * configuration again. */
+/* A hang-up ends the job only if it has ended CMD, because CMD may reload its
+ * configuration on a hang-up. */
 static bool is_stopped(const struct elect_job *job)
 {
     return job->stopped_by != 0 && job->stopped_by != SIGHUP;
@@ -362,7 +362,7 @@ static void on_deposed(uvzk_election_t *election, int reason)
     }
 }
 
-/* The library queues the participant again after a refusal that passes. */
+/* The library queues the participant again after a temporary refusal. */
 static void on_refused(uvzk_election_t *election, int status)
 {
     struct elect_job *job = election->data;

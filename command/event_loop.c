@@ -33,7 +33,7 @@ int event_loop_has_room(size_t clients)
     size_t wanted = OF_ONE_CLIENT + (clients - 1) * OF_EACH_MORE;
     int error = open_more(wanted);
 
-    /* EBADF: standard error is closed, which fill_standard_streams could not mend. */
+    /* EBADF: standard error is closed, and fill_standard_streams could not open it. */
     if (error != 0) {
         output_report("no room for %zu file descriptors: %s", wanted,
                       strerror(error == EBADF ? EMFILE : error));

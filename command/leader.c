@@ -80,7 +80,7 @@ static void print_line(const struct participant *leader)
     printf(", token %" PRId64 "\n", leader->token);
 }
 
-/* A path at which two kinds of elections are has two leaders. It is not said which. */
+/* A path with two kinds of elections has two leaders. This does not tell which one. */
 static bool is_mixed(const struct query *query, const struct participant *leader)
 {
     return leader != NULL &&

@@ -63,12 +63,12 @@ static const char help[] =
     "  -m, --mutex               a mutex, as uvzk_mutex_t (InterProcessMutex)\n"
     "      --leases N/OF         N of a semaphore's OF leases\n"
     "  -n, --nonblock            do not wait\n"
-    "  -w, --wait SECONDS        wait this long at most (or --timeout)\n"
+    "  -w, --wait SECONDS        wait at most this long (or --timeout)\n"
     "  -E, --conflict-exit-code CODE\n"
-    "                            exit status if others held the lock all that time (1)\n"
+    "                            exit status if others held the lock the whole time (1)\n"
     "      --on-lost ACTION      what to do with CMD: term (the default), kill, ignore\n"
     "      --grace SECONDS       between SIGTERM and SIGKILL (5)\n"
-    "      --max-hold SECONDS    end CMD, and give the lock back, at the latest then\n"
+    "      --max-hold SECONDS    end CMD and release the lock after at most this time\n"
     "  -a, --all                 hold it until all processes of CMD have ended\n"
     "      --revocable           send CMD SIGTERM when another client asks for it\n"
     "      --data TEXT           what status shows of this contender (user, host, pid, "
@@ -91,8 +91,7 @@ static void read_leases(struct lock_request *request, const char *text)
     request->of = of;
 }
 
-/* Ends the process if there is no $TRACEPARENT. Whether it is a valid one, the library
- * says. */
+/* Ends the process if there is no $TRACEPARENT. The library checks that it is valid. */
 static const char *traceparent_of_environment(void)
 {
     const char *traceparent = getenv("TRACEPARENT");

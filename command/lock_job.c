@@ -15,7 +15,8 @@
 #include "output.h"
 #include "refusal.h"
 
-/* How long before the grace period the end of --max-hold is told on stderr, at most. */
+/* The longest time before the grace period at which stderr announces the end of
+ * --max-hold. */
 #define WARNING_MS 60000U
 /* Before the contenders are listed again, because the connection was lost. */
 #define LISTING_PAUSE_MS 100U

@@ -23,7 +23,8 @@ struct visit {
     struct lock_walk *walk;
     struct visit *next; /* in walk->pending or walk->visits */
     char *path;         /* owned */
-    bool given;         /* one of the user's, and no directory of locks: it has a row */
+    bool given;         /* one of the user's, and not a directory of locks: it has a
+                           row */
     uvzk_lock_t children;
     uvzk_participants_t request;
     struct participant_list participant_list;
@@ -45,7 +46,7 @@ static void fail(struct lock_walk *walk, int status)
     }
 }
 
-/* Puts the child of a directory into the line; parent NULL: `name` is a whole path. */
+/* Queues the child of a directory; parent NULL: `name` is a whole path. */
 static void visit_later(struct lock_walk *walk, const char *parent, const char *name)
 {
     struct visit *visit = calloc(1, sizeof(*visit));
@@ -168,7 +169,7 @@ static void leave(struct visit *visit)
     }
 }
 
-/* A directory that may not be read is no reason to show nothing. */
+/* A directory that may not be read does not end the walk. */
 static void visit_failed(struct visit *visit, int status)
 {
     if (status == UVZK_ENOAUTH || (status == UVZK_EPATH && !visit->given)) {
@@ -198,8 +199,8 @@ static void on_participants(struct participant_list *participant_list, int statu
     participant_list_close(participant_list, on_lock_closed);
 }
 
-/* The lock's participants, and of each recipe what its first holder and its first waiter
- * say. */
+/* The lock's participants, and for each recipe the data of its first holder and its first
+ * waiter. */
 static void read_lock(struct visit *visit, unsigned recipes)
 {
     struct participant_list *list = &visit->participant_list;
@@ -240,7 +241,7 @@ static bool has_leases(const char *const *paths, size_t count)
     return false;
 }
 
-/* Which kinds of lock the children show. The others are directories to be visited, but not
+/* Which kinds of lock the children show. The others are directories to visit, except for
  * the two of a semaphore. */
 static unsigned look_through(struct visit *visit, const char *const *paths, size_t count)
 {
@@ -344,7 +345,7 @@ static void begin_next(struct lock_walk *walk)
     }
 }
 
-/* Begins what there is room for. If nothing is left, the walk is over. */
+/* Begins as many visits as there is room for. If nothing is left, the walk is over. */
 static void advance(struct lock_walk *walk)
 {
     while (walk->pending != NULL && walk->running < WIDTH) {

@@ -124,7 +124,7 @@ static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *
     if (query->ending) {
         return;
     }
-    /* Without READ at the chroot it is known to exist. */
+    /* A refusal (no READ) shows that the chroot exists. */
     if (status < 0 && status != UVZK_ENOAUTH) {
         failed(query, status, refusal_of_chroot(&query->options->connection, status));
     } else {

@@ -9,8 +9,8 @@
 
 static char text[1024];
 
-/* Returns what the user has set the field with that the sentence begins with, and the
- * length of the field's name; NULL: none does. */
+/* Returns the option that sets the field with which the sentence begins, and the length
+ * of the field's name; NULL: there is none. */
 static const char *option_of(const struct connection_options *options,
                              const char *sentence, size_t *length)
 {

@@ -2,10 +2,10 @@
  * writes __REVOKE__ into their znodes.
  *
  * Whether a holder watches its znode for this message cannot be read from ZooKeeper. But a
- * revocable contender of uvzk or Curator creates its znode without data. One that has data
- * of its own is not revocable, and is not asked, because the message would only replace
- * what status shows of it. With --wait the participants are read again until those that
- * were asked have gone. */
+ * revocable contender of uvzk or Curator creates its znode without data. A contender with
+ * its own data is not revocable, and is not asked, because the message would only replace
+ * the data that status shows. With --wait the participants are read again until those
+ * that were asked have gone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

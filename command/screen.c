@@ -11,8 +11,8 @@
 
 #define DEFAULT_LINES 24
 
-/* The alternative screen, without a cursor, where long lines are not continued in the next
- * one; and the reverse. */
+/* The alternative screen, without a cursor, where long lines do not wrap; and the
+ * reverse. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 
@@ -73,7 +73,7 @@ static void on_keys(uv_poll_t *keys, int status, int events)
     }
 }
 
-/* The signal does what it does without a handler, with the terminal as it was. */
+/* Restores the terminal, and lets the signal have its default effect. */
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct screen *screen = handle->data;

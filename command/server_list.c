@@ -16,7 +16,7 @@ static int refuse(const char *entry, const char *why, int exit_code)
     return exit_code;
 }
 
-/* Adds the address, unless it is in the list already. */
+/* Adds the address unless it is in the list already. */
 static int keep(struct server_list *list, const char *address)
 {
     for (size_t i = 0; i < list->count; i++) {

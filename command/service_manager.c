@@ -1,7 +1,6 @@
-/* systemd's protocol for services that tell of themselves (service_manager.h). Written
+/* systemd's protocol for services that report their state (service_manager.h). Written
  * without libsystemd: the protocol is a few lines of text in a datagram, and systemd
- * promises that it stays so. lock_job.c and elect_job.c call these functions on
- * their loops.
+ * promises to keep it. lock_job.c and elect_job.c call these functions on their loops.
  *
  * A datagram never blocks the loop. If the service manager's queue is full, the text is
  * dropped: the next keepalive comes soon, and carries READY=1 if that was dropped. */
@@ -69,7 +68,7 @@ static uint64_t read_watchdog(void)
 void service_manager_init(struct service_manager *manager)
 {
     memset(manager, 0, sizeof(*manager));
-    /* A script of a unit may run this command and tell of its own state itself: then
+    /* A script of a unit may run this command and report its own state itself: then
      * systemd has started the script, and not this process. */
     if (names_another("SYSTEMD_EXEC_PID") ||
         !read_address(manager, getenv("NOTIFY_SOCKET"))) {
@@ -81,8 +80,8 @@ void service_manager_init(struct service_manager *manager)
     }
 }
 
-/* Returns false if the text was dropped. Each text has a socket of its own, so that the
- * supervisor and CMD inherit none. */
+/* Returns false if the text was dropped. Each text uses its own socket, so the supervisor
+ * and CMD inherit none. */
 static bool send_text(const struct service_manager *manager, const char *text)
 {
     int end = manager->address_length == 0
@@ -153,8 +152,8 @@ uint64_t service_manager_watchdog(uint64_t unit_ms, uint64_t now, uint64_t valid
 }
 
 /* Sends a keepalive; returns whether another one must follow at once. The service manager
- * counts the watchdog from the moment at which it reads the keepalive. If this process was
- * stopped between its look at the clock and the end of the call, that moment is too late:
+ * counts the watchdog from the moment at which it reads the keepalive. If this process
+ * was stopped between reading the clock and the end of the call, that moment is too late:
  * then a keepalive with a shorter watchdog follows. */
 static bool keep_alive_once(struct service_manager *manager, uint64_t valid_until,
                             uint64_t session_ms)

@@ -42,7 +42,7 @@ struct view {
     struct query query;
     bool holders_only;
     struct summary {
-        char *text; /* owned; NULL: nothing, or no memory */
+        char *text; /* owned; NULL: nothing yet, or no memory */
         size_t length;
     } shown; /* of what was printed last */
 };

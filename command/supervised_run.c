@@ -93,8 +93,8 @@ static void not_run(struct supervised_run *run, int error)
     ended(run, &end);
 }
 
-/* With ON_LOST_IGNORE CMD goes on without the lock, so the watchdog does not depend on the
- * hold. */
+/* With ON_LOST_IGNORE CMD continues without the lock, so the watchdog does not depend on
+ * the hold. */
 static void keep_service_alive(struct supervised_run *run)
 {
     bool ignores = run->options.rules.on_lost == ON_LOST_IGNORE;
@@ -183,7 +183,7 @@ static void run_command(struct supervised_run *run)
     snprintf(start.text, sizeof(start.text), "%s", uvzk_hold_path(run->hold));
     hand_on_validity(run);
     run->running = true;
-    /* A standby's watchdog does not end with a validity. From here on it has to. */
+    /* A standby's watchdog does not end with a validity. From here on it must. */
     if (run->service_manager.ready) {
         keep_service_alive(run);
     }

@@ -290,9 +290,9 @@ static void check_now(struct supervisor_process *process)
                                   : process->options->says_unproved);
 }
 
-/* No message says that the holder has moved the validity on. So the alarm may fire
+/* No message says that the holder has extended the validity. So the alarm may fire
  * although the hold was proved again: termination_check() then does nothing, and the
- * alarm is set anew. poll() ignores a channel of -1. */
+ * alarm is set again. poll() ignores a channel of -1. */
 static void run_supervisor(struct supervisor_process *process)
 {
     while (termination_state(&process->termination) != TERMINATION_OVER) {

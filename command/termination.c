@@ -3,7 +3,7 @@
  *
  * The one idea: SIGKILL is due DEAD_BEFORE_MS before the hold's validity ends, and
  * SIGTERM is due one grace period (at most a quarter of the session timeout) before
- * that. Each proof of the hold moves both times on, so they are reached only if proofs
+ * that. Each proof of the hold postpones both times, so they are reached only if proofs
  * do not arrive. If the lock is lost before that, the grace period begins at once. */
 #include "termination.h"
 
@@ -182,7 +182,7 @@ static uint64_t ask_at(const struct termination *termination, uint64_t valid_unt
     return earlier(valid_until, DEAD_BEFORE_MS + termination->early_ms);
 }
 
-/* ASKED: when SIGKILL is due. While the lock is held, each proof may move it on. */
+/* ASKED: when SIGKILL is due. While the lock is held, each proof may postpone it. */
 static uint64_t kill_due(const struct termination *termination, uint64_t valid_until)
 {
     uint64_t dead_by = earlier(valid_until, DEAD_BEFORE_MS);

@@ -38,7 +38,7 @@ static const char help[] =
     "Shows the locks at and below each PATH, those with the most waiters first; or the\n"
     "locks that the programs of one `uvzk serve` hold and wait for.\n"
     "\n"
-    "  -1, --once                print one table and end, as if it were no terminal\n"
+    "  -1, --once                print one table and end, as without a terminal\n"
     "  -j, --json                print one line of JSON and end\n"
     "      --interval S          how often to read the locks (2)\n"
     "      --limit N             how many znodes to list each time (1000)\n"
@@ -57,7 +57,7 @@ struct top {
     uv_timer_t again;
     uvzk_read_t chroot_read;
     bool read;       /* `locks` has been read once */
-    const char *why; /* the last reading has failed; NULL: it has not */
+    const char *why; /* the last read has failed; NULL: it has not */
     bool ending;
     int exit_code;
 };
@@ -256,8 +256,8 @@ static void show(struct top *top)
     }
 }
 
-/* Nobody is anywhere. The paths may be below a chroot that does not exist: the user must
- * not be told that all is free. */
+/* No path has a participant. The paths may be below a chroot that does not exist: the
+ * user must not be told that all locks are free. */
 static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                            const void *data, size_t length)
 {
@@ -266,7 +266,7 @@ static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *
     (void)stat;
     (void)data;
     (void)length;
-    /* Without READ at the chroot it is known to exist. */
+    /* A refusal (no READ) shows that the chroot exists. */
     if (status < 0 && status != UVZK_ENOAUTH) {
         fail(top, status, refusal_of_chroot(&top->asked.connection, status));
     } else if (!top->ending) {
@@ -279,7 +279,7 @@ static bool nobody_is_there(const struct lock_rows *locks)
     return locks->count == 0 || locks->rows[0].waiters + locks->rows[0].holders == 0;
 }
 
-/* status: of the reading. What was read before stays if it has failed. */
+/* status: of the read. If it has failed, the previous result stays. */
 static void take(struct top *top, struct lock_rows *found, int status)
 {
     top->read = true;
@@ -313,7 +313,7 @@ static void on_walked(struct lock_walk *walk, int status)
     }
 }
 
-/* A daemon that cannot be asked now may be there again later. */
+/* A daemon that does not answer now may answer later. */
 static void on_told(struct daemon_locks *daemon, int status)
 {
     struct top *top = daemon->data;
@@ -454,7 +454,7 @@ int subcommand_top(int argc, char **argv)
     understand(&top, argc, argv);
     top.once = top.once || top.asked.json || !screen_is_possible();
     if (!top.once) {
-        /* Lines on standard error would stand in the middle of the table. */
+        /* Lines on standard error would appear in the middle of the table. */
         top.asked.connection.quiet = true;
         top.asked.connection.verbose = false;
     }

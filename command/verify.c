@@ -1,10 +1,10 @@
 /* uvzk verify: checks whether a fencing token is the token of a holder of the lock.
  *
  * The answer was true at some moment after the command was started. The reason: a quorum
- * must accept the first request on a connection, and what is read after it shows
- * everything that was committed before. But the answer may be out of date when it is
- * printed. For certainty, pass the token to the store that is written to, and let the
- * store compare. */
+ * must accept the first request on a connection, and reads after it show everything that
+ * was committed before. But the answer may be out of date when it is printed. For
+ * certainty, pass the token to the store that is written to, and let the store
+ * compare. */
 #include <stdio.h>
 #include <sysexits.h>
 

@@ -14,9 +14,9 @@ static const char help[] =
     "Waits until nobody holds the lock, without queueing for it.\n"
     "\n"
     "  -n, --nonblock            look once\n"
-    "  -w, --wait SECONDS        this long at most\n"
+    "  -w, --wait SECONDS        at most this long\n"
     "  -E, --conflict-exit-code CODE\n"
-    "                            exit status if it was held all that time (1)\n"
+    "                            exit status if it was held the whole time (1)\n"
     "      --interval S          how often to look (1)\n"
     "  -j, --json                print one line of JSON\n";
 

@@ -21,9 +21,9 @@
 #include "terminal.h"
 
 #define BACKLOG 4096
-/* Descriptors beside those of the connections. */
+/* Descriptors besides those of the connections. */
 #define OTHER_DESCRIPTORS 64U
-/* How often the socket file is looked at. */
+/* How often the daemon checks the socket file. */
 #define SOCKET_FILE_MS 1000U
 
 static const struct uvzk__state table[] = {
@@ -66,7 +66,7 @@ static void close_handle(struct daemon *daemon, uv_handle_t *handle)
     uv_close(handle, on_handle_closed);
 }
 
-/* No hold is left. What ends with the connections now is listings alone. */
+/* No hold is left. Only listings end with the connections now. */
 static void close_all(struct daemon *daemon)
 {
     struct served_connection *connection, *next;
@@ -105,7 +105,7 @@ static void end(struct daemon *daemon, int exit_code)
     }
     uvzk__machine_move(&daemon_machine, daemon, DAEMON_ENDING);
     daemon->exit_code = exit_code;
-    /* It may be about to be made anew. */
+    /* The daemon may be about to create it again. */
     if (!uv_is_closing((uv_handle_t *)&daemon->socket)) {
         uv_close((uv_handle_t *)&daemon->socket, NULL);
     }
@@ -127,7 +127,7 @@ void daemon_fail(struct daemon *daemon, int status)
 }
 
 /* The second signal ends the process at once. The servers free the locks when the session
- * ends, which is after everything that a program was told. */
+ * ends, which is later than every validity that a program was told. */
 static void on_signal(uv_signal_t *handle, int signal_number)
 {
     struct daemon *daemon = handle->loop->data;
@@ -191,8 +191,8 @@ static int begin_socket(struct daemon *daemon)
 
 static void on_socket_file(uv_fs_t *);
 
-/* Each look compares the file with the one that was made. uv_fs_poll would compare it with
- * what it finds first, which may be another file by then. */
+/* Each check compares the file with the one that was made. uv_fs_poll would compare it
+ * with the first file that it finds, which may be another one by then. */
 static void look_at_socket_file(uv_timer_t *timer)
 {
     struct daemon *daemon = timer->loop->data;
@@ -203,8 +203,9 @@ static void look_at_socket_file(uv_timer_t *timer)
     }
 }
 
-/* The first look, at once, also starts the threads of libuv's pool before the daemon tells
- * that it serves. ThreadSanitizer loses a signal that a thread gets while it begins. */
+/* The first look, at once, also starts the threads of libuv's pool before the daemon
+ * reports that it serves. ThreadSanitizer loses a signal that a thread gets while it
+ * begins. */
 static void watch_socket_file(struct daemon *daemon)
 {
     if (daemon->listener.path[0] != '\0') { /* else an abstract address was passed in */
@@ -272,9 +273,9 @@ static int take_signal(struct daemon *daemon, int signal_number)
 }
 
 /* A signal that ended the process would cost each program its lock, and the next one a session
- * timeout. So those that end programs end the daemon as SIGTERM does, and those that ask a
- * daemon for something it does not do are ignored: a hang-up without a terminal asks it to read
- * its configuration again. */
+ * timeout. So signals that end programs end the daemon as SIGTERM does, and signals that
+ * ask a daemon for something that it does not support are ignored: a hang-up without a
+ * terminal asks it to read its configuration again. */
 static int begin_signals(struct daemon *daemon)
 {
     static const int to_end[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGALRM, SIGHUP};

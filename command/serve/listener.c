@@ -50,7 +50,7 @@ static bool option_is(int fd, int option, int wanted)
     return getsockopt(fd, SOL_SOCKET, option, &value, &length) == 0 && value == wanted;
 }
 
-/* Keeps which file the socket has. */
+/* Remembers which file the socket has. */
 static bool remember_file(struct listener *listener, const char *path)
 {
     struct stat file;

@@ -42,10 +42,10 @@ static const char help[] =
     "usage: uvzk serve [OPTION...] --socket PATH\n"
     "\n"
     "Serves locks to programs in any language, over a Unix socket: JSON lines, as\n"
-    "docs/guide/serve.md describes. systemd can pass the socket in; then without\n"
+    "docs/guide/serve.md describes. systemd can pass in the socket; then omit\n"
     "--socket.\n"
     "\n"
-    "  -s, --socket PATH         the socket to make\n"
+    "  -s, --socket PATH         the socket to create\n"
     "      --mode MODE           its access mode, octal (0660)\n"
     "      --owner USER:GROUP    its owner, its group, or both\n"
     "      --sessions N          ZooKeeper sessions, 1 to 32 (1); each has room for\n"
@@ -56,7 +56,7 @@ static const char help[] =
     "      --max-line BYTES      of a request (16384)\n"
     "      --max-unsent BYTES    of a connection: answers that it has not read "
     "(262144);\n"
-    "                            with more it is cut off\n";
+    "                            beyond that it is cut off\n";
 
 static void read_mode(struct listener_options *listener, const char *text)
 {
@@ -69,7 +69,7 @@ static void read_mode(struct listener_options *listener, const char *text)
     listener->mode = (mode_t)mode;
 }
 
-/* (uid_t)-1 and (gid_t)-1 stand for "as it is". */
+/* (uid_t)-1 and (gid_t)-1 mean "do not change". */
 static bool read_number(const char *text, unsigned *number)
 {
     char *end;

@@ -42,7 +42,7 @@ static void on_closed(uv_handle_t *handle)
     leave(handle->data);
 }
 
-/* believed: the program may go on as if it had its locks. */
+/* believed: the program may continue as if it had its locks. */
 static void end(struct served_connection *connection, bool believed)
 {
     if (connection->ended) {
@@ -195,8 +195,7 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
         served_connection_cut(connection, "UV_ENOMEM", "no memory");
         return;
     }
-    /* The end of what the program sends, or a reset: it has closed the connection or has
-     * died. */
+    /* End of file or a reset: the program has closed the connection or has died. */
     if (length < 0) {
         say_verbose(connection, "has disconnected", "");
         end(connection, false);

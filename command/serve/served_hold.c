@@ -2,8 +2,8 @@
  * served_connection.c when a connection ends, daemon.c when the daemon ends, and the
  * library with the outcomes of a hold.
  *
- * A hold that is OVER is freed at once: the library's last callback has been called. What
- * still waits for an answer about it (a verify) knows its number only. */
+ * A hold that is OVER is freed at once: the library's last callback has been called. A
+ * pending verify of the hold knows only its number. */
 #include "serve/served_hold.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static const struct uvzk__state table[] = {
     UVZK__FINAL(SERVED_HOLD_, OVER),
 };
 
-/* The program was told nothing of a hold that it was not granted. */
+/* The program knows nothing about a hold that it was not granted. */
 static bool invariant_holds(const void *object)
 {
     const struct served_hold *hold = object;
@@ -77,8 +77,8 @@ static void send_status(struct served_connection *connection, int64_t id, int st
 
 /* ------------------------------------------------------------------------ validity */
 
-/* Until when the hold is valid, as its program may know it: nothing new while it is to
- * end. */
+/* The end of the hold's validity that the program may know: no later one while the hold
+ * is about to end. */
 static uint64_t valid_until(const struct served_hold *hold)
 {
     return hold->state == SERVED_HOLD_HELD ? uvzk_hold_valid_until(&hold->hold) : 0;

@@ -84,7 +84,7 @@ static int init(struct served_locks *locks, struct served_lock *lock,
                : uvzk_mutex_init(locks->client, &lock->single, request->path);
 }
 
-/* Takes the memory of the key over into the lock. */
+/* Takes over the memory of the key. */
 static struct served_lock *open_lock(struct served_locks *locks,
                                      const struct served_request *request,
                                      const char *key, unsigned length, int *status)

@@ -10,7 +10,8 @@
 #include "serve/served_listing.h"
 #include "serve/served_request.h"
 
-/* What the program may still do when the daemon ends: give back what it has. */
+/* The operations that are still allowed when the daemon ends: the program may release its
+ * holds. */
 static bool is_refused(const struct daemon *daemon, const struct served_request *request)
 {
     return daemon_is_ending(daemon) && request->operation != SERVED_RELEASE &&

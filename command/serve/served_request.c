@@ -164,7 +164,7 @@ static const char *read_fields(struct served_request *request)
     return NULL;
 }
 
-/* What must hold of several fields together. */
+/* Checks rules about several fields together. */
 static const char *check(const struct served_request *request)
 {
     unsigned of = operations[request->operation].fields;

@@ -18,7 +18,7 @@ struct served_now served_validity_now(void)
 {
     struct served_now now = {.monotonic = read_clock(CLOCK_MONOTONIC)};
 
-    /* After the other: what passes between the two makes the result smaller. */
+    /* Read after the other clock: the time between the two makes the result smaller. */
     now.boottime = read_clock(CLOCK_BOOTTIME);
     return now;
 }

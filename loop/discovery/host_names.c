@@ -69,7 +69,7 @@ static void look_up(struct uvzk__host_names *names, struct uvzk__host_name *name
     if (names->resolver == NULL) {
         names->resolver = uvzk__resolver_new(names->sockets, &status);
     }
-    /* No memory, or c-ares failed: as if the look-up had been answered so. */
+    /* No memory, or c-ares failed: treated as the answer to the look-up. */
     if (names->resolver == NULL) {
         static const struct uvzk__found none = {.count = 0};
         answered(&name->look_up, status, &none);

@@ -10,7 +10,7 @@
 #include "base/refusal.h"
 #include "uvzk.h"
 
-/* As the ZooKeeper clients in Java and C have it. */
+/* As in the ZooKeeper clients for Java and C. */
 #define DEFAULT_PORT 2181
 
 #define SHOWN 64 /* bytes of an entry that a refusal shows, with its NUL */
@@ -51,7 +51,7 @@ static void trim(const char **text, size_t *length)
     }
 }
 
-/* Behind the name is nothing, or a colon and the port. */
+/* After the name comes nothing, or a colon and the port. */
 static int split_behind(const char *end_of_name, const char *end, struct entry *entry)
 {
     entry->port = NULL;
@@ -63,7 +63,7 @@ static int split_behind(const char *end_of_name, const char *end, struct entry *
     return *end_of_name == ':' ? 0 : UV_EINVAL;
 }
 
-/* An IPv6 address without brackets is refused: its port cannot be told apart. */
+/* An IPv6 address without brackets is refused: its port cannot be distinguished. */
 static int split(const char *text, size_t length, struct entry *entry)
 {
     const char *end = text + length;

@@ -27,8 +27,7 @@
  * not wait for silent ones. */
 #define GRACE_MS 20U
 
-/* If nothing has been found out for this time in ms, an entry that has not answered is
- * reported. */
+/* After this time in ms without a result, an entry that has not answered is reported. */
 #define SLOW_MS 2500U
 
 /* Fits a host name, an address and a reason. */
@@ -278,8 +277,8 @@ static void step_resolver(struct uvzk__search *search)
     }
 }
 
-/* The alarm: does everything whose time has come. finish may close the search, so the
- * state is checked after it. */
+/* The alarm: does everything that is due. finish may close the search, so the state is
+ * checked after it. */
 static void due(struct uvzk__sockets *sockets)
 {
     struct uvzk__search *search =

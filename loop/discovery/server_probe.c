@@ -151,7 +151,7 @@ static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
     if (got == 0) {
         return UVZK__PROBE_PENDING;
     }
-    if (probe->ending) { /* whatever it says: a reply, or the end of the connection */
+    if (probe->ending) { /* with any content: a reply, or the end of the connection */
         return UVZK__PROBE_SERVER;
     }
     if (got < 0) {

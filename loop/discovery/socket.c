@@ -17,7 +17,7 @@ int uvzk__socket_connect(const struct uvzk__address *address, int *fd)
     if (*fd < 0) {
         return uv_translate_sys_error(errno);
     }
-    /* A request is not to wait for the answer to the one before. */
+    /* A request must not wait for the answer to the previous one. */
     (void)setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     return connect(*fd, &address->socket.any, address->length) == 0 ||
                    errno == EINPROGRESS
@@ -34,7 +34,7 @@ int uvzk__socket_error(int fd)
     return error == 0 ? 0 : uv_translate_sys_error(error);
 }
 
-/* The code of a call that has failed; 0: it is to be repeated when the socket is ready. */
+/* The code of a call that has failed; 0: it must be repeated when the socket is ready. */
 static ssize_t failure(void)
 {
     return errno == EAGAIN ? 0 : uv_translate_sys_error(errno);

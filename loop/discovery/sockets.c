@@ -10,7 +10,7 @@
 #include "uvzk.h"
 
 /* How many ready sockets one iteration of the loop handles, so that the loop's other
- * handles are not held up. */
+ * handles are not delayed. */
 #define READY_AT_ONCE 64
 
 /* In ms. A libuv timer stands still while the machine is suspended, so the timer fires at
@@ -34,8 +34,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         return;
     }
     /* Reads one event at a time, because handling one socket may close another, whose
-     * event must not be delivered then. An only socket is not asked for again: what is
-     * left there, the loop reports in its next iteration. */
+     * event must not be delivered then. A single socket is not polled again: the loop
+     * reports the rest in its next iteration. */
     for (int i = 0; i < most && !sockets->closing; i++) {
         if (epoll_wait(sockets->epoll, &event, 1, 0) <= 0) {
             return;

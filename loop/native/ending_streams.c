@@ -27,7 +27,7 @@ void uvzk__ending_streams_add(struct uvzk__ending_streams *streams,
     streams->lingering = stream;
 }
 
-/* Nobody waits for what the server still sends. */
+/* What the server still sends is ignored. */
 static bool is_over(struct uvzk__stream *stream)
 {
     struct uvzk__jute_bytes ignored;

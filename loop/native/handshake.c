@@ -42,7 +42,7 @@ int uvzk__handshake_write_ping(struct uvzk__jute_writer *out)
     return write_bare(out, UVZK__XID_PING, UVZK__OPCODE_PING);
 }
 
-/* Its answer is not looked at, so its xid is none of those that are. */
+/* Its answer is ignored, so its xid differs from those of answers that are read. */
 int uvzk__handshake_write_end(struct uvzk__jute_writer *out)
 {
     return write_bare(out, 0, UVZK__OPCODE_CLOSE_SESSION);

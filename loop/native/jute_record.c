@@ -8,8 +8,8 @@
 const struct uvzk__jute_field uvzk__jute_string[] = {{UVZK__JUTE_BYTES, 0, NULL},
                                                      UVZK__JUTE_LAST_FIELD};
 
-/* The count is not believed: each element must be there. An element has at least 4 bytes,
- * so a false count ends the loop at the end of the frame. */
+/* The count is not trusted: each element must exist. An element has at least 4 bytes, so
+ * a false count ends the loop at the end of the frame. */
 static struct uvzk__jute_list read_list(struct uvzk__jute_reader *reader,
                                         const struct uvzk__jute_field *element)
 {

@@ -10,7 +10,7 @@
 #define FIRST_CAPACITY 256U
 #define LENGTH_BYTES 4U
 
-/* The limit is INT32_MAX at most, so that every length fits into its 4 bytes. */
+/* The limit is at most INT32_MAX, so every length fits into its 4 bytes. */
 static void begin_at(struct uvzk__jute_writer *writer, size_t at, size_t limit)
 {
     writer->frame_at = at;

@@ -1,7 +1,7 @@
-/* The connection of a native session: what its server says, and when it has said nothing
- * for too long. Everything runs on the loop's thread, called by the sockets (sockets.h).
- * A callback of the user may close the stream, so after each it is looked whether the
- * session still has the same one. */
+/* The connection of a native session: handles what its server sends, and notices when the
+ * server has been silent for too long. Everything runs on the loop's thread, called by
+ * the sockets (sockets.h). A callback of the user may close the stream, so after each
+ * callback the session's stream is compared. */
 #include "native/native_connection.h"
 
 #include "base/list.h"
@@ -29,7 +29,8 @@ static void send_connect_request(struct uvzk__native_session *session)
     }
 }
 
-/* What was submitted without a connection is replied first. That may close the port. */
+/* Rpcs that were submitted without a connection are replied first. That may close the
+ * port. */
 static bool announce_connection(struct uvzk__native_session *session)
 {
     struct uvzk__stream *stream = session->stream;
@@ -294,7 +295,7 @@ void uvzk__native_connection_ready(struct uvzk__sockets *sockets, int fd, bool r
 
 /* ---------------------------------------------------------------------------- its time */
 
-/* A server must hear of the session within its timeout, and a silent one must be noticed
+/* The session must send something within its timeout, and a silent server must be noticed
  * while there is time to find another. */
 static uint64_t ping_at(const struct uvzk__native_session *session)
 {
@@ -321,7 +322,7 @@ static void ping(struct uvzk__native_session *session)
     session->sent_at = uvzk_now();
 }
 
-/* This process may have stood still while the server's answer waited in the socket. */
+/* This process may have been stopped while the server's answer waited in the socket. */
 static void check_silence(struct uvzk__native_session *session, uint64_t now)
 {
     if (silent_at(session) <= now) {
@@ -360,8 +361,8 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
     session->user->leave(session);
 }
 
-/* Most of what happens makes the next moment later. An alarm that comes too early plans
- * anew, so it need not be moved each time. */
+/* Most events postpone the next deadline. An alarm that comes too early is set again, so
+ * it need not be moved each time. */
 static void plan(struct uvzk__native_session *session)
 {
     uint64_t next = uvzk__ending_streams_next(&session->endings);

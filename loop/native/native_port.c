@@ -16,7 +16,7 @@
 #include "native/native_connection.h"
 #include "native/watch_removal.h"
 
-/* More than this does not wait in the stream: the rest waits in the queue, where it is
+/* At most this many bytes wait in the stream: the rest waits in the queue, where it is
  * known to be unsent. */
 #define STREAM_MAX (256U << 10)
 
@@ -83,7 +83,7 @@ static void write_waiting(struct uvzk__native_port *port, size_t most)
     }
 }
 
-/* The kernel may take all that was written, and then it takes more. */
+/* The kernel may take everything that was written, and then it takes more. */
 static void send_queue(struct uvzk__native_port *port)
 {
     struct uvzk__stream *stream = uvzk__native_session_stream(&port->session);
@@ -154,7 +154,7 @@ static void enter(struct uvzk__native_session *session)
     enter_port(owner_of(session));
 }
 
-/* The turn sees all that has come by now. */
+/* The turn sees everything that has come by now. */
 static void leave(struct uvzk__native_session *session)
 {
     take_turn(owner_of(session));
@@ -171,7 +171,7 @@ static void tell_open_failure(struct uvzk__native_port *port)
     }
 }
 
-/* What calls of the port have asked for. */
+/* Does what calls of the port have requested. */
 static void do_wanted(struct uvzk__native_port *port)
 {
     bool connected = uvzk__native_session_is_connected(&port->session);
@@ -236,7 +236,8 @@ static void closed(struct uvzk__port_loop *port_loop)
 
 /* ------------------------------------------------------------- callbacks of the session */
 
-/* What was submitted without a connection is replied before the user is told of one. */
+/* Rpcs that were submitted without a connection are replied before the user is told of
+ * one. */
 static void connects(struct uvzk__native_session *session)
 {
     uvzk__request_queue_deliver(&owner_of(session)->queue);
@@ -261,8 +262,8 @@ static void lost(struct uvzk__native_session *session, uint64_t taken)
     uvzk__request_queue_deliver(&port->queue);
 }
 
-/* The user may submit further rpcs in these replies. Those are replied with the same
- * status, also before the event. */
+/* The user may submit further rpcs in these replies. Those are also replied with the same
+ * status, before the event. */
 static void ended(struct uvzk__native_session *session,
                   enum uvzk__session_event_kind kind, int status)
 {
@@ -388,7 +389,7 @@ static void close_port(struct uvzk__port *public_port)
         return;
     }
     /* Requests that were submitted are still executed, among them deletes. Their rpcs
-     * are the user's again after their replies, so all of them are written now. */
+     * belong to the user again after their replies, so all of them are written now. */
     if (uvzk__native_session_is_connected(&port->session)) {
         write_waiting(port, SIZE_MAX);
     }

@@ -1,7 +1,7 @@
 /* The session of a native port (native_session.h): its machine, the search, and the
- * connection from one server to the next. native_connection.c has what happens on a
- * connection, handshake.c what is said first on it. Everything runs on the loop's thread,
- * and reports only between user->enter and user->leave. */
+ * connection from one server to the next. native_connection.c has the events of a
+ * connection, handshake.c its first messages. Everything runs on the loop's thread, and
+ * reports only between user->enter and user->leave. */
 #include "native/native_session.h"
 
 #include <stdio.h>
@@ -201,7 +201,7 @@ static void forget_session(struct uvzk__native_session *session)
     session->password_length = 0;
 }
 
-/* The connection is lost while the server is asked what it knows. The user has not heard
+/* The connection is lost while the server is asked what it knows. The user was not told
  * of the session, which ends by its timeout. A server that has closed the connection is
  * asked again first. */
 static void lose_asked(struct uvzk__native_session *session, int code)
@@ -281,7 +281,7 @@ void uvzk__native_session_leave(struct uvzk__native_session *session)
 
 /* ------------------------------------------------------------------------- its end */
 
-/* A new session begins with nothing of this one. Returns its stream, which the user's
+/* A new session starts without any data of this one. Returns its stream, which the user's
  * callbacks may still read from. */
 static struct uvzk__stream *forget(struct uvzk__native_session *session)
 {

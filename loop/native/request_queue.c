@@ -1,6 +1,6 @@
 /* The requests of a native port (request_queue.h). native_port.c calls it on the loop's
- * thread. rpc->port.state says in which state an rpc is; rpc->port.answer is not used
- * here (watch_table.h). */
+ * thread. rpc->port.state is the state of an rpc; rpc->port.answer is not used here
+ * (watch_table.h). */
 #include "native/request_queue.h"
 
 #include <string.h>

@@ -13,19 +13,20 @@
 #include "platform/error_map.h"
 #include "port/reply_check.h"
 
-/* A server whose jute.maxbuffer is less closes the connection. */
+/* A server with a smaller jute.maxbuffer closes the connection. */
 #define REQUEST_MAX (64U << 20)
 
 /* The server's code of an op of a multi that was not tried, because another one has
  * failed. */
 #define NOT_TRIED (-2)
 
-/* The server's AddWatchMode: the watch hears of the znode and of all that is below it. */
+/* The server's AddWatchMode: the watch reports changes of the znode and of everything
+ * below it. */
 #define PERSISTENT_RECURSIVE 1
 
 /* --------------------------------------------------------------------------- requests */
 
-/* What the lists of a request are written into, until it has been written itself. */
+/* Holds the lists of a request until the request itself has been written. */
 struct lists {
     struct uvzk__jute_writer acl, ops;
 };
@@ -287,7 +288,7 @@ static void read_stat(const struct uvzk__wire_stat *wire, struct uvzk__stat *sta
     stat->child_count = wire->child_count;
 }
 
-/* Not null, and the same as a C string. */
+/* Checks that the text is not null and has no NUL inside. */
 static bool is_text(struct uvzk__jute_bytes text)
 {
     return text.at != NULL && memchr(text.at, 0, text.length) == NULL;
@@ -418,7 +419,7 @@ static int read_multi(const struct uvzk__wire_reply *wire, const struct uvzk__rp
     return 0;
 }
 
-/* What the answer has beside a stat. */
+/* The parts of the answer besides the stat. */
 static int read_body(const struct uvzk__wire_reply *wire, const struct uvzk__rpc *rpc,
                      const struct uvzk__chroot *chroot, struct uvzk__reply_memory *memory,
                      struct uvzk__reply *reply)

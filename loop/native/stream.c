@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "discovery/socket.h"
 
-/* The memory for what is received. It is doubled while what comes at once fills it, and
- * beyond IN_BUSY only for a frame that is longer. */
+/* The memory for what is received. It is doubled while a single receive fills it, and
+ * beyond IN_BUSY only for a longer frame. */
 #define IN_MIN 4096U
 #define IN_BUSY 65536U
 #define IN_KEPT (1U << 20) /* more is freed when nothing is left in it */
@@ -135,7 +135,7 @@ static int receive(struct uvzk__stream *stream)
     return got < 0 ? (int)got : 0;
 }
 
-/* The memory grows with what has come, not with what a length says. */
+/* The memory grows with the received bytes, not with the announced length. */
 int uvzk__stream_next(struct uvzk__stream *stream, struct uvzk__jute_bytes *frame)
 {
     int status =
@@ -203,8 +203,8 @@ static bool flush_tls(struct uvzk__stream *stream)
     return true;
 }
 
-/* Encrypts what waits, a record at most. If the server has begun a new handshake, that
- * goes on first, and what waits is sent when it is over. */
+/* Encrypts waiting bytes, at most one record. If the server has begun a new handshake,
+ * that continues first, and the waiting bytes are sent after it. */
 static bool encrypt(struct uvzk__stream *stream)
 {
     size_t length = uvzk__stream_waiting(stream);
@@ -218,7 +218,7 @@ static bool encrypt(struct uvzk__stream *stream)
         return false;
     }
     if (status < 0) {
-        /* The owner hears of it as of every failure to send. */
+        /* The owner learns of it as of every failure to send. */
         uvzk__socket_shut_down(stream->fd);
         return false;
     }
@@ -286,7 +286,7 @@ static int finish_connecting(struct uvzk__stream *stream)
     return 0;
 }
 
-/* Decrypts all that has come. */
+/* Decrypts everything that has come. */
 static int decrypt(struct uvzk__stream *stream)
 {
     int status = 0;
@@ -305,12 +305,12 @@ static int decrypt(struct uvzk__stream *stream)
     return status == UV_EAGAIN ? 0 : status;
 }
 
-/* Goes on with TLS after something has come: the handshake, then the bytes. */
+/* Continues TLS after bytes have come: the handshake, then the data. */
 static int go_on(struct uvzk__stream *stream)
 {
     if (stream->handshaking) {
         int status = uvzk__tls_handshake(stream->tls);
-        /* Also what tells the server why it has failed. */
+        /* Includes the alert that tells the server why it has failed. */
         (void)flush_tls(stream);
         if (status != 0) {
             return status == UV_EAGAIN ? 0 : status;
@@ -318,8 +318,8 @@ static int go_on(struct uvzk__stream *stream)
         stream->handshaking = false;
     }
     int status = decrypt(stream);
-    /* In TLS 1.2 the server may begin a new handshake: what that has to say is sent, and
-     * what has waited for its end. A failure is told to the server. */
+    /* In TLS 1.2 the server may begin a new handshake: its messages are sent, and then
+     * the bytes that waited for its end. A failure is reported to the server. */
     if (status == 0) {
         uvzk__stream_flush(stream);
     } else {

@@ -90,7 +90,7 @@ static int on_verified(int right, X509_STORE_CTX *store)
     return right;
 }
 
-/* What the server has told us, or has sent. */
+/* Describes the alert, or the other data, that the server has sent. */
 static void describe_error(struct uvzk__tls *tls, unsigned long error)
 {
     switch (ERR_GET_REASON(error)) {
@@ -142,7 +142,7 @@ static int failure_of(struct uvzk__tls *tls, int result)
     return UV_EPROTO;
 }
 
-/* Translates the outcome of a call of OpenSSL. errors: what was taken for it. */
+/* Translates the outcome of a call of OpenSSL. errors: those that were saved for it. */
 static int outcome(struct uvzk__tls *tls, int result, struct uvzk__tls_errors *errors)
 {
     int status = result == 1 ? 0 : failure_of(tls, result);
@@ -165,8 +165,8 @@ static bool ask_for(SSL *ssl, const char *name)
                     (void *)(uintptr_t)name) == 1;
 }
 
-/* The dot that ends a name is for the resolver: certificates do not have it. It stays if
- * the name would be empty, because OpenSSL does not check an empty one. */
+/* A dot at the end of a name is for the resolver: certificates do not have it. It stays
+ * if the name would be empty, because OpenSSL does not check an empty one. */
 static void write_expected(struct uvzk__tls *tls, const char *name)
 {
     size_t length = strlen(name);
@@ -177,8 +177,8 @@ static void write_expected(struct uvzk__tls *tls, const char *name)
     snprintf(tls->expected, sizeof(tls->expected), "%.*s", (int)length, name);
 }
 
-/* An IPv4 address that is mapped into IPv6 is an IPv4 address in certificates. A scope is
- * not in them. */
+/* An IPv4 address that is mapped into IPv6 is an IPv4 address in certificates.
+ * Certificates have no scope. */
 static bool expect_address(X509_VERIFY_PARAM *rules, const struct uvzk__address *address)
 {
     const unsigned char *bytes = (const unsigned char *)&address->socket.in.sin_addr;
@@ -192,7 +192,8 @@ static bool expect_address(X509_VERIFY_PARAM *rules, const struct uvzk__address 
     return X509_VERIFY_PARAM_set1_ip(rules, bytes, length) == 1;
 }
 
-/* Whose certificate it must be, and which one the server is asked for. */
+/* The name that the certificate must have, and the name that is sent to the server
+ * (SNI). */
 static bool expect(struct uvzk__tls *tls, const char *host, const char *address)
 {
     const char *name = uvzk__tls_context_name(tls->context);

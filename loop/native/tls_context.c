@@ -63,7 +63,7 @@ static bool have_changed(const struct stat *before, const struct stat *now)
     return false;
 }
 
-/* Says what OpenSSL, or the system, has against a file. */
+/* Reports why OpenSSL, or the system, refuses a file. */
 static int complain(struct uvzk__tls_context *context, const char *what, const char *name)
 {
     unsigned long error = ERR_peek_error();
@@ -117,7 +117,7 @@ static int have_no_password(char *buffer, int size, int writes, void *context)
     return -1;
 }
 
-/* Opening a FIFO would wait for a writer. What is not there is left to OpenSSL. */
+/* Opening a FIFO would wait for a writer. OpenSSL reports a file that does not exist. */
 static int refuse_what_is_no_file(struct uvzk__tls_context *context,
                                   const struct stat files[FILES])
 {
@@ -146,8 +146,7 @@ static int make(struct uvzk__tls_context *context, SSL_CTX **made)
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
     /* A connection at rest keeps no buffers for records. */
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
-    /* The server's certificate is looked at whenever the client connects: nothing is
-     * resumed. */
+    /* The server's certificate is checked at each connect: no TLS session is resumed. */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     int status = trust(context, ctx);
     if (status == 0) {
@@ -225,8 +224,9 @@ void uvzk__tls_context_free(struct uvzk__tls_context *context)
     }
 }
 
-/* Whoever renews a certificate may replace the files one after the other. Until they
- * match, the old ones stay in use, and the new ones are tried at the next connection. */
+/* An operator who renews a certificate may replace the files one after the other. Until
+ * they match, the old ones stay in use, and the new ones are tried at the next
+ * connection. */
 const char *uvzk__tls_context_renew(struct uvzk__tls_context *context)
 {
     struct stat now[FILES];

@@ -54,7 +54,7 @@ int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc
     return 0;
 }
 
-/* One that is IDLE has another one beside it that is not. */
+/* An IDLE watch has another one on its path that is not IDLE. */
 bool uvzk__watch_table_has(const struct uvzk__watch_table *table, const char *path)
 {
     const struct uvzk__watched_path *watched =
@@ -70,8 +70,8 @@ void uvzk__native_watch_free(struct uvzk__watch_table *table,
     uvzk__free(native);
 }
 
-/* The watch belongs to the user again; NULL: it did before. A reply that is still to come
- * finds nothing of it. */
+/* The watch belongs to the user again; NULL: it already did. A later reply does not find
+ * it. */
 static struct uvzk__watch *give_back(struct uvzk__watch_table *table,
                                      struct uvzk__native_watch *native)
 {
@@ -196,8 +196,8 @@ static bool event_of(int32_t number, enum uvzk__watch_event *event)
     return true;
 }
 
-/* A watch on children does not hear of the znode's data, and the other way round. Both
- * hear of the znode's end. */
+/* A watch on children does not report changes of the znode's data, and vice versa. Both
+ * report the end of the znode. */
 static bool hears_of(const struct uvzk__native_watch *native,
                      enum uvzk__watch_event event)
 {
@@ -209,7 +209,7 @@ static bool hears_of(const struct uvzk__native_watch *native,
             (event == UVZK__WATCH_CHILDREN) == of_children);
 }
 
-/* The first one that hears of the event; NULL: none. */
+/* The first one that the event concerns; NULL: none. */
 static struct uvzk__native_watch *hearer(const struct uvzk__watch_table *table,
                                          struct uvzk__jute_bytes text,
                                          enum uvzk__watch_event event)
@@ -277,7 +277,7 @@ static struct uvzk__watch *persistent_for(const struct uvzk__watch_table *table,
 }
 
 /* A server reports a change of the children to a persistent watch only by mistake
- * (ZOOKEEPER-4475): the child's own event says all. */
+ * (ZOOKEEPER-4475): the child's own event is enough. */
 static int tell_persistent(const struct uvzk__watch_table *table,
                            struct uvzk__jute_bytes path, enum uvzk__watch_event event,
                            struct uvzk__reply_memory *memory)

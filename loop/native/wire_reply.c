@@ -41,7 +41,7 @@ static const struct uvzk__jute_field event[] = {FIELD(INT, event), FIELD(INT, st
 static const struct uvzk__message_form replies[] = {
     {UVZK__OPCODE_CREATE, UVZK__ALONE | UVZK__IN_MULTI, path},
     {UVZK__OPCODE_CREATE2, UVZK__ALONE | UVZK__IN_MULTI, path_stat},
-    /* No server of ZooKeeper gives these two as results (wire_reply.h). */
+    /* No ZooKeeper server returns these two as results (wire_reply.h). */
     {UVZK__OPCODE_CREATE_CONTAINER, UVZK__ALONE | UVZK__IN_MULTI, path_stat},
     {UVZK__OPCODE_CREATE_TTL, UVZK__ALONE | UVZK__IN_MULTI, path_stat},
     {UVZK__OPCODE_DELETE, UVZK__ALONE | UVZK__IN_MULTI, nothing},

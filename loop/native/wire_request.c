@@ -65,7 +65,7 @@ static const struct uvzk__message_form requests[] = {
     {UVZK__OPCODE_GET_CHILDREN2, UVZK__ALONE, path_watch},
     {UVZK__OPCODE_EXISTS, UVZK__ALONE, path_watch},
     {UVZK__OPCODE_SYNC, UVZK__ALONE, path},
-    {UVZK__OPCODE_MULTI, UVZK__ALONE, nothing}, /* its operations are no field */
+    {UVZK__OPCODE_MULTI, UVZK__ALONE, nothing}, /* its operations are not a field */
     {UVZK__OPCODE_MULTI_READ, UVZK__ALONE, nothing},
     {UVZK__OPCODE_ADD_WATCH, UVZK__ALONE, path_mode},
     {UVZK__OPCODE_REMOVE_WATCHES, UVZK__ALONE, path_mode},

@@ -1,5 +1,5 @@
 /* How many forks there have been (forks.h). The count is written in a child before fork()
- * returns there, while it has one thread; everybody else only reads it. */
+ * returns there, while it has one thread; all other code only reads it. */
 #include "platform/forks.h"
 
 #include <pthread.h>

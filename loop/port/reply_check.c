@@ -12,7 +12,7 @@ static bool is_sequential(uint32_t mode)
     return mode == UVZK__EPHEMERAL_SEQUENTIAL || mode == UVZK__PERSISTENT_SEQUENTIAL;
 }
 
-/* The counter of a directory may have run over: then it has a sign. */
+/* The counter of a directory may have overflowed: then it has a sign. */
 static bool is_number(const char *text)
 {
     size_t length = strlen(text);

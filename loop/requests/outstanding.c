@@ -101,7 +101,7 @@ static void reply(struct uvzk__rpc *rpc)
 void uvzk__outstanding_deliver(struct uvzk__outstanding *outstanding)
 {
     /* Callbacks may submit further rpcs and even settle them; these wait for the next
-     * call, so that the loop is not held up. */
+     * call, so that the loop is not delayed. */
     size_t budget = outstanding->count;
     struct uvzk__rpc *rpc;
     while (budget-- > 0 && (rpc = outstanding->first) != NULL &&

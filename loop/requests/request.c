@@ -16,7 +16,7 @@ struct uvzk__request *uvzk__request_new(struct uvzk__send_window *window,
         request->kind = rpc == NULL ? 0 : rpc->kind;
         request->reply.failed_op = SIZE_MAX;
         request->name_size = name_size;
-        /* Requests leave in the order of their creation. */
+        /* Requests are sent in the order of their creation. */
         uvzk__list_append(&window->waiting, &request->link);
     }
     return request;

@@ -3,8 +3,8 @@
  *
  * A request waits on window->waiting until `pump` gives it to the C client, directly or
  * through the submit thread. Then it is on window->sent until its answer arrives from the
- * to_loop queue (arrive). Every answer makes room for the next request. Requests leave in
- * the order of submission, so when the first one must wait, all others wait too. */
+ * to_loop queue (arrive). Every answer makes room for the next request. Requests are sent
+ * in the order of submission, so when the first one must wait, all others wait too. */
 #include "requests/send_window.h"
 
 #include <string.h>
@@ -136,11 +136,12 @@ static bool too_early(const struct uvzk__request *request)
  * the request did not fail, so its watch is armed and will be removed.
  *
  * An answer that cannot be the one to its request is UVZK_ECONNLOSS: the server may have
- * executed the request. No other code is safe. A success is believed, other failures say
- * that the request was not executed, and after UVZK_ENOTSENT it is sent again. After
- * UVZK_ECONNLOSS src/ backs off and finds out what was executed, and the answer proves no
- * hold. The connection stays. Each frame has its length, so the next answer is the next
- * request's and is checked as well; and to leave the server costs a new handle. */
+ * executed the request. No other code is safe. The caller would trust a success, would
+ * take other failures to mean that the request was not executed, and would send it again
+ * after UVZK_ENOTSENT. After UVZK_ECONNLOSS src/ backs off and finds out what was
+ * executed, and the answer proves no hold. The connection stays. Each frame has its
+ * length, so the next answer is the next request's and is checked as well; and leaving
+ * the server would cost a new handle. */
 static int outcome(const struct uvzk__request *request)
 {
     if (request->code != ZOK) {
@@ -162,7 +163,7 @@ static void came_back(struct uvzk__send_window *window, bool answered)
 static void settle_watch(struct uvzk__request *request, int status)
 {
     struct uvzk__registration *registration = request->watching;
-    /* The server arms the watch of an exists also if there is no znode. */
+    /* The server arms the watch of an exists even if there is no znode. */
     bool armed = request->code == ZOK ||
                  (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
     if (!armed) {

@@ -157,7 +157,7 @@ static void close_work(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
     if (is_inherited(handle)) {
-        return; /* the C client's threads, and its connection, are the parent's */
+        return; /* the C client's threads and its connection belong to the parent */
     }
     uvzk__submit_thread_end(&handle->window.submit_thread);
     if (handle->zh != NULL) {

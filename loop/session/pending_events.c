@@ -126,7 +126,7 @@ void uvzk__pending_events_watch(zhandle_t *zh, int type, int state, const char *
         events->news.session = *zoo_client_id(zh);
         name_server(zh, events->news.server);
         events->news.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
-        /* Before the loop hears of the connection (engine/port.h, 12). */
+        /* Before the loop learns of the connection (engine/port.h, 12). */
         given(events, events->news.timeout_ms);
     }
     push(events);

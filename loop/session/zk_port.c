@@ -202,7 +202,7 @@ static void leave_server(struct uvzk__zk_port *port)
     }
 }
 
-/* Closes the handle. At most one handle of a port drains: who comes next takes its place.
+/* Closes the handle. At most one handle of a port drains: the next one takes its place.
  * While the port lives, it drains until its answers have come, or its connection is
  * lost. */
 static void end_handle(struct uvzk__zk_port *port, struct uvzk__handle *handle)
@@ -233,7 +233,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     uvzk__registrations_detach_all(&handle->window.registrations);
     uvzk__outstanding_fail(&port->outstanding, status, status);
     /* The user has not been told yet and may submit further rpcs in these replies. Those
-     * are replied with the same status, also before the event. */
+     * are also replied with the same status, before the event. */
     while (port->handle == handle && !uvzk__outstanding_is_empty(&port->outstanding)) {
         uvzk__outstanding_deliver(&port->outstanding);
     }
@@ -254,7 +254,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
 
 static void open_handle(struct uvzk__port *public_port);
 
-/* The user has not heard of the session, which ends by its timeout. A new handle asks
+/* The user was not told of the session, which ends by its timeout. A new handle asks
  * again, in a new session: the C client would re-arm the watch of a question, and not
  * every server knows that request. A connection that is lost late has timed out. */
 static void asked_in_vain(struct uvzk__handle *handle)
@@ -354,7 +354,7 @@ static void abandon_handle(struct uvzk__port *public_port)
     }
 }
 
-/* The pending events end the handle, in whatever state it is. */
+/* The pending events end the handle, in any state. */
 static void end_session(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
@@ -371,7 +371,7 @@ static void leave(struct uvzk__port *public_port)
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
-/* In a child that fork() has made, the handle's threads are the parent's. */
+/* In a forked child, the handle's threads belong to the parent. */
 static void inherit(struct uvzk__zk_port *port, struct uvzk__handle *handle)
 {
     if (handle != NULL) {
@@ -380,7 +380,7 @@ static void inherit(struct uvzk__zk_port *port, struct uvzk__handle *handle)
     }
 }
 
-/* What only those threads have is not waited for. */
+/* The close does not wait for requests that only those threads have. */
 static void inherit_all(struct uvzk__zk_port *port)
 {
     uvzk__to_loop_renew(&port->base.to_loop);
