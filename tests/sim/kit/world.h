@@ -64,9 +64,10 @@ struct world {
     char **lines;
     size_t line_count, line_room;
     struct process *processes;
-    struct hold *holds; /* holds and acquires that are not over */
-    int grants, ends;   /* grants and ends of holds, so far */
-    struct hold first;  /* for world_make_directory */
+    struct hold *holds;     /* holds and acquires that are not over */
+    int grants, ends;       /* grants and ends of holds, so far */
+    struct hold first;      /* for world_make_directory */
+    uint64_t checked_steps; /* of the simulation, when the clients were checked last */
     /* To be set by the test: */
     /* Another client has deleted a holder's znode. No lock remains exclusive then, so
      * exclusion is not checked. */
