@@ -15,6 +15,7 @@
 #include "directory/contender_request.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
+#include "engine/growing_pause.h"
 #include "engine/inflight.h"
 #include "engine/log.h"
 #include "engine/submission.h"
@@ -28,10 +29,9 @@
 
 /* Allocated for a directory while some of its znodes are undeletable. */
 struct uvzk__undeletable_data {
-    struct uvzk__timer retry;
+    struct uvzk__growing_pause pause;
     struct uvzk__queue *queue;
     struct uvzk__contender *current; /* whose turn it is; NULL: a pause */
-    uint64_t pause_ms;               /* length of the next pause */
     uint32_t count;                  /* undeletable contenders of the directory */
     int32_t last;                    /* sequence number of the last turn */
     bool reading;                    /* the exists of the current turn is in flight */
@@ -41,27 +41,9 @@ struct uvzk__undeletable_data {
 
 /* Allocated for a directory from a refused listing until the next one that succeeds. */
 struct uvzk__unsearchable {
-    struct uvzk__timer retry; /* armed during a pause */
+    struct uvzk__growing_pause pause;
     struct uvzk__queue *queue;
-    uint64_t pause_ms; /* length of the next pause */
 };
-
-/* Sets the timer to run after *pause_ms, limited and varied, and doubles *pause_ms. */
-static void pause_then_retry(struct uvzk__session *session, struct uvzk__timer *timer,
-                             uint64_t *pause_ms)
-{
-    uint64_t most = uvzk__session_timeout(session), random = 0;
-
-    /* The session timeout is 0 while none has been negotiated. */
-    if (most > LONGEST_PAUSE_MS || most < FIRST_PAUSE_MS) {
-        most = LONGEST_PAUSE_MS;
-    }
-    uint64_t pause = *pause_ms < most ? *pause_ms : most;
-    (void)uvzk__random(session, &random, sizeof(random));
-    uvzk__timer_set(session, timer,
-                    uvzk__now(session) + pause - pause / 4 + random % (pause / 2 + 1));
-    *pause_ms = 2 * pause;
-}
 
 /* ----------------------------------------------------------- undeletable: whose turn */
 
@@ -72,7 +54,8 @@ static struct uvzk__undeletable_data *data_of(const struct uvzk__queue *queue)
 
 static void back_off(struct uvzk__undeletable_data *data)
 {
-    pause_then_retry(data->queue->session, &data->retry, &data->pause_ms);
+    uvzk__growing_pause_begin_varied(data->queue->session, &data->pause, FIRST_PAUSE_MS,
+                                     LONGEST_PAUSE_MS);
 }
 
 /* The contender with the next greater number than the last turn's, or else the one with
@@ -105,7 +88,7 @@ static void end_try(struct uvzk__undeletable_data *data)
 static void try_next(struct uvzk__timer *timer)
 {
     struct uvzk__undeletable_data *data =
-        UVZK__CONTAINER_OF(timer, struct uvzk__undeletable_data, retry);
+        UVZK__CONTAINER_OF(timer, struct uvzk__undeletable_data, pause.timer);
 
     if (data->current == NULL) {
         data->current = next_to_try(data);
@@ -216,8 +199,7 @@ static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
         return NULL;
     }
     data->queue = queue;
-    data->pause_ms = FIRST_PAUSE_MS;
-    data->retry.due = try_next;
+    data->pause.timer.due = try_next;
     queue->optional->undeletables.data = data;
     uvzk__log(
         queue->session, UVZK_LOG_WARN, "directory",
@@ -258,14 +240,14 @@ void uvzk__undeletable_add(struct uvzk__contender *contender)
     if (its_turn) {
         end_try(data);
     }
-    if (data->current == NULL && !uvzk__deadline_is_armed(&data->retry.deadline)) {
+    if (data->current == NULL && !uvzk__growing_pause_runs(&data->pause)) {
         back_off(data);
     }
 }
 
 static void next_at_once(struct uvzk__undeletable_data *data)
 {
-    uvzk__timer_set(data->queue->session, &data->retry, uvzk__now(data->queue->session));
+    uvzk__growing_pause_begin_once(data->queue->session, &data->pause, 0);
 }
 
 void uvzk__undeletable_permitted(struct uvzk__queue *queue)
@@ -282,7 +264,7 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
                   queue->path->text, data->count);
         data->permitted = true;
     }
-    data->pause_ms = FIRST_PAUSE_MS;
+    uvzk__growing_pause_reset(&data->pause);
     /* Znodes with fixed names are still read one by one. */
     next_at_once(data);
     for (struct uvzk__contender *each = uvzk__first_in(&queue->deleting), *next;
@@ -302,7 +284,7 @@ void uvzk__undeletable_gone(struct uvzk__contender *contender)
     uvzk__directories_count_undeletable(uvzk__directories(queue->session), true, false);
     data->count--;
     if (data->count == 0) {
-        uvzk__timer_clear(queue->session, &data->retry);
+        uvzk__growing_pause_end(queue->session, &data->pause);
         queue->optional->undeletables.data = NULL;
         uvzk__free(data);
     } else if (data->current == contender) {
@@ -336,7 +318,7 @@ static bool anyone_comes(const struct uvzk__queue *queue)
 static void pause_over(struct uvzk__timer *timer)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timer, struct uvzk__unsearchable, retry)->queue;
+        UVZK__CONTAINER_OF(timer, struct uvzk__unsearchable, pause.timer)->queue;
 
     if (!uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN)) {
         uvzk__unsearchable_no_more(queue); /* the session has ended meanwhile */
@@ -353,8 +335,7 @@ static struct uvzk__unsearchable *begin_unsearchable(struct uvzk__queue *queue)
         return NULL; /* the directory is listed again soon, and is refused again */
     }
     those->queue = queue;
-    those->pause_ms = FIRST_PAUSE_MS;
-    those->retry.due = pause_over;
+    those->pause.timer.due = pause_over;
     queue->optional->unsearchables.those = those;
     uvzk__log(queue->session, UVZK_LOG_WARN, "directory",
               "%s cannot be listed: an unwanted znode of this client may exist there. "
@@ -370,8 +351,9 @@ void uvzk__unsearchable(struct uvzk__queue *queue)
     if (those == NULL && uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN)) {
         those = begin_unsearchable(queue);
     }
-    if (those != NULL && !uvzk__deadline_is_armed(&those->retry.deadline)) {
-        pause_then_retry(queue->session, &those->retry, &those->pause_ms);
+    if (those != NULL && !uvzk__growing_pause_runs(&those->pause)) {
+        uvzk__growing_pause_begin_varied(queue->session, &those->pause, FIRST_PAUSE_MS,
+                                         LONGEST_PAUSE_MS);
     }
 }
 
@@ -380,7 +362,7 @@ void uvzk__unsearchable_no_more(struct uvzk__queue *queue)
     struct uvzk__unsearchable *those = those_of(queue);
 
     if (those != NULL) {
-        uvzk__timer_clear(queue->session, &those->retry);
+        uvzk__growing_pause_end(queue->session, &those->pause);
         queue->optional->unsearchables.those = NULL;
         uvzk__free(those);
     }
@@ -390,7 +372,7 @@ bool uvzk__unsearchable_may(const struct uvzk__queue *queue)
 {
     const struct uvzk__unsearchable *those = those_of(queue);
 
-    return those == NULL || !uvzk__deadline_is_armed(&those->retry.deadline) ||
+    return those == NULL || !uvzk__growing_pause_runs(&those->pause) ||
            anyone_comes(queue);
 }
 

@@ -17,9 +17,6 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-#define RETRY_MS 100
-#define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
-
 static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__LEADER_CACHE_, IDLE, LISTING, READING, LOOKING),
     UVZK__STATE(UVZK__LEADER_CACHE_, LISTING, IDLE),
@@ -93,41 +90,22 @@ static void set_leader(struct uvzk__leader_cache *leader_cache,
     tell(leader_cache);
 }
 
-static void retry_after(struct uvzk__leader_cache *leader_cache, uint64_t ms)
+static void begin_pause(struct uvzk__leader_cache *leader_cache, uint64_t ms)
 {
-    leader_cache->retry_pending = true;
-    uvzk__timer_set(leader_cache->session, &leader_cache->retry_timer,
-                    uvzk__now(leader_cache->session) + ms);
+    uvzk__growing_pause_begin_once(leader_cache->session, &leader_cache->pause, ms);
 }
 
 void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *leader_cache)
 {
-    retry_after(leader_cache, RETRY_MS);
-}
-
-/* A refused request is not likely to be accepted a moment later. So each pause is twice
- * as long as the one before, up to one session timeout. */
-static void retry_after_longer(struct uvzk__leader_cache *leader_cache)
-{
-    uint64_t timeout_ms = uvzk__session_timeout(leader_cache->session);
-
-    leader_cache->retry_ms =
-        leader_cache->retry_ms == 0 ? RETRY_MS : 2 * leader_cache->retry_ms;
-    if (leader_cache->retry_ms > timeout_ms) {
-        leader_cache->retry_ms = timeout_ms;
-    }
-    retry_after(leader_cache, leader_cache->retry_ms);
+    begin_pause(leader_cache, UVZK__SHORT_PAUSE_MS);
 }
 
 /* The last known leader stays. */
 static void no_answer(struct uvzk__leader_cache *leader_cache, int status)
 {
     leader_cache->read_again = true;
-    if (uvzk__is_transient(status)) {
-        retry_after(leader_cache, RETRY_MS);
-    } else {
-        retry_after_longer(leader_cache);
-    }
+    (void)uvzk__growing_pause_begin_after(leader_cache->session, &leader_cache->pause,
+                                          status);
 }
 
 /* ---------------------------------------------------------------------- requests */
@@ -169,7 +147,7 @@ static bool arm(struct uvzk__leader_cache *leader_cache)
         return true;
     }
     leader_cache->read_again = true;
-    retry_after(leader_cache, NO_ROOM_RETRY_MS);
+    begin_pause(leader_cache, UVZK__NO_ROOM_PAUSE_MS);
     return false;
 }
 
@@ -224,7 +202,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     if (status == 0) {
         leader->shown.is_leader = 1;
-        leader_cache->retry_ms = 0;
+        uvzk__growing_pause_reset(&leader_cache->pause);
         set_leader(leader_cache, leader);
     } else if (status == UVZK_ENONODE) {
         /* Deleted since the listing (CURATOR-645). */
@@ -307,7 +285,7 @@ static void take_listing(struct uvzk__leader_cache *leader_cache, const char *na
          * two would alternate as fast as it answers. */
         leader_cache->missing = false;
         leader_cache->read_again = true;
-        retry_after(leader_cache, RETRY_MS);
+        begin_pause(leader_cache, UVZK__SHORT_PAUSE_MS);
     } else {
         listed_first(leader_cache);
     }
@@ -361,7 +339,8 @@ static bool is_due(const struct uvzk__leader_cache *leader_cache)
 
 void uvzk__leader_cache_pump(struct uvzk__leader_cache *leader_cache)
 {
-    if (leader_cache->state == UVZK__LEADER_CACHE_IDLE && !leader_cache->retry_pending &&
+    if (leader_cache->state == UVZK__LEADER_CACHE_IDLE &&
+        !uvzk__growing_pause_runs(&leader_cache->pause) &&
         !uvzk__session_is_closing(leader_cache->session) &&
         uvzk__may_send(leader_cache->session) && is_due(leader_cache) &&
         is_wanted(leader_cache)) {
@@ -371,18 +350,15 @@ void uvzk__leader_cache_pump(struct uvzk__leader_cache *leader_cache)
 
 /* ------------------------------------------------------------- what calls back */
 
-static void retry_due(struct uvzk__timer *timer)
+static void pause_over(struct uvzk__timer *timer)
 {
-    struct uvzk__leader_cache *leader_cache =
-        UVZK__CONTAINER_OF(timer, struct uvzk__leader_cache, retry_timer);
-
-    uvzk__leader_cache_resume(leader_cache);
+    uvzk__leader_cache_resume(
+        UVZK__CONTAINER_OF(timer, struct uvzk__leader_cache, pause.timer));
 }
 
 void uvzk__leader_cache_resume(struct uvzk__leader_cache *leader_cache)
 {
-    uvzk__timer_clear(leader_cache->session, &leader_cache->retry_timer);
-    leader_cache->retry_pending = false;
+    uvzk__growing_pause_end(leader_cache->session, &leader_cache->pause);
     tell(leader_cache);
     uvzk__leader_cache_pump(leader_cache);
 }
@@ -398,14 +374,14 @@ static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 
 void uvzk__leader_cache_init(struct uvzk__leader_cache *leader_cache)
 {
-    leader_cache->retry_timer.due = retry_due;
+    leader_cache->pause.timer.due = pause_over;
     uvzk__watcher_init(&leader_cache->watcher, leader_cache->session, told);
     uvzk__list_init(&leader_cache->reports);
 }
 
 void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
 {
-    uvzk__timer_clear(leader_cache->session, &leader_cache->retry_timer);
+    uvzk__growing_pause_end(leader_cache->session, &leader_cache->pause);
     uvzk__watch_leave(&leader_cache->watcher);
     leader_cache->ended = true;
     uvzk__leader_cache_pin(leader_cache);

@@ -26,6 +26,7 @@
 #include "base/table.h"
 #include "claim/participant.h"
 #include "election/known_participant.h"
+#include "engine/growing_pause.h"
 #include "engine/session.h"
 #include "engine/watch.h"
 
@@ -47,16 +48,14 @@ struct uvzk__leader_cache {
     struct uvzk__link reports;               /* struct uvzk__leader_report */
     struct uvzk__rpc rpc;                    /* the request under way */
     struct uvzk__watcher watcher;
-    struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
-    char *path;                     /* of the election, namespace included */
+    struct uvzk__growing_pause pause; /* before a failed request is repeated */
+    char *path;                       /* of the election, namespace included */
     char *first; /* full path of the first in the last listing; NULL: none yet */
     struct uvzk__known_participant *leader; /* NULL: none */
     uint64_t read_stamp;                    /* of the last listing (submission.h) */
-    uint64_t retry_ms; /* length of the last pause after a refusal; 0: none yet */
-    uint32_t refs;     /* requests under way, and callbacks that use it */
-    uint8_t state;     /* enum uvzk__leader_cache_state */
-    bool read_again;   /* a listing is due */
-    bool retry_pending;
+    uint32_t refs;    /* requests under way, and callbacks that use it */
+    uint8_t state;    /* enum uvzk__leader_cache_state */
+    bool read_again;  /* a listing is due */
     bool on_children; /* the next listing watches the children */
     bool missing;     /* the last get did not find `first` */
     bool ended;       /* it has no reports left, and is freed when refs is 0 */

@@ -62,7 +62,7 @@ static void free_node(struct uvzk__persistent_node *node)
     }
     uvzk__znode_owner_end(node->session, &node->owner);
     uvzk__list_remove(&node->notification.link);
-    uvzk__timer_clear(node->session, &node->retry_timer);
+    uvzk__growing_pause_end(node->session, &node->pause);
     uvzk__node_create_free(&node->create);
     if (node->sent != node->data) {
         uvzk__free(node->sent);
@@ -154,7 +154,7 @@ void uvzk__persistent_node_end(struct uvzk__persistent_node *node, int status)
                        UVZK__PERSISTENT_NODE_UNKNOWN);
     uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
                        UVZK__PERSISTENT_NODE_GONE);
-    uvzk__timer_clear(node->session, &node->retry_timer);
+    uvzk__growing_pause_end(node->session, &node->pause);
     uvzk__persistent_node_note(node, status);
 }
 
@@ -291,7 +291,7 @@ static struct uvzk__persistent_node *new_node(struct uvzk__session *session,
     uvzk__list_init(&node->notification.link);
     node->session = session; /* until it follows the znode: one of the client */
     node->notification.notify_cb = tell;
-    node->retry_timer.due = uvzk__persistent_request_retry_due;
+    node->pause.timer.due = uvzk__persistent_request_pause_over;
     node->ephemeral = ephemeral;
     node->data_wanted = true;
     node->status = node->told = UV_EAGAIN;
@@ -382,7 +382,7 @@ int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
     node->closing = true;
     uvzk__znode_owner_closing(&node->owner);
     node->close_cb = close_cb;
-    uvzk__timer_clear(node->session, &node->retry_timer);
+    uvzk__growing_pause_end(node->session, &node->pause);
     if (uvzk__session_is_closing(node->session)) {
         unreachable(&node->listener, UVZK_ECLOSED);
     } else if (uvzk__auth_has_failed(node->session)) {

@@ -28,6 +28,7 @@
 #define UVZK_PERSISTENT_NODE_H
 
 #include "base/machine.h"
+#include "engine/growing_pause.h"
 #include "engine/node_create.h"
 #include "engine/session.h"
 #include "engine/znode_owner.h"
@@ -54,8 +55,8 @@ struct uvzk__persistent_node {
     char *path; /* namespace included */
     struct uvzk__znode_owner owner;
     struct uvzk__node_create create;
-    struct uvzk__rpc rpc;           /* under way in CREATING, SETTING and DELETING */
-    struct uvzk__timer retry_timer; /* runs after a refusal */
+    struct uvzk__rpc rpc;             /* under way in CREATING, SETTING and DELETING */
+    struct uvzk__growing_pause pause; /* after a refusal */
     struct uvzk__notification notification;
     uvzk_persistent_node_change_cb cb; /* may be NULL, and so may close_cb */
     uvzk_persistent_node_close_cb close_cb;
@@ -66,7 +67,6 @@ struct uvzk__persistent_node {
     /* What the request under way writes: `data`, or older data that are freed after
      * it. */
     void *sent;
-    uint64_t retry_ms;  /* length in ms of the last pause after a refusal; 0: none */
     int64_t session_id; /* in which it was created or found last */
     int status;         /* what the user is told next; UV_EAGAIN: nothing is known yet */
     int told;           /* what the user was told last; UV_EAGAIN: nothing relevant */

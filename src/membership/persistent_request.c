@@ -8,8 +8,6 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-#define RETRY_MS 100
-
 /* ---------------------------------------------------------------- the requests */
 
 static void submit(struct uvzk__persistent_node *node,
@@ -50,25 +48,17 @@ static void failed(struct uvzk__persistent_node *node)
     }
 }
 
-void uvzk__persistent_request_retry_due(struct uvzk__timer *timer)
+void uvzk__persistent_request_pause_over(struct uvzk__timer *timer)
 {
     uvzk__persistent_request_read_again(
-        UVZK__CONTAINER_OF(timer, struct uvzk__persistent_node, retry_timer));
+        UVZK__CONTAINER_OF(timer, struct uvzk__persistent_node, pause.timer));
 }
 
-/* A refused request is not likely to be accepted a moment later. */
 static void retry_later(struct uvzk__persistent_node *node)
 {
-    uint64_t timeout_ms = uvzk__session_timeout(node->session);
-
     uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
                        UVZK__PERSISTENT_NODE_UNKNOWN);
-    node->retry_ms = node->retry_ms == 0 ? RETRY_MS : 2 * node->retry_ms;
-    if (node->retry_ms > timeout_ms) {
-        node->retry_ms = timeout_ms;
-    }
-    uvzk__timer_set(node->session, &node->retry_timer,
-                    uvzk__now(node->session) + node->retry_ms);
+    uvzk__growing_pause_begin(node->session, &node->pause);
 }
 
 static void refused(struct uvzk__persistent_node *node, int status)
@@ -85,7 +75,7 @@ static void refused(struct uvzk__persistent_node *node, int status)
  * needed. */
 static void is_present(struct uvzk__persistent_node *node)
 {
-    node->retry_ms = 0;
+    uvzk__growing_pause_reset(&node->pause);
     node->session_id = uvzk__session_id(node->session);
     uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
                        UVZK__PERSISTENT_NODE_PRESENT);
@@ -264,7 +254,7 @@ void uvzk__persistent_request_decide(struct uvzk__persistent_node *node)
 
     if (uvzk__persistent_node_is_under_way(node) ||
         node->state == UVZK__PERSISTENT_NODE_GONE || status == UV_EAGAIN ||
-        uvzk__deadline_is_armed(&node->retry_timer.deadline) ||
+        uvzk__growing_pause_runs(&node->pause) ||
         uvzk__persistent_node_waits_for_another(node)) {
         return; /* a later reading decides, or the other one's end */
     }

@@ -11,6 +11,6 @@ void uvzk__persistent_request_decide(struct uvzk__persistent_node *);
 /* The znode is read again, as soon as requests may be sent; that decides. */
 void uvzk__persistent_request_read_again(struct uvzk__persistent_node *);
 /* Called when a pause after a refusal is over. */
-void uvzk__persistent_request_retry_due(struct uvzk__timer *);
+void uvzk__persistent_request_pause_over(struct uvzk__timer *);
 
 #endif

@@ -8,9 +8,6 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-#define RETRY_MS 100
-#define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
-
 static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__WATCHED_CHILDREN_, IDLE, LISTING, LOOKING),
     UVZK__STATE(UVZK__WATCHED_CHILDREN_, LISTING, IDLE),
@@ -35,12 +32,10 @@ static struct uvzk__children_listener *listener_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------- what is told */
 
-static void retry_after(struct uvzk__watched_children *watched, uint64_t ms)
+static void list_after(struct uvzk__watched_children *watched, uint64_t ms)
 {
     watched->list_again = true;
-    watched->retry_pending = true;
-    uvzk__timer_set(watched->session, &watched->retry_timer,
-                    uvzk__now(watched->session) + ms);
+    uvzk__growing_pause_begin_once(watched->session, &watched->pause, ms);
 }
 
 static void tell_names(struct uvzk__watched_children *watched, const char *const *names,
@@ -48,14 +43,14 @@ static void tell_names(struct uvzk__watched_children *watched, const char *const
 {
     int status = 0;
 
-    watched->retry_ms = 0;
+    uvzk__growing_pause_reset(&watched->pause);
     for (struct uvzk__link *link = watched->listeners.next; link != &watched->listeners;
          link = link->next) {
         int taken = listener_at(link)->listed_cb(listener_at(link), names, count);
         status = taken != 0 ? taken : status;
     }
     if (status != 0) {
-        retry_after(watched, RETRY_MS);
+        list_after(watched, UVZK__SHORT_PAUSE_MS);
     }
 }
 
@@ -67,22 +62,12 @@ static void tell_refusal(struct uvzk__watched_children *watched, int status)
     }
 }
 
-/* A refused request is not likely to be accepted a moment later. So each pause is twice as
- * long as the one before, up to one session timeout. */
 static void no_answer(struct uvzk__watched_children *watched, int status)
 {
-    uint64_t timeout_ms = uvzk__session_timeout(watched->session);
-
-    if (uvzk__is_transient(status)) {
-        retry_after(watched, RETRY_MS);
-        return;
+    watched->list_again = true;
+    if (uvzk__growing_pause_begin_after(watched->session, &watched->pause, status)) {
+        tell_refusal(watched, status);
     }
-    watched->retry_ms = watched->retry_ms == 0 ? RETRY_MS : 2 * watched->retry_ms;
-    if (watched->retry_ms > timeout_ms) {
-        watched->retry_ms = timeout_ms;
-    }
-    retry_after(watched, watched->retry_ms);
-    tell_refusal(watched, status);
 }
 
 /* ---------------------------------------------------------------------- requests */
@@ -128,7 +113,7 @@ static bool submit(struct uvzk__watched_children *watched,
                    enum uvzk__watched_children_state state)
 {
     if (!uvzk__watch_join(&watched->watcher, &watched->rpc)) {
-        retry_after(watched, NO_ROOM_RETRY_MS);
+        list_after(watched, UVZK__NO_ROOM_PAUSE_MS);
         tell_refusal(watched, UVZK_ELIMIT);
         return false;
     }
@@ -194,7 +179,8 @@ static bool is_due(const struct uvzk__watched_children *watched)
 
 static void pump(struct uvzk__watched_children *watched)
 {
-    if (watched->state != UVZK__WATCHED_CHILDREN_IDLE || watched->retry_pending ||
+    if (watched->state != UVZK__WATCHED_CHILDREN_IDLE ||
+        uvzk__growing_pause_runs(&watched->pause) ||
         uvzk__session_is_closing(watched->session) || !uvzk__may_send(watched->session) ||
         !is_due(watched)) {
         return;
@@ -211,14 +197,13 @@ static void pump(struct uvzk__watched_children *watched)
 
 static void resume(struct uvzk__watched_children *watched)
 {
-    uvzk__timer_clear(watched->session, &watched->retry_timer);
-    watched->retry_pending = false;
+    uvzk__growing_pause_end(watched->session, &watched->pause);
     pump(watched);
 }
 
-static void retry_due(struct uvzk__timer *timer)
+static void pause_over(struct uvzk__timer *timer)
 {
-    resume(UVZK__CONTAINER_OF(timer, struct uvzk__watched_children, retry_timer));
+    resume(UVZK__CONTAINER_OF(timer, struct uvzk__watched_children, pause.timer));
 }
 
 /* Any news makes a listing due. After a loss nothing may be sent yet. */
@@ -252,7 +237,7 @@ static struct uvzk__watched_children *make(struct uvzk__session *session,
         return NULL;
     }
     watched->session = session;
-    watched->retry_timer.due = retry_due;
+    watched->pause.timer.due = pause_over;
     uvzk__watcher_init(&watched->watcher, session, told);
     uvzk__list_init(&watched->listeners);
     watched->path = uvzk__strdup(path);
@@ -296,7 +281,7 @@ static void end_unused(struct uvzk__watched_children *watched)
 {
     if (uvzk__list_empty(&watched->listeners)) {
         HASH_DEL(*uvzk__watched_children(watched->session), watched);
-        uvzk__timer_clear(watched->session, &watched->retry_timer);
+        uvzk__growing_pause_end(watched->session, &watched->pause);
         uvzk__watch_leave(&watched->watcher);
         watched->ended = true;
         free_if_over(watched);

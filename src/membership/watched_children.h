@@ -16,6 +16,7 @@
 
 #include "base/machine.h"
 #include "base/table.h"
+#include "engine/growing_pause.h"
 #include "engine/session.h"
 #include "engine/watch.h"
 
@@ -33,14 +34,12 @@ struct uvzk__watched_children {
     struct uvzk__link listeners; /* struct uvzk__children_listener */
     struct uvzk__rpc rpc;        /* the request under way */
     struct uvzk__watcher watcher;
-    struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
-    char *path;                     /* namespace included */
-    uint64_t list_stamp;            /* of the last listing (submission.h) */
-    uint64_t retry_ms; /* length in ms of the last pause after a refusal; 0: none */
-    uint32_t refs;     /* requests under way */
-    uint8_t state;     /* enum uvzk__watched_children_state */
-    bool list_again;   /* a listing is due although a watch is set */
-    bool retry_pending;
+    struct uvzk__growing_pause pause; /* before a failed request is repeated */
+    char *path;                       /* namespace included */
+    uint64_t list_stamp;              /* of the last listing (submission.h) */
+    uint32_t refs;                    /* requests under way */
+    uint8_t state;                    /* enum uvzk__watched_children_state */
+    bool list_again;                  /* a listing is due although a watch is set */
     bool ended; /* it has no listeners left, and is freed when refs is 0 */
 };
 

@@ -14,9 +14,6 @@
 #include "engine/turn.h"
 #include "value/shared_value.h"
 
-#define RETRY_MS 100
-#define NO_ROOM_RETRY_MS 1000 /* no room for a watch: others must be removed first */
-
 /* ---------------------------------------------------------- making and freeing */
 
 static void free_memory(struct uvzk__node_cache *node_cache)
@@ -35,13 +32,10 @@ static void free_if_over(struct uvzk__node_cache *node_cache)
     }
 }
 
-static void retry_due(struct uvzk__timer *timer)
+static void pause_over(struct uvzk__timer *timer)
 {
-    struct uvzk__node_cache *node_cache =
-        UVZK__CONTAINER_OF(timer, struct uvzk__node_cache, retry_timer);
-
-    node_cache->retry_pending = false;
-    uvzk__node_cache_pump(node_cache);
+    uvzk__node_cache_pump(
+        UVZK__CONTAINER_OF(timer, struct uvzk__node_cache, pause.timer));
 }
 
 /* Any news makes a read due. After a loss nothing may be sent yet. */
@@ -62,7 +56,7 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
         return NULL;
     }
     node_cache->session = session;
-    node_cache->retry_timer.due = retry_due;
+    node_cache->pause.timer.due = pause_over;
     uvzk__watcher_init(&node_cache->watcher, session, told);
     uvzk__list_init(&node_cache->values);
     node_cache->path = uvzk__strdup(path);
@@ -104,7 +98,7 @@ void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
         return;
     }
     HASH_DEL(*uvzk__node_caches(node_cache->session), node_cache);
-    uvzk__timer_clear(node_cache->session, &node_cache->retry_timer);
+    uvzk__growing_pause_end(node_cache->session, &node_cache->pause);
     uvzk__watch_leave(&node_cache->watcher);
     node_cache->ended = true;
     free_if_over(node_cache);
@@ -121,16 +115,10 @@ void uvzk__node_cache_unpin(struct uvzk__node_cache *node_cache)
     free_if_over(node_cache);
 }
 
-static void retry_after(struct uvzk__node_cache *node_cache, uint64_t ms)
-{
-    node_cache->retry_pending = true;
-    uvzk__timer_set(node_cache->session, &node_cache->retry_timer,
-                    uvzk__now(node_cache->session) + ms);
-}
-
 void uvzk__node_cache_retry_later(struct uvzk__node_cache *node_cache)
 {
-    retry_after(node_cache, RETRY_MS);
+    uvzk__growing_pause_begin_once(node_cache->session, &node_cache->pause,
+                                   UVZK__SHORT_PAUSE_MS);
 }
 
 /* --------------------------------------------------------------- the known data */
@@ -187,29 +175,13 @@ static void settle_without(struct uvzk__node_cache *node_cache, int status)
     set_status(node_cache, status);
 }
 
-/* A refused request is not likely to be accepted a moment later. So each pause is twice
- * as long as the one before, from 100 ms up to one session timeout. */
-static void retry_after_longer(struct uvzk__node_cache *node_cache)
-{
-    uint64_t timeout_ms = uvzk__session_timeout(node_cache->session);
-
-    node_cache->retry_ms =
-        node_cache->retry_ms == 0 ? RETRY_MS : 2 * node_cache->retry_ms;
-    if (node_cache->retry_ms > timeout_ms) {
-        node_cache->retry_ms = timeout_ms;
-    }
-    retry_after(node_cache, node_cache->retry_ms);
-}
-
 /* No usable answer: the read is repeated after a pause, or as soon as the connection is
  * back (resume). */
 static void no_answer(struct uvzk__node_cache *node_cache, int status)
 {
     node_cache->read_again = true;
-    if (uvzk__is_transient(status)) {
-        uvzk__node_cache_retry_later(node_cache);
-    } else {
-        retry_after_longer(node_cache);
+    if (uvzk__growing_pause_begin_after(node_cache->session, &node_cache->pause,
+                                        status)) {
         settle_without(node_cache, status);
     }
 }
@@ -274,7 +246,7 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         node_cache->read_again = true; /* created, or made readable, since the read */
     } else if (missing) {
         /* A watch is set on the missing znode, so no repeated reads are needed. */
-        node_cache->retry_ms = 0;
+        uvzk__growing_pause_reset(&node_cache->pause);
     } else {
         no_answer(node_cache, reply->status);
     }
@@ -356,7 +328,7 @@ static void take(struct uvzk__node_cache *node_cache, const struct uvzk__reply *
     }
     node_cache->answered = true;
     node_cache->seed.refusal = 0;
-    node_cache->retry_ms = 0;
+    uvzk__growing_pause_reset(&node_cache->pause);
     /* The znode exists, so the seed is no longer needed, even if the znode is deleted
      * later. */
     uvzk__seed_value_drop(node_cache);
@@ -400,7 +372,8 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     if (!uvzk__watcher_is_set(&node_cache->watcher) &&
         !uvzk__watch_join(&node_cache->watcher, &node_cache->rpc)) {
         settle_without(node_cache, UVZK_ELIMIT);
-        retry_after(node_cache, NO_ROOM_RETRY_MS);
+        uvzk__growing_pause_begin_once(node_cache->session, &node_cache->pause,
+                                       UVZK__NO_ROOM_PAUSE_MS);
         return;
     }
     node_cache->read_again = false;
@@ -431,8 +404,8 @@ void uvzk__node_cache_pump(struct uvzk__node_cache *node_cache)
     if (node_cache->answered) {
         for_each_value(node_cache, uvzk__shared_value_send_sets);
     }
-    if (node_cache->state == UVZK__NODE_CACHE_IDLE && !node_cache->retry_pending &&
-        read_is_due(node_cache)) {
+    if (node_cache->state == UVZK__NODE_CACHE_IDLE &&
+        !uvzk__growing_pause_runs(&node_cache->pause) && read_is_due(node_cache)) {
         read_znode(node_cache);
     }
 }
@@ -466,8 +439,7 @@ void uvzk__node_caches_resume(struct uvzk__session *session)
 
     HASH_ITER(hh, *uvzk__node_caches(session), node_cache, next)
     {
-        uvzk__timer_clear(session, &node_cache->retry_timer);
-        node_cache->retry_pending = false;
+        uvzk__growing_pause_end(session, &node_cache->pause);
         uvzk__node_cache_pump(node_cache);
     }
 }

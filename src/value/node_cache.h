@@ -24,6 +24,7 @@
 
 #include "base/machine.h"
 #include "base/table.h"
+#include "engine/growing_pause.h"
 #include "engine/session.h"
 #include "engine/watch.h"
 #include "value/seed_value.h"
@@ -45,7 +46,7 @@ struct uvzk__node_cache {
     /* Of the request under way. */
     struct uvzk__rpc rpc;
     struct uvzk__watcher watcher;
-    struct uvzk__timer retry_timer; /* runs before a failed request is repeated */
+    struct uvzk__growing_pause pause; /* before a failed request is repeated */
     /* Namespace included. */
     char *path;
     struct uvzk__seed_value seed;
@@ -54,7 +55,6 @@ struct uvzk__node_cache {
     uvzk_value_version_t version; /* of `data`; its mzxid is 0 before the first read */
     int64_t owner; /* of the znode with `data`: its session; 0: it is not ephemeral */
     uint64_t read_stamp; /* the stamp of the last read (submission.h) */
-    uint64_t retry_ms;   /* length in ms of the last pause after a refusal; 0: none yet */
     int status;          /* why the znode cannot be read now; 0: it can */
     /* Requests under way that refer to this struct, those of sets included. */
     uint32_t refs;
@@ -62,8 +62,6 @@ struct uvzk__node_cache {
     bool answered; /* the outcome of the first read is known: sets may be sent */
     /* A read is due although a watch is set. */
     bool read_again;
-    /* retry_timer runs: no read before it is due. */
-    bool retry_pending;
     bool ended; /* it has no values left, and is freed when refs is 0 */
 };
 
