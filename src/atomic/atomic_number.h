@@ -11,8 +11,8 @@
 
 void uvzk__atomic_number_write(unsigned char bytes[UVZK__ATOMIC_BYTES], int64_t number);
 
-/* No data are the number 0. Of more than eight bytes the first eight count, as in Curator.
- * Returns false if there are fewer than eight bytes, but not none. */
+/* No data are the number 0. Of more than eight bytes only the first eight are used, as in
+ * Curator. Returns false if there are one to seven bytes. */
 bool uvzk__atomic_number_read(const void *bytes, size_t length, int64_t *number);
 
 /* Returns false if the sum does not fit in 64 bits. */

@@ -39,8 +39,8 @@ struct uvzk__barrier_call {
     uint8_t state; /* enum uvzk__barrier_call_state */
 };
 
-/* The code with which a call is refused, or 0. timeout_ms: UVZK_WAIT_FOREVER for a call
- * that has none. */
+/* Returns the code with which a call is refused, or 0. timeout_ms: UVZK_WAIT_FOREVER for
+ * a call that has none. */
 int uvzk__barrier_call_check(const uvzk_barrier_call_t *, uvzk_barrier_call_cb,
                              int64_t timeout_ms);
 

@@ -5,7 +5,7 @@
  *   exists(P/ready, watch)   before the create, so that no `ready` that counts this
  *                            member comes unseen, even one that is deleted at once
  *   getChildren(P)           `ready` without any member is left over from a round that
- *                            has ended: it is removed before it lets anybody through
+ *                            has ended: it is removed before it lets any member through
  *   create P/<uuid>          ephemeral
  *   exists(P/ready)          it exists: enough members were here together with this one,
  *                            or the round is on and this one joins it

@@ -121,7 +121,7 @@ void uvzk__barrier_member_free(struct uvzk__barrier_member *);
 
 /* Tells its user. final: it has no user from now on. */
 void uvzk__barrier_member_tell(struct uvzk__barrier_member *, int status, bool final);
-/* Nothing more has to be done for it: it is GONE, and freed when nothing is under way. */
+/* The member is finished: it is GONE, and freed when nothing is under way. */
 void uvzk__barrier_member_finish(struct uvzk__barrier_member *);
 /* Removes a `ready` that is left over without members, in the background. */
 void uvzk__barrier_member_tidy(struct uvzk__barrier_member *);

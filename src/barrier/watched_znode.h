@@ -7,7 +7,7 @@
  *
  * It looks while it has waiters and no watch is set, which is the case after each watch
  * event, and when nothing has been read on this connection, or a waiter asks for it. The
- * watch is set anew about once a session timeout, in case its event was lost
+ * watch is set again about once per session timeout, in case its event was lost
  * (watch_renewal.h).
  *
  * How fresh a read is. A server may lag, so a read may show the znode at a moment before
@@ -59,7 +59,7 @@ struct uvzk__znode_waiter {
     struct uvzk__watched_znode *znode; /* NULL: it does not wait */
     /* Only readings with a greater stamp are reported to it. */
     uint64_t since;
-    /* It is told of an absence only if that is confirmed. */
+    /* An absence is reported to it only if it is confirmed. */
     bool confirmed;
     /* status 0: the znode exists; UVZK_ENONODE: it does not. This was read, or a watch
      * event has reported that it was created or deleted. Any other status: it cannot be

@@ -1,6 +1,7 @@
 /* One change that a barrier makes to the tree: it creates a znode, with missing ancestors
- * if that is wanted (node_create.h), or deletes one znode or two in one transaction. The request is
- * repeated until a server has answered it, whatever happens to the connection:
+ * if the owner wants them (node_create.h), or deletes one znode or two in one
+ * transaction. The request is repeated until a server has answered it, whatever happens
+ * to the connection:
  *
  *   IDLE --> WAITING --> SENT --> IDLE   answered: done_cb gets the status
  *              ^ |         |----> WAITING  no answer; or an ancestor has to be created
@@ -8,8 +9,9 @@
  *              `-- until requests may be sent
  *
  * Repeating is safe because each of these changes leads to the same tree when it is
- * carried out twice. What a repeated change is told is the answer to its last request: a
- * create that had been carried out is told UVZK_ENODEEXISTS, a delete UVZK_ENONODE. */
+ * carried out twice. A repeated change gets the answer to its last request:
+ * UVZK_ENODEEXISTS for a create that had been carried out, UVZK_ENONODE for such a
+ * delete. */
 #ifndef UVZK_ZNODE_WRITE_H
 #define UVZK_ZNODE_WRITE_H
 
@@ -45,8 +47,7 @@ struct uvzk__znode_write {
 void uvzk__znode_write_init(struct uvzk__znode_write *, struct uvzk__session *,
                             void (*done_cb)(struct uvzk__znode_write *, int status));
 
-/* Begin a change. The write must be IDLE. What is created gets the client's default
- * data. */
+/* Begin a change. The write must be IDLE. A new znode gets the client's default data. */
 void uvzk__znode_write_create(struct uvzk__znode_write *, struct uvzk__node_create *);
 void uvzk__znode_write_delete(struct uvzk__znode_write *, const char *path,
                               const char *second);

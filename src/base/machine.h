@@ -31,8 +31,8 @@ struct uvzk__machine {
 
 #define UVZK__BIT(state) (1U << (unsigned)(state))
 
-/* A row of a table, which is indexed by the states: a state, and those that may follow it,
- * at most eight. They are named without the prefix of their enum. */
+/* A row of a table, which is indexed by the states: a state, and at most eight states
+ * that may follow it. They are named without the prefix of their enum. */
 #define UVZK__STATE(prefix, name, ...) \
     [prefix##name] = {#name, UVZK__ANY_OF(prefix, __VA_ARGS__)}
 /* A state that is never left. */
@@ -110,8 +110,8 @@ static inline unsigned uvzk__machine_now(const struct uvzk__machine *machine,
 }
 
 /* For the command: moves its machine, and asserts that the table allows the move and that
- * the invariant holds then. An illegal move ends its process, and the other process then
- * ends CMD. */
+ * the invariant holds afterwards. An illegal move ends its process, and the other process
+ * then ends CMD. */
 static inline void uvzk__machine_move(const struct uvzk__machine *machine, void *object,
                                       unsigned state)
 {

@@ -1,5 +1,6 @@
-/* What the status of a reply says about its request (port.h, 4). All that send requests
- * decide by this whether they may be repeated, and what their caller is told. */
+/* What the status of a reply says about its request (port.h, 4). Code that sends a
+ * request uses this to decide whether to repeat the request, and what to report to its
+ * caller. */
 #ifndef UVZK_OUTCOME_H
 #define UVZK_OUTCOME_H
 
@@ -16,7 +17,7 @@ enum uvzk__outcome uvzk__outcome_of(int status);
 
 /* Returns true if a request that failed with this status may succeed when it is repeated:
  * there was no connection or session, or a server or this process was short of resources.
- * So its outcome is NOT_SENT or UNKNOWN. For a reading that is all that matters. */
+ * So its outcome is NOT_SENT or UNKNOWN. For a reading nothing else matters. */
 bool uvzk__is_transient(int status);
 
 /* Returns true if the status says that there was no connection, or that it was lost. */
@@ -25,8 +26,9 @@ bool uvzk__says_connection_lost(int status);
  * (port.h, 6). */
 bool uvzk__says_session_over(int status);
 
-/* What a caller is told whose write ended with this status. The write may have been carried
- * out before its session ended: to the caller that is a lost reply. */
+/* Returns the status to report to the caller of a write that ended with this status. The
+ * write may have been carried out before its session ended, so for the caller the reply
+ * is lost. */
 int uvzk__status_of_write(int status);
 
 #endif

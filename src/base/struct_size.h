@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The size up to and with a field. The last field of the first version of the 0.3
- * interface gives the least size that a program may pass: it stays when fields are
- * appended. */
+/* The size of a struct up to the end of a field. The last field of the first version of
+ * the 0.3 interface gives the smallest size that a program may pass, which does not
+ * change when fields are appended. */
 #define UVZK__SIZE_UP_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 
 static inline size_t uvzk__size_known_to_both(size_t of_program, size_t of_library)

@@ -20,7 +20,7 @@ struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
 /* The acquisition of a claim waits from now on. timeout_ms: as in the options. Does nothing
  * if it waits without limit. */
 void uvzk__acquire_timeout_start(struct uvzk__acquisition *, int64_t timeout_ms);
-/* The acquisition waits no longer. */
+/* The acquisition no longer waits. */
 void uvzk__acquire_timeout_stop(struct uvzk__acquisition *);
 
 /* An acquisition with UVZK_TRY_ONCE finds the lock taken: ends with UV_ETIMEDOUT. */

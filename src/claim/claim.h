@@ -1,4 +1,4 @@
-/* A claim is what one owner asks of one lock in one session. Above it are its
+/* A claim is the request of one owner for one lock in one session. Above it are its
  * acquisitions (one for each acquire call of that owner), below it its contenders (one
  * for each znode that it needs).
  *

@@ -1,6 +1,6 @@
-/* The acquisitions of one claim: what they are told while the claim goes on, and which of
- * them have been told of the grant. claim.h declares what grants or ends the claim, and all
- * of its acquisitions with it. */
+/* The acquisitions of one claim: what is reported to them while the claim lasts, and
+ * which of them know of the grant. claim.h declares the functions that grant or end the
+ * claim with all of its acquisitions. */
 #ifndef UVZK_CLAIM_ACQUISITIONS_H
 #define UVZK_CLAIM_ACQUISITIONS_H
 

@@ -1,7 +1,7 @@
-/* Until when the hold of a claim is valid. One with ephemeral znodes: as long as its
- * session is proved. One with persistent znodes: without limit. One that consists of other
- * claims (a multi lock in turn): as long as each of these. If the hold is limited (hold_limit.h), at most until its time is
- * over. */
+/* Until when the hold of a claim is valid. A hold with ephemeral znodes is valid as long
+ * as its session is proved. A hold with persistent znodes is valid without limit. A hold
+ * that consists of other claims (a multi lock in turn) is valid as long as each of these.
+ * If the hold is limited (hold_limit.h), it is valid at most until its time is over. */
 #ifndef UVZK_CLAIM_VALIDITY_H
 #define UVZK_CLAIM_VALIDITY_H
 

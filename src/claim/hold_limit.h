@@ -55,7 +55,7 @@ void uvzk__hold_limit_set(struct uvzk__hold_limit *, uint64_t max_ms,
                           uint64_t warning_ms);
 
 /* An acquire callback of the claim is about to report a grant. The first one starts the
- * time. Returns whether the warning has come before. */
+ * time. Returns true if the warning has come before. */
 bool uvzk__hold_limit_granted(struct uvzk__hold_limit *);
 /* The claim has ended, or is freed: no timer and no notification still refers to it. */
 void uvzk__hold_limit_stop(struct uvzk__hold_limit *);

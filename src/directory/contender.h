@@ -215,8 +215,7 @@ struct uvzk__contender_user {
     void (*has_to_wait)(struct uvzk__contender *);
     /* The own watch has read the contender's node. */
     void (*own_node_read)(struct uvzk__contender *, const struct uvzk__reply *);
-    /* The data for the contender's node, borrowed. *data NULL: the acquire brought
-     * none. */
+    /* The data for the contender's node, borrowed. *data NULL: the acquire has none. */
     void (*data)(const struct uvzk__contender *, const void **data, size_t *length);
 };
 
@@ -453,7 +452,7 @@ static inline void uvzk__contender_set_create_alone(struct uvzk__contender *cont
 void uvzk__contender_grant(struct uvzk__contender *, bool early);
 void uvzk__contender_checked(struct uvzk__contender *);
 
-/* Takes back a grant of which the user was not told yet. The contender waits again. */
+/* Takes back a grant before the user has been told of it. The contender waits again. */
 void uvzk__contender_ungrant(struct uvzk__contender *);
 
 /* Ends the claim with this code, and withdraws the node. The contender may be freed when

@@ -89,9 +89,8 @@ int32_t uvzk__foreign_nodes_first_writer(const struct uvzk__queue *);
  * every foreign node in the list. False: out of memory. */
 bool uvzk__foreign_nodes_append(struct uvzk__queue *, int32_t sequence, bool shared,
                                 const char *name);
-/* Returns true if the nodes are of at most UVZK__FEW_SESSIONS sessions. A name tells
- * which session of uvzk has made it; of other libraries, each node counts as a
- * session. */
+/* Returns true if the nodes are of at most UVZK__FEW_SESSIONS sessions. A name shows
+ * which session of uvzk created it. Each node of another library counts as a session. */
 bool uvzk__foreign_nodes_are_of_few(const struct uvzk__queue *);
 
 /* The foreign node with this name has gone. Returns whether it was in the list. */
@@ -108,7 +107,7 @@ void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *);
  * UUID, which no later node can have. Without memory it is found again. */
 void uvzk__foreign_nodes_deny(struct uvzk__queue *, const char *name);
 bool uvzk__foreign_nodes_is_denied(const struct uvzk__queue *, const char *name);
-/* Forgets those nodes. */
+/* Forgets all denied nodes. */
 void uvzk__foreign_nodes_end_denials(struct uvzk__queue *);
 
 /* Empties the list. children, leases and others_behind stay as they are. */

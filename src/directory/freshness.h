@@ -16,10 +16,10 @@
  * The state does not say whether a listing is in flight. While one is, the state of the
  * directory's request is LISTING (queue.h).
  *
- * A contender's node: is it known to have existed when the last node went that the
- * contender had to wait for? Another client may delete a waiter's node by hand, and other
- * contenders are then granted past it. So before a grant the node must have been seen
- * after all nodes before it had gone (in_order.c).
+ * A contender's node: is it known that it existed when the last node that the contender
+ * had to wait for was deleted? Another client may delete a waiter's node by hand, and
+ * other contenders are then granted past it. So before a grant the node must have been
+ * seen after all nodes before it had gone (in_order.c).
  *
  * Two kinds of deletes are compared with the last sighting. A server executes the
  * requests of a session in the order of submission. So for deletes of this session, the
@@ -98,7 +98,7 @@ bool uvzk__is_seen_on_connection(const struct uvzk__contender *);
 /* ------------------------------------------------------------ for this room alone */
 
 /* The create with this stamp needs a listing that is submitted after it. The second
- * function: no create needs one now. */
+ * function: no create needs a listing now. */
 void uvzk__freshness_want_listing(struct uvzk__queue *, uint64_t stamp);
 void uvzk__freshness_want_no_listing(struct uvzk__queue *);
 
@@ -118,9 +118,9 @@ void uvzk__deletes_inherited(struct uvzk__contender *behind,
                              const struct uvzk__contender *deleting);
 void uvzk__deletes_so_far(struct uvzk__contender *);
 
-/* For contenders that are granted in order: whether there is a sighting that counts for
- * this settling and is not older than the last delete of a node that the contender had to
- * wait for. */
+/* For contenders that are granted in order: returns true if there is a sighting that
+ * counts for this settling and is not older than the last delete of a node that the
+ * contender had to wait for. */
 bool uvzk__is_known_to_exist(const struct uvzk__contender *);
 
 /* The first two functions record, and the third returns, whether the node of a contender

@@ -2,7 +2,7 @@
  * deleted there, so the view of the directory is always current. Where contenders of few
  * sessions take turns, an acquire then costs a create and a delete, and nothing else:
  *
- *   - a new contender needs no listing: the mirror has heard of all nodes before it;
+ *   - a new contender needs no listing: the mirror has reported all nodes before it;
  *   - the first in line needs no watch on a predecessor, and none on its own node.
  *
  * A mirror is a watermark with another kind of watch (watermark.h). Its events cost the

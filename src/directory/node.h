@@ -96,7 +96,8 @@ static inline bool uvzk__node_delete_is_unknown(const struct uvzk__node *node)
     return node->delete_unknown;
 }
 
-/* GONE: whether this client's delete removed the znode, or the end of the session did. */
+/* GONE: returns true if this client's delete or the end of the session removed the
+ * znode. */
 static inline bool uvzk__node_is_deleted(const struct uvzk__node *node)
 {
     return node->deleted;

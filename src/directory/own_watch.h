@@ -75,11 +75,12 @@ bool uvzk__own_watch_is_allowed(const struct uvzk__contender *);
 bool uvzk__own_watch_is_arming(const struct uvzk__contender *);
 bool uvzk__own_watch_is_armed(const struct uvzk__contender *);
 
-/* Only in ARMED: whether the silence of the watch shows that the node exists. It does if
- * the watch was armed on this connection, less than a session timeout ago. */
+/* Only in ARMED: returns true if the silence of the watch shows that the node exists.
+ * That is so if the watch was armed on this connection, less than a session timeout
+ * ago. */
 bool uvzk__own_watch_shows_node(const struct uvzk__contender *);
 
-/* Removes the watch: the contender has ended, or the watch is set anew. */
+/* Removes the watch: the contender has ended, or the watch is set again. */
 void uvzk__own_watch_end(struct uvzk__contender *);
 
 /* The node is gone, or is being deleted. The event may never arrive, and the contender's

@@ -33,8 +33,8 @@
  * creates arrive. Its watch is set again before the silence of a withheld event could
  * count.
  *
- * A mirror's watch must be the only one on its path (port.h, 5). If another one is wanted on
- * the path, by whomever, the watermark ends. If there is another one already, the
+ * A mirror's watch must be the only one on its path (port.h, 5). If any other code wants
+ * to watch the path, the watermark ends. If the path has another watch already, the
  * watermark sets none and ends too. */
 #ifndef UVZK_WATERMARK_H
 #define UVZK_WATERMARK_H
@@ -98,7 +98,7 @@ void uvzk__watermark_others_seen(struct uvzk__queue *);
  * watches. */
 void uvzk__watermark_send_watch(struct uvzk__queue *);
 
-/* Another part of the client is about to watch this path: ends the watermarks there. */
+/* Another part of the client is about to watch this path: ends the watermarks on it. */
 void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
 
 /* ------------------------------------------------------------ for this room alone */
@@ -111,8 +111,8 @@ void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool others_behi
 /* Returns true if the mark has a watch, or is arming one. */
 bool uvzk__watermark_watches(const struct uvzk__queue *);
 
-/* No local contender is in the directory. Whether the directory is kept for its mark, for
- * up to a session timeout after the last contender got its number. */
+/* No local contender is in the directory. Returns true if the directory is kept for its
+ * mark, for up to a session timeout after the last contender got its number. */
 bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
 
 /* Ends the mark and removes its watch. Does nothing if there is no mark. */
@@ -120,8 +120,7 @@ void uvzk__watermark_end(struct uvzk__queue *);
 
 /* Begins a mark, if the directory has none. Without memory it still has none. */
 void uvzk__watermark_begin(struct uvzk__queue *);
-/* Returns true if the path is not watched otherwise, and there is ample room for
- * watches. */
+/* Returns true if the path has no other watch, and there is ample room for watches. */
 bool uvzk__watermark_may_watch(const struct uvzk__queue *);
 /* Returns true if the watch is armed and its silence counts. */
 bool uvzk__watermark_is_silent(const struct uvzk__mark *);

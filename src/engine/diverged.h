@@ -3,9 +3,9 @@
  * one.
  *
  * If no other server is in reach, the session comes back to the same server. After it has
- * left a server, it leaves no other one during a pause: two session timeouts at first,
- * then twice as long each time, up to five minutes. The pause begins with two session
- * timeouts again when no server has been left for an hour. */
+ * left a server, it does not leave another one during a pause: two session timeouts at
+ * first, then twice as long each time, up to five minutes. The pause begins with two
+ * session timeouts again when no server has been left for an hour. */
 #ifndef UVZK_DIVERGED_H
 #define UVZK_DIVERGED_H
 

@@ -1,5 +1,6 @@
-/* The pause before a request is repeated that was refused. It is not likely to be accepted
- * a moment later, so each pause is twice as long as the one before, up to a limit. */
+/* The pause before a refused request is repeated. A server is unlikely to accept the
+ * request a moment later, so each pause is twice as long as the one before, up to a
+ * limit. */
 #ifndef UVZK_GROWING_PAUSE_H
 #define UVZK_GROWING_PAUSE_H
 

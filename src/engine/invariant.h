@@ -1,4 +1,4 @@
-/* The invariants of a running client: what must be true of it unless uvzk has a fault.
+/* The invariants of a running client: what is always true of it unless uvzk has a fault.
  * Every move of a state machine is checked here, and what must hold after the move.
  *
  * If one of them is broken, a build with assertions (without NDEBUG) aborts, as the tests
@@ -56,7 +56,7 @@ void uvzk__move_or_stay(struct uvzk__session *, const struct uvzk__machine *,
 void uvzk__illegal_move(struct uvzk__session *, const struct uvzk__machine *,
                         unsigned from, unsigned to) __attribute__((cold));
 
-/* Checks another condition. Returns it, so that the caller can leave out what would be
+/* Checks another condition. Returns it, so that the caller can skip a step that would be
  * unsafe without it. what: "<subject>: <what is wrong>". */
 static inline bool uvzk__expect(struct uvzk__session *session, bool holds,
                                 const char *what)

@@ -1,9 +1,9 @@
 /* The create of a znode whose parents may be missing (Curator's
  * creatingParentContainersIfNeeded): several creates, one after the other. The owner sends
  * each of them in its own request, first that of the znode itself. If the parent is
- * missing, that is created next, then the way back down to the znode. Ancestors are
- * containers, which the server removes when they are empty, or persistent znodes if the
- * server has no containers (before ZooKeeper 3.5.1). */
+ * missing, the parent is created next, and then each znode below it down to the znode
+ * itself. Ancestors are containers, which the server removes when they are empty, or
+ * persistent znodes if the server has no containers (before ZooKeeper 3.5.1). */
 #ifndef UVZK_NODE_CREATE_H
 #define UVZK_NODE_CREATE_H
 
@@ -26,10 +26,10 @@ struct uvzk__node_create {
  * if out of memory; then nothing has to be freed. */
 bool uvzk__node_create_init(struct uvzk__node_create *, const char *path,
                             enum uvzk__mode mode);
-/* In the same way; but missing parents are not created, and nothing has to be freed. */
+/* The same, but missing parents are not created, and nothing has to be freed. */
 void uvzk__node_create_init_alone(struct uvzk__node_create *, const char *path,
                                   enum uvzk__mode mode);
-/* What the znode gets from now on; valid until the reply. */
+/* Sets the data that the znode gets from now on. It must stay valid until the reply. */
 void uvzk__node_create_set_data(struct uvzk__node_create *, const void *data,
                                 size_t length);
 void uvzk__node_create_free(struct uvzk__node_create *);
@@ -37,13 +37,13 @@ void uvzk__node_create_free(struct uvzk__node_create *);
 /* The next request creates the znode itself, as after the init. */
 void uvzk__node_create_begin(struct uvzk__node_create *);
 
-/* Prepares the request that is next. */
+/* Prepares the next request. */
 void uvzk__node_create_prepare(struct uvzk__session *, struct uvzk__node_create *,
                                struct uvzk__rpc *, uvzk__reply_cb replied);
 
-/* That request was answered with this status. Returns whether another request is next, which
- * is prepared in the same way. Otherwise the znode itself exists, created by this request or
- * by another client, or the create has failed. */
+/* That request was answered with this status. Returns true if another request is needed,
+ * which is prepared in the same way. Otherwise the znode itself exists, created by this
+ * request or by another client, or the create has failed. */
 bool uvzk__node_create_next(struct uvzk__session *, struct uvzk__node_create *,
                             const struct uvzk__rpc *, int status);
 
@@ -51,11 +51,11 @@ bool uvzk__node_create_next(struct uvzk__session *, struct uvzk__node_create *,
 bool uvzk__node_create_is_last(const struct uvzk__node_create *);
 
 /* For an owner that keeps the requests itself (directory/parents.c). rpc: a create of the
- * znode with this path or of an ancestor, answered with this status. Returns the length of
- * the path that is to be created next; 0: none is. */
+ * znode with this path or of an ancestor, answered with this status. Returns the length
+ * of the path to create next; 0: none. */
 size_t uvzk__node_create_next_length(struct uvzk__session *, const char *path,
                                      const struct uvzk__rpc *rpc, int status);
-/* Completes a create as that of an ancestor. */
+/* Turns a create into that of an ancestor. */
 void uvzk__node_create_as_ancestor(struct uvzk__session *, struct uvzk__rpc *,
                                    struct uvzk__acl *storage);
 

@@ -8,8 +8,8 @@
 
 struct uvzk__session;
 
-/* The longest request that a server accepts whose jute.maxbuffer is the default, without
- * the 4 bytes of its length. */
+/* The longest request that a server with the default jute.maxbuffer accepts, without the
+ * 4 bytes of its length. */
 #define UVZK__REQUEST_MAX 1048575U
 
 /* What a multi takes besides its ops. */
@@ -21,7 +21,8 @@ size_t uvzk__request_size(const struct uvzk__session *, const struct uvzk__rpc *
 size_t uvzk__op_size(const struct uvzk__session *, const struct uvzk__op *);
 
 /* Refuses a call whose request would be longer than UVZK__REQUEST_MAX: returns UV_EINVAL,
- * with a sentence that names the size, or 0. what: what of the call is too long. */
+ * with a sentence that names the size, or 0. what: the part of the call that is too
+ * long. */
 int uvzk__refuse_size(const char *what, size_t size);
 
 #endif

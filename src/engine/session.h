@@ -79,7 +79,7 @@ struct uvzk__session {
 
 /* ------------------------------------------------------ questions for the rooms above */
 
-/* What each room keeps of the session. */
+/* Return what each room keeps for the session. */
 static inline struct uvzk__prover *uvzk__prover(const struct uvzk__session *session)
 {
     return session->prover;

@@ -3,9 +3,9 @@
  * client does not know the server's limit. All requests pass here on their way to the
  * port (submission.c).
  *
- * A request is "proved" if it is no longer than one that the session has had answered,
- * or than 1,024 bytes, which every server accepts. Proved requests are never refused,
- * however often the connection is lost. Of the others:
+ * A request is "proved" if it is not longer than a request that has been answered in this
+ * session, or than 1,024 bytes, which every server accepts. Proved requests are never
+ * refused, however often the connection is lost. Of the others:
  *
  *  - A batch (rpc->divisible) that was in flight when the connection was lost makes the
  *    next batches half as long (uvzk__batch_size_max). So does a proved one that was in
@@ -32,7 +32,7 @@ struct uvzk__size_limit {
     const struct uvzk__rpc *alone; /* in flight alone; NULL: none is */
     size_t in_flight;              /* submitted to the port, and not replied */
     size_t answered;               /* the longest request that was answered */
-    size_t batch_most;             /* of a batch; 0: none was lost */
+    size_t batch_most;             /* the limit of a batch; 0: no batch was lost */
     size_t refused_from;           /* the least size that is refused; 0: none is */
     /* Of those in flight when the connection was lost: the longest that was not proved,
      * the longest batch, and the one that was alone. 0: there was none. */
@@ -53,8 +53,8 @@ size_t uvzk__batch_size_max(const struct uvzk__session *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* A watch is given up. A request that is held and was to arm it is sent without it: the
- * port, which has not seen the request, knows nothing of it. */
+/* A watch is given up. A held request that would arm it is sent without it, because the
+ * port has not seen the request yet. */
 void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *);
 
 /* Returns true if a held request would arm a watch on this path. */

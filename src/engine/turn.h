@@ -46,7 +46,7 @@ struct uvzk__turn_hooks {
     void (*yield_watch)(struct uvzk__session *, const char *path);
     /* Returns true if a room above the directories may watch this path. */
     bool (*is_watched)(const struct uvzk__session *, const char *path);
-    /* Returns true if something of this session needs a znode below this path
+    /* Returns true if a recipe of this session needs a znode below this path
      * (znode_owner.h). */
     bool (*needs_below)(const struct uvzk__session *, const char *path);
     /* Which of a shared value and a shared count this session has at this path: the bits of

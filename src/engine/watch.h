@@ -7,9 +7,10 @@
  *
  * A watcher joins with the request that reads what it waits for, and this request sets its
  * watch, even if another watcher is on the path. Nothing more is sent for that: the server
- * has one watch of a kind on a path for each session. And a watcher needs its own: the one
- * that stands may have been used up, without an event, by a change that the client was not
- * allowed to READ (watch_renewal.h). From then on its silence shows nothing.
+ * has one watch of a kind on a path for each session. A watcher must set its own watch,
+ * because a change that the client was not allowed to READ may have used up the existing
+ * one without an event (watch_renewal.h). From then on the lack of an event proves
+ * nothing.
  *
  * The table of a session's watchers decides what concerns all that are on a path:
  *
@@ -19,8 +20,8 @@
  *            (port.h, 5).
  *   loss     When the session loses its watches, all watchers are told.
  *
- * A watcher that is renewed removes its watch about once a session timeout, because its
- * event may be lost, and is told to set it again. */
+ * A watcher that is renewed removes its watch about once per session timeout, because its
+ * event may be lost, and its owner sets it again. */
 #ifndef UVZK_WATCH_H
 #define UVZK_WATCH_H
 

@@ -1,6 +1,6 @@
 /* Who of this client owns which znode. Most znodes have a name that no other recipe can give
- * them. Others have a path that the user has chosen, and what owns such a znode is refused
- * where another owner of the client is that does not go with it:
+ * them. Others have a path that the user has chosen. An owner of such a znode is refused
+ * if the client has another owner at the path that cannot share it:
  *
  * - A persistent node, a group member and a driver lock with a fixed name recognize their znode
  *   by its session, which is the same for all of the client. So two of them at one path would
@@ -12,12 +12,14 @@
  * - A shared value and a shared count own their znode too. They are not in the table, because
  *   each node cache knows its values (turn.h).
  *
- * An ephemeral znode has no children. So nothing that needs a znode below an owner's ephemeral
- * one is opened, and no such owner where something needs a znode below. A znode with children
- * cannot be deleted, so no barrier is set or removed there. And whatever needs a znode below
- * makes the znode itself too, without a number in it: a shared count is opened before.
+ * An ephemeral znode has no children. So a recipe that needs a znode below an owner's
+ * ephemeral one is refused, and so is such an owner if a recipe needs a znode below. A
+ * znode with children cannot be deleted, so no barrier is set or removed there. A recipe
+ * that needs a znode below also creates the znode itself, without a number in it, so a
+ * shared count must be opened first.
  *
- * An owner is one until nothing of it is left: it may delete its znode as late as that. */
+ * An owner stays an owner until its last request has ended, because it may still delete
+ * its znode. */
 #ifndef UVZK_ZNODE_OWNER_H
 #define UVZK_ZNODE_OWNER_H
 
@@ -62,20 +64,21 @@ int uvzk__znode_owner_check(const struct uvzk__session *, const char *path);
 /* For a recipe that is opened at a valid path below the namespace, and needs znodes there for
  * as long as it is open. Returns 0, or UVZK_ENOCHILDREN: an owner's ephemeral znode is above,
  * or, if children are needed, at the path. With UVZK__NEEDS_NUMBER also UV_EEXIST: the znode has
- * an owner that writes other data, or something of this client has made it for what is below. */
+ * an owner that writes other data, or a recipe of this client has created it as a
+ * parent. */
 int uvzk__znode_owner_check_open(struct uvzk__session *, const char *path,
                                  enum uvzk__znode_need);
 
 /* Before a barrier's znode is deleted: 0, or UV_EEXIST: it has another owner; or
- * UVZK_ENOTEMPTY: something of this client needs a znode below. */
+ * UVZK_ENOTEMPTY: a recipe of this client needs a znode below. */
 int uvzk__znode_owner_check_delete(const struct uvzk__session *, const char *path);
 
 /* begin: the path includes the namespace, and must stay valid until the end. Returns 0,
  * UV_ENOMEM, UVZK_ENOCHILDREN: an ancestor is an owner's ephemeral znode; or UV_EEXIST: the
- * znode has another owner; or it is ephemeral or a barrier's, and something of this client needs
- * a znode below. An owner that has begun may begin again: the same is checked. closing: another
- * one may be opened, and waits. end: does nothing if it has not begun, so the struct is zeroed
- * before. */
+ * znode has another owner; or it is ephemeral or a barrier's, and a recipe of this client
+ * needs a znode below. An owner that has begun may begin again, with the same checks.
+ * closing: another one may be opened, and waits. end: does nothing if it has not begun,
+ * so the struct is zeroed before. */
 int uvzk__znode_owner_begin(struct uvzk__session *, struct uvzk__znode_owner *,
                             const char *path, enum uvzk__znode_owner_kind,
                             bool ephemeral);

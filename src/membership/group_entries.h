@@ -26,7 +26,7 @@ struct uvzk__group_entry {
     int64_t told_mzxid; /* what the user was told last; 0: no data */
     bool told;          /* the user was told that it is a member */
     bool listed;        /* in the last listing */
-    bool answered;      /* its data were read, or that was refused, or it was gone */
+    bool answered;      /* its data were read, or the read was refused, or it was gone */
     bool exists;        /* as far as its data tell */
     bool dropped;       /* it is in no table, and its value closes */
     char id[];
@@ -58,8 +58,8 @@ int uvzk__group_entries_list(struct uvzk__group_member *, const char *const *nam
 /* Returns true if the data of all listed entries have been read once. */
 bool uvzk__group_entries_are_read(const struct uvzk__group_entries *);
 /* Records the current entries as told, drops entries that are no longer listed, and
- * follows others in their place. Returns true if they differ from those that were told
- * before. */
+ * follows others in their place. Returns true if they differ from the entries that were
+ * reported before. */
 bool uvzk__group_entries_tell(struct uvzk__group_entries *);
 /* The member is closed: drops all entries. */
 void uvzk__group_entries_drop_all(struct uvzk__group_entries *);

@@ -22,8 +22,8 @@
  *
  * A client has at most one persistent node at a path that is not closing (znode_owner.h): both
  * would be in one session, so each would treat the znode as its own and replace the
- * other's data. One that is opened during the close of another one waits until that has
- * ended. */
+ * other's data. A node that is opened while another one is closing waits until the other
+ * one has ended. */
 #ifndef UVZK_PERSISTENT_NODE_H
 #define UVZK_PERSISTENT_NODE_H
 

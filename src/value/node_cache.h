@@ -74,7 +74,8 @@ static inline bool uvzk__node_cache_exists(const struct uvzk__session *session,
     return uvzk__node_cache_find(session, path) != NULL;
 }
 
-/* For all node caches of the session. The session has ended. assumed: it must be assumed to have ended, and may live. */
+/* For all node caches of the session. The session has ended. assumed: it must be assumed
+ * to have ended, although it may live. */
 void uvzk__node_caches_session_ended(struct uvzk__session *, bool assumed);
 /* resume: a connection is ready, or a pause of the whole session is over. */
 void uvzk__node_caches_resume(struct uvzk__session *);

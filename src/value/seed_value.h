@@ -20,8 +20,9 @@ struct uvzk__seed_value {
  * one seed is waiting to be written, further ones are freed. */
 void uvzk__seed_value_set(struct uvzk__node_cache *, void *data, size_t length);
 
-/* Returns true if there is a seed to write. Not where another recipe of this client owns
- * the znode: a lock's znode would be taken forever (znode_owner.h). */
+/* Returns true if there is a seed to write. Returns false if another recipe of this
+ * client owns the znode, because a seed would block that recipe forever
+ * (znode_owner.h). */
 bool uvzk__seed_value_is_wanted(struct uvzk__node_cache *);
 
 /* Nothing is left to write. */

@@ -59,7 +59,7 @@ struct uvzk__shared_value {
 /* The session of an initialized value, else NULL. */
 struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *);
 
-/* As uvzk_shared_value_init, without a seed: a missing znode is not created. */
+/* Like uvzk_shared_value_init, without a seed: a missing znode is not created. */
 int uvzk__shared_value_follow(uvzk_client_t *, uvzk_shared_value_t *, const char *path,
                               uvzk_shared_value_change_cb);
 /* The callback for the end of the client before the value's close. */

@@ -34,7 +34,7 @@ struct uvzk__value_set {
     uvzk_set_cb cb;
     struct uvzk__link siblings; /* in value->sets */
     struct uvzk__notification notification;
-    /* An own copy; NULL once it has been passed on to the node cache. */
+    /* A copy; NULL once it has been passed on to the node cache. */
     void *data;
     size_t length;
     /* Version of the value that is to be replaced; version -1: any. */
@@ -47,7 +47,7 @@ struct uvzk__value_set {
 };
 
 /* Makes a set in WAITING and adds it to value->sets. over: the version that it may
- * replace, NULL for any. The data are copied. NULL: out of memory. */
+ * replace; NULL: any version. The data are copied. NULL: out of memory. */
 struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *, uvzk_set_t *,
                                             const uvzk_value_version_t *over,
                                             const void *data, size_t length, uvzk_set_cb);
