@@ -80,14 +80,18 @@ static bool is_searching(const struct uvzk__search *search)
 const struct uvzk__machine uvzk__search_machine = UVZK__MACHINE(
     "search for servers", table, struct uvzk__search, state, invariant_holds);
 
+static void report(void *reporter, const char *text)
+{
+    struct uvzk__search *search = reporter;
+
+    search->user->broken(search->user, text);
+}
+
 /* The search may be in this state already. */
 static void enter(struct uvzk__search *search, enum uvzk__search_state state)
 {
-    char text[UVZK__MACHINE_TEXT];
-
-    if (!uvzk__machine_enter_or_stay(&uvzk__search_machine, search, state, text)) {
-        search->user->broken(search->user, text);
-    }
+    (void)uvzk__machine_enter_or_stay(&uvzk__search_machine, search, state, report,
+                                      search);
     search->targets.searching = is_searching(search);
 }
 

@@ -13,15 +13,6 @@ void uvzk__machine_text(const struct uvzk__machine *machine, unsigned from, unsi
                    uvzk__machine_state(machine, to));
 }
 
-static void say_unsound(const struct uvzk__machine *machine, unsigned from, unsigned to,
-                        char *text)
-{
-    (void)snprintf(text, UVZK__MACHINE_TEXT,
-                   "%s: moved from %s to %s, but what must hold then does not hold",
-                   machine->name, uvzk__machine_state(machine, from),
-                   uvzk__machine_state(machine, to));
-}
-
 /* The state of a machine after a move, whether the table allows it or not. An illegal
  * move is carried out, because the code that makes it goes on and expects the new state.
  * But what has ended stays in its final state: its memory is about to be freed. */
@@ -30,36 +21,55 @@ static unsigned after(const struct uvzk__machine *machine, unsigned from, unsign
     return from < machine->count && machine->states[from].moves == 0 ? from : to;
 }
 
+/* Always false. */
+static bool __attribute__((cold, noinline))
+illegal(const struct uvzk__machine *machine, uint8_t *at, unsigned to,
+        uvzk__move_report report, void *reporter)
+{
+    char text[UVZK__MACHINE_TEXT];
+
+    uvzk__machine_text(machine, *at, to, text);
+    *at = (uint8_t)after(machine, *at, to);
+    if (report != NULL) {
+        report(reporter, text);
+    }
+    return false;
+}
+
+static bool __attribute__((cold, noinline))
+unsound(const struct uvzk__machine *machine, unsigned from, unsigned to,
+        uvzk__move_report report, void *reporter)
+{
+    char text[UVZK__MACHINE_TEXT];
+
+    (void)snprintf(text, sizeof(text),
+                   "%s: moved from %s to %s, but what must hold then does not hold",
+                   machine->name, uvzk__machine_state(machine, from),
+                   uvzk__machine_state(machine, to));
+    if (report != NULL) {
+        report(reporter, text);
+    }
+    return false;
+}
+
 bool uvzk__machine_enter(const struct uvzk__machine *machine, void *object,
-                         unsigned state, char *text)
+                         unsigned state, uvzk__move_report report, void *reporter)
 {
     uint8_t *at = (uint8_t *)object + machine->state_at;
     unsigned from = *at;
 
     if (!uvzk__machine_allows(machine, from, state)) {
-        *at = (uint8_t)after(machine, from, state);
-        if (text != NULL) {
-            uvzk__machine_text(machine, from, state, text);
-        }
-        return false;
+        return illegal(machine, at, state, report, reporter);
     }
     *at = (uint8_t)state;
-    bool holds = machine->invariant(object);
-    if (!holds && text != NULL) {
-        say_unsound(machine, from, state, text);
-    }
-    return holds;
+    return machine->invariant(object) || unsound(machine, from, state, report, reporter);
 }
 
 bool uvzk__machine_enter_or_stay(const struct uvzk__machine *machine, void *object,
-                                 unsigned state, char *text)
+                                 unsigned state, uvzk__move_report report, void *reporter)
 {
     if (uvzk__machine_now(machine, object) != state) {
-        return uvzk__machine_enter(machine, object, state, text);
+        return uvzk__machine_enter(machine, object, state, report, reporter);
     }
-    bool holds = machine->invariant(object);
-    if (!holds) {
-        say_unsound(machine, state, state, text);
-    }
-    return holds;
+    return machine->invariant(object) || unsound(machine, state, state, report, reporter);
 }

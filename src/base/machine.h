@@ -84,19 +84,22 @@ static inline const char *uvzk__machine_state(const struct uvzk__machine *machin
     return state < machine->count ? machine->states[state].name : "?";
 }
 
+/* Is told what is wrong with a move, in a sentence for the log. */
+typedef void (*uvzk__move_report)(void *reporter, const char *text);
+
 /* Moves the object's machine. Only this function and uvzk__machine_move write a state after
  * its struct has been initialized (rules_machines). Returns false if the table does not
- * allow the move, or if the invariant does not hold after it. Then `text`, which is NULL or
- * has room for UVZK__MACHINE_TEXT bytes, says for the log which of the two it is. An
- * illegal move is made all the same, except out of a final state. */
-#define UVZK__MACHINE_TEXT 200
+ * allow the move, or if the invariant does not hold after it; then it has called `report`,
+ * unless that is NULL. An illegal move is made all the same, except out of a final state. */
 bool uvzk__machine_enter(const struct uvzk__machine *, void *object, unsigned state,
-                         char *text);
+                         uvzk__move_report report, void *reporter);
 /* The same, but the machine may be in this state already: then only the invariant is
  * checked. */
 bool uvzk__machine_enter_or_stay(const struct uvzk__machine *, void *object,
-                                 unsigned state, char *text);
+                                 unsigned state, uvzk__move_report report,
+                                 void *reporter);
 /* Writes for the log that the move is illegal. */
+#define UVZK__MACHINE_TEXT 200
 void uvzk__machine_text(const struct uvzk__machine *, unsigned from, unsigned to,
                         char *text);
 

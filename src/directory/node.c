@@ -61,7 +61,7 @@ static void enter(struct uvzk__node *node, enum uvzk__node_state state)
 {
     unsigned from = node->state;
 
-    expect(node, uvzk__machine_enter(&uvzk__node_machine, node, state, NULL), from);
+    expect(node, uvzk__machine_enter(&uvzk__node_machine, node, state, NULL, NULL), from);
 }
 
 static void end(struct uvzk__node *node, int status)

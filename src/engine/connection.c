@@ -52,7 +52,7 @@ static void enter(struct uvzk__connection *connection, uvzk_client_state_t state
     if (from == state || from == UVZK_STATE_CLOSED) {
         return;
     }
-    if (!uvzk__machine_enter(&uvzk__connection_machine, connection, state, NULL)) {
+    if (!uvzk__machine_enter(&uvzk__connection_machine, connection, state, NULL, NULL)) {
         news->illegal = true;
         news->illegal_from = from;
     }

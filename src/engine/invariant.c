@@ -76,24 +76,9 @@ void uvzk__set_broken_told(struct uvzk__session *session)
                UVZK__INVARIANTS_TOLD);
 }
 
-void uvzk__move(struct uvzk__session *session, const struct uvzk__machine *machine,
-                void *object, unsigned state)
+void uvzk__broken_move(void *session, const char *text)
 {
-    char text[UVZK__MACHINE_TEXT];
-
-    if (!uvzk__machine_enter(machine, object, state, text)) {
-        uvzk__broken(session, "%s", text);
-    }
-}
-
-void uvzk__move_or_stay(struct uvzk__session *session,
-                        const struct uvzk__machine *machine, void *object, unsigned state)
-{
-    char text[UVZK__MACHINE_TEXT];
-
-    if (!uvzk__machine_enter_or_stay(machine, object, state, text)) {
-        uvzk__broken(session, "%s", text);
-    }
+    uvzk__broken(session, "%s", text);
 }
 
 void uvzk__illegal_move(struct uvzk__session *session,

@@ -42,14 +42,26 @@ void uvzk__broken(struct uvzk__session *, const char *format, ...)
 /* From now on callbacks run again: the holds of the broken client have been ended. */
 void uvzk__set_broken_told(struct uvzk__session *);
 
+/* Reports what is wrong with a move of the session's client (uvzk__move_report). */
+void uvzk__broken_move(void *session, const char *text) __attribute__((cold));
+
 /* Moves the object's machine, which belongs to the session's client, and checks the move
  * and what must hold after it (uvzk__machine_enter). */
-void uvzk__move(struct uvzk__session *, const struct uvzk__machine *, void *object,
-                unsigned state);
+static inline void uvzk__move(struct uvzk__session *session,
+                              const struct uvzk__machine *machine, void *object,
+                              unsigned state)
+{
+    (void)uvzk__machine_enter(machine, object, state, uvzk__broken_move, session);
+}
+
 /* The same, but the machine may be in this state already: then only what must hold is
  * checked. */
-void uvzk__move_or_stay(struct uvzk__session *, const struct uvzk__machine *,
-                        void *object, unsigned state);
+static inline void uvzk__move_or_stay(struct uvzk__session *session,
+                                      const struct uvzk__machine *machine, void *object,
+                                      unsigned state)
+{
+    (void)uvzk__machine_enter_or_stay(machine, object, state, uvzk__broken_move, session);
+}
 
 /* Reports an illegal move of a machine that knows no session: uvzk__machine_enter has made
  * it. */

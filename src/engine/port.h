@@ -313,17 +313,21 @@ static inline bool uvzk__port_expect(struct uvzk__port *port, bool holds,
     return holds;
 }
 
+/* Reports what is wrong with a move (uvzk__move_report). */
+static inline void uvzk__port_report(void *port, const char *text)
+{
+    struct uvzk__port *self = port;
+
+    self->user->broken(self->user, text);
+}
+
 /* Moves a machine of the port, and checks the move and what must hold after it, in the
  * same way (uvzk__machine_enter). */
 static inline void uvzk__port_move(struct uvzk__port *port,
                                    const struct uvzk__machine *machine, void *object,
                                    unsigned state)
 {
-    char text[UVZK__MACHINE_TEXT];
-
-    if (!uvzk__machine_enter(machine, object, state, text)) {
-        port->user->broken(port->user, text);
-    }
+    (void)uvzk__machine_enter(machine, object, state, uvzk__port_report, port);
 }
 
 /* A server has granted this timeout to the session. Only one thread at a time may call

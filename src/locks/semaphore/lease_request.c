@@ -429,9 +429,8 @@ static int give_up_leases(struct uvzk__lease_request *request, uint32_t leases, 
         return UV_ENOMEM;
     }
     if (held) { /* a request that stays NEW offers nothing when it ends */
-        uvzk__move_or_stay((uvzk__lease_request_of(returned))->claim->session,
-                           &uvzk__lease_request_machine, uvzk__lease_request_of(returned),
-                           UVZK__LEASE_REQUEST_HELD);
+        uvzk__move(returned->session, &uvzk__lease_request_machine,
+                   uvzk__lease_request_of(returned), UVZK__LEASE_REQUEST_HELD);
     }
     while (leases-- > 0) {
         struct uvzk__contender *lease = uvzk__first_lease(claim);
