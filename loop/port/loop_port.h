@@ -54,7 +54,7 @@ struct uvzk__loop_port {
  * word. */
 #define UVZK__OLDER_DATA_TEXT                                                     \
     "does not continue the session: its data may be older than what the session " \
-    "has seen (it lags behind, or was made anew)"
+    "has seen (it lags behind, or was recreated)"
 
 /* Allocates a port of `size` bytes, which begins with a struct uvzk__loop_port; the rest
  * is zero. `transport` is borrowed, the options are copied. Returns NULL if out of
