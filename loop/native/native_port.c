@@ -430,11 +430,6 @@ static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
     }
 }
 
-static bool is_watched(struct uvzk__port *public_port, const char *path)
-{
-    return uvzk__watch_table_has(&self_of(public_port)->watches, path);
-}
-
 /* ------------------------------------------------------------------------- creation */
 
 static bool is_empty(const struct uvzk__loop_port *base)
@@ -465,7 +460,6 @@ static const struct uvzk__transport transport = {
     .close = close_port,
     .submit = submit,
     .unwatch = unwatch,
-    .is_watched = is_watched,
     .loop_user = {.woken = woken,
                   .alarm = alarm_due,
                   .drain_timeout = drain_timeout,

@@ -54,15 +54,6 @@ int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc
     return 0;
 }
 
-/* An IDLE watch has another one on its path that is not IDLE. */
-bool uvzk__watch_table_has(const struct uvzk__watch_table *table, const char *path)
-{
-    const struct uvzk__watched_path *watched =
-        uvzk__watched_path_find(&table->paths, path, strlen(path));
-
-    return watched != NULL && !uvzk__list_empty(&watched->watches);
-}
-
 void uvzk__native_watch_free(struct uvzk__watch_table *table,
                              struct uvzk__native_watch *native)
 {

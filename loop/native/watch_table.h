@@ -59,8 +59,6 @@ struct uvzk__watch_table {
 /* The rpc arms a watch; it is outstanding, so that rpc->port.answer belongs to the
  * port. The path is copied. 0 or UV_ENOMEM. */
 int uvzk__watch_table_add(struct uvzk__watch_table *table, struct uvzk__rpc *rpc);
-/* Returns true if the path has a watch that the user has not given up. */
-bool uvzk__watch_table_has(const struct uvzk__watch_table *table, const char *path);
 /* The rpc that arms a watch has been answered with this status. Returns a watch to be
  * removed, REMOVING: the last one of its kind on the path is not armed, and others had been
  * given up for it. NULL: there is none. */

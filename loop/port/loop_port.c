@@ -62,13 +62,6 @@ void uvzk__loop_port_tell(struct uvzk__loop_port *port,
 
 /* ------------------------------------------------------------------- begin and end */
 
-static bool never_watched(struct uvzk__port *port, const char *path)
-{
-    (void)port;
-    (void)path;
-    return false;
-}
-
 static void set_calls(struct uvzk__port *port, const struct uvzk__transport *transport)
 {
     port->open = transport->open;
@@ -79,8 +72,6 @@ static void set_calls(struct uvzk__port *port, const struct uvzk__transport *tra
     port->close = transport->close;
     port->submit = transport->submit;
     port->unwatch = transport->unwatch;
-    port->is_watched =
-        transport->is_watched != NULL ? transport->is_watched : never_watched;
     port->alarm = set_alarm;
     port->wake = wake;
     port->now = now;

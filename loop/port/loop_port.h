@@ -27,7 +27,6 @@ struct uvzk__transport {
     void (*close)(struct uvzk__port *);
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);
     void (*unwatch)(struct uvzk__port *, struct uvzk__watch *);
-    bool (*is_watched)(struct uvzk__port *, const char *path); /* NULL: says no */
     struct uvzk__port_loop_user loop_user;
     /* Returns true if nothing is left of the port but its libuv handles. */
     bool (*is_empty)(const struct uvzk__loop_port *);

@@ -224,7 +224,7 @@ static void look(struct uvzk__watched_znode *znode)
     uvzk__rpc_prepare(&znode->rpc, UVZK__RPC_EXISTS, znode->path, looked);
     /* Without a watch nothing would report a change. */
     if (!uvzk__watcher_is_set(&znode->watcher) &&
-        !uvzk__watch_join(&znode->watcher, &znode->rpc)) {
+        !uvzk__watch_join_with(&znode->watcher, &znode->rpc)) {
         uvzk__timer_set(session, &znode->no_room, uvzk__now(session));
         return;
     }

@@ -64,12 +64,6 @@ static void turned(struct uvzk__session *session)
     uvzk__close_when_done(session);
 }
 
-static bool is_watched(const struct uvzk__session *session, const char *path)
-{
-    return uvzk__leader_cache_exists(session, path) ||
-           uvzk__watched_children_exist(session, path);
-}
-
 const struct uvzk__turn_hooks uvzk__round_hooks = {
     .answered = uvzk__prover_answered,
     .connected = reached,
@@ -77,8 +71,6 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .broken = uvzk__close_broken,
     .work = work,
     .has_work = has_work,
-    .yield_watch = uvzk__watermarks_yield_watch,
-    .is_watched = is_watched,
     .needs_below = uvzk__session_objects_need_below,
     .values_at = uvzk__shared_values_at,
     .turn_ended = turned,

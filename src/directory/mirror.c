@@ -20,6 +20,7 @@
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "engine/turn.h"
+#include "engine/watch_budget.h"
 
 /* Among the numbers that are expected in a directory: contenders have waited there. No
  * contender has this number. */
@@ -176,7 +177,7 @@ static void heard(struct uvzk__watch *watch, enum uvzk__watch_event event,
                   const char *child)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(watch, struct uvzk__mark, watch)->queue;
+        UVZK__CONTAINER_OF(watch, struct uvzk__mark, watcher.watch)->queue;
 
     if (event == UVZK__WATCH_CHANGED) {
         return;
@@ -230,14 +231,14 @@ static bool may_be_mirrored(const struct uvzk__contender *contender)
 static void begin(struct uvzk__queue *queue)
 {
     uvzk__watermark_end(queue);
-    if (uvzk__mark_of(queue) != NULL || !uvzk__watermark_may_watch(queue)) {
+    if (uvzk__mark_of(queue) != NULL || !uvzk__watch_budget_is_ample(queue->session)) {
         return;
     }
     uvzk__watermark_begin(queue);
     struct uvzk__mark *mark = uvzk__mark_of(queue);
     if (mark != NULL) {
         mark->mirrors = true;
-        mark->watch.child_cb = heard;
+        mark->watcher.watch.child_cb = heard;
     }
 }
 
@@ -256,15 +257,13 @@ static bool is_due(const struct uvzk__queue *queue)
 void uvzk__mirror_consider(const struct uvzk__contender *front)
 {
     struct uvzk__queue *queue = front->queue;
-    const struct uvzk__predecessor *predecessor =
-        &uvzk__queue_optional(queue)->predecessor;
 
     queue->waits_for_others = true;
     if (is_due(queue)) {
         uvzk__divergence_ask(queue, uvzk__blocker(queue, front)->name);
         uvzk__predecessor_check_leases(queue);
     }
-    if (may_be_mirrored(front) && predecessor->state == UVZK__PREDECESSOR_ARMED &&
+    if (may_be_mirrored(front) && uvzk__predecessor_is_armed(queue) &&
         !is_mirror(uvzk__mark_of(queue)) && remembers(queue, CONTENDED) &&
         !remembers(queue, CROWDED) && uvzk__foreign_nodes_are_of_few(queue)) {
         begin(queue);

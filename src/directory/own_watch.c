@@ -10,10 +10,10 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
-#include "directory/watermark.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+#include "engine/watch.h"
 #include "engine/watch_budget.h"
 
 static const struct uvzk__state table[] = {
@@ -24,7 +24,7 @@ static const struct uvzk__state table[] = {
 };
 
 struct uvzk__own_watch_data {
-    struct uvzk__watch watch;
+    struct uvzk__watcher watcher;
     struct uvzk__contender *contender;
     uint64_t sent_ms;  /* when the get that armed it was submitted, in ms */
     uint32_t requests; /* gets in flight that arm the watch and point to this memory */
@@ -79,10 +79,8 @@ static void clear_state(struct uvzk__contender *contender)
     enum uvzk__own_watch_state state = uvzk__own_watch_state(contender);
 
     uvzk__contender_cancel_watch_renewal(contender);
-    if (state == UVZK__OWN_WATCH_ARMING || state == UVZK__OWN_WATCH_ARMED) {
-        uvzk__watch_budget_give(uvzk__session_of(contender), contender->path);
-    }
     if (state != UVZK__OWN_WATCH_NONE) {
+        uvzk__watch_leave(&contender->own_watch.data->watcher);
         uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
                    contender->own_watch.data, UVZK__OWN_WATCH_NONE);
     }
@@ -94,15 +92,15 @@ static void disarm(struct uvzk__contender *contender)
     free_if_over(contender);
 }
 
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(watch, struct uvzk__own_watch_data, watch)->contender;
+        UVZK__CONTAINER_OF(watcher, struct uvzk__own_watch_data, watcher)->contender;
 
     disarm(contender);
-    if (event == UVZK__WATCH_DELETED) {
+    if (news == UVZK__NEWS_DELETED) {
         uvzk__contender_not_shown(contender); /* does nothing in DELETING */
-    } else {
+    } else if (news != UVZK__NEWS_LOST) {
         uvzk__queue_settle_later(contender->queue);
         uvzk__contender_pump(contender); /* arms the watch of a revocable one again */
     }
@@ -113,6 +111,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
  * of the grant, the waiter is proved instead. */
 static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
+    uvzk__watch_answered(&contender->own_watch.data->watcher, true);
     uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
                contender->own_watch.data, UVZK__OWN_WATCH_ARMED);
     /* Meanwhile another reading did not show the node, and the contender waits to create
@@ -139,7 +138,8 @@ static bool need_data(struct uvzk__contender *contender)
         return false;
     }
     contender->own_watch.data->contender = contender;
-    contender->own_watch.data->watch.watch_cb = fired;
+    uvzk__watcher_init_once(&contender->own_watch.data->watcher,
+                            uvzk__session_of(contender), told);
     return true;
 }
 
@@ -172,10 +172,6 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__inflight_done(session, rpc, status, false);
     contender->own_watch.data->requests--;
-    /* The watch was armed after the contender had ended. */
-    if (status == 0 && uvzk__contender_has_ended(contender)) {
-        uvzk__unwatch(session, &contender->own_watch.data->watch);
-    }
     if (!uvzk__contender_has_ended(contender)) {
         if (status == 0) {
             stands(contender, reply);
@@ -235,27 +231,28 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         !uvzk__own_watch_is_allowed(contender)) {
         return;
     }
-    if (!uvzk__watch_budget_take(session, contender->path)) {
+    if (!need_data(contender)) {
+        return;
+    }
+    if (!uvzk__watch_join(&contender->own_watch.data->watcher, contender->path,
+                          UVZK__WATCH_OF_DATA)) {
         /* A hold of which the user has been told continues: other paths have used the
          * room since, and will free it. Any other contender is refused, because otherwise
          * it would not notice revocations. */
         go_unwatched(contender, is_told_to_hold(contender), UVZK_ELIMIT);
         return;
     }
-    rpc = need_data(contender) ? uvzk__inflight_new(session, contender, UVZK__RPC_GET,
-                                                    contender->path, armed)
-                               : NULL;
+    rpc = uvzk__inflight_new(session, contender, UVZK__RPC_GET, contender->path, armed);
     if (rpc == NULL) {
-        uvzk__watch_budget_give(session, contender->path);
+        uvzk__watch_leave(&contender->own_watch.data->watcher);
         free_if_over(contender);
         return;
     }
-    uvzk__watermarks_yield_watch(session, contender->path);
     uvzk__contender_ref(contender);
     uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
                contender->own_watch.data, UVZK__OWN_WATCH_ARMING);
     contender->own_watch.data->requests++;
-    rpc->watch = &contender->own_watch.data->watch;
+    rpc->watch = &contender->own_watch.data->watcher.watch;
     uvzk__submit(session, rpc);
     contender->own_watch.data->sent_ms = rpc->sent_ms;
     contender->read_stamp = uvzk__stamp(session);
@@ -263,9 +260,6 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
 
 void uvzk__own_watch_end(struct uvzk__contender *contender)
 {
-    if (uvzk__own_watch_state(contender) == UVZK__OWN_WATCH_ARMED) {
-        uvzk__unwatch(uvzk__session_of(contender), &contender->own_watch.data->watch);
-    }
     disarm(contender);
 }
 

@@ -20,36 +20,17 @@
 #include "directory/freshness.h"
 #include "directory/queue.h"
 #include "directory/view.h"
-#include "directory/watermark.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "engine/watch_budget.h"
-#include "engine/watch_renewal.h"
+#include "engine/watch.h"
 
 /* Each 800 names add about the cost of one get to a listing (0.2 ms on loopback). */
 #define NAMES_PER_GET 800U
 
-static const struct uvzk__state table[] = {
-    UVZK__STATE(UVZK__PREDECESSOR_, NONE, ARMING),
-    UVZK__STATE(UVZK__PREDECESSOR_, ARMING, ARMED, NONE),
-    UVZK__STATE(UVZK__PREDECESSOR_, ARMED, NONE),
-};
-
-static bool invariant_holds(const void *object)
-{
-    const struct uvzk__predecessor *predecessor = object;
-
-    return (predecessor->state == UVZK__PREDECESSOR_NONE) == (predecessor->path == NULL);
-}
-
-const struct uvzk__machine uvzk__predecessor_machine = UVZK__MACHINE(
-    "predecessor's watch", table, struct uvzk__predecessor, state, invariant_holds);
-
 /* Allocated for each watch, because most directories have none. */
 struct predecessor_watch {
-    struct uvzk__watch watch;
-    struct uvzk__timer renewal_timer; /* armed in ARMED */
+    struct uvzk__watcher watcher;
     struct uvzk__queue *queue;
     char traceparent[UVZK_TRACEPARENT_SIZE]; /* in the node's data; "": none */
     char path[]; /* of the watched node; queue->optional->predecessor.path points here */
@@ -61,24 +42,26 @@ static struct predecessor_watch *watch_of(const struct uvzk__queue *queue)
                               path);
 }
 
+bool uvzk__predecessor_is_armed(const struct uvzk__queue *queue)
+{
+    return uvzk__watched_path(queue) != NULL &&
+           uvzk__watcher_is_armed(&watch_of(queue)->watcher);
+}
+
 void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
 {
-    if (uvzk__queue_optional(queue)->predecessor.state != UVZK__PREDECESSOR_NONE) {
+    if (uvzk__watched_path(queue) != NULL) {
         struct predecessor_watch *watch = watch_of(queue);
 
         queue->optional->predecessor.path = NULL;
-        uvzk__move(queue->session, &uvzk__predecessor_machine,
-                   &queue->optional->predecessor, UVZK__PREDECESSOR_NONE);
-        uvzk__timer_clear(queue->session, &watch->renewal_timer);
-        uvzk__watch_budget_give(queue->session, watch->path);
+        uvzk__watch_leave(&watch->watcher);
         uvzk__free(watch);
     }
 }
 
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
-    if (uvzk__queue_optional(queue)->predecessor.state == UVZK__PREDECESSOR_ARMED) {
-        uvzk__unwatch(queue->session, &watch_of(queue)->watch);
+    if (uvzk__predecessor_is_armed(queue)) {
         uvzk__predecessor_watch_gone(queue);
     }
 }
@@ -131,7 +114,7 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
         uvzk__foreign_nodes_deny(queue, uvzk__path_name(path));
         uvzk__freshness_set_stale(queue);
     }
-    if (predecessor->state == UVZK__PREDECESSOR_ARMED && !predecessor->on_children &&
+    if (uvzk__predecessor_is_armed(queue) && !predecessor->on_children &&
         strcmp(predecessor->path, path) == 0) {
         predecessor_gone(queue);
         uvzk__predecessor_unwatch(queue);
@@ -141,25 +124,6 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
         uvzk__foreign_node_gone(queue);
         (void)uvzk__foreign_nodes_remove(queue, uvzk__path_name(path));
     }
-    uvzk__queue_settle_later(queue);
-}
-
-static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
-{
-    struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(watch, struct predecessor_watch, watch)->queue;
-
-    if (queue->kind->counted) {
-        uvzk__freshness_set_stale(queue); /* this watch is always on the children */
-    } else if (queue->optional->predecessor.on_children) {
-        /* A kept ticket is the first in its directory: a new contender is behind it. */
-        uvzk__foreign_nodes_set_behind(queue, true);
-        uvzk__queue_want_children_watch(queue, false);
-    } else if (event == UVZK__WATCH_DELETED) {
-        predecessor_gone(queue);
-    }
-    /* If only the node's data changed, settling arms the watch again. */
-    uvzk__predecessor_watch_gone(queue);
     uvzk__queue_settle_later(queue);
 }
 
@@ -195,11 +159,8 @@ void uvzk__predecessor_check_leases(struct uvzk__queue *queue)
 /* The watch is a session timeout old, and the first in line is still blocked. Settling
  * arms the watch again: for leases by a listing, which also gives the new view, and
  * otherwise by a get, which shows whether the predecessor exists. */
-static void renew_watch(struct uvzk__timer *timer)
+static void renew(struct uvzk__queue *queue)
 {
-    struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timer, struct predecessor_watch, renewal_timer)->queue;
-
     uvzk__queue_set_blocked_long(queue, true);
     if (queue->kind->counted) {
         uvzk__freshness_set_stale(queue);
@@ -207,7 +168,33 @@ static void renew_watch(struct uvzk__timer *timer)
         check_blockers(queue);
         uvzk__predecessor_check_leases(queue);
     }
-    uvzk__predecessor_unwatch(queue);
+}
+
+static void fired(struct uvzk__queue *queue, enum uvzk__watch_news news)
+{
+    if (queue->kind->counted) {
+        uvzk__freshness_set_stale(queue); /* this watch is always on the children */
+    } else if (queue->optional->predecessor.on_children) {
+        /* A kept ticket is the first in its directory: a new contender is behind it. */
+        uvzk__foreign_nodes_set_behind(queue, true);
+        uvzk__queue_want_children_watch(queue, false);
+    } else if (news == UVZK__NEWS_DELETED) {
+        predecessor_gone(queue);
+    }
+    /* If only the node's data changed, settling arms the watch again. */
+}
+
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+{
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(watcher, struct predecessor_watch, watcher)->queue;
+
+    if (news == UVZK__NEWS_RENEWAL) {
+        renew(queue);
+    } else {
+        fired(queue, news);
+    }
+    uvzk__predecessor_watch_gone(queue);
     uvzk__queue_settle_later(queue);
 }
 
@@ -223,20 +210,16 @@ static int begin(struct uvzk__queue *queue, const char *name)
         return UV_ENOMEM;
     }
     (void)uvzk__path_join_into(watch->path, queue->path->text, name);
-    /* No mirror may have the same path as this watch (port.h, 5). Such a mirror may
-     * belong to another directory, which is a znode of this one. */
-    uvzk__watermarks_yield_watch(queue->session, watch->path);
-    if (!uvzk__watch_budget_take(queue->session, watch->path)) {
+    uvzk__watcher_init(&watch->watcher, queue->session, told);
+    if (!uvzk__watch_join(&watch->watcher, watch->path,
+                          name[0] == '\0' ? UVZK__WATCH_OF_CHILDREN
+                                          : UVZK__WATCH_OF_DATA)) {
         uvzk__free(watch);
         return UVZK_ELIMIT;
     }
-    watch->watch.watch_cb = watch_fired;
-    watch->renewal_timer.due = renew_watch;
     watch->queue = queue;
     queue->optional->predecessor.path = watch->path;
     queue->optional->predecessor.on_children = name[0] == '\0';
-    uvzk__move(queue->session, &uvzk__predecessor_machine, &queue->optional->predecessor,
-               UVZK__PREDECESSOR_ARMING);
     return 0;
 }
 
@@ -246,7 +229,7 @@ const char *uvzk__predecessor_traceparent(const struct uvzk__queue *queue,
     const struct uvzk__predecessor *predecessor =
         &uvzk__queue_optional(queue)->predecessor;
 
-    if (predecessor->state != UVZK__PREDECESSOR_ARMED || predecessor->on_children ||
+    if (!uvzk__predecessor_is_armed(queue) || predecessor->on_children ||
         strcmp(uvzk__path_name(predecessor->path), name) != 0 ||
         watch_of(queue)->traceparent[0] == '\0') {
         return NULL;
@@ -320,7 +303,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     }
     queue->optional->predecessor.sequence = predecessor->sequence;
     queue->optional->predecessor.shared = predecessor->shared;
-    rpc->watch = &watch_of(queue)->watch;
+    rpc->watch = &watch_of(queue)->watcher.watch;
     uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(session, rpc);
 }
@@ -330,14 +313,12 @@ int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc
     int status = begin(queue, "");
 
     if (status == 0) {
-        listing->watch = &watch_of(queue)->watch;
+        listing->watch = &watch_of(queue)->watcher.watch;
     }
     return status;
 }
 
 void uvzk__predecessor_armed(struct uvzk__queue *queue)
 {
-    uvzk__move(queue->session, &uvzk__predecessor_machine, &queue->optional->predecessor,
-               UVZK__PREDECESSOR_ARMED);
-    uvzk__watch_renewal_schedule(queue->session, &watch_of(queue)->renewal_timer);
+    uvzk__watch_answered(&watch_of(queue)->watcher, true);
 }

@@ -18,7 +18,6 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
-#include "value/node_cache.h"
 
 /* ------------------------------------------------------------------------ its machine */
 
@@ -46,6 +45,30 @@ const struct uvzk__machine uvzk__watermark_machine =
 
 /* -------------------------------------------------------- beginning and ending a mark */
 
+static void free_mark(struct uvzk__mark *mark)
+{
+    mark->queue->optional->watermark.mark = NULL;
+    uvzk__timer_clear(mark->queue->session, &mark->timer);
+    uvzk__free(mark);
+}
+
+/* Whatever the event is, the directory may have been removed and created again. Where a
+ * mirror yields, the first in line has no other watch, and an event may have been
+ * withheld. */
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+{
+    struct uvzk__mark *mark = UVZK__CONTAINER_OF(watcher, struct uvzk__mark, watcher);
+    struct uvzk__queue *queue = mark->queue;
+
+    if (news == UVZK__NEWS_YIELDED) {
+        uvzk__watermark_end(queue);
+        uvzk__freshness_set_stale(queue);
+    } else {
+        free_mark(mark);
+    }
+    uvzk__queue_settle_later(queue);
+}
+
 /* Without memory the directory has no mark. */
 void uvzk__watermark_begin(struct uvzk__queue *queue)
 {
@@ -54,6 +77,7 @@ void uvzk__watermark_begin(struct uvzk__queue *queue)
     if (mark == NULL || !uvzk__queue_need_optional(queue)) {
         uvzk__free(mark);
     } else {
+        uvzk__watcher_init_once(&mark->watcher, queue->session, told);
         mark->queue = queue;
         mark->sequence = UVZK__MARK_NOT_KNOWN;
         mark->used_ms = uvzk__now(queue->session);
@@ -61,19 +85,9 @@ void uvzk__watermark_begin(struct uvzk__queue *queue)
     }
 }
 
-static void free_mark(struct uvzk__mark *mark)
-{
-    mark->queue->optional->watermark.mark = NULL;
-    uvzk__timer_clear(mark->queue->session, &mark->timer);
-    uvzk__free(mark);
-}
-
 static void unwatch(struct uvzk__mark *mark)
 {
-    struct uvzk__session *session = mark->queue->session;
-
-    uvzk__unwatch(session, &mark->watch);
-    uvzk__watch_budget_give(session, mark->queue->path->text);
+    uvzk__watch_leave(&mark->watcher);
     mark->sequence = UVZK__MARK_NOT_KNOWN;
 }
 
@@ -182,48 +196,6 @@ bool uvzk__watermark_watches(const struct uvzk__queue *queue)
                             mark->state == UVZK__WATERMARK_ARMED);
 }
 
-void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *path)
-{
-    for (struct uvzk__queue *queue = uvzk__first_at(session, path); queue != NULL;
-         queue = uvzk__next_at(queue)) {
-        bool mirrored = uvzk__mark_of(queue) != NULL && uvzk__mark_of(queue)->mirrors;
-
-        uvzk__watermark_end(queue);
-        /* The first in line has no other watch, and an event may have been withheld. */
-        if (mirrored) {
-            uvzk__freshness_set_stale(queue);
-            uvzk__queue_settle_later(queue);
-        }
-    }
-}
-
-/* Those that are armed or being armed, and those that will be armed again. */
-static bool is_watched_by_others(const struct uvzk__queue *queue)
-{
-    struct uvzk__session *session = queue->session;
-    const char *path = queue->path->text;
-
-    return uvzk__is_watched(session, path) || uvzk__node_cache_exists(session, path) ||
-           uvzk__is_watched_above(session, path);
-}
-
-bool uvzk__watermark_may_watch(const struct uvzk__queue *queue)
-{
-    return !is_watched_by_others(queue) && uvzk__watch_budget_is_ample(queue->session);
-}
-
-/* Whatever the event is, the directory may have been removed and created again. */
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
-{
-    struct uvzk__mark *mark = UVZK__CONTAINER_OF(watch, struct uvzk__mark, watch);
-    struct uvzk__queue *queue = mark->queue;
-
-    (void)event;
-    uvzk__watch_budget_give(queue->session, queue->path->text);
-    free_mark(mark);
-    uvzk__queue_settle_later(queue);
-}
-
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
@@ -234,16 +206,14 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         uvzk__directories(queue->session)->no_persistent_watches = true;
     }
     if (mark->state == UVZK__WATERMARK_ARMING && reply->status == 0) {
+        uvzk__watch_answered(&mark->watcher, true);
         uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
                    UVZK__WATERMARK_ARMED);
         if (mark->mirrors) {
             renew_later(mark);
         }
     } else {
-        /* In ENDING, unwatch() has given the room back already. */
-        if (mark->state == UVZK__WATERMARK_ARMING) {
-            uvzk__watch_budget_give(queue->session, queue->path->text);
-        }
+        uvzk__watch_answered(&mark->watcher, false); /* in ENDING it has left already */
         free_mark(mark);
     }
     uvzk__queue_settle_later(queue);
@@ -252,21 +222,23 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
 {
     struct uvzk__session *session = queue->session;
-    /* An exists would leave a watch on a missing directory; a get does not. */
-    struct uvzk__rpc *rpc = uvzk__inflight_new(
-        session, queue, mark->mirrors ? UVZK__RPC_ADD_WATCH : UVZK__RPC_GET,
-        queue->path->text, armed);
+    const char *path = queue->path->text;
+    struct uvzk__rpc *rpc;
 
-    if (rpc == NULL) {
+    if (!uvzk__watch_join(&mark->watcher, path,
+                          mark->mirrors ? UVZK__WATCH_PERSISTENT : UVZK__WATCH_OF_DATA)) {
+        uvzk__watermark_end(queue);
         return;
     }
-    if (!mark->mirrors) {
-        mark->watch.watch_cb = fired;
+    /* An exists would leave a watch on a missing directory; a get does not. */
+    rpc = uvzk__inflight_new(
+        session, queue, mark->mirrors ? UVZK__RPC_ADD_WATCH : UVZK__RPC_GET, path, armed);
+    if (rpc == NULL) {
+        uvzk__watch_leave(&mark->watcher);
+        return;
     }
-    rpc->watch = &mark->watch;
+    rpc->watch = &mark->watcher.watch;
     uvzk__submit(session, rpc);
-    /* Cannot fail: uvzk__watermark_send_watch has checked that there is ample room. */
-    (void)uvzk__watch_budget_take(session, rpc->path);
     mark->armed_stamp = uvzk__stamp(session);
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
@@ -296,7 +268,7 @@ void uvzk__watermark_send_watch(struct uvzk__queue *queue)
     if (!wants_watch(queue) || !uvzk__may_send(queue->session)) {
         return;
     }
-    if (!uvzk__watermark_may_watch(queue)) {
+    if (!uvzk__watch_budget_is_ample(queue->session)) {
         uvzk__watermark_end(queue);
     } else {
         arm(queue, uvzk__mark_of(queue));
@@ -336,8 +308,7 @@ void uvzk__watermark_create_sent(struct uvzk__queue *queue)
 
 /* ------------------------------------------------------------------ using the mark */
 
-/* Not for tickets: their directory may have a watch on its children, and only one watch
- * may exist on a path. Not for downgraded readers: the server has not assigned their
+/* Not for tickets: their directory has a mirror, or a watch on its children. Not for downgraded readers: the server has not assigned their
  * number. */
 static bool applies_to(const struct uvzk__contender *contender)
 {

@@ -33,9 +33,7 @@
  * creates arrive. Its watch is set again before the silence of a withheld event could
  * count.
  *
- * A mirror's watch must be the only one on its path (port.h, 5). If any other code wants
- * to watch the path, the watermark ends. If the path has another watch already, the
- * watermark sets none and ends too. */
+ * A mirror ends when another part of the client watches the path (engine/watch.h). */
 #ifndef UVZK_WATERMARK_H
 #define UVZK_WATERMARK_H
 
@@ -45,6 +43,7 @@
 #include "base/machine.h"
 #include "engine/port.h"
 #include "engine/turn.h"
+#include "engine/watch.h"
 
 struct uvzk__contender;
 struct uvzk__queue;
@@ -63,7 +62,7 @@ extern const struct uvzk__machine uvzk__watermark_machine;
 
 /* Allocated for the few directories that have a mark. */
 struct uvzk__mark {
-    struct uvzk__watch watch;
+    struct uvzk__watcher watcher;
     /* Runs while no local contender is in the directory; for a mirror, while it is
      * ARMED. */
     struct uvzk__timer timer;
@@ -98,9 +97,6 @@ void uvzk__watermark_others_seen(struct uvzk__queue *);
  * watches. */
 void uvzk__watermark_send_watch(struct uvzk__queue *);
 
-/* Another part of the client is about to watch this path: ends the watermarks on it. */
-void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
-
 /* ------------------------------------------------------------ for this room alone */
 
 /* The view has taken over the latest listing. last: the greatest number of a local
@@ -120,8 +116,6 @@ void uvzk__watermark_end(struct uvzk__queue *);
 
 /* Begins a mark, if the directory has none. Without memory it still has none. */
 void uvzk__watermark_begin(struct uvzk__queue *);
-/* Returns true if the path has no other watch, and there is ample room for watches. */
-bool uvzk__watermark_may_watch(const struct uvzk__queue *);
 /* Returns true if the watch is armed and its silence counts. */
 bool uvzk__watermark_is_silent(const struct uvzk__mark *);
 /* The directory's mark, or NULL. */

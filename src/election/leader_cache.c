@@ -143,7 +143,7 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
  * would report the next change. */
 static bool arm(struct uvzk__leader_cache *leader_cache)
 {
-    if (uvzk__watch_join(&leader_cache->watcher, &leader_cache->rpc)) {
+    if (uvzk__watch_join_with(&leader_cache->watcher, &leader_cache->rpc)) {
         return true;
     }
     leader_cache->read_again = true;

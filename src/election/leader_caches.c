@@ -28,11 +28,6 @@ static struct uvzk__leader_cache *find(const struct uvzk__session *session,
     return leader_cache;
 }
 
-bool uvzk__leader_cache_exists(const struct uvzk__session *session, const char *path)
-{
-    return find(session, path, strlen(path)) != NULL;
-}
-
 static struct uvzk__leader_cache *
 new_cache(struct uvzk__session *session,
           const struct uvzk__participant_directory *directory)

@@ -12,9 +12,6 @@ struct uvzk__session;
 /* Requests may be sent again. */
 void uvzk__leader_caches_resume(struct uvzk__session *);
 
-/* Returns true if there is a leader cache of this path, which may watch it. */
-bool uvzk__leader_cache_exists(const struct uvzk__session *, const char *path);
-
 /* ------------------------------------------------------------ for this room alone */
 
 /* Adds the report to the leader cache of this directory, which is made if it is missing.

@@ -290,9 +290,6 @@ struct uvzk__port {
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);
     /* Does nothing if the watch is neither armed nor being armed. */
     void (*unwatch)(struct uvzk__port *, struct uvzk__watch *);
-    /* Returns true if the path has a watch that is armed or being armed. A port that has
-     * no persistent watches may always say no. */
-    bool (*is_watched)(struct uvzk__port *, const char *path);
     /* Sets the only alarm: turn() is called once, at this time or soon after it.
      * UINT64_MAX switches the alarm off. */
     void (*alarm)(struct uvzk__port *, uint64_t at_ms);

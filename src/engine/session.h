@@ -241,19 +241,6 @@ static inline int uvzk__random(const struct uvzk__session *session, void *bytes,
     return session->port->random(session->port, bytes, length);
 }
 
-/* A watch on this path is about to be set (turn.h). */
-static inline void uvzk__yield_watch(struct uvzk__session *session, const char *path)
-{
-    session->turn_hooks->yield_watch(session, path);
-}
-
-/* Returns true if a higher room may watch this path (turn.h). */
-static inline bool uvzk__is_watched_above(const struct uvzk__session *session,
-                                          const char *path)
-{
-    return session->turn_hooks->is_watched(session, path);
-}
-
 /* The first function returns true if an invariant of the session's client has been
  * broken; the second, if that has not been reported yet (invariant.h). */
 static inline bool uvzk__is_broken(const struct uvzk__session *session)

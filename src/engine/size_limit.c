@@ -101,16 +101,6 @@ void uvzk__size_limit_unwatch(struct uvzk__session *session,
     }
 }
 
-bool uvzk__size_limit_watches(const struct uvzk__session *session, const char *path)
-{
-    const struct uvzk__rpc *rpc = session->submissions.size_limit.first_held;
-
-    while (rpc != NULL && (rpc->watch == NULL || strcmp(rpc->path, path) != 0)) {
-        rpc = rpc->port.next;
-    }
-    return rpc != NULL;
-}
-
 void uvzk__size_limit_release(struct uvzk__session *session)
 {
     release(session, true);

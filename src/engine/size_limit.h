@@ -57,9 +57,6 @@ size_t uvzk__batch_size_max(const struct uvzk__session *);
  * port has not seen the request yet. */
 void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *);
 
-/* Returns true if a held request would arm a watch on this path. */
-bool uvzk__size_limit_watches(const struct uvzk__session *, const char *path);
-
 /* Hands the request to the port, or holds it until it may be sent. */
 void uvzk__size_limit_submit(struct uvzk__session *, struct uvzk__rpc *);
 /* The request has this reply. */

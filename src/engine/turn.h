@@ -41,11 +41,6 @@ struct uvzk__turn_hooks {
     void (*work)(struct uvzk__session *);
     /* Returns true if `work` has anything to do. */
     bool (*has_work)(const struct uvzk__session *);
-    /* A watch on this path is about to be set. Another watch on it that is not essential
-     * is removed, because a persistent watch must be the only one of its path (port.h, 5). */
-    void (*yield_watch)(struct uvzk__session *, const char *path);
-    /* Returns true if a room above the directories may watch this path. */
-    bool (*is_watched)(const struct uvzk__session *, const char *path);
     /* Returns true if a recipe of this session needs a znode below this path
      * (znode_owner.h). */
     bool (*needs_below)(const struct uvzk__session *, const char *path);

@@ -107,17 +107,24 @@ static void take_out(struct uvzk__watchers *watchers, struct uvzk__watcher *watc
     watchers->count--;
 }
 
-/* Returns true if a watcher of this kind is on the path. */
-static bool is_on(struct uvzk__session *session, const char *path, uint32_t hash,
-                  enum uvzk__watch_kind kind)
+/* The first watcher on the path, of this kind; NULL: there is none. */
+static struct uvzk__watcher *find(struct uvzk__session *session, const char *path,
+                                  uint32_t hash, enum uvzk__watch_kind kind)
 {
-    const struct uvzk__watcher *watcher = *head_at(&session->watchers, hash);
+    struct uvzk__watcher *watcher = *head_at(&session->watchers, hash);
 
     while (watcher != NULL && (watcher->hash != hash || watcher->kind != kind ||
                                strcmp(watcher->path, path) != 0)) {
         watcher = watcher->next;
     }
-    return watcher != NULL;
+    return watcher;
+}
+
+static bool is_watched(struct uvzk__session *session, const char *path, uint32_t hash)
+{
+    return find(session, path, hash, UVZK__WATCH_OF_DATA) != NULL ||
+           find(session, path, hash, UVZK__WATCH_OF_CHILDREN) != NULL ||
+           find(session, path, hash, UVZK__WATCH_PERSISTENT) != NULL;
 }
 
 void uvzk__watchers_free(struct uvzk__session *session)
@@ -141,7 +148,7 @@ static void gone(struct uvzk__watcher *watcher)
     take_out(&session->watchers, watcher);
     watcher->path = NULL;
     move(watcher, UVZK__WATCHER_UNWATCHED);
-    if (!is_on(session, path, watcher->hash, watcher->kind)) {
+    if (find(session, path, watcher->hash, watcher->kind) == NULL) {
         uvzk__watch_budget_give(session, path);
     }
 }
@@ -149,6 +156,11 @@ static void gone(struct uvzk__watcher *watcher)
 bool uvzk__watcher_is_set(const struct uvzk__watcher *watcher)
 {
     return watcher->state != UVZK__WATCHER_UNWATCHED;
+}
+
+bool uvzk__watcher_is_armed(const struct uvzk__watcher *watcher)
+{
+    return watcher->state == UVZK__WATCHER_ARMED;
 }
 
 void uvzk__watch_leave(struct uvzk__watcher *watcher)
@@ -159,24 +171,49 @@ void uvzk__watch_leave(struct uvzk__watcher *watcher)
     gone(watcher);
 }
 
-bool uvzk__watch_join(struct uvzk__watcher *watcher, struct uvzk__rpc *rpc)
+/* [P1] A persistent watch gives its path up. On a server before 3.9.0 it would hear of
+ * nothing more. */
+static void make_way(struct uvzk__session *session, const char *path, uint32_t hash)
+{
+    struct uvzk__watcher *watcher;
+
+    while ((watcher = find(session, path, hash, UVZK__WATCH_PERSISTENT)) != NULL) {
+        uvzk__watch_leave(watcher);
+        watcher->told_cb(watcher, UVZK__NEWS_YIELDED);
+    }
+}
+
+bool uvzk__watch_join(struct uvzk__watcher *watcher, const char *path,
+                      enum uvzk__watch_kind kind)
 {
     struct uvzk__session *session = watcher->session;
-    enum uvzk__watch_kind kind =
-        rpc->kind == UVZK__RPC_CHILDREN ? UVZK__WATCH_OF_CHILDREN : UVZK__WATCH_OF_DATA;
-    uint32_t hash = hash_of(rpc->path);
+    uint32_t hash = hash_of(path);
 
-    /* A mirror on the path gives up its own watch (port.h, 5). */
-    uvzk__yield_watch(session, rpc->path);
-    if (!is_on(session, rpc->path, hash, kind) &&
-        !uvzk__watch_budget_take(session, rpc->path)) {
+    if (kind != UVZK__WATCH_PERSISTENT) {
+        make_way(session, path, hash);
+    } else if (is_watched(session, path, hash)) {
         return false;
     }
-    watcher->path = rpc->path;
+    if (find(session, path, hash, kind) == NULL &&
+        !uvzk__watch_budget_take(session, path)) {
+        return false;
+    }
+    watcher->path = path;
     watcher->hash = hash;
     watcher->kind = (uint8_t)kind;
     enter(&session->watchers, watcher);
     move(watcher, UVZK__WATCHER_ARMING);
+    return true;
+}
+
+bool uvzk__watch_join_with(struct uvzk__watcher *watcher, struct uvzk__rpc *rpc)
+{
+    enum uvzk__watch_kind kind =
+        rpc->kind == UVZK__RPC_CHILDREN ? UVZK__WATCH_OF_CHILDREN : UVZK__WATCH_OF_DATA;
+
+    if (!uvzk__watch_join(watcher, rpc->path, kind)) {
+        return false;
+    }
     rpc->watch = &watcher->watch;
     return true;
 }
@@ -185,7 +222,9 @@ void uvzk__watch_answered(struct uvzk__watcher *watcher, bool armed)
 {
     if (watcher->state == UVZK__WATCHER_ARMING && armed) {
         move(watcher, UVZK__WATCHER_ARMED);
-        uvzk__watch_renewal_schedule(watcher->session, &watcher->renewal);
+        if (watcher->renewed) {
+            uvzk__watch_renewal_schedule(watcher->session, &watcher->renewal);
+        }
     } else if (watcher->state == UVZK__WATCHER_ARMING) {
         gone(watcher);
     }
@@ -209,13 +248,22 @@ static void renewal_due(struct uvzk__timer *timer)
     watcher->told_cb(watcher, UVZK__NEWS_RENEWAL);
 }
 
-void uvzk__watcher_init(struct uvzk__watcher *watcher, struct uvzk__session *session,
-                        void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news))
+void uvzk__watcher_init_once(struct uvzk__watcher *watcher, struct uvzk__session *session,
+                             void (*told_cb)(struct uvzk__watcher *,
+                                             enum uvzk__watch_news))
 {
     watcher->session = session;
     watcher->watch.watch_cb = fired;
     watcher->renewal.due = renewal_due;
     watcher->told_cb = told_cb;
+    watcher->renewed = false;
+}
+
+void uvzk__watcher_init(struct uvzk__watcher *watcher, struct uvzk__session *session,
+                        void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news))
+{
+    uvzk__watcher_init_once(watcher, session, told_cb);
+    watcher->renewed = true;
 }
 
 void uvzk__watches_lost(struct uvzk__session *session)

@@ -19,9 +19,13 @@
  *   removal  The port removes a watch at the server with the last one of its kind
  *            (port.h, 5).
  *   loss     When the session loses its watches, all watchers are told.
+ *   alone    A persistent watch is the only one on its path (port.h, 5): a server before
+ *            3.9.0 has one of the two for a path and a session (ZOOKEEPER-4466). It does
+ *            not join others, and it yields to one that joins.
  *
  * A watcher that is renewed removes its watch about once per session timeout, because its
- * event may be lost, and its owner sets it again. */
+ * event may be lost, and its owner sets it again. The owner of one that is not renewed
+ * limits for how long it believes in the silence. */
 #ifndef UVZK_WATCH_H
 #define UVZK_WATCH_H
 
@@ -46,6 +50,7 @@ enum uvzk__watch_news {
     UVZK__NEWS_CHANGED = UVZK__WATCH_CHANGED,
     UVZK__NEWS_CHILDREN = UVZK__WATCH_CHILDREN,
     UVZK__NEWS_RENEWAL, /* it has been removed to be set again */
+    UVZK__NEWS_YIELDED, /* a persistent one: another watcher is on the path now */
     UVZK__NEWS_LOST     /* with all others. No watcher may join inside */
 };
 
@@ -60,10 +65,16 @@ struct uvzk__watcher {
     uint32_t hash;              /* of the path */
     uint8_t state;              /* enum uvzk__watcher_state */
     uint8_t kind;               /* enum uvzk__watch_kind */
+    bool renewed;
 };
 
-/* Of what a watcher is told: of the znode and its data, or of its children. */
-enum uvzk__watch_kind { UVZK__WATCH_OF_DATA, UVZK__WATCH_OF_CHILDREN };
+/* Of what a watcher is told: of the znode and its data; of its children; or of both, again
+ * and again, through the watch's child_cb (port.h, 16). */
+enum uvzk__watch_kind {
+    UVZK__WATCH_OF_DATA,
+    UVZK__WATCH_OF_CHILDREN,
+    UVZK__WATCH_PERSISTENT
+};
 
 /* One for each session: a hash table of the watchers that are not UNWATCHED. */
 struct uvzk__watchers {
@@ -73,16 +84,25 @@ struct uvzk__watchers {
     uint32_t count;
 };
 
+/* It is renewed. */
 void uvzk__watcher_init(struct uvzk__watcher *, struct uvzk__session *,
                         void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news));
+/* It is not. */
+void uvzk__watcher_init_once(struct uvzk__watcher *, struct uvzk__session *,
+                             void (*told_cb)(struct uvzk__watcher *,
+                                             enum uvzk__watch_news));
 
-/* Returns true if the watch is set, or is being set. */
+/* Returns true if the watch is set, or is being set; uvzk__watcher_is_armed: only if it is
+ * set. */
 bool uvzk__watcher_is_set(const struct uvzk__watcher *);
+bool uvzk__watcher_is_armed(const struct uvzk__watcher *);
 
-/* In UNWATCHED: adds the watch to the request, which is prepared and not submitted. Its
- * path must stay valid until the watcher is UNWATCHED. Returns false if there is no room
- * for another watch. */
-bool uvzk__watch_join(struct uvzk__watcher *, struct uvzk__rpc *);
+/* In UNWATCHED: takes its place on the path, which must stay valid until the watcher is
+ * UNWATCHED. The caller then submits a request with rpc->watch, or leaves. Returns false if
+ * there is no room for another watch, or if a persistent one would not be alone. */
+bool uvzk__watch_join(struct uvzk__watcher *, const char *path, enum uvzk__watch_kind);
+/* The same for this request, which is prepared and not submitted; adds the watch to it. */
+bool uvzk__watch_join_with(struct uvzk__watcher *, struct uvzk__rpc *);
 
 /* The request under way has been answered. armed: it has set the watch, if it carried
  * one. */

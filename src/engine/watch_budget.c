@@ -87,12 +87,6 @@ void uvzk__watch_budget_give_share(struct uvzk__session *session, size_t path_le
     session->watches.shared_bytes -= cost_of(path_length);
 }
 
-bool uvzk__is_watched(const struct uvzk__session *session, const char *path)
-{
-    return session->port->is_watched(session->port, path) ||
-           uvzk__size_limit_watches(session, path);
-}
-
 void uvzk__unwatch(struct uvzk__session *session, struct uvzk__watch *watch)
 {
     if (!uvzk__session_port_is_closing(session)) {

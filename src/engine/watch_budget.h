@@ -39,9 +39,6 @@ static inline uint64_t uvzk__watch_bytes(const struct uvzk__watch_budget *budget
 /* Returns true if there is room for a watch on a znode in the directory with this path,
  * or on the directory itself. Reserves nothing. */
 bool uvzk__watch_budget_has_room(const struct uvzk__session *, const char *path);
-/* Reserves room for a watch on this path. Returns false if there is no room. Then it logs a
- * warning, once until a tenth of the budget is free. Each watch that is armed or being armed takes room once. */
-bool uvzk__watch_budget_take(struct uvzk__session *, const char *path);
 /* Returns true if less than a third is used, so that a watch that is not essential may be
  * set. */
 bool uvzk__watch_budget_is_ample(const struct uvzk__session *);
@@ -50,11 +47,16 @@ bool uvzk__watch_budget_is_ample(const struct uvzk__session *);
  * the share of all groups. Returns false if there is no room. */
 bool uvzk__watch_budget_take_share(struct uvzk__session *, size_t path_length);
 void uvzk__watch_budget_give_share(struct uvzk__session *, size_t path_length);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Reserves room for a watch on this path. Returns false if there is no room. Then it logs a
+ * warning, once until a tenth of the budget is free. Each path takes room once for
+ * all watches of a kind on it (watch.h). */
+bool uvzk__watch_budget_take(struct uvzk__session *, const char *path);
 /* Gives back the room of a watch that has fired, was not armed or was removed. */
 void uvzk__watch_budget_give(struct uvzk__session *, const char *path);
 
-/* Returns true if the port has a watch on this path, armed or being armed. */
-bool uvzk__is_watched(const struct uvzk__session *, const char *path);
 /* Removes the watch from the port. Does nothing if the port is closing, because a closing
  * port has dropped all watches. */
 void uvzk__unwatch(struct uvzk__session *, struct uvzk__watch *);

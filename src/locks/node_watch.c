@@ -17,42 +17,20 @@
 #include "directory/queue.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "engine/watch_budget.h"
-#include "engine/watch_renewal.h"
+#include "engine/watch.h"
 #include "locks/driver_claim.h"
 #include "locks/fixed_name.h"
-
-enum node_watch_state { NODE_WATCH_IDLE, NODE_WATCH_ARMING, NODE_WATCH_ARMED };
 
 struct uvzk__node_watch {
     UT_hash_handle hh; /* in the directory's table, by name */
     struct uvzk__queue *queue;
     struct uvzk__link watchers; /* struct uvzk__driver_claim, by in_node_watch */
     struct uvzk__rpc rpc;       /* the get, in ARMING */
-    struct uvzk__watch watch;
-    struct uvzk__timer renewal_timer; /* runs in ARMED only */
-    int64_t mzxid;                    /* of the child, by the last get; 0: no get yet */
-    char *path;                       /* owned */
-    const char *name;                 /* the last part of path */
-    uint8_t state;                    /* enum node_watch_state */
+    struct uvzk__watcher watcher;
+    int64_t mzxid;    /* of the child, by the last get; 0: no get yet */
+    char *path;       /* owned */
+    const char *name; /* the last part of path */
 };
-
-static const struct uvzk__state table[] = {
-    UVZK__STATE(NODE_WATCH_, IDLE, ARMING),
-    UVZK__STATE(NODE_WATCH_, ARMING, ARMED),
-    UVZK__STATE(NODE_WATCH_, ARMED, IDLE),
-};
-
-static bool invariant_holds(const void *object)
-{
-    const struct uvzk__node_watch *node_watch = object;
-
-    return node_watch->state == NODE_WATCH_ARMED ||
-           !uvzk__deadline_is_armed(&node_watch->renewal_timer.deadline);
-}
-
-const struct uvzk__machine uvzk__node_watch_machine =
-    UVZK__MACHINE("node watch", table, struct uvzk__node_watch, state, invariant_holds);
 
 static struct uvzk__driver_claim *watcher_at(struct uvzk__link *link)
 {
@@ -90,15 +68,12 @@ bool uvzk__node_watches_any(const struct uvzk__queue *queue)
 
 /* ------------------------------------------------------------------ ending a watch */
 
-/* The port no longer knows the watch, and no get is in flight. */
+/* No get is in flight. */
 static void free_watch(struct uvzk__node_watch *node_watch)
 {
     struct uvzk__queue *queue = node_watch->queue;
 
-    if (node_watch->state != NODE_WATCH_IDLE) {
-        uvzk__watch_budget_give(uvzk__queue_session(queue), node_watch->path);
-    }
-    uvzk__timer_clear(uvzk__queue_session(queue), &node_watch->renewal_timer);
+    uvzk__watch_leave(&node_watch->watcher);
     HASH_DEL(*node_watches_of(queue), node_watch);
     uvzk__queue_settle_later(queue);
     uvzk__free(node_watch->path);
@@ -123,31 +98,29 @@ static void end_watch(struct uvzk__node_watch *node_watch, int news)
     }
 }
 
-/* The data of the child may have changed too; then the watchers' drivers decide again. */
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+/* The watch has been silent for about a session timeout. Settling arms it again. A znode
+ * that exists for this long may be one that should not exist, so uvzk asks the quorum about
+ * it (divergence.h). */
+static void renew(struct uvzk__node_watch *node_watch)
 {
-    end_watch(UVZK__CONTAINER_OF(watch, struct uvzk__node_watch, watch),
-              event == UVZK__WATCH_DELETED ? UVZK_ENONODE : 0);
-}
-
-/* The watch has been silent for about a session timeout. It is removed and armed again,
- * in case its event was lost (watch_renewal.h). A znode that exists for this long may be
- * one that should not exist, so uvzk asks the quorum about it (divergence.h). */
-static void renew_watch(struct uvzk__timer *timer)
-{
-    struct uvzk__node_watch *node_watch =
-        UVZK__CONTAINER_OF(timer, struct uvzk__node_watch, renewal_timer);
-    struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
-
-    uvzk__unwatch(session, &node_watch->watch);
-    uvzk__watch_budget_give(session, node_watch->path);
-    uvzk__move(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
-               node_watch, NODE_WATCH_IDLE);
     if (uvzk__orphan_number(node_watch->name) != NULL) {
         uvzk__queue_set_blocked_long(node_watch->queue, true);
     }
     uvzk__divergence_ask(node_watch->queue, node_watch->name);
     uvzk__queue_settle_later(node_watch->queue);
+}
+
+/* The data of the child may have changed too; then the watchers' drivers decide again. */
+static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+{
+    struct uvzk__node_watch *node_watch =
+        UVZK__CONTAINER_OF(watcher, struct uvzk__node_watch, watcher);
+
+    if (news == UVZK__NEWS_RENEWAL) {
+        renew(node_watch);
+    } else {
+        end_watch(node_watch, news == UVZK__NEWS_DELETED ? UVZK_ENONODE : 0);
+    }
 }
 
 void uvzk__node_watch_leave(struct uvzk__driver_claim *driver_claim)
@@ -157,11 +130,9 @@ void uvzk__node_watch_leave(struct uvzk__driver_claim *driver_claim)
     driver_claim->node_watch = NULL;
     uvzk__list_remove(&driver_claim->in_node_watch);
     if (node_watch == NULL || !uvzk__list_empty(&node_watch->watchers) ||
-        node_watch->state == NODE_WATCH_ARMING) {
-        return; /* in ARMING the reply ends a watch without watchers */
-    }
-    if (node_watch->state == NODE_WATCH_ARMED) {
-        uvzk__unwatch(uvzk__queue_session(node_watch->queue), &node_watch->watch);
+        (uvzk__watcher_is_set(&node_watch->watcher) &&
+         !uvzk__watcher_is_armed(&node_watch->watcher))) {
+        return; /* the reply to the get ends a watch without watchers */
     }
     free_watch(node_watch);
 }
@@ -202,8 +173,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
             return false;
         }
         node_watch->queue = queue;
-        node_watch->watch.watch_cb = fired;
-        node_watch->renewal_timer.due = renew_watch;
+        uvzk__watcher_init(&node_watch->watcher, uvzk__queue_session(queue), told);
         uvzk__list_init(&node_watch->watchers);
     }
     driver_claim->node_watch = node_watch;
@@ -250,19 +220,14 @@ static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
  * last get, while the watch was not armed, is reported like an event. */
 static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat *stat)
 {
-    struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
     bool changed = node_watch->mzxid != 0 && node_watch->mzxid != stat->mzxid;
 
-    uvzk__move(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
-               node_watch, NODE_WATCH_ARMED);
+    uvzk__watch_answered(&node_watch->watcher, true);
     node_watch->mzxid = stat->mzxid;
     check_owners(node_watch, stat->czxid);
     tell_who_may_have_made_it(node_watch, stat);
     if (changed || uvzk__list_empty(&node_watch->watchers)) {
-        uvzk__unwatch(session, &node_watch->watch);
         end_watch(node_watch, 0);
-    } else {
-        uvzk__watch_renewal_schedule(session, &node_watch->renewal_timer);
     }
 }
 
@@ -290,16 +255,12 @@ static void arm(struct uvzk__node_watch *node_watch)
 {
     struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
 
-    if (!uvzk__watch_budget_take(session, node_watch->path)) {
-        end_watch(node_watch, UVZK_ELIMIT);
-        return;
-    }
-    uvzk__yield_watch(session, node_watch->path);
     uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path, armed);
-    node_watch->rpc.watch = &node_watch->watch;
-    uvzk__move(uvzk__queue_session(node_watch->queue), &uvzk__node_watch_machine,
-               node_watch, NODE_WATCH_ARMING);
-    uvzk__submit(session, &node_watch->rpc);
+    if (uvzk__watch_join_with(&node_watch->watcher, &node_watch->rpc)) {
+        uvzk__submit(session, &node_watch->rpc);
+    } else {
+        end_watch(node_watch, UVZK_ELIMIT);
+    }
 }
 
 void uvzk__node_watches_arm(struct uvzk__queue *queue)
@@ -312,7 +273,7 @@ void uvzk__node_watches_arm(struct uvzk__queue *queue)
     }
     HASH_ITER(hh, *node_watches_of(queue), node_watch, next)
     {
-        if (node_watch->state == NODE_WATCH_IDLE) {
+        if (!uvzk__watcher_is_set(&node_watch->watcher)) {
             arm(node_watch);
         }
     }

@@ -1,15 +1,11 @@
 /* A watch on one child of a driver-defined directory. All local contenders that need it
  * share it: those that wait for the child, and the one whose own znode the child is.
  *
- *   IDLE --> ARMING --> ARMED --> IDLE   due for renewal
- *              |          |
- *              |          `--> freed     it fired, the child had changed since the last
- *              |                         get, or the last watcher has left
- *              `--> freed                the get failed: the child does not exist, or may
- *                                        not be read
- *
- * A get arms the watch. On a missing znode it leaves no watch behind, as an exists would
- * (CURATOR-107). */
+ * A get arms the watch, which is that of a watcher (engine/watch.h). On a missing znode it
+ * leaves no watch behind, as an exists would (CURATOR-107). Where the watch is due for
+ * renewal, the directory arms it again. It is freed when it has fired; when the get failed,
+ * or found that the child has changed since the last one; and when the last claim has left.
+ */
 #ifndef UVZK_NODE_WATCH_H
 #define UVZK_NODE_WATCH_H
 
@@ -17,8 +13,6 @@
 
 struct uvzk__driver_claim;
 struct uvzk__node_watch;
-
-extern const struct uvzk__machine uvzk__node_watch_machine;
 
 /* The claim joins the watch on the child of this name in its directory; a missing watch
  * is made. The claim must not be in a node watch already. What happens to the child is

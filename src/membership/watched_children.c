@@ -112,7 +112,7 @@ static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int st
 static bool submit(struct uvzk__watched_children *watched,
                    enum uvzk__watched_children_state state)
 {
-    if (!uvzk__watch_join(&watched->watcher, &watched->rpc)) {
+    if (!uvzk__watch_join_with(&watched->watcher, &watched->rpc)) {
         list_after(watched, UVZK__NO_ROOM_PAUSE_MS);
         tell_refusal(watched, UVZK_ELIMIT);
         return false;
@@ -221,11 +221,6 @@ static struct uvzk__watched_children *find(const struct uvzk__session *session,
 
     HASH_FIND_STR(*uvzk__watched_children(session), path, watched);
     return watched;
-}
-
-bool uvzk__watched_children_exist(const struct uvzk__session *session, const char *path)
-{
-    return find(session, path) != NULL;
 }
 
 static struct uvzk__watched_children *make(struct uvzk__session *session,

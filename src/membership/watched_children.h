@@ -43,11 +43,10 @@ struct uvzk__watched_children {
     bool ended; /* it has no listeners left, and is freed when refs is 0 */
 };
 
-/* For all of the session. resume: requests may be sent again. free: the client has ended.
- * exist: returns true if there are any of this full path, which may watch it. */
+/* For all of the session. resume: requests may be sent again. free: the client has
+ * ended. */
 void uvzk__watched_children_resume(struct uvzk__session *);
 void uvzk__watched_children_free(struct uvzk__session *);
-bool uvzk__watched_children_exist(const struct uvzk__session *, const char *path);
 
 /* ------------------------------------------------------------ for this room alone */
 

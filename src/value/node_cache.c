@@ -263,7 +263,7 @@ static void look(struct uvzk__node_cache *node_cache)
     }
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_EXISTS, node_cache->path, looked);
     /* Without room, the read that is due without a watch will report UVZK_ELIMIT. */
-    if (uvzk__watch_join(&node_cache->watcher, &node_cache->rpc)) {
+    if (uvzk__watch_join_with(&node_cache->watcher, &node_cache->rpc)) {
         submit(node_cache, UVZK__NODE_CACHE_LOOKING);
     }
 }
@@ -370,7 +370,7 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     /* The read is not sent without a watch, because nothing would report the next
      * change. */
     if (!uvzk__watcher_is_set(&node_cache->watcher) &&
-        !uvzk__watch_join(&node_cache->watcher, &node_cache->rpc)) {
+        !uvzk__watch_join_with(&node_cache->watcher, &node_cache->rpc)) {
         settle_without(node_cache, UVZK_ELIMIT);
         uvzk__growing_pause_begin_once(node_cache->session, &node_cache->pause,
                                        UVZK__NO_ROOM_PAUSE_MS);

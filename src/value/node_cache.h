@@ -65,16 +65,7 @@ struct uvzk__node_cache {
     bool ended; /* it has no values left, and is freed when refs is 0 */
 };
 
-/* The node cache of this full path. NULL: there is none. */
-struct uvzk__node_cache *uvzk__node_cache_find(const struct uvzk__session *,
-                                               const char *path);
-static inline bool uvzk__node_cache_exists(const struct uvzk__session *session,
-                                           const char *path)
-{
-    return uvzk__node_cache_find(session, path) != NULL;
-}
-
-/* For all node caches of the session. The session has ended. assumed: it must be assumed
+/* For all node caches of the session: the session has ended. assumed: it must be assumed
  * to have ended, although it may live. */
 void uvzk__node_caches_session_ended(struct uvzk__session *, bool assumed);
 /* resume: a connection is ready, or a pause of the whole session is over. */
@@ -84,6 +75,10 @@ void uvzk__node_caches_resume(struct uvzk__session *);
 void uvzk__node_caches_unreachable(struct uvzk__session *, int code);
 
 /* ------------------------------------------------------------ for this room alone */
+
+/* The node cache of this full path. NULL: there is none. */
+struct uvzk__node_cache *uvzk__node_cache_find(const struct uvzk__session *,
+                                               const char *path);
 
 /* Returns the node cache of this full path, and makes a missing one. A new one must get a
  * value, or be ended. NULL: out of memory. */

@@ -44,12 +44,12 @@ static void await_gone(size_t count)
     assert_int_not_equal(world_children(&world, CANDIDATE_PATH), count);
 }
 
-/* Who follows the leader watches the directory now and then: a mirror there would begin and
- * give way again and again. */
+/* Who follows watches the leader's znode, and the directory may have a mirror beside that. It
+ * would begin and give way again and again, if followers watched the children. */
 static void end(void)
 {
-    assert_int_equal(world_count(&world, 0, "a", "add watch"), 0);
-    assert_int_equal(world_count(&world, 0, "b", "add watch"), 0);
+    assert_in_range(world_count(&world, 0, "a", "add watch /"), 0, 1);
+    assert_in_range(world_count(&world, 0, "b", "add watch /"), 0, 1);
     world.each_ms = NULL;
     world_end(&world);
 }

@@ -84,7 +84,7 @@ static void ask(struct reader *reader, enum uvzk__rpc_kind kind, const char *pat
     reader->news = NONE;
     reader->reply = HOLD_NO_STATUS;
     uvzk__rpc_prepare(&reader->rpc, kind, path, replied);
-    assert_true(uvzk__watch_join(&reader->watcher, &reader->rpc));
+    assert_true(uvzk__watch_join_with(&reader->watcher, &reader->rpc));
     uvzk__submit(session(), &reader->rpc);
 }
 
@@ -264,6 +264,94 @@ static void the_table_grows(void **state)
     end();
 }
 
+static int children_heard_of;
+
+static void heard(struct uvzk__watch *watch, enum uvzk__watch_event event,
+                  const char *child)
+{
+    (void)watch;
+    (void)event;
+    children_heard_of += child != NULL;
+}
+
+/* A persistent one, by `other`. */
+static bool mirror(const char *path)
+{
+    other.news = NONE;
+    uvzk__watcher_init_once(&other.watcher, session(), told);
+    other.watcher.watch.child_cb = heard;
+    uvzk__rpc_prepare(&other.rpc, UVZK__RPC_ADD_WATCH, path, replied);
+    if (!uvzk__watch_join(&other.watcher, path, UVZK__WATCH_PERSISTENT)) {
+        return false;
+    }
+    other.rpc.watch = &other.watcher.watch;
+    uvzk__submit(session(), &other.rpc);
+    world_run_for(&world, 1000);
+    return true;
+}
+
+/* Before ZooKeeper 3.9.0 each of the two overrides the other (ZOOKEEPER-4466). */
+static void a_persistent_one_yields_its_path(void **state)
+{
+    (void)state;
+    begin();
+    children_heard_of = 0;
+    assert_true(mirror("/z"));
+    assert_non_null(sim_create_by_hand(world.sim, "/z/child", UVZK__PERSISTENT));
+    world_run_for(&world, 1000);
+    assert_int_equal(children_heard_of, 1);
+    assert_true(uvzk__watcher_is_armed(&other.watcher));
+    ask(&one, UVZK__RPC_GET, "/z");
+    assert_int_equal(other.told, 1);
+    assert_int_equal(other.news, UVZK__NEWS_YIELDED);
+    world_run_for(&world, 1000);
+    assert_int_equal(sim_armed(a.port), 1);
+    assert_int_equal(sim_set_by_hand(world.sim, "/z", "x", 1), 0);
+    world_run_for(&world, 1000);
+    assert_int_equal(one.news, UVZK__NEWS_CHANGED);
+    end();
+}
+
+static void a_persistent_one_joins_nobody(void **state)
+{
+    (void)state;
+    begin();
+    ask(&one, UVZK__RPC_CHILDREN, "/z"); /* being armed is enough */
+    assert_false(mirror("/z"));
+    assert_false(uvzk__watcher_is_set(&other.watcher));
+    world_run_for(&world, 1000);
+    assert_false(mirror("/z"));
+    uvzk__watch_leave(&one.watcher);
+    assert_true(mirror("/z"));
+    end();
+}
+
+/* Its child is another path. */
+static void a_persistent_one_yields_to_nobody_below(void **state)
+{
+    (void)state;
+    begin();
+    assert_true(mirror("/z"));
+    ask(&one, UVZK__RPC_EXISTS, "/z/child");
+    world_run_for(&world, 1000);
+    assert_true(uvzk__watcher_is_armed(&one.watcher));
+    assert_true(uvzk__watcher_is_armed(&other.watcher));
+    assert_int_equal(other.told, 0);
+    end();
+}
+
+static void one_that_is_not_renewed_stands(void **state)
+{
+    (void)state;
+    begin();
+    uvzk__watcher_init_once(&one.watcher, session(), told);
+    ask(&one, UVZK__RPC_GET, "/z");
+    world_run_for(&world, 2 * (uint64_t)uvzk__session_timeout(session()));
+    assert_int_equal(one.told, 0);
+    assert_true(uvzk__watcher_is_armed(&one.watcher));
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +365,10 @@ int main(void)
         cmocka_unit_test(each_is_renewed),
         cmocka_unit_test(all_are_told_of_the_loss),
         cmocka_unit_test(the_table_grows),
+        cmocka_unit_test(a_persistent_one_yields_its_path),
+        cmocka_unit_test(a_persistent_one_joins_nobody),
+        cmocka_unit_test(a_persistent_one_yields_to_nobody_below),
+        cmocka_unit_test(one_that_is_not_renewed_stands),
     };
 
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);

@@ -621,14 +621,6 @@ static void port_unwatch(struct uvzk__port *port, struct uvzk__watch *user)
     watch_free(client, watch);
 }
 
-static bool port_is_watched(struct uvzk__port *port, const char *path)
-{
-    struct sim__client_watch *watch = NULL;
-    HASH_FIND(hh_path, sim__client_of(port)->by_path, path, (unsigned)strlen(path),
-              watch);
-    return watch != NULL;
-}
-
 static void alarm_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, alarm);
@@ -754,7 +746,6 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
                                        .close = port_close,
                                        .submit = port_submit,
                                        .unwatch = port_unwatch,
-                                       .is_watched = port_is_watched,
                                        .alarm = port_alarm,
                                        .wake = port_wake,
                                        .now = port_now,

@@ -128,10 +128,6 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
         found.writers != counts->writers_held) {
         return "a directory has counted its contenders wrongly";
     }
-    if ((uvzk__queue_optional(queue)->predecessor.state == UVZK__PREDECESSOR_NONE) !=
-        (uvzk__watched_path(queue) == NULL)) {
-        return "a predecessor's watch and its memory are not of one mind";
-    }
     /* A stale view wants a listing anyway, so the stamps decide only if it is not
      * stale. */
     if (!uvzk__is_stale(queue) &&
@@ -141,9 +137,8 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     all->contenders += found.contenders;
     all->proved += found.proved;
     all->asked += found.asked;
-    all->watches +=
-        found.watches + uvzk__watermark_watches(queue) +
-        (uvzk__queue_optional(queue)->predecessor.state != UVZK__PREDECESSOR_NONE);
+    all->watches += found.watches + uvzk__watermark_watches(queue) +
+                    (uvzk__watched_path(queue) != NULL);
     return NULL;
 }
 
@@ -235,19 +230,13 @@ static uint64_t watched_paths(const struct uvzk__watchers *watchers)
     return paths;
 }
 
-/* seen: the watches that were counted in the directories. The node watches of
- * driver-defined directories are not counted here, so with such directories there may be
- * more. */
-static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
-                                  bool any_driver_defined)
+/* seen: the watchers of the directories. */
+static const char *watches_broken(const struct uvzk__session *session, uint64_t seen)
 {
-    uint64_t count = uvzk__watch_count(&session->watches);
-
-    seen += watched_paths(&session->watchers);
-    return any_driver_defined
-               ? (count < seen ? "there are more watches than were counted" : NULL)
-           : count != seen ? "the watches have been counted wrongly"
-                           : NULL;
+    return uvzk__watch_count(&session->watches) != watched_paths(&session->watchers)
+               ? "the watches have been counted wrongly"
+           : session->watchers.count < seen ? "a watcher is not in the table"
+                                            : NULL;
 }
 
 static const char *session_broken(struct uvzk__session *session)
@@ -255,12 +244,10 @@ static const char *session_broken(struct uvzk__session *session)
     const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
     struct counts counts = {0};
     const char *broken = NULL;
-    bool any_driver_defined = false;
 
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
         broken = queue_broken(queue, &counts);
-        any_driver_defined = any_driver_defined || uvzk__is_driver_defined(queue->kind);
         if (broken != NULL) {
             return broken;
         }
@@ -282,7 +269,7 @@ static const char *session_broken(struct uvzk__session *session)
             return broken;
         }
     }
-    return watches_broken(session, counts.watches, any_driver_defined);
+    return watches_broken(session, counts.watches);
 }
 
 const char *invariants_broken(const uvzk_client_t *client)
