@@ -25,7 +25,7 @@ static const char help[] =
 struct leader {
     struct query query;
     bool shown;          /* something was printed */
-    int64_t shown_token; /* of the leader that was printed last; 0: nobody led */
+    int64_t shown_token; /* of the leader that was printed last; 0: there was none */
 };
 
 static bool stands(const struct participant *participant)

@@ -9,12 +9,12 @@
  *                                       with WatchdogSec=
  *   STOPPING=1                          CMD has ended, and the job ends
  *
- * The watchdog: while CMD runs, each keepalive sets the watchdog anew, so that it ends
- * SLACK before the end of the hold's validity. If this process is stopped, or its proofs
- * fail, the service manager therefore kills the unit before the servers can grant the
- * lock to another client. The slack is for the service manager: systemd's timers may be
- * late by 250 ms, and it counts from the moment at which it has read the keepalive. Its
- * clock does not run while the machine is suspended, so after that the supervisor
+ * The watchdog: while CMD runs, each keepalive restarts the watchdog's time, so that it
+ * ends SLACK before the end of the hold's validity. If this process is stopped, or its
+ * proofs fail, the service manager therefore kills the unit before the servers can grant
+ * the lock to another client. The slack is for the service manager: systemd's timers may
+ * be late by 250 ms, and it counts from the moment at which it has read the keepalive.
+ * Its clock does not run while the machine is suspended, so after that the supervisor
  * (supervisor.h) is the one that ends CMD in time. */
 #ifndef SERVICE_MANAGER_H
 #define SERVICE_MANAGER_H

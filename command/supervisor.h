@@ -17,8 +17,8 @@
  * supervisor is killed, the kernel kills CMD (PR_SET_PDEATHSIG), and the holder adopts
  * and kills the other descendants.
  *
- * With `again` the supervisor runs CMD anew with each MESSAGE_START, until the channel is
- * closed. */
+ * With `again` the supervisor runs CMD again with each MESSAGE_START, until the channel
+ * is closed. */
 #ifndef SUPERVISOR_H
 #define SUPERVISOR_H
 

@@ -54,7 +54,7 @@ struct uvzk__dialect_feature {
 };
 
 struct uvzk__dialect {
-    struct uvzk__port *port; /* that hears of illegal moves; borrowed */
+    struct uvzk__port *port; /* to which illegal moves are reported; borrowed */
     struct uvzk__dialect_feature features[UVZK__FEATURES];
     bool one_by_one;
 };

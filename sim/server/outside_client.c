@@ -239,8 +239,8 @@ static void send_persistent(struct outside_client *client, int32_t event, int64_
     free(whole);
 }
 
-/* A connection hears of a change once, however many of its watches are on the znode. But
- * if the znode had changed before the watches were armed again, it hears of it for each of
+/* A connection is told of a change once, however many of its watches are on the znode. But
+ * if the znode had changed before the watches were armed again, it is told of it for each of
  * them. */
 static bool is_told(struct outside_client *client, struct outside_watch *watch,
                     enum uvzk__watch_event event)

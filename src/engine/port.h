@@ -57,7 +57,7 @@
  *    connection is lost before, leave_server() has no effect.
  * 11 A turn at the alarm's time may come before events that happened earlier, however
  *    late the loop is. So what src/ knows of the session may be out of date then.
- * 12 least_timeout_ms is never out of date. The thread that first hears of a connection
+ * 12 least_timeout_ms is never out of date. The thread that first learns of a connection
  *    stores the granted timeout there, before CONNECTED is reported and before any
  *    request on that connection gets its reply. It does so even if the loop never hears
  *    of that connection; in that case turn() is still called.

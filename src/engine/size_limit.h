@@ -59,7 +59,7 @@ void uvzk__size_limit_unwatch(struct uvzk__session *, const struct uvzk__watch *
 
 /* Hands the request to the port, or holds it until it may be sent. */
 void uvzk__size_limit_submit(struct uvzk__session *, struct uvzk__rpc *);
-/* The request has this reply. */
+/* The request has got this reply. */
 void uvzk__size_limit_replied(struct uvzk__session *, const struct uvzk__rpc *,
                               int status);
 

@@ -171,7 +171,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 }
 
 /* The server compares the version only. But version numbers start again when a znode is
- * created anew, and mzxids never repeat. So the mzxid is compared here before the set is
+ * created again, and mzxids never repeat. So the mzxid is compared here before the set is
  * sent. */
 static bool is_outdated(const struct uvzk__value_set *set)
 {
