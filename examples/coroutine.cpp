@@ -1,7 +1,7 @@
 /* coroutine [HOSTS]: uvzk.hpp with co_await; C++20.
  *
  * One after the other, as if it waited: acquire, work, write what came of it, release. The
- * write is one that ZooKeeper refuses if the lock is not held any more. Nothing blocks; at
+ * write is one that ZooKeeper refuses if the lock is no longer held. Nothing blocks; at
  * each co_await the loop goes on with whatever else there is. */
 #include <cstdio>
 #include <uvzk.hpp>

@@ -29,7 +29,7 @@ static void on_mutex_closed(uvzk_mutex_t *closed)
     uvzk_client_close(&client, NULL);
 }
 
-/* The hold is lost: this program does not hold the lock any more, although it did not
+/* The hold is lost: this program no longer holds the lock, although it did not
  * release the lock, and another contender may be granted it. The program must stop all
  * work that needs the lock. This callback runs at most once for a hold, and not while a
  * release is under way. These are the most common reasons:
@@ -60,7 +60,7 @@ static void on_waited(uvzk_hold_t *request, int status)
     }
     if (--still_waiting == 0) {
         /* alice still holds the lock. uvzk_hold_is_valid() reads the clock and may be
-         * called at any time. It returns 0 as soon as the hold is not proved any more. */
+         * called at any time. It returns 0 as soon as the hold is no longer proved. */
         printf("alice: %s\n", uvzk_hold_is_valid(&alice) ? "still held" : "not held");
         uvzk_lock_close(&mutex, on_mutex_closed);
     }

@@ -3,7 +3,7 @@
  *
  * Of two reporters, only the one that holds the lock may send a report. The test pauses
  * the holder for longer than its session lives. Then the other reporter is granted the
- * lock, and the first one must not send any more when it continues. */
+ * lock, and the first one must no longer send when it continues. */
 #include <assert.h>
 #include <stdio.h>
 #include <uvzk.h>

@@ -26,7 +26,7 @@
 enum connection_state { READING, BUSY, ANSWERING, STREAMING, CLOSING };
 
 /* The client has disconnected before the answer was sent, or during a stream. The
- * connection must not be used any more. */
+ * connection must no longer be used. */
 typedef void (*connection_gone_cb)(struct connection *connection);
 
 enum { URL_MAX = 255, UNREAD_MAX = 8192 };

@@ -1,4 +1,4 @@
-/* A text that grows. After an allocation has failed, nothing is added any more, and
+/* A text that grows. After an allocation has failed, nothing more is added, and
  * `failed` is true. It is enough to check it once, at the end. */
 #ifndef STOCK_TEXT_H
 #define STOCK_TEXT_H
