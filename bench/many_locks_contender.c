@@ -26,8 +26,8 @@ static void note_error(struct run *run, int code)
     }
 }
 
-/* Returns true if this callback is allowed. Each request ends exactly once, so a callback after
- * the end, or in a wrong state, is counted as an extra one. */
+/* Returns true if this callback is allowed. Each request ends exactly once, so a callback
+ * after the end, or in a wrong state, is counted as an extra one. */
 static bool expected(struct run *run, const struct contender *contender,
                      bool in_right_state)
 {

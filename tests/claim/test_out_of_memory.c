@@ -582,7 +582,7 @@ static void each_ms(struct world *of)
     }
 }
 
-/* Whether an allocation failed. */
+/* Returns true if an allocation failed. */
 static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t first,
                     uint64_t count)
 {

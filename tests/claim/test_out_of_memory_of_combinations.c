@@ -652,7 +652,7 @@ static void check_server(void)
     }
 }
 
-/* Whether an allocation failed. */
+/* Returns true if an allocation failed. */
 static bool perform(const struct scenario *scenario, uint64_t first, uint64_t many)
 {
     char what[160];

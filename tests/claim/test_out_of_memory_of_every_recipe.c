@@ -474,7 +474,7 @@ static void check_server(void)
     }
 }
 
-/* Whether an allocation failed. */
+/* Returns true if an allocation failed. */
 static bool perform(const struct recipe *recipe, const struct situation *situation,
                     uint64_t first, uint64_t many)
 {

@@ -71,7 +71,7 @@ static void end(unsigned timeout_ms)
     world_end(&world);
 }
 
-/* Whether a holder loses its lock. */
+/* Returns true if a holder loses its lock. */
 static bool lock_is_lost(uint64_t seed, void *const *state, unsigned timeout_ms,
                          event *happens, uint64_t ms)
 {
@@ -96,9 +96,9 @@ static void expect_lock(uint64_t seed, void *const *state, unsigned timeout_ms,
     }
 }
 
-/* Whether the waiter has lost its place. A server that ends the session first tells of the
- * deleted znode. A waiter that reads this, and is not told of the end of the session in
- * the same turn, queues again. */
+/* Returns true if the waiter has lost its place. A server that ends the session first
+ * tells of the deleted znode. A waiter that reads this, and is not told of the end of the
+ * session in the same turn, queues again. */
 static bool place_is_lost(void)
 {
     bool expired = waits.answered > 0 && waits.status == UVZK_EEXPIRED;

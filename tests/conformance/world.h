@@ -26,7 +26,7 @@ bool world_run_until(struct world *world, bool (*condition)(void *), void *conte
 /* Lets about so much time pass. */
 void world_run_for(struct world *world, unsigned ms);
 
-/* Whether the port has persistent watches. */
+/* Returns true if the port has persistent watches. */
 bool world_has_persistent_watches(void);
 /* Whether the port arms any number of watches again. The C client does that in one request, which
  * a server does not read if it is longer than 1 MiB (ZOOKEEPER-706). */
@@ -39,7 +39,7 @@ void world_restore(struct world *world);
 /* The connection is lost and the server is elsewhere: the port comes back to it before
  * the session ends. */
 void world_move(struct world *world);
-/* Whether it comes back on a new handle then, without its watches. */
+/* Returns true if it comes back on a new handle then, without its watches. */
 bool world_moves_by_a_new_handle(void);
 /* The same, and the server is where it was, too, when the handle that knows it is closed:
  * that is connected then. Lets time pass until it is decided. */
@@ -61,7 +61,7 @@ void world_create(struct world *world, const char *path);
 void world_set(struct world *world, const char *path);
 void world_delete(struct world *world, const char *path);
 
-/* Whether the port refuses what a user must not do; the simulator aborts. */
+/* Returns true if the port refuses what a user must not do; the simulator aborts. */
 bool world_forgives(void);
 
 /* Watches the server has. */

@@ -544,7 +544,7 @@ static bool is_not_checked(void)
     return !model.checked;
 }
 
-/* Whether it may create another znode when this one is missing. */
+/* Returns true if it may create another znode when this one is missing. */
 static bool may_get_another(void)
 {
     return model.attempts > 0 && !model.variant->kind.once &&

@@ -618,7 +618,7 @@ static bool is_end(const struct world *w)
            (w->node.state == UVZK__NODE_STANDING && standing(w) != NO_SLOT);
 }
 
-/* Whether every kind step leads to where the end is certain. */
+/* Returns true if every kind step leads to where the end is certain. */
 static bool leads_to_an_end(const struct visit *visit)
 {
     bool any = false;

@@ -48,8 +48,8 @@ static const uvzk_acl_t *provide(const uvzk_client_t *asker, const char *path,
     return open_acl;
 }
 
-/* Whether it was asked for a path that is that text, an 'x' standing for any byte of a
- * UUID. */
+/* Returns true if it was asked for a path that is that text, an 'x' standing for any byte
+ * of a UUID. */
 static bool was_asked(const char *pattern)
 {
     for (size_t i = 0; i < provider.count; i++) {

@@ -56,7 +56,7 @@ static void on_closed(uvzk_client_t *client)
     ((struct stand *)client->data)->closed = true;
 }
 
-/* Whether this child comes before ours, whose name is given, and excludes it. */
+/* Returns true if this child comes before ours, whose name is given, and excludes it. */
 static bool comes_before(const struct stand *stand, const char *child, const char *own)
 {
     struct uvzk__node_name theirs, ours;

@@ -32,7 +32,7 @@ struct gates {
     uvzk_barrier_t *barriers[GATES_MAX]; /* NULL: the client is closed */
     struct gate_call calls[GATES_MAX][GATE_CALLS];
     bool closing[GATES_MAX], unreadable;
-    /* Whether the client's credentials have been refused. */
+    /* Returns true if the client's credentials have been refused. */
     bool (*auth_failed)(void *context, int number);
     void *context;
     uint64_t waits, passed;
@@ -50,7 +50,7 @@ void gates_act(struct gates *gates, int number);
 void gates_observe(struct gates *gates);
 /* An operator removes the gate for good. */
 void gates_remove_by_hand(struct gates *gates);
-/* Whether all calls have been told. */
+/* Returns true if all calls have been told. */
 bool gates_are_idle(const struct gates *gates);
 
 #endif

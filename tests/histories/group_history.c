@@ -345,7 +345,7 @@ static bool is_of(const struct client_slot *slot, int64_t owner)
     return false;
 }
 
-/* Whether its znode is there, as it is to be. */
+/* Returns true if its znode is there, as it is to be. */
 static bool is_there(const struct handle *handle)
 {
     const struct sim *sim = handle->slot->history->sim;
@@ -386,7 +386,7 @@ static void expect_list(const struct handle *asker, char *text)
     write_znode(asker, &history->slots[0].handles[1], text);
 }
 
-/* Whether it lists what is there, and has been told so. */
+/* Returns true if it lists what is there, and has been told so. */
 static bool lists_all(const struct handle *handle)
 {
     char expected[LIST_SIZE], list[LIST_SIZE], with_mzxids[LIST_SIZE];

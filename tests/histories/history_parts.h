@@ -193,7 +193,8 @@ struct recipe {
     bool many_hold;      /* as many of the first in order as there are leases */
     int lock_count;      /* of a place, to be closed at times */
     int acquisition_count;
-    /* Whether its locks have room in other sessions than their path's home. NULL: no. */
+    /* Returns true if its locks have room in other sessions than their path's home. NULL:
+     * no. */
     bool (*overflows)(const struct history *);
     /* Directories of znodes below this path, "" for itself; waiters queue in the
      * first. Ends with NULL. */
@@ -285,7 +286,7 @@ void client_slot_close(struct client_slot *slot);
  * it. */
 bool client_slot_auth_failed(const struct client_slot *slot);
 bool client_slot_is_alive(const struct client_slot *slot);
-/* Whether what it holds lives in another session than the lock's home. */
+/* Returns true if what it holds lives in another session than the lock's home. */
 bool client_slot_has_remote_hold(const uvzk_hold_t *hold);
 /* Nothing ever did, though it might have. */
 bool client_slot_no_remote_hold(const struct history_result *sum);
@@ -384,7 +385,7 @@ void hold_limits_begin(struct history *history, uint64_t seed);
 void hold_limit_choose(struct acquisition *acquisition, uvzk_acquire_options_t *options);
 void hold_limit_granted(struct acquisition *acquisition);
 void hold_limit_lost(const struct acquisition *acquisition, int reason);
-/* Whether an acquire may end with UVZK_EMAXHOLD. */
+/* Returns true if an acquire may end with UVZK_EMAXHOLD. */
 bool hold_limit_may_refuse(const struct acquisition *acquisition);
 
 /* -------------------------------------------------------- history_requests.c */

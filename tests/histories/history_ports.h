@@ -14,7 +14,7 @@
 uint32_t history_ports_open(struct uvzk__port *ports[HISTORY_PORTS_MAX], struct sim *sim,
                             int number, unsigned kinds, uint32_t timeout_ms);
 
-/* Whether a server has refused the credentials of any of them. */
+/* Returns true if a server has refused the credentials of any of them. */
 bool history_ports_auth_failed(struct uvzk__port *const *ports, uint32_t count);
 
 #endif

@@ -39,7 +39,8 @@ static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *option
     options->owner = chance(history, 3) != 0 ? acquisition->worker : NULL;
 }
 
-/* Whether the owner waits for this half or holds it, as far as it has been told. */
+/* Returns true if the owner waits for this half or holds it, as far as it has been
+ * told. */
 static bool engaged(const struct actor *worker, int half)
 {
     for (int i = 0; i < ACQUISITIONS_MAX; i++) {
@@ -88,8 +89,8 @@ static void expect_end_of_reads(struct actor *worker)
     }
 }
 
-/* Whether the worker has a write hold whose max_hold_ms is over, which is still to be told:
- * another acquire to write joins it, and ends with it. */
+/* Returns true if the worker has a write hold whose max_hold_ms is over, which is still
+ * to be told: another acquire to write joins it, and ends with it. */
 static bool writes_until_told(const struct actor *worker)
 {
     for (int i = 0; i < ACQUISITIONS_MAX; i++) {

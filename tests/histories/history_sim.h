@@ -77,7 +77,7 @@ unsigned history_sim_kinds(uint64_t seed);
  * HISTORY_STRIKES have no mirror, or do not prepare. */
 unsigned history_sim_tuning(uint64_t seed, unsigned tuning);
 
-/* Whether round trips take several ticks, an eighth of a session at most. */
+/* Returns true if round trips take several ticks, an eighth of a session at most. */
 bool history_sim_has_slow_links(uint64_t seed);
 /* For the clients' tick_ms. */
 uint32_t history_sim_tick(uint64_t seed);

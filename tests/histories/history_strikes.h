@@ -56,7 +56,7 @@ struct strikes {
     uint64_t deleted;
     /* To be set by the history: */
     void *context;
-    /* Whether this znode is to be left alone. May be NULL. */
+    /* Returns true if this znode is to be left alone. May be NULL. */
     bool (*spares)(void *context, const char *path);
     /* The znode at this path has been struck. May be NULL. */
     void (*struck)(void *context, const char *path);

@@ -29,7 +29,8 @@ struct history_transport {
     uint64_t (*clock)(const struct uvzk__port *port);
     uint64_t (*submitted)(const struct uvzk__port *port);
     size_t (*watches)(const struct uvzk__port *port); /* that it has */
-    /* Whether the port makes servers forget watches that nobody wants any more. */
+    /* Returns true if the port removes watches that are no longer wanted from the
+     * servers. */
     bool (*removes_watches)(const struct uvzk__port *port);
 };
 

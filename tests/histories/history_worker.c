@@ -155,7 +155,7 @@ static struct acquisition *ticket_of(const uvzk_hold_t *hold)
     return acquisition;
 }
 
-/* Whether somebody else holds on this path, too, or did just before. */
+/* Returns true if somebody else holds on this path, too, or did just before. */
 static bool beside(const struct share *share)
 {
     const struct tally *tally =
@@ -413,7 +413,7 @@ static void let_go(struct acquisition *acquisition)
     }
 }
 
-/* Whether it will be answered so; or it is over. */
+/* Returns true if it will be answered so; or it is over. */
 static bool give_up(struct acquisition *acquisition)
 {
     if (acquisition->by_future == NULL) {

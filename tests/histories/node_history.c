@@ -284,8 +284,9 @@ static bool is_of(const struct client_slot *slot, int64_t owner)
     return false;
 }
 
-/* Whether its znode is there, as it is to be. The data of a persistent one may be those of a
- * set that came late, and has found the znode with the version that it names. */
+/* Returns true if its znode is there, as it is to be. The data of a persistent one may be
+ * those of a set that came late, and has found the znode with the version that it
+ * names. */
 static bool is_there(const struct handle *handle)
 {
     const struct sim *sim = handle->slot->history->sim;

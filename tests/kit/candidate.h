@@ -68,7 +68,7 @@ void candidate_resign(struct candidate *candidate);
 void candidate_close(struct candidate *candidate, uvzk_election_close_mode_t mode);
 void candidate_end(struct candidate *candidate);
 
-/* Whether uvzk_election_is_leader says so now. */
+/* Returns true if uvzk_election_is_leader says so now. */
 bool candidate_is_leader(const struct candidate *candidate);
 /* Fails the test if two open candidates of one path are leaders. Processes whose session
  * an operator has ended are left out until their clients know it. */

@@ -73,12 +73,12 @@ void process_end(struct process *process);
 /* The test closes the client in another way, so world_end must not close it. */
 void process_forget(struct process *process);
 
-/* Whether the client's state is CONNECTED or RECONNECTED. */
+/* Returns true if the client's state is CONNECTED or RECONNECTED. */
 bool process_connected(const struct process *process);
 /* Lets time pass until the client is connected, for `ms` at most. Returns whether it
  * is. */
 bool process_await_connected(struct process *process, uint64_t ms);
-/* Whether the client has reported this state, beginning with states[from]. */
+/* Returns true if the client has reported this state, beginning with states[from]. */
 bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state);
 /* The metrics of the client; all 0 if it is not initialised. */

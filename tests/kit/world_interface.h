@@ -39,7 +39,7 @@ int world_create_client(struct world *world, struct process *process,
                         const uvzk_client_options_t *options);
 /* Ends the first session of the process. */
 void world_expire(struct world *world, struct process *process);
-/* Whether acquires of this world have a queued_cb. */
+/* Returns true if acquires of this world have a queued_cb. */
 bool world_has_queued_cb(const struct world *world);
 /* A hold was granted: a simulated world checks its znodes and exclusion. */
 void world_granted(struct world *world, struct hold *hold);

@@ -270,8 +270,8 @@ struct exclusion {
     int violations;
 };
 
-/* Whether the second one has come to a hold on a real znode, or to a loss. On the way:
- * it never holds while a foreign client is first in line. */
+/* Returns true if the second one has come to a hold on a real znode, or to a loss. On the
+ * way: it never holds while a foreign client is first in line. */
 static bool second_is_decided(void *context)
 {
     struct exclusion *exclusion = context;

@@ -134,7 +134,7 @@ static void interrupt_system_calls(suseconds_t us)
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-/* Whether signals may come to the thread of which /proc has this directory. */
+/* Returns true if signals may come to the thread of which /proc has this directory. */
 static bool takes_signals(const char *task)
 {
     unsigned long long blocked = 0;

@@ -261,7 +261,7 @@ static bool is_unknown(int status)
     return status == UVZK_ECONNLOSS || status == UVZK_ECLOSED || status == UV_ENOMEM;
 }
 
-/* Whether the write was still to be told when the disturbance came. */
+/* Returns true if the write was still to be told when the disturbance came. */
 static bool disturb(void (*disturbance)(struct process *), int steps)
 {
     begin();

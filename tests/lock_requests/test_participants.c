@@ -353,7 +353,8 @@ static void test_troubles_are_told(void **state)
     world_release_and_end(&world);
 }
 
-/* Whether the answer had still to come when the lock, or the client, was closed. */
+/* Returns true if the answer had still to come when the lock, or the client, was
+ * closed. */
 static bool close_after(bool client, int steps)
 {
 

@@ -48,7 +48,7 @@ static bool is_done(const struct user *user, int rounds)
     return user->stays || user->status < 0 || user->rounds >= rounds;
 }
 
-/* Whether a user does the next thing now, or later. */
+/* Returns true if a user does the next thing now, or later. */
 static bool draw(void)
 {
     random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
@@ -272,8 +272,8 @@ static int check_page(const char *page)
 
 /* ------------------------------------------------- beside the page of another world */
 
-/* Whether a cell "| a, b, c |" has this name; "each" is every name. *line: where the cell
- * begins; then where it ends. */
+/* Returns true if a cell "| a, b, c |" has this name; "each" is every name. *line: where
+ * the cell begins; then where it ends. */
 static bool cell_has(const char **line, const char *name)
 {
     bool found = false;
@@ -292,7 +292,7 @@ static bool cell_has(const char **line, const char *name)
     return found;
 }
 
-/* Whether the page says of the two that something does not work. */
+/* Returns true if the page says of the two that something does not work. */
 static bool page_excepts(const char *page, const char *one, const char *other,
                          size_t place)
 {

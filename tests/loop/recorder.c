@@ -69,7 +69,7 @@ static bool is_stopped(struct recorder *recorder)
     return stop;
 }
 
-/* Whether the connection is to be closed now, which is told to recorder_cut. */
+/* Returns true if the connection is to be closed now, which is told to recorder_cut. */
 static bool is_cut(struct recorder *recorder)
 {
     pthread_mutex_lock(&recorder->mutex);

@@ -37,7 +37,7 @@ void owner_scene_open_node(struct owner_scene *scene);
 int owner_scene_open_second(struct owner_scene *scene);
 /* Waits until the second one is told to be there. */
 void owner_scene_await_second(struct owner_scene *scene);
-/* Whether the znode exists with these data. */
+/* Returns true if the znode exists with these data. */
 bool owner_scene_has(const struct owner_scene *scene, const char *data);
 
 /* Calls uvzk_lock_init_with_driver for a lock, or for that of the scene, and returns its

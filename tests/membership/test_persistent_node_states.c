@@ -367,7 +367,7 @@ static void every_state_has_met_every_disturbance(void **state)
 
 /* --------------------------------------------------------------------- memory */
 
-/* Whether an allocation failed. */
+/* Returns true if an allocation failed. */
 static bool perform_in_need(uint64_t first, uint64_t count)
 {
     struct play play;

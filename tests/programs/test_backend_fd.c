@@ -36,7 +36,7 @@ static int end(void **state)
     return uv_loop_close(&loop);
 }
 
-/* Whether a host's loop that sleeps on libuv's descriptor would wake. */
+/* Returns true if a host's loop that sleeps on libuv's descriptor would wake. */
 static bool is_readable(void)
 {
     struct pollfd fd = {.fd = uv_backend_fd(&loop), .events = POLLIN};

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the znode is an ephemeral of a session that lives. */
+/* Returns true if the znode is an ephemeral of a session that lives. */
 static bool lives(const struct sim *sim, const struct sim__node *node)
 {
     return node->stat.ephemeral_owner != 0 &&
@@ -115,8 +115,8 @@ void sim__diverged_remove_conflict(struct sim__tree *tree, struct sim__node *nod
     }
 }
 
-/* Whether a copy of the znode can be added to the tree: no znode has its path, and its
- * parent exists. */
+/* Returns true if a copy of the znode can be added to the tree: no znode has its path,
+ * and its parent exists. */
 static bool has_place(const struct sim__tree *tree, const struct sim__node *node)
 {
     return sim__tree_find(tree, node->path, node->length) == NULL &&

@@ -385,8 +385,8 @@ static void change_limit(struct sim *sim)
     sim_set_limit(sim, server, sim_random(sim, 3) == 0 ? 0 : sim__limit(sim));
 }
 
-/* Whether a fault happens in this period. Unlike sim__random_hit, takes a random number
- * even if the probability is 0. */
+/* Returns true if a fault happens in this period. Unlike sim__random_hit, takes a random
+ * number even if the probability is 0. */
 static bool dice(struct sim *sim, uint32_t ppm_per_second)
 {
     bool hit =

@@ -366,7 +366,7 @@ static void read_connected(struct sim__client *client, struct sim__answer *answe
     sim__client_push(client, answer);
 }
 
-/* Whether the client does not read so long a reply. */
+/* Returns true if the client does not read so long a reply. */
 static bool is_too_long(const struct sim__client *client,
                         const struct sim__answer *answer)
 {

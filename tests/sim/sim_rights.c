@@ -84,7 +84,7 @@ void sim__forbid_one(struct sim *sim, uint64_t ms)
     }
 }
 
-/* Whether path is top, or below it. */
+/* Returns true if path is top, or below it. */
 static bool is_below(const char *path, const char *top)
 {
     size_t length = strlen(top);

@@ -321,8 +321,8 @@ static int serve_read(struct sim *sim, struct sim__link *link,
 
 /* ------------------------------------------------------------------- writes */
 
-/* Whether DELETE is missing on the parent. As in ZooKeeper, this is checked before the
- * znode itself, so it is refused even if there is no such znode. */
+/* Returns true if DELETE is missing on the parent. As in ZooKeeper, this is checked
+ * before the znode itself, so it is refused even if there is no such znode. */
 static bool may_not_delete(const struct sim__tree *tree, const char *path)
 {
     size_t length = sim__parent_length(path);
@@ -487,9 +487,9 @@ static bool is_read(const struct sim__request *request)
            request->kind == UVZK__RPC_CHILDREN || request->kind == UVZK__RPC_ADD_WATCH;
 }
 
-/* Whether this server refuses the request itself, by the permissions that it has applied
- * (the option eager_acl_checks). It does not check the ops of a multi. ZooKeeper checks
- * creates and sets, too; in the simulator every client has CREATE and WRITE. */
+/* Returns true if this server refuses the request itself, by the permissions that it has
+ * applied (the option eager_acl_checks). It does not check the ops of a multi. ZooKeeper
+ * checks creates and sets, too; in the simulator every client has CREATE and WRITE. */
 static bool refuses_alone(const struct sim *sim, const struct sim__link *link,
                           const struct sim__request *request)
 {
@@ -498,7 +498,7 @@ static bool refuses_alone(const struct sim *sim, const struct sim__link *link,
            may_not_delete(tree_seen(link), request->path);
 }
 
-/* Whether a refusal by the server itself would come before the replies of earlier
+/* Returns true if a refusal by the server itself would come before the replies of earlier
  * requests. It does not wait for them, and a client closes a connection on which replies
  * come out of order. */
 static bool overtakes(const struct sim__link *link)
@@ -559,10 +559,10 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
     sim__member_answer(sim, link, answer, alone ? 0 : sim->server.txn_count);
 }
 
-/* Whether the request gets no answer on this connection. A follower without its leader
- * answers what it can alone, and so does an old leader without a quorum, which also
- * answers sync. As soon as one request needs the leader or a quorum, that request waits,
- * and so do all requests behind it. */
+/* Returns true if the request gets no answer on this connection. A follower without its
+ * leader answers what it can alone, and so does an old leader without a quorum, which
+ * also answers sync. As soon as one request needs the leader or a quorum, that request
+ * waits, and so do all requests behind it. */
 static bool hangs(const struct sim *sim, struct sim__link *link,
                   const struct sim__request *request)
 {
@@ -600,8 +600,8 @@ void sim_set_jute_maxbuffer(struct sim *sim, uint32_t bytes)
     sim->options.jute_maxbuffer = bytes;
 }
 
-/* Whether the request is longer than jute.maxbuffer. A server does not read such a
- * request, and closes the connection. */
+/* Returns true if the request is longer than jute.maxbuffer. A server does not read such
+ * a request, and closes the connection. */
 static bool is_too_long(const struct sim *sim, const struct sim__request *request)
 {
     return request->bytes > sim->options.jute_maxbuffer;

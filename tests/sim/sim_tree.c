@@ -156,7 +156,8 @@ void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
     }
 }
 
-/* Whether the ACL gives READ to anybody. The simulator does not distinguish users. */
+/* Returns true if the ACL gives READ to anybody. The simulator does not distinguish
+ * users. */
 bool sim__acl_grants_read(const struct uvzk__acl *acl)
 {
     uint32_t perms = 0;

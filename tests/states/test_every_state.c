@@ -180,8 +180,8 @@ static void check_refusals(struct scene *scene)
     }
 }
 
-/* Whether it ends with the session. Who watches his own znode may be told that it was
- * deleted before the client learns why. */
+/* Returns true if it ends with the session. Who watches his own znode may be told that it
+ * was deleted before the client learns why. */
 static bool has_znode(const struct scene *scene,
                       const struct uvzk__acquisition *acquisition)
 {
@@ -285,7 +285,7 @@ static void play_undisturbed(const struct recipe *recipe, struct chances *chance
     scene_close(&scene);
 }
 
-/* Whether only one case was asked for, which has been performed. */
+/* Returns true if only one case was asked for, which has been performed. */
 static bool perform_one(const struct recipe *recipe)
 {
     const char *one = getenv("UVZK_CASE");

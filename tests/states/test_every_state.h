@@ -135,7 +135,7 @@ void scene_close(struct scene *);
 struct uvzk__session *scene_session(const struct scene *);
 struct uvzk__acquisition *scene_acquisition(const struct scene *, int part);
 
-/* Whether it may be released. */
+/* Returns true if it may be released. */
 bool part_held(const struct part *);
 
 /* A cue's verb: asks for the lock. */

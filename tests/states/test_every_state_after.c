@@ -32,7 +32,7 @@ static bool told_by_the_script(const struct part *part, int status)
     return status == UVZK_EDELETED || status == UV_ENOMEM || status == UV_ECANCELED;
 }
 
-/* Whether the ending is this one's, among others'. */
+/* Returns true if the ending is this one's, among others'. */
 static bool is_ended(const struct scene *scene, int number)
 {
     const struct ending *ending = scene->ending;

@@ -38,8 +38,8 @@ int64_t virtual_port_session_id(const struct uvzk__port *port);
 uint64_t virtual_port_submitted(const struct uvzk__port *port);
 /* How many watches it has. */
 size_t virtual_port_watches(const struct uvzk__port *port);
-/* Whether the servers know the removal of watches, as the port believes: one that is lost
- * when it has asked takes it that they do not (port/dialect.h). */
+/* Returns true if the servers know the removal of watches, as the port believes: one that
+ * is lost when it has asked takes it that they do not (port/dialect.h). */
 bool virtual_port_removes_watches(const struct uvzk__port *port);
 
 /* The connections of the port's process are reset, and new ones are refused for ms. */

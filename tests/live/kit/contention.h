@@ -52,7 +52,7 @@ bool contention_leave(struct contention_user *contention_user);
 
 /* Begins to count grants for contention_all_granted. */
 void contention_mark(struct contention *contention);
-/* Whether each user has been granted the lock `times` times or more since
+/* Returns true if each user has been granted the lock `times` times or more since
  * contention_mark. */
 bool contention_all_granted(const struct contention *contention, int times);
 

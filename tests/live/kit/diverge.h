@@ -8,7 +8,7 @@
 
 #include "ensemble.h"
 
-/* Whether the build has found a Java compiler, which this needs. */
+/* Returns true if the build has found a Java compiler, which this needs. */
 bool diverge_is_possible(void);
 
 /* The member must have been killed, and the other two must serve. All that has been

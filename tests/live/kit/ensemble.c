@@ -351,8 +351,8 @@ static bool ask(const struct ensemble *e, int member, const char *word, char *an
            zk_process_ask(&m->process, word, answer, size, ANSWER_MS) >= 0;
 }
 
-/* Whether the answer to `srvr` contains this mode: "Mode: leader" or "Mode: follower". A
- * member that does not serve answers without a mode. */
+/* Returns true if the answer to `srvr` contains this mode: "Mode: leader" or "Mode:
+ * follower". A member that does not serve answers without a mode. */
 static bool has_mode(const struct ensemble *e, int member, const char *mode)
 {
     const struct member *m = &e->members[member];

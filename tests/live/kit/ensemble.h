@@ -84,8 +84,8 @@ void ensemble_depose(struct ensemble *e, int leader);
 /* Ends the cut of a member. What was held back arrives first. */
 void ensemble_mend(struct ensemble *e, int member);
 
-/* Whether the member says that it serves clients as a part of a quorum. A member that is
- * dead or paused does not. */
+/* Returns true if the member says that it serves clients as a part of a quorum. A member
+ * that is dead or paused does not. */
 bool ensemble_serves(const struct ensemble *e, int member);
 /* Whether the member says that it leads. */
 bool ensemble_leads(const struct ensemble *e, int member);
@@ -107,8 +107,8 @@ long ensemble_outstanding_count(const struct ensemble *e, int member);
 /* The greatest zxid that a member has executed; -1 if no member answers. */
 int64_t ensemble_last_zxid(const struct ensemble *e);
 
-/* Whether every member serves and there is one leader. The argument is the ensemble, so
- * that this function can be a condition of run_until. */
+/* Returns true if every member serves and there is one leader. The argument is the
+ * ensemble, so that this function can be a condition of run_until. */
 bool ensemble_all_serve(void *e);
 /* Waits until all members that run and are not paused serve, and there is one leader.
  * Returns false, with a message and the logs on stderr, after 60 s or when a member has

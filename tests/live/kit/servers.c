@@ -5,8 +5,8 @@
 struct server *live_server;
 struct ensemble *ensemble;
 
-/* Whether the latest test has left nothing on the servers. If not, their data is removed
- * before the next test. */
+/* The latest test has left nothing on the servers. If not, their data is
+ * removed before the next test. */
 static bool clean = true;
 
 int servers_start_one_with(const struct server_options *options)

@@ -32,7 +32,7 @@ uint32_t servers_tick_ms(void);
 bool servers_make_whole(void);
 /* Called after a test that has left nothing. */
 void servers_are_clean(void);
-/* Whether the servers that serve have neither watches nor ephemeral znodes. */
+/* Returns true if the servers that serve have neither watches nor ephemeral znodes. */
 bool servers_are_bare(void);
 
 #endif

@@ -99,7 +99,7 @@ struct stalling {
     bool failed;
 };
 
-/* Whether the thread has been in the same sleep for LOOKS looks. */
+/* Returns true if the thread has been in the same sleep for LOOKS looks. */
 static bool rests(struct stalling *stalling)
 {
     struct sleep now = {"", 0};

@@ -45,7 +45,8 @@ struct world {
 
 /* How many threads this process has. */
 int world_threads(void);
-/* Whether the clients have the native transport: UVZK_TEST_TRANSPORT is "native". */
+/* Returns true if the clients have the native transport: UVZK_TEST_TRANSPORT is
+ * "native". */
 bool world_is_native(void);
 
 /* Makes the program's servers serve (servers_make_whole) and begins a world. path: NULL

@@ -51,7 +51,7 @@ const char *zk_process_class_path(void);
  * message on stderr, on an error. */
 bool zk_process_start(struct zk_process *process, const struct zk_settings *settings,
                       const char *config, const char *log);
-/* Whether the server has ended by itself or was never started. */
+/* Returns true if the server has ended by itself or was never started. */
 bool zk_process_is_dead(struct zk_process *process);
 /* Sends SIGKILL and waits until the server is dead. Does nothing if it does not run. */
 void zk_process_kill(struct zk_process *process);
@@ -65,8 +65,8 @@ long zk_process_ask(const struct zk_process *process, const char *word, char *an
                     size_t size, long patience_ms);
 /* The number after a label in an answer; -1 if the label does not occur. */
 long zk_number_after(const char *answer, const char *label);
-/* Whether the server serves in this mode: "Mode: standalone", "Mode: leader", or "Mode: "
- * for any mode. Waits up to 300 ms for the answer. */
+/* Returns true if the server serves in this mode: "Mode: standalone", "Mode: leader", or
+ * "Mode: " for any mode. Waits up to 300 ms for the answer. */
 bool zk_process_has_mode(const struct zk_process *process, const char *mode);
 
 /* Blocks until the condition holds, which is evaluated every 20 ms, or until `ms` have

@@ -84,7 +84,7 @@ void foreign_client_close(struct foreign_client *foreign_client);
  * request was not sent, because for T/2 there was no connection. */
 void foreign_client_call(struct foreign_client *foreign_client, struct call *call,
                          uint64_t after_ms);
-/* Whether the library repeats a request that was answered with this status. */
+/* Returns true if the library repeats a request that was answered with this status. */
 bool foreign_client_may_retry(int status);
 
 /* Deletes a znode in the background, and repeats the request until the znode is gone. */
@@ -94,7 +94,7 @@ void foreign_client_delete(struct foreign_client *foreign_client, const char *pa
 void foreign_client_search_and_delete(struct foreign_client *foreign_client,
                                       const char *directory, const char *prefix);
 
-/* Whether a watch of this client on the path is armed. */
+/* Returns true if a watch of this client on the path is armed. */
 bool foreign_client_watches(const struct foreign_client *foreign_client,
                             const char *path);
 /* Removes all armed watches of this directory's contenders, as a client of Curator does
@@ -121,9 +121,10 @@ enum foreign_step {
 struct foreign_rule {
     const char *name_prefix; /* in the znode's name, before the number */
     bool watches_all;        /* the listing itself arms a watch on the directory */
-    /* Whether the contender may hold. names: the children, sorted by their numbers. mine:
-     * the index of the contender's own name. If it may not hold, the function may set
-     * *obstacle to the name to watch; otherwise the directory is watched. */
+    /* Returns true if the contender may hold. names: the children, sorted by their
+     * numbers. mine: the index of the contender's own name. If it may not hold, the
+     * function may set *obstacle to the name to watch; otherwise the directory is
+     * watched. */
     bool (*may_hold)(const struct foreign_contender *, const char *const *names,
                      size_t count, size_t mine, const char **obstacle);
 };
@@ -219,8 +220,8 @@ void foreign_claim_downgrade(struct foreign_claim *claim);
 /* How many of the claim's znodes make it a valid holder now: it was granted, it was not
  * SUSPENDED since, and the znodes exist. */
 uint32_t foreign_claim_valid(const struct foreign_claim *claim);
-/* Whether the claim is held and has a znode with this path, even if that znode has been
- * deleted. */
+/* Returns true if the claim is held and has a znode with this path, even if that znode
+ * has been deleted. */
 bool foreign_claim_is_on(const struct foreign_claim *claim, const char *path);
 /* The czxid of the claim's first znode; 0 if it does not exist. */
 int64_t foreign_claim_token(const struct foreign_claim *claim);

@@ -141,7 +141,7 @@ void group_process_await(const struct group_process *process, const int *counter
     }
 }
 
-/* Whether the list is this text, and nothing is left to be told. */
+/* Returns true if the list is this text, and nothing is left to be told. */
 static bool is_told(const struct group_process *process, const char *text)
 {
     char list[GROUP_PROCESS_LIST_SIZE], told[GROUP_PROCESS_LIST_SIZE];

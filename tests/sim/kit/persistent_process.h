@@ -44,8 +44,8 @@ int persistent_process_set(struct persistent_process *process, const char *data)
 /* Waits until the counter has reached the value, for one virtual minute at most. */
 void persistent_process_await(const struct persistent_process *process,
                               const int *counter, int value);
-/* Whether the znode exists with these data, and, if it is ephemeral, in the process's
- * session. */
+/* Returns true if the znode exists with these data, and, if it is ephemeral, in the
+ * process's session. */
 bool persistent_process_is_there(const struct persistent_process *process);
 /* Creates the parents of the node, as another client does. */
 void persistent_process_make_parents(struct sim *sim);

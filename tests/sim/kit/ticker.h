@@ -15,7 +15,7 @@ struct ticker {
     struct uvzk__port *port;
     struct uvzk__port_user user;
     uint64_t period_ms;
-    /* Whether the latest event was the ticker's. */
+    /* The latest event was the ticker's. */
     bool ticked;
 };
 

@@ -87,8 +87,8 @@ uvzk_value_version_t value_process_version(const struct value_process *value_pro
  * data. */
 bool value_process_knows(const struct value_process *value_process, const char *text);
 bool value_process_znode_is(const struct sim *sim, const char *text);
-/* Whether the client knows the znode's current data, mzxid and version, and the last
- * callback reported them. */
+/* Returns true if the client knows the znode's current data, mzxid and version, and the
+ * last callback reported them. */
 bool value_process_is_current(const struct value_process *value_process);
 
 /* Set the data of the znode, create it with its parents, or delete it, as an operator

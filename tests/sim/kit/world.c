@@ -79,7 +79,8 @@ void world_fail(struct world *world, const char *format, ...)
     fail_msg("%s: %s", world->what == NULL ? "world" : world->what, text);
 }
 
-/* Whether the subject of the line is `who` and the rest of it begins with `text`. */
+/* Returns true if the subject of the line is `who` and the rest of it begins with
+ * `text`. */
 static bool is_about(const char *line, const char *who, const char *text)
 {
     size_t length = strlen(who);
@@ -285,8 +286,8 @@ void world_expire(struct world *world, struct process *process)
 
 /* ------------------------------------------------------------------ the checks */
 
-/* Whether the hold is of its process's mutex. Other locks are at other paths, and may be
- * held at the same time. */
+/* Returns true if the hold is of its process's mutex. Other locks are at other paths, and
+ * may be held at the same time. */
 static bool is_of_its_mutex(const struct hold *hold)
 {
     return hold->lock == &hold->process->mutex;
@@ -355,8 +356,8 @@ static bool is_session_of(const struct process *process, int64_t session_id)
     return false;
 }
 
-/* Whether the znode exists and belongs to a living session of the process. A znode of a
- * lock driver may be persistent instead. */
+/* Returns true if the znode exists and belongs to a living session of the process. A
+ * znode of a lock driver may be persistent instead. */
 static bool is_its_own(const struct process *process, const char *path)
 {
     struct uvzk__stat stat;
