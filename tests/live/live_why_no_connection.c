@@ -140,7 +140,7 @@ static void test_the_server_goes_away_meanwhile(void **state)
 static bool says_it_is_behind(void *unused)
 {
     (void)unused;
-    return strstr(last_error().text, "was made anew") != NULL;
+    return strstr(last_error().text, "was recreated") != NULL;
 }
 
 static void is_made_anew(uint32_t transport)

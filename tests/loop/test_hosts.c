@@ -66,7 +66,7 @@ static void a_chroot_of_each_server_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(uvzk__hosts_validate("h1/app,h2/app"), UVZK_EPATH);
-    assert_non_null(strstr(uvzk_refusal(UVZK_EPATH), "behind the last server"));
+    assert_non_null(strstr(uvzk_refusal(UVZK_EPATH), "after the last server"));
     assert_int_equal(uvzk__hosts_validate("h1/app,h2"), UVZK_EPATH);
     assert_int_equal(uvzk__hosts_validate("h1,h2/app"), 0);
 }
