@@ -138,9 +138,10 @@ static int receive(struct uvzk__stream *stream)
 /* The memory grows with the received bytes, not with the announced length. */
 int uvzk__stream_next(struct uvzk__stream *stream, struct uvzk__jute_bytes *frame)
 {
+    /* Before the first byte there is no memory. */
+    const unsigned char *at = stream->in == NULL ? NULL : stream->in + stream->in_at;
     int status =
-        uvzk__jute_frame(uvzk__jute_bytes(stream->in + stream->in_at, stream->in_length),
-                         UVZK__REPLY_MAX, frame);
+        uvzk__jute_frame(uvzk__jute_bytes(at, stream->in_length), UVZK__REPLY_MAX, frame);
     if (status == 0) {
         size_t whole = frame->length + 4;
         stream->in_at += whole;
@@ -236,7 +237,7 @@ void uvzk__stream_flush(struct uvzk__stream *stream)
         while (all && uvzk__stream_waiting(stream) > 0) {
             all = encrypt(stream) && flush_tls(stream);
         }
-    } else if (all) {
+    } else if (all && uvzk__stream_waiting(stream) > 0) {
         stream->out_taken += send_bytes(stream, stream->out.bytes + stream->out_taken,
                                         uvzk__stream_waiting(stream));
         forget_taken(stream);
