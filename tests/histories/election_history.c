@@ -1,20 +1,13 @@
 #include "election_history.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/create.h"
-#include "failing_allocator.h"
-#include "history_ports.h"
-#include "history_strikes.h"
 #include "history_transport.h"
-#include "sim.h"
-#include "ticker.h"
+#include "recipe_history.h"
 
-#define SLOTS_MAX 5
 #define PARTICIPANTS 3
 #define PATHS 2
 #define ACTIVE_MS 15000U
@@ -24,12 +17,9 @@
 
 static const char *const paths[PATHS] = {"/elections/latch", "/elections/selector"};
 
-struct history;
-struct client_slot;
-
 /* An election, made anew each time. */
 struct participant {
-    struct client_slot *slot;
+    struct recipe_client *slot;
     uvzk_election_t *election; /* NULL: closed */
     int path;
     bool leads;    /* between leader_cb and deposed_cb */
@@ -46,80 +36,47 @@ struct participant {
     uvzk_future_t *future;              /* of a wait to lead; NULL: none */
 };
 
-struct client_slot {
-    struct history *history;
-    int number;
-    struct uvzk__port *ports[HISTORY_PORTS_MAX];
-    uint32_t sessions;
-    uvzk_client_t *client; /* NULL: closed */
-    struct participant participants[PARTICIPANTS];
-    bool closing;
-    uint64_t reopen_ms;
-    /* Until then nothing is checked of its leaders: their znodes were deleted. */
-    uint64_t struck_until_ms[PATHS];
-};
-
-struct history {
-    struct sim *sim;
-    struct election_history_result *result;
-    struct client_slot slots[SLOTS_MAX];
-    int slot_count;
+struct elections {
+    struct participant participants[RECIPE_CLIENTS_MAX][PARTICIPANTS];
+    /* Until then nothing is checked of a client's leaders: their znodes were deleted. */
+    uint64_t struck_until_ms[RECIPE_CLIENTS_MAX][PATHS];
     int64_t last_token[PATHS]; /* of a leader */
-    struct ticker ticker;
-    struct strikes strikes;
-    unsigned tuning; /* UVZK__TUNE_* */
-    uint32_t timeout_ms, tick_ms;
-    uint64_t end_ms;
-    bool operator_kills, pauses, failed;
-    unsigned kinds; /* enum history_kind */
+    uint32_t tick_ms;
 };
 
-#define EACH(one_, history)                                                             \
-    for (struct participant *one_ = &(history)->slots[0].participants[0]; one_ != NULL; \
-         one_ = next_participant((history), one_))
+static struct elections *part_of(const struct recipe_history *history)
+{
+    return history->part;
+}
 
-static struct participant *next_participant(struct history *history,
+static struct participant *participants_of(const struct recipe_client *client)
+{
+    return part_of(client->history)->participants[client->number];
+}
+
+static struct election_history_result *result_of(const struct recipe_history *history)
+{
+    return history->result;
+}
+
+#define EACH(one_, history)                                                  \
+    for (struct participant *one_ = participants_of(&(history)->clients[0]); \
+         one_ != NULL; one_ = next_participant((history), one_))
+
+static struct participant *next_participant(struct recipe_history *history,
                                             struct participant *participant)
 {
-    struct client_slot *slot = participant->slot;
+    struct recipe_client *slot = participant->slot;
 
-    if (++participant < &slot->participants[PARTICIPANTS]) {
+    if (++participant < &participants_of(slot)[PARTICIPANTS]) {
         return participant;
     }
-    return ++slot < &history->slots[history->slot_count] ? &slot->participants[0] : NULL;
-}
-
-static void fail(struct history *history, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void fail(struct history *history, const char *format, ...)
-{
-    va_list arguments;
-
-    history->failed = true;
-    va_start(arguments, format);
-    history_sim_failed(history->sim, history->result->outcome.failure, format, arguments);
-    va_end(arguments);
-}
-
-static uint64_t chance(struct history *history, uint64_t n)
-{
-    return sim_random(history->sim, n);
-}
-
-static uint64_t soon(struct history *history, uint64_t most_ms)
-{
-    return sim_now(history->sim) + 1 + chance(history, most_ms);
-}
-
-static bool auth_failed(const struct client_slot *slot)
-{
-    return history_ports_auth_failed(slot->ports, slot->sessions);
+    return slot->number + 1 < history->client_count ? participants_of(slot + 1) : NULL;
 }
 
 static int number_of(const struct participant *participant)
 {
-    return (int)(participant - participant->slot->participants);
+    return (int)(participant - participants_of(participant->slot));
 }
 
 /* With those whose znodes are deleted by hand, some processes have one participant of each
@@ -133,14 +90,14 @@ static bool stands_alone(const struct participant *participant)
 /* ... which do all that they do at the same times. */
 static uint64_t next_act(const struct participant *participant)
 {
-    struct history *history = participant->slot->history;
-    uint64_t at_ms = soon(history, 600);
+    struct recipe_history *history = participant->slot->history;
+    uint64_t at_ms = recipe_soon(history, 600);
 
     return stands_alone(participant) ? at_ms + TOGETHER_MS - at_ms % TOGETHER_MS : at_ms;
 }
 
 /* Nothing makes a loop run late, so that a callback comes when it is due. */
-static bool loops_are_on_time(const struct history *history)
+static bool loops_are_on_time(const struct recipe_history *history)
 {
     const unsigned late = HISTORY_CLOCKS | HISTORY_CLOSES | HISTORY_SLOW_LINKS |
                           HISTORY_DEPOSED | HISTORY_RENEGOTIATE;
@@ -159,13 +116,14 @@ static bool is_leader(const struct participant *participant)
 static bool is_struck(const struct participant *participant)
 {
     return sim_now(participant->slot->history->sim) <
-           participant->slot->struck_until_ms[participant->path];
+           part_of(participant->slot->history)
+               ->struck_until_ms[participant->slot->number][participant->path];
 }
 
 /* A8 and A9 of docs/promise.md, and the ends of sessions by an operator. */
 static bool is_excepted(const struct participant *earlier, int64_t later)
 {
-    const struct history *history = earlier->slot->history;
+    const struct recipe_history *history = earlier->slot->history;
     uint64_t most = history->timeout_ms + history->timeout_ms / 50;
 
     return sim_lost_transaction(history->sim, earlier->token) ||
@@ -179,22 +137,23 @@ static bool is_excepted(const struct participant *earlier, int64_t later)
 static void check_pair(struct participant *one, struct participant *other)
 {
     const struct participant *earlier = one->token < other->token ? one : other;
-    struct history *history = one->slot->history;
+    struct recipe_history *history = one->slot->history;
 
     if (one->path != other->path || !is_leader(one) || !is_leader(other) ||
         is_struck(one) || is_struck(other)) {
         return;
     }
     if (is_excepted(earlier, earlier == one ? other->token : one->token)) {
-        history->result->lost_txn_overlaps++;
+        result_of(history)->lost_txn_overlaps++;
         return;
     }
-    fail(history,
-         "two leaders: client %d with token %" PRId64 " and client %d with %" PRId64,
-         one->slot->number, one->token, other->slot->number, other->token);
+    recipe_fail(history,
+                "two leaders: client %d with token %" PRId64
+                " and client %d with %" PRId64,
+                one->slot->number, one->token, other->slot->number, other->token);
 }
 
-static void check_leaders(struct history *history)
+static void check_leaders(struct recipe_history *history)
 {
     EACH(one, history)
     {
@@ -203,7 +162,7 @@ static void check_leaders(struct history *history)
         }
         if (loops_are_on_time(history) && one->max_reign_ms > 0 &&
             sim_now(history->sim) > one->led_ms + one->max_reign_ms + LATE_MS) {
-            fail(history, "client %d leads for too long", one->slot->number);
+            recipe_fail(history, "client %d leads for too long", one->slot->number);
         }
         for (struct participant *other = next_participant(history, one); other != NULL;
              other = next_participant(history, other)) {
@@ -215,7 +174,7 @@ static void check_leaders(struct history *history)
 /* Nobody else was told to lead and not told yet that this is over. */
 static void check_deposed(struct participant *leader)
 {
-    struct history *history = leader->slot->history;
+    struct recipe_history *history = leader->slot->history;
 
     EACH(other, history)
     {
@@ -225,8 +184,8 @@ static void check_deposed(struct participant *leader)
             !other->slot->closing && loops_are_on_time(history) && !is_struck(leader) &&
             !is_struck(other) &&
             !is_excepted(earlier, earlier == other ? leader->token : other->token)) {
-            fail(history, "client %d leads before client %d is deposed",
-                 leader->slot->number, other->slot->number);
+            recipe_fail(history, "client %d leads before client %d is deposed",
+                        leader->slot->number, other->slot->number);
         }
     }
 }
@@ -253,15 +212,15 @@ static void note_session(struct participant *participant)
 static void on_lead(uvzk_election_t *election, int64_t token, uint64_t valid_until)
 {
     struct participant *participant = election->data;
-    struct history *history = participant->slot->history;
-    int64_t *last = &history->last_token[participant->path];
+    struct recipe_history *history = participant->slot->history;
+    int64_t *last = &part_of(history)->last_token[participant->path];
 
     note(participant, "leads", 0);
     if (participant->leads || participant->silent || participant->slot->client == NULL) {
-        fail(history, "leader_cb out of order");
+        recipe_fail(history, "leader_cb out of order");
     }
     if (!is_leader(participant) || valid_until != uvzk_election_valid_until(election)) {
-        fail(history, "told to lead, and does not");
+        recipe_fail(history, "told to lead, and does not");
     }
     participant->token = token;
     note_session(participant);
@@ -270,7 +229,7 @@ static void on_lead(uvzk_election_t *election, int64_t token, uint64_t valid_unt
     if (token <= *last && !killed && !is_struck(participant) &&
         !sim_lost_transaction(history->sim, 0) &&
         (history->kinds & HISTORY_UNREAD) == 0) {
-        fail(history, "token %" PRId64 " after %" PRId64, token, *last);
+        recipe_fail(history, "token %" PRId64 " after %" PRId64, token, *last);
     }
     if (token > *last) {
         *last = token;
@@ -280,8 +239,8 @@ static void on_lead(uvzk_election_t *election, int64_t token, uint64_t valid_unt
     check_deposed(participant);
     participant->leads = true;
     participant->resigned = false;
-    history->result->led++;
-    if (chance(history, 8) == 0) {
+    result_of(history)->led++;
+    if (recipe_chance(history, 8) == 0) {
         participant->resigned = uvzk_election_resign(election) == 0;
     }
 }
@@ -296,7 +255,7 @@ static bool may_be_deposed_with(const struct participant *participant, int reaso
     case UVZK_ECLOSED:
         return participant->closing || participant->slot->closing;
     case UVZK_EAUTH:
-        return auth_failed(participant->slot);
+        return recipe_auth_failed(participant->slot);
     default:
         return reason == UVZK_EEXPIRED || reason == UVZK_EPROOF ||
                reason == UVZK_EDELETED;
@@ -306,22 +265,22 @@ static bool may_be_deposed_with(const struct participant *participant, int reaso
 static void on_deposed(uvzk_election_t *election, int reason)
 {
     struct participant *participant = election->data;
-    struct history *history = participant->slot->history;
+    struct recipe_history *history = participant->slot->history;
 
     note(participant, "is deposed", reason);
     if (!participant->leads || participant->silent) {
-        fail(history, "deposed_cb out of order");
+        recipe_fail(history, "deposed_cb out of order");
     }
     if (is_leader(participant) || uvzk_election_token(election) != 0) {
-        fail(history, "deposed, and leads");
+        recipe_fail(history, "deposed, and leads");
     }
     if (!may_be_deposed_with(participant, reason)) {
-        fail(history, "deposed with %s", uvzk_err_name(reason));
+        recipe_fail(history, "deposed with %s", uvzk_err_name(reason));
     }
     participant->leads = false;
-    history->result->resigned += reason == 0;
-    history->result->timed_out += reason == UV_ETIMEDOUT;
-    history->result->lost += reason == UVZK_EEXPIRED || reason == UVZK_EPROOF;
+    result_of(history)->resigned += reason == 0;
+    result_of(history)->timed_out += reason == UV_ETIMEDOUT;
+    result_of(history)->lost += reason == UVZK_EEXPIRED || reason == UVZK_EPROOF;
 }
 
 static void on_changed(uvzk_election_t *election,
@@ -333,11 +292,11 @@ static void on_changed(uvzk_election_t *election,
     note(participant, leader == NULL ? "sees nobody lead" : leader->id, 0);
     if (participant->silent || !participant->follows || token == participant->known ||
         (token != 0 && token <= participant->newest)) {
-        fail(participant->slot->history, "changed_cb out of order");
+        recipe_fail(participant->slot->history, "changed_cb out of order");
     }
     participant->known = token;
     participant->newest = token > participant->newest ? token : participant->newest;
-    participant->slot->history->result->changes++;
+    result_of(participant->slot->history)->changes++;
 }
 
 static bool may_err_with(const struct participant *participant, int status)
@@ -346,7 +305,7 @@ static bool may_err_with(const struct participant *participant, int status)
 
     return uvzk_err_is_retriable(status) ||
            (status == UVZK_ECLOSED && participant->slot->closing) ||
-           (status == UVZK_EAUTH && auth_failed(participant->slot)) ||
+           (status == UVZK_EAUTH && recipe_auth_failed(participant->slot)) ||
            (status == UVZK_ENOAUTH && (participant->slot->history->kinds & acl) != 0) ||
            /* A call of random() has failed. */
            status == UV_EIO;
@@ -358,12 +317,12 @@ static void on_error(uvzk_election_t *election, int status)
 
     note(participant, "is not queued", status);
     if (participant->leads || participant->silent) {
-        fail(participant->slot->history, "error_cb out of order");
+        recipe_fail(participant->slot->history, "error_cb out of order");
     }
     if (!may_err_with(participant, status)) {
-        fail(participant->slot->history, "not queued: %s", uvzk_err_name(status));
+        recipe_fail(participant->slot->history, "not queued: %s", uvzk_err_name(status));
     }
-    participant->slot->history->result->errors++;
+    result_of(participant->slot->history)->errors++;
 }
 
 static void drop_future(struct participant *participant)
@@ -382,26 +341,26 @@ static void on_closed(uvzk_election_t *election)
     note(participant, "is closed", 0);
     if (!participant->closing || election->impl != NULL || participant->list != NULL ||
         participant->leads) {
-        fail(participant->slot->history, "a close callback out of order");
+        recipe_fail(participant->slot->history, "a close callback out of order");
     }
     drop_future(participant);
     free(election);
     participant->election = NULL;
-    participant->next_ms = soon(participant->slot->history, 1500);
+    participant->next_ms = recipe_soon(participant->slot->history, 1500);
 }
 
 static void on_list(uvzk_election_participants_t *request, int status,
                     const uvzk_election_participant_t *const *participants, size_t count)
 {
     struct participant *participant = request->data;
-    struct history *history = participant->slot->history;
+    struct recipe_history *history = participant->slot->history;
 
     for (size_t i = 0; status == 0 && i < count; i++) {
         if (participants[i]->is_leader != (i == 0) || participants[i]->token == 0) {
-            fail(history, "a list without an order");
+            recipe_fail(history, "a list without an order");
         }
     }
-    history->result->listed += status == 0;
+    result_of(history)->listed += status == 0;
     free(request);
     participant->list = NULL;
 }
@@ -411,98 +370,73 @@ static void on_future(uvzk_future_t *future, int status, void *context)
     struct participant *participant = context;
 
     (void)future;
-    participant->slot->history->result->futures += status == 0;
+    result_of(participant->slot->history)->futures += status == 0;
     drop_future(participant);
 }
 
-static void on_client_closed(uvzk_client_t *client)
+static void client_closed(struct recipe_client *client)
 {
-    struct client_slot *slot = client->data;
-
     for (int i = 0; i < PARTICIPANTS; i++) {
-        struct participant *participant = &slot->participants[i];
+        struct participant *participant = &participants_of(client)[i];
         if (participant->election != NULL && participant->election->impl != NULL) {
-            fail(slot->history, "an election outlives its client");
+            recipe_fail(client->history, "an election outlives its client");
         }
         if (participant->leads && !participant->silent) {
-            fail(slot->history, "a leader is not deposed with its client");
+            recipe_fail(client->history, "a leader is not deposed with its client");
         }
         drop_future(participant);
         free(participant->election); /* closed with its client, without a word */
         participant->election = NULL;
         participant->leads = false;
     }
-    free(client);
-    slot->client = NULL;
-    slot->sessions = 0;
-    slot->reopen_ms = soon(slot->history, 1500);
 }
 
 /* ---------------------------------------------------------------- what they do */
 
-static void open_ports(struct client_slot *slot)
+static void client_options(struct recipe_client *client, uvzk_client_options_t *options)
 {
-    struct history *history = slot->history;
+    options->tick_ms = part_of(client->history)->tick_ms;
+    options->retry.kind = UVZK_RETRY_N_TIMES;
+    options->retry.max_retries = (uint32_t)recipe_chance(client->history, 4);
+    options->retry.base_ms = (uint32_t)recipe_chance(client->history, 500);
+}
 
-    slot->sessions = history_ports_open(slot->ports, history->sim, slot->number,
-                                        history->kinds, history->timeout_ms);
-    if ((history->kinds & HISTORY_SLOW_LINKS) != 0 && history->tick_ms < 1000) {
-        for (uint32_t i = 0; i < slot->sessions; i++) {
-            history_transport.set_latency(slot->ports[i], history->timeout_ms / 24,
+static void client_opens(struct recipe_client *client)
+{
+    struct recipe_history *history = client->history;
+
+    if ((history->kinds & HISTORY_SLOW_LINKS) != 0 && part_of(history)->tick_ms < 1000) {
+        for (uint32_t i = 0; i < client->sessions; i++) {
+            history_transport.set_latency(client->ports[i], history->timeout_ms / 24,
                                           history->timeout_ms / 16);
         }
     }
 }
 
-static void open_slot(struct client_slot *slot)
+static void client_opened(struct recipe_client *client)
 {
-    struct history *history = slot->history;
-    uvzk_client_options_t options;
-
-    uvzk_client_options_init(&options);
-    options.hosts = "simulated:1";
-    options.session_timeout_ms = history->timeout_ms;
-    options.tick_ms = history->tick_ms;
-    options.retry.kind = UVZK_RETRY_N_TIMES;
-    options.retry.max_retries = (uint32_t)chance(history, 4);
-    options.retry.base_ms = (uint32_t)chance(history, 500);
-    open_ports(slot);
-    slot->client = calloc(1, sizeof(*slot->client));
-    slot->client->data = slot;
-    slot->closing = false;
-    if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
-                                 history->tuning) != 0 ||
-        uvzk_client_start(slot->client) != 0) {
-        fail(history, "a client cannot be made");
-    }
     for (int i = 0; i < PARTICIPANTS; i++) {
-        slot->participants[i].next_ms = soon(history, i == 0 ? 50 : 3000);
-        if (stands_alone(&slot->participants[i]) && i >= PATHS) {
-            slot->participants[i].next_ms = UINT64_MAX;
+        struct participant *participant = &participants_of(client)[i];
+        participant->next_ms = recipe_soon(client->history, i == 0 ? 50 : 3000);
+        if (stands_alone(participant) && i >= PATHS) {
+            participant->next_ms = UINT64_MAX;
         }
-    }
-}
-
-static void close_slot(struct client_slot *slot)
-{
-    slot->closing = true;
-    if (uvzk_client_close(slot->client, on_client_closed) != 0) {
-        fail(slot->history, "a client cannot be closed");
     }
 }
 
 static void begin_election(struct participant *participant)
 {
-    struct history *history = participant->slot->history;
+    struct recipe_history *history = participant->slot->history;
     uvzk_election_options_t options;
     char id[16];
 
     participant->path = stands_alone(participant) ? number_of(participant) % PATHS
-                                                  : (int)chance(history, PATHS);
+                                                  : (int)recipe_chance(history, PATHS);
     participant->closing = participant->silent = participant->leads = false;
-    participant->manual = chance(history, 4) == 0;
-    participant->follows = chance(history, 4) != 0;
-    participant->max_reign_ms = chance(history, 3) == 0 ? 50 + chance(history, 2000) : 0;
+    participant->manual = recipe_chance(history, 4) == 0;
+    participant->follows = recipe_chance(history, 4) != 0;
+    participant->max_reign_ms =
+        recipe_chance(history, 3) == 0 ? 50 + recipe_chance(history, 2000) : 0;
     participant->known = participant->newest = 0;
     (void)snprintf(id, sizeof(id), "id%d.%d", participant->slot->number,
                    number_of(participant));
@@ -521,7 +455,7 @@ static void begin_election(struct participant *participant)
                                     paths[participant->path], &options);
     if (status != 0) {
         if (status != UV_EIO) {
-            fail(history, "an election is refused: %s", uvzk_err_name(status));
+            recipe_fail(history, "an election is refused: %s", uvzk_err_name(status));
         }
         free(participant->election);
         participant->election = NULL;
@@ -538,7 +472,7 @@ static void close_election(struct participant *participant, bool silent)
     if (uvzk_election_close(participant->election,
                             silent ? UVZK_ELECTION_SILENT : UVZK_ELECTION_NOTIFY,
                             on_closed) != 0) {
-        fail(participant->slot->history, "an election cannot be closed");
+        recipe_fail(participant->slot->history, "an election cannot be closed");
     }
 }
 
@@ -549,7 +483,7 @@ static void list(struct participant *participant)
         participant->list->data = participant;
         if (uvzk_election_participants(participant->election, participant->list,
                                        on_list) != 0) {
-            fail(participant->slot->history, "a list is refused");
+            recipe_fail(participant->slot->history, "a list is refused");
         }
     }
 }
@@ -569,15 +503,15 @@ static void wait_to_lead(struct participant *participant)
         participant->future = NULL;
     }
     if (status != 0 && status != UVZK_ESTATE) {
-        fail(participant->slot->history, "a future is refused: %s",
-             uvzk_err_name(status));
+        recipe_fail(participant->slot->history, "a future is refused: %s",
+                    uvzk_err_name(status));
     }
 }
 
 static void act(struct participant *participant)
 {
-    struct history *history = participant->slot->history;
-    uint64_t kind = chance(history, 100);
+    struct recipe_history *history = participant->slot->history;
+    uint64_t kind = recipe_chance(history, 100);
 
     participant->next_ms = next_act(participant);
     if (participant->election == NULL) {
@@ -593,73 +527,46 @@ static void act(struct participant *participant)
     } else if (kind < 80) {
         wait_to_lead(participant);
     } else if (kind < 90) {
-        close_election(participant, chance(history, 2) == 0);
+        close_election(participant, recipe_chance(history, 2) == 0);
     } else if (kind < 92) {
-        close_slot(participant->slot);
+        recipe_close_client(participant->slot);
     }
 }
 
-/* Nothing can be done with it any more. */
-static void close_refused(struct history *history)
+static void act_all(struct recipe_client *client, uint64_t now)
 {
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
-        if (slot->client != NULL && !slot->closing && auth_failed(slot)) {
-            close_slot(slot);
-        }
-    }
-}
-
-static void act_all(struct history *history)
-{
-    uint64_t now = sim_now(history->sim);
-
-    close_refused(history);
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
-        if (slot->client == NULL && now >= slot->reopen_ms) {
-            open_slot(slot);
-        }
-        for (int j = 0; j < PARTICIPANTS; j++) {
-            if (slot->client != NULL && !slot->closing &&
-                now >= slot->participants[j].next_ms) {
-                act(&slot->participants[j]);
-            }
+    for (int i = 0; i < PARTICIPANTS; i++) {
+        struct participant *participant = &participants_of(client)[i];
+        if (recipe_is_open(client) && now >= participant->next_ms) {
+            act(participant);
         }
     }
 }
 
 /* ------------------------------------------------------------------- the history */
 
-static void some_faults(struct history *history, uint64_t seed)
+static void other_faults(const struct recipe_history *history, struct sim_faults *faults)
 {
-    struct sim_faults faults;
-
-    history_sim_usual_faults(history->sim, &faults, history->operator_kills,
-                             history->pauses, history->timeout_ms);
-    faults.expire /= 2;
-    history_sim_faults(&faults, seed, history->timeout_ms);
+    faults->expire /= 2;
     if ((history->kinds & HISTORY_STRIKES) != 0) {
-        faults.forget = 0;
-        faults.miss_delete = 0; /* the waiter's own server shows it to the waiter */
+        faults->forget = 0;
+        faults->miss_delete = 0; /* the waiter's own server shows it to the waiter */
     }
-    history_sim_more_faults(&faults);
-    sim_set_faults(history->sim, &faults);
 }
 
 /* The znode of a leader, or of who may lead by now. A client that closes leads no more, and
  * its ports are freed one by one. */
 static void ends_hold(void *context, size_t directory, int64_t session_id)
 {
-    struct history *history = context;
+    struct recipe_history *history = context;
 
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
+    for (int i = 0; i < history->client_count; i++) {
+        struct recipe_client *slot = &history->clients[i];
         bool open = slot->client != NULL && !slot->closing;
         for (uint32_t j = 0; open && j < slot->sessions; j++) {
             if (slot->ports[j] != NULL &&
                 history_transport.session_id(slot->ports[j]) == session_id) {
-                slot->struck_until_ms[directory] =
+                part_of(history)->struck_until_ms[i][directory] =
                     sim_now(history->sim) +
                     STRIKES_UNKNOWN * (uint64_t)history->timeout_ms;
             }
@@ -667,7 +574,7 @@ static void ends_hold(void *context, size_t directory, int64_t session_id)
     }
 }
 
-static void begin_strikes(struct history *history, uint64_t seed)
+static void begin_strikes(struct recipe_history *history, uint64_t seed)
 {
     strikes_begin(&history->strikes, history->sim, seed, history->timeout_ms);
     history->strikes.context = history;
@@ -677,36 +584,27 @@ static void begin_strikes(struct history *history, uint64_t seed)
     }
 }
 
-static void begin(struct history *history, uint64_t seed, bool verbose)
+static void server_options(struct sim_options *options)
 {
-    struct sim_options options;
-
-    history_sim_options(&options, seed, verbose);
-    options.container_check_random = true;
-    options.container_check_ms = 4000;
-    history->sim = history_sim_new(seed, &options);
-    history->kinds = history_sim_kinds(seed);
-    history->operator_kills = seed % 4 == 3;
-    history->pauses = seed % 5 >= 2;
-    history->tick_ms = history_sim_tick(seed);
-    history->timeout_ms = (uint32_t)(4000 + chance(history, 8000));
-    history->slot_count = 2 + (int)chance(history, SLOTS_MAX - 1);
-    history->end_ms = sim_now(history->sim) + ACTIVE_MS;
-    history->tuning = history_sim_tuning(seed, UVZK__TUNE_ALL);
-    begin_strikes(history, seed);
-    for (int i = 0; i < history->slot_count; i++) {
-        history->slots[i].history = history;
-        history->slots[i].number = i;
-        for (int j = 0; j < PARTICIPANTS; j++) {
-            history->slots[i].participants[j].slot = &history->slots[i];
-        }
-        open_slot(&history->slots[i]);
-    }
-    ticker_begin(&history->ticker, history->sim, 5);
-    some_faults(history, seed);
+    options->container_check_random = true;
+    options->container_check_ms = 4000;
 }
 
-static struct participant *leader_of(struct history *history, int path)
+static void begin(struct recipe_history *history, uint64_t seed)
+{
+    history->pauses = seed % 5 >= 2;
+    part_of(history)->tick_ms = history_sim_tick(seed);
+    history->timeout_ms = (uint32_t)(4000 + recipe_chance(history, 8000));
+    history->client_count = 2 + (int)recipe_chance(history, RECIPE_CLIENTS_MAX - 1);
+    begin_strikes(history, seed);
+    for (int i = 0; i < history->client_count; i++) {
+        for (int j = 0; j < PARTICIPANTS; j++) {
+            participants_of(&history->clients[i])[j].slot = &history->clients[i];
+        }
+    }
+}
+
+static struct participant *leader_of(struct recipe_history *history, int path)
 {
     EACH(participant, history)
     {
@@ -720,7 +618,7 @@ static struct participant *leader_of(struct history *history, int path)
 /* Its path has a leader, whom it knows if it follows. */
 static bool is_settled(struct participant *participant)
 {
-    struct history *history = participant->slot->history;
+    struct recipe_history *history = participant->slot->history;
     const struct participant *leader = leader_of(history, participant->path);
 
     if (participant->election == NULL) {
@@ -730,7 +628,7 @@ static bool is_settled(struct participant *participant)
            (!participant->follows || participant->known == leader->token);
 }
 
-static bool all_are_settled(struct history *history)
+static bool all_are_settled(struct recipe_history *history)
 {
     EACH(participant, history)
     {
@@ -741,26 +639,10 @@ static bool all_are_settled(struct history *history)
     return true;
 }
 
-static void live(struct history *history, uint64_t until, bool active)
-{
-    while (sim_now(history->sim) < until && !history->failed) {
-        if (ticker_step(&history->ticker)) {
-            if (active) {
-                strikes_step(&history->strikes);
-            }
-            check_leaders(history);
-        } else if (active) {
-            act_all(history);
-        } else if (all_are_settled(history)) {
-            break;
-        }
-    }
-}
-
 /* From now on nobody resigns by itself; who is out of the queue comes back into it. */
-static void come_to_rest(struct history *history)
+static void come_to_rest(struct recipe_history *history)
 {
-    close_refused(history);
+    recipe_close_refused(history);
     EACH(participant, history)
     {
         if (participant->election != NULL && participant->max_reign_ms > 0 &&
@@ -773,7 +655,7 @@ static void come_to_rest(struct history *history)
     }
 }
 
-static void heal(struct history *history)
+static void heal(struct recipe_history *history)
 {
     uint64_t until = sim_now(history->sim) + HEAL_MS;
 
@@ -782,61 +664,48 @@ static void heal(struct history *history)
     while (!history->failed && sim_now(history->sim) < until &&
            !all_are_settled(history)) {
         come_to_rest(history);
-        live(history, sim_now(history->sim) + 2ULL * history->timeout_ms, false);
+        recipe_live(history, sim_now(history->sim) + 2ULL * history->timeout_ms, false);
     }
     EACH(participant, history)
     {
         if (!history->failed && !is_settled(participant)) {
             const struct participant *leader = leader_of(history, participant->path);
-            fail(history, "client %d: %s on %s, and knows %" PRId64,
-                 participant->slot->number, leader == NULL ? "no leader" : "a leader",
-                 paths[participant->path], participant->known);
+            recipe_fail(history, "client %d: %s on %s, and knows %" PRId64,
+                        participant->slot->number,
+                        leader == NULL ? "no leader" : "a leader",
+                        paths[participant->path], participant->known);
         }
     }
 }
 
-static bool anyone_open(const struct history *history)
-{
-    for (int i = 0; i < history->slot_count; i++) {
-        if (history->slots[i].client != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool any_election_open(struct history *history)
+static bool all_elections_closed(struct recipe_history *history)
 {
     EACH(participant, history)
     {
         if (participant->election != NULL) {
-            return true;
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
-static size_t count_znodes(const struct history *history)
+static size_t count_znodes(const struct recipe_history *history)
 {
     return sim_children(history->sim, paths[0], NULL, 0) +
            sim_children(history->sim, paths[1], NULL, 0);
 }
 
-static void close_elections(struct history *history)
+static void close_elections(struct recipe_history *history)
 {
     EACH(participant, history)
     {
         if (participant->election != NULL && !participant->closing &&
             !participant->slot->closing) {
-            close_election(participant, chance(history, 2) == 0);
+            close_election(participant, recipe_chance(history, 2) == 0);
         }
     }
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
-         any_election_open(history) && sim_now(history->sim) < until &&
-         sim_step(history->sim);) {
-    }
-    if (any_election_open(history)) {
-        fail(history, "an election does not close");
+    if (!recipe_step_until(history, all_elections_closed)) {
+        recipe_fail(history, "an election does not close");
     }
     /* The znodes are deleted in the background; those of sessions that were given up go
      * with them. */
@@ -845,63 +714,35 @@ static void close_elections(struct history *history)
         sim_run_for(history->sim, 100);
     }
     if (count_znodes(history) > 0) {
-        fail(history, "znodes are left");
+        recipe_fail(history, "znodes are left");
     }
 }
 
-static void close_clients(struct history *history)
+static void end(struct recipe_history *history)
 {
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
-        if (slot->client != NULL && !slot->closing) {
-            close_slot(slot);
-        }
-    }
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
-         anyone_open(history) && sim_now(history->sim) < until &&
-         sim_step(history->sim);) {
-    }
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
-         sim_session_count(history->sim) > 0 && sim_now(history->sim) < until;) {
-        sim_run_for(history->sim, 1000);
-    }
-    if (anyone_open(history) || sim_session_count(history->sim) != 0) {
-        fail(history, "left: %s, %zu sessions",
-             anyone_open(history) ? "clients" : "no client",
-             sim_session_count(history->sim));
-    }
+    close_elections(history);
+    sim_run_for(history->sim, 1000);
 }
+
+static const struct recipe_history_kind kind = {.size = sizeof(struct elections),
+                                                .active_ms = ACTIVE_MS,
+                                                .heal_ms = HEAL_MS,
+                                                .options = server_options,
+                                                .begin = begin,
+                                                .faults = other_faults,
+                                                .client_options = client_options,
+                                                .client_opens = client_opens,
+                                                .client_opened = client_opened,
+                                                .client_closed = client_closed,
+                                                .act = act_all,
+                                                .event = check_leaders,
+                                                .is_settled = all_are_settled,
+                                                .heal = heal,
+                                                .end = end};
 
 void election_history_run(uint64_t seed, bool verbose,
                           struct election_history_result *result)
 {
-    struct history *history = calloc(1, sizeof(*history));
-
     memset(result, 0, sizeof(*result));
-    history->result = result;
-    begin(history, seed, verbose);
-    live(history, history->end_ms, true);
-    if (!history->failed) {
-        heal(history);
-    }
-    if (!history->failed) {
-        close_elections(history);
-    }
-    if (!history->failed) {
-        sim_run_for(history->sim, 1000);
-        ticker_end(&history->ticker);
-        close_clients(history);
-    }
-    if (!history->failed && failing_allocator_live_blocks() != 0) {
-        fail(history, "%" PRId64 " blocks of memory are left",
-             failing_allocator_live_blocks());
-    }
-    history_sim_outcome(history->sim, &result->outcome);
-    result->outcome.struck = history->strikes.deleted;
-    if (history->failed) {
-        sim_trace_print(history->sim, stderr);
-        return; /* what is broken is not taken to pieces */
-    }
-    history_sim_free(history->sim);
-    free(history);
+    recipe_history_run(&kind, seed, verbose, result, &result->outcome);
 }

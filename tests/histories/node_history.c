@@ -1,34 +1,24 @@
 #include "node_history.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/create.h"
-#include "failing_allocator.h"
-#include "history_ports.h"
-#include "history_strikes.h"
 #include "history_transport.h"
-#include "sim.h"
-#include "ticker.h"
+#include "recipe_history.h"
 
 #define DIRECTORY "/nodes/deep"
 #define SHARED DIRECTORY "/shared"
-#define SLOTS_MAX 5
 #define HANDLES 2 /* the first has a path of its own, the second shares its path */
 #define DATA_SIZE 24
 #define PATH_SIZE 40
 #define ACTIVE_MS 8000U
 #define HEAL_MS 120000U
 
-struct history;
-struct client_slot;
-
 /* A persistent node, made anew each time. */
 struct handle {
-    struct client_slot *slot;
+    struct recipe_client *slot;
     uvzk_persistent_node_t *node; /* NULL: closed */
     bool shared, closing;
     uint32_t mode;
@@ -39,57 +29,18 @@ struct handle {
     unsigned count; /* of its data */
 };
 
-struct client_slot {
-    struct history *history;
-    int number;
-    struct uvzk__port *ports[HISTORY_PORTS_MAX];
-    uint32_t sessions;
-    uvzk_client_t *client; /* NULL: closed */
-    struct handle handles[HANDLES];
-    bool closing;
-    uint64_t reopen_ms;
+struct nodes {
+    struct handle handles[RECIPE_CLIENTS_MAX][HANDLES];
 };
 
-struct history {
-    struct sim *sim;
-    struct node_history_result *result;
-    struct client_slot slots[SLOTS_MAX];
-    int slot_count;
-    struct ticker ticker;
-    struct strikes strikes;
-    unsigned tuning; /* UVZK__TUNE_* */
-    uint32_t timeout_ms;
-    uint64_t end_ms;
-    bool operator_kills, pauses, failed;
-    unsigned kinds; /* enum history_kind */
-};
-
-static void fail(struct history *history, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void fail(struct history *history, const char *format, ...)
+static struct handle *handles_of(const struct recipe_client *client)
 {
-    va_list arguments;
-
-    history->failed = true;
-    va_start(arguments, format);
-    history_sim_failed(history->sim, history->result->outcome.failure, format, arguments);
-    va_end(arguments);
+    return ((struct nodes *)client->history->part)->handles[client->number];
 }
 
-static uint64_t chance(struct history *history, uint64_t n)
+static struct node_history_result *result_of(const struct handle *handle)
 {
-    return sim_random(history->sim, n);
-}
-
-static uint64_t soon(struct history *history, uint64_t most_ms)
-{
-    return sim_now(history->sim) + 1 + chance(history, most_ms);
-}
-
-static bool auth_failed(const struct client_slot *slot)
-{
-    return history_ports_auth_failed(slot->ports, slot->sessions);
+    return handle->slot->history->result;
 }
 
 /* -------------------------------------------------------------- the callbacks */
@@ -97,88 +48,56 @@ static bool auth_failed(const struct client_slot *slot)
 static void on_change(uvzk_persistent_node_t *node, int status)
 {
     struct handle *handle = node->data;
-    struct history *history = handle->slot->history;
+    struct recipe_history *history = handle->slot->history;
 
     sim_note(history->sim, "client %d: the node %s is %s", handle->slot->number,
              handle->path, uvzk_err_name(status));
     if (handle->node != node || handle->closing || handle->slot->closing) {
-        fail(history, "told after the close");
+        recipe_fail(history, "told after the close");
     }
     if (status > 0 || (status == handle->status && !handle->set)) {
-        fail(history, "told %s twice", uvzk_err_name(status));
+        recipe_fail(history, "told %s twice", uvzk_err_name(status));
     }
     handle->status = status;
     handle->set = false;
-    history->result->told++;
-    history->result->present += status == 0;
+    result_of(handle)->told++;
+    result_of(handle)->present += status == 0;
 }
 
 static void on_closed(uvzk_persistent_node_t *node, int status)
 {
     struct handle *handle = node->data;
-    struct history *history = handle->slot->history;
+    struct recipe_history *history = handle->slot->history;
 
     sim_note(history->sim, "client %d: the node %s is closed with %s",
              handle->slot->number, handle->path, uvzk_err_name(status));
     if (!handle->closing || node->impl != NULL || status > 0) {
-        fail(history, "a close callback out of order");
+        recipe_fail(history, "a close callback out of order");
     }
     free(node);
     handle->node = NULL;
-    handle->next_ms = soon(history, 500);
-    history->result->closes++;
+    handle->next_ms = recipe_soon(history, 500);
+    result_of(handle)->closes++;
 }
 
-static void on_client_closed(uvzk_client_t *client)
+static void client_closed(struct recipe_client *client)
 {
-    struct client_slot *slot = client->data;
-
     for (int i = 0; i < HANDLES; i++) {
-        struct handle *handle = &slot->handles[i];
+        struct handle *handle = &handles_of(client)[i];
         if (handle->node != NULL && (handle->node->impl != NULL || handle->closing)) {
-            fail(slot->history, "a persistent node outlives its client");
+            recipe_fail(client->history, "a persistent node outlives its client");
         }
         free(handle->node); /* closed with its client, without a word */
         handle->node = NULL;
     }
-    free(client);
-    slot->client = NULL;
-    slot->sessions = 0;
-    slot->reopen_ms = soon(slot->history, 1500);
 }
 
 /* ---------------------------------------------------------------- what they do */
 
-static void open_seat(struct client_slot *slot)
+static void client_opened(struct recipe_client *client)
 {
-    struct history *history = slot->history;
-    uvzk_client_options_t options;
-
-    uvzk_client_options_init(&options);
-    options.hosts = "simulated:1";
-    options.session_timeout_ms = history->timeout_ms;
-    options.retry.kind = UVZK_RETRY_FOREVER;
-    options.retry.base_ms = 50;
-    slot->sessions = history_ports_open(slot->ports, history->sim, slot->number,
-                                        history->kinds, history->timeout_ms);
-    slot->client = calloc(1, sizeof(*slot->client));
-    slot->client->data = slot;
-    slot->closing = false;
-    if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
-                                 history->tuning) != 0 ||
-        uvzk_client_start(slot->client) != 0) {
-        fail(history, "a client cannot be made");
-    }
     for (int i = 0; i < HANDLES; i++) {
-        slot->handles[i].next_ms = soon(history, 500);
-    }
-}
-
-static void close_seat(struct client_slot *slot)
-{
-    slot->closing = true;
-    if (uvzk_client_close(slot->client, on_client_closed) != 0) {
-        fail(slot->history, "a client cannot be closed");
+        handles_of(client)[i].next_ms = recipe_soon(client->history, 500);
     }
 }
 
@@ -199,7 +118,7 @@ static void open_handle(struct handle *handle)
     if (uvzk_persistent_node_init(handle->slot->client, handle->node, handle->path,
                                   handle->mode, handle->data, strlen(handle->data),
                                   on_change) != 0) {
-        fail(handle->slot->history, "a node cannot be made");
+        recipe_fail(handle->slot->history, "a node cannot be made");
     }
 }
 
@@ -209,7 +128,7 @@ static void set_data(struct handle *handle)
     handle->set = true;
     if (uvzk_persistent_node_set_data(handle->node, handle->data, strlen(handle->data)) !=
         0) {
-        fail(handle->slot->history, "data cannot be set");
+        recipe_fail(handle->slot->history, "data cannot be set");
     }
 }
 
@@ -217,16 +136,16 @@ static void close_handle(struct handle *handle)
 {
     handle->closing = true;
     if (uvzk_persistent_node_close(handle->node, on_closed) != 0) {
-        fail(handle->slot->history, "a node cannot be closed");
+        recipe_fail(handle->slot->history, "a node cannot be closed");
     }
 }
 
 static void act(struct handle *handle)
 {
-    struct history *history = handle->slot->history;
-    uint64_t kind = chance(history, 100);
+    struct recipe_history *history = handle->slot->history;
+    uint64_t kind = recipe_chance(history, 100);
 
-    handle->next_ms = soon(history, 700);
+    handle->next_ms = recipe_soon(history, 700);
     if (handle->node == NULL) {
         open_handle(handle);
     } else if (handle->closing) {
@@ -236,45 +155,25 @@ static void act(struct handle *handle)
     } else if (kind < 50) {
         close_handle(handle);
     } else if (kind < 53) {
-        close_seat(handle->slot);
+        recipe_close_client(handle->slot);
     } else if (kind < 65) {
         (void)sim_delete_by_hand(history->sim, handle->path);
     }
 }
 
-/* Nothing can be done with it any more. */
-static void close_refused(struct history *history)
+static void act_all(struct recipe_client *client, uint64_t now)
 {
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
-        if (slot->client != NULL && !slot->closing && auth_failed(slot)) {
-            close_seat(slot);
-        }
-    }
-}
-
-static void act_all(struct history *history)
-{
-    uint64_t now = sim_now(history->sim);
-
-    close_refused(history);
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
-        if (slot->client == NULL && now >= slot->reopen_ms) {
-            open_seat(slot);
-        }
-        for (int j = 0; j < HANDLES; j++) {
-            if (slot->client != NULL && !slot->closing &&
-                now >= slot->handles[j].next_ms) {
-                act(&slot->handles[j]);
-            }
+    for (int i = 0; i < HANDLES; i++) {
+        struct handle *handle = &handles_of(client)[i];
+        if (recipe_is_open(client) && now >= handle->next_ms) {
+            act(handle);
         }
     }
 }
 
 /* ------------------------------------------------------------------- the checks */
 
-static bool is_of(const struct client_slot *slot, int64_t owner)
+static bool is_of(const struct recipe_client *slot, int64_t owner)
 {
     for (uint32_t i = 0; i < slot->sessions; i++) {
         if (history_transport.session_id(slot->ports[i]) == owner) {
@@ -313,13 +212,13 @@ static bool is_settled(const struct handle *handle)
 }
 
 /* Of those that share a path one has the znode. */
-static bool all_is_settled(struct history *history)
+static bool all_is_settled(struct recipe_history *history)
 {
     unsigned open = 0, have = 0;
 
-    for (int i = 0; i < history->slot_count; i++) {
+    for (int i = 0; i < history->client_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
-            const struct handle *handle = &history->slots[i].handles[j];
+            const struct handle *handle = &handles_of(&history->clients[i])[j];
             if (handle->node == NULL) {
                 continue;
             }
@@ -344,143 +243,87 @@ static bool is_gone(const struct handle *handle)
 
 /* ------------------------------------------------------------------- the history */
 
-static void some_faults(struct history *history, uint64_t seed)
+static void begin(struct recipe_history *history, uint64_t seed)
 {
-    struct sim_faults faults;
-
-    history_sim_usual_faults(history->sim, &faults, history->operator_kills,
-                             history->pauses, history->timeout_ms);
-    history_sim_faults(&faults, seed, history->timeout_ms);
-    history_sim_more_faults(&faults);
-    sim_set_faults(history->sim, &faults);
-}
-
-static void begin(struct history *history, uint64_t seed, bool verbose)
-{
-    struct sim_options options;
-
-    history_sim_options(&options, seed, verbose);
-    history->sim = history_sim_new(seed, &options);
-    history->kinds = history_sim_kinds(seed);
-    history->tuning = history_sim_tuning(seed, UVZK__TUNE_ALL);
-    history->operator_kills = seed % 4 == 3;
-    history->pauses = seed % 5 != 0;
-    history->timeout_ms = seed % 7 == 0 ? 10000 : 4000;
-    history->slot_count = 3 + (int)chance(history, 3);
-    history->end_ms = sim_now(history->sim) + ACTIVE_MS;
+    history->client_count = 3 + (int)recipe_chance(history, 3);
     strikes_begin(&history->strikes, history->sim, seed, history->timeout_ms);
     strikes_add_named(&history->strikes, DIRECTORY, false);
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
-        slot->history = history;
-        slot->number = i;
+    for (int i = 0; i < history->client_count; i++) {
+        struct handle *handles = handles_of(&history->clients[i]);
         for (int j = 0; j < HANDLES; j++) {
-            slot->handles[j].slot = slot;
-            slot->handles[j].shared = j == 1;
+            handles[j].slot = &history->clients[i];
+            handles[j].shared = j == 1;
             /* Those that share a path are all ephemeral. */
-            slot->handles[j].mode = j == 1 || i % 2 == 0
-                                        ? UVZK_PERSISTENT_NODE_EPHEMERAL
-                                        : UVZK_PERSISTENT_NODE_PERSISTENT;
-            (void)snprintf(slot->handles[j].path, PATH_SIZE, j == 1 ? SHARED : "%s/%d",
+            handles[j].mode = j == 1 || i % 2 == 0 ? UVZK_PERSISTENT_NODE_EPHEMERAL
+                                                   : UVZK_PERSISTENT_NODE_PERSISTENT;
+            (void)snprintf(handles[j].path, PATH_SIZE, j == 1 ? SHARED : "%s/%d",
                            DIRECTORY, i);
         }
-        open_seat(slot);
-    }
-    ticker_begin(&history->ticker, history->sim, 5);
-    some_faults(history, seed);
-}
-
-static void live(struct history *history, uint64_t until, bool active)
-{
-    while (sim_now(history->sim) < until && !history->failed) {
-        if (ticker_step(&history->ticker)) {
-            if (active) {
-                strikes_step(&history->strikes);
-            }
-            continue;
-        }
-        if (active) {
-            act_all(history);
-        } else if (all_is_settled(history)) {
-            break;
-        }
     }
 }
 
-static void heal(struct history *history)
+static void heal(struct recipe_history *history)
 {
     sim_set_faults(history->sim, NULL);
     /* A server that shows what has been deleted shows it for ever. */
     sim_converge(history->sim);
-    close_refused(history);
-    live(history, sim_now(history->sim) + HEAL_MS, false);
+    recipe_close_refused(history);
+    recipe_live(history, sim_now(history->sim) + HEAL_MS, false);
     if (all_is_settled(history)) {
         return;
     }
-    for (int i = 0; i < history->slot_count; i++) {
+    for (int i = 0; i < history->client_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
-            const struct handle *handle = &history->slots[i].handles[j];
+            const struct handle *handle = &handles_of(&history->clients[i])[j];
             if (handle->node != NULL && !is_settled(handle)) {
-                fail(history, "client %d: %s is %s, told %s", i, handle->path,
-                     is_there(handle) ? "there" : "not there",
-                     handle->status == 1 ? "nothing" : uvzk_err_name(handle->status));
+                recipe_fail(history, "client %d: %s is %s, told %s", i, handle->path,
+                            is_there(handle) ? "there" : "not there",
+                            handle->status == 1 ? "nothing"
+                                                : uvzk_err_name(handle->status));
             }
         }
     }
-    fail(history, "nobody has the znode that they share");
+    recipe_fail(history, "nobody has the znode that they share");
 }
 
-static bool anyone_open(const struct history *history)
+static bool all_handles_closed(struct recipe_history *history)
 {
-    for (int i = 0; i < history->slot_count; i++) {
-        if (history->slots[i].client != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool any_handle_open(const struct history *history)
-{
-    for (int i = 0; i < history->slot_count; i++) {
+    for (int i = 0; i < history->client_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
-            if (history->slots[i].handles[j].node != NULL) {
-                return true;
+            if (handles_of(&history->clients[i])[j].node != NULL) {
+                return false;
             }
         }
     }
-    return false;
+    return true;
 }
 
 /* The first of them whose znode has not gone; NULL: none. */
-static const struct handle *first_left(const struct history *history)
+static const struct handle *first_left(const struct recipe_history *history)
 {
-    for (int i = 0; i < history->slot_count; i++) {
+    for (int i = 0; i < history->client_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
-            if (!is_gone(&history->slots[i].handles[j])) {
-                return &history->slots[i].handles[j];
+            if (!is_gone(&handles_of(&history->clients[i])[j])) {
+                return &handles_of(&history->clients[i])[j];
             }
         }
     }
     return NULL;
 }
 
-static void close_handles(struct history *history)
+static void close_handles(struct recipe_history *history)
 {
-    for (int i = 0; i < history->slot_count; i++) {
+    for (int i = 0; i < history->client_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
-            struct handle *handle = &history->slots[i].handles[j];
-            if (handle->node != NULL && !handle->closing && !history->slots[i].closing) {
+            struct handle *handle = &handles_of(&history->clients[i])[j];
+            if (handle->node != NULL && !handle->closing &&
+                !history->clients[i].closing) {
                 close_handle(handle);
             }
         }
     }
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
-         any_handle_open(history) && sim_now(history->sim) < until &&
-         sim_step(history->sim);) {
-    }
-    if (any_handle_open(history)) {
-        fail(history, "a node does not close");
+    if (!recipe_step_until(history, all_handles_closed)) {
+        recipe_fail(history, "a node does not close");
     }
     /* Servers that were away give sessions that were left their whole timeout. */
     for (uint64_t until = sim_now(history->sim) + HEAL_MS;
@@ -488,73 +331,24 @@ static void close_handles(struct history *history)
         sim_run_for(history->sim, history->timeout_ms);
     }
     if (first_left(history) != NULL) {
-        fail(history, "%s is there after the close", first_left(history)->path);
+        recipe_fail(history, "%s is there after the close", first_left(history)->path);
     }
 }
 
-static void close_clients(struct history *history)
-{
-    for (int i = 0; i < history->slot_count; i++) {
-        struct client_slot *slot = &history->slots[i];
-        uvzk_client_metrics_t stats;
-        if (slot->client == NULL || slot->closing) {
-            continue;
-        }
-        uvzk_client_metrics_init(&stats);
-        uvzk_client_metrics(slot->client, &stats);
-        for (uint32_t j = 0; j < slot->sessions; j++) {
-            if (stats.watches != 0 || history_transport.watches(slot->ports[j]) != 0) {
-                fail(history, "client %d has watches left", slot->number);
-            }
-        }
-        close_seat(slot);
-    }
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
-         anyone_open(history) && sim_now(history->sim) < until &&
-         sim_step(history->sim);) {
-    }
-    /* The servers may be down, or a deposed one may keep a connection that has gone. */
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
-         sim_session_count(history->sim) + sim_watch_count(history->sim) > 0 &&
-         sim_now(history->sim) < until;) {
-        sim_run_for(history->sim, 1000);
-    }
-    if (anyone_open(history) || sim_watch_count(history->sim) != 0 ||
-        sim_session_count(history->sim) != 0) {
-        fail(history, "left: %s, %zu watches, %zu sessions",
-             anyone_open(history) ? "clients" : "no client",
-             sim_watch_count(history->sim), sim_session_count(history->sim));
-    }
-}
+static const struct recipe_history_kind kind = {.size = sizeof(struct nodes),
+                                                .active_ms = ACTIVE_MS,
+                                                .heal_ms = HEAL_MS,
+                                                .leaves_no_watch = true,
+                                                .begin = begin,
+                                                .client_opened = client_opened,
+                                                .client_closed = client_closed,
+                                                .act = act_all,
+                                                .is_settled = all_is_settled,
+                                                .heal = heal,
+                                                .end = close_handles};
 
 void node_history_run(uint64_t seed, bool verbose, struct node_history_result *result)
 {
-    struct history *history = calloc(1, sizeof(*history));
-
     memset(result, 0, sizeof(*result));
-    history->result = result;
-    begin(history, seed, verbose);
-    live(history, history->end_ms, true);
-    if (!history->failed) {
-        heal(history);
-    }
-    if (!history->failed) {
-        close_handles(history);
-    }
-    if (!history->failed) {
-        ticker_end(&history->ticker);
-        close_clients(history);
-    }
-    if (!history->failed && failing_allocator_live_blocks() != 0) {
-        fail(history, "%" PRId64 " blocks of memory are left",
-             failing_allocator_live_blocks());
-    }
-    history_sim_outcome(history->sim, &result->outcome);
-    result->outcome.struck = history->strikes.deleted;
-    if (history->failed) {
-        sim_trace_print(history->sim, stderr);
-        return; /* what is broken is not taken to pieces */
-    }
-    history_sim_free(history->sim);
-    free(history);
+    recipe_history_run(&kind, seed, verbose, result, &result->outcome);
 }
