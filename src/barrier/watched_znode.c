@@ -23,7 +23,7 @@ static bool invariant_holds(const void *object)
     const struct uvzk__watched_znode *znode = object;
 
     return (znode->state == UVZK__WATCHED_ZNODE_IDLE || znode->refs > 0) &&
-           !(znode->ended && uvzk__watcher_is_set(&znode->watcher));
+           !(znode->ended && uvzk__watcher_is_set(&znode->renewed.watcher));
 }
 
 const struct uvzk__machine uvzk__watched_znode_machine = UVZK__MACHINE(
@@ -56,7 +56,7 @@ static struct uvzk__watched_znode *make(struct uvzk__session *session, const cha
         return NULL;
     }
     znode->session = session;
-    uvzk__watcher_init(&znode->watcher, session, told);
+    uvzk__renewed_watcher_init(&znode->renewed, session, told);
     znode->no_room.due = no_room_due;
     uvzk__list_init(&znode->waiters);
     znode->path = uvzk__strdup(path);
@@ -79,7 +79,7 @@ static void end_if_unused(struct uvzk__watched_znode *znode)
     }
     HASH_DEL(uvzk__barriers(znode->session)->watched, znode);
     uvzk__timer_clear(znode->session, &znode->no_room);
-    uvzk__watch_leave(&znode->watcher);
+    uvzk__watch_leave(&znode->renewed.watcher);
     znode->ended = true;
 }
 
@@ -179,7 +179,7 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__answered(znode->session, rpc, reply->status, false);
     uvzk__move(znode->session, &uvzk__watched_znode_machine, znode,
                UVZK__WATCHED_ZNODE_IDLE);
-    uvzk__watch_answered(&znode->watcher, armed);
+    uvzk__watch_answered(&znode->renewed.watcher, armed);
     if (uvzk__is_transient(reply->status)) {
         znode->look_again = true; /* when the outage or the pause is over */
     } else {
@@ -223,8 +223,8 @@ static void look(struct uvzk__watched_znode *znode)
 
     uvzk__rpc_prepare(&znode->rpc, UVZK__RPC_EXISTS, znode->path, looked);
     /* Without a watch nothing would report a change. */
-    if (!uvzk__watcher_is_set(&znode->watcher) &&
-        !uvzk__watch_join_with(&znode->watcher, &znode->rpc)) {
+    if (!uvzk__watcher_is_set(&znode->renewed.watcher) &&
+        !uvzk__watch_join_with(&znode->renewed.watcher, &znode->rpc)) {
         uvzk__timer_set(session, &znode->no_room, uvzk__now(session));
         return;
     }
@@ -252,7 +252,7 @@ void uvzk__watched_znode_pump(struct uvzk__watched_znode *znode)
     }
     if (znode->confirm) {
         ask_quorum(znode);
-    } else if (znode->look_again || !uvzk__watcher_is_set(&znode->watcher) ||
+    } else if (znode->look_again || !uvzk__watcher_is_set(&znode->renewed.watcher) ||
                !uvzk__is_of_this_connection(session, znode->read_stamp)) {
         look(znode);
     }
@@ -263,7 +263,7 @@ void uvzk__watched_znode_pump(struct uvzk__watched_znode *znode)
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__watched_znode *znode =
-        UVZK__CONTAINER_OF(watcher, struct uvzk__watched_znode, watcher);
+        UVZK__CONTAINER_OF(watcher, struct uvzk__watched_znode, renewed.watcher);
 
     if (news == UVZK__NEWS_LOST) {
         return; /* nothing may be sent yet */

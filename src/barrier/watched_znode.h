@@ -39,7 +39,7 @@ struct uvzk__watched_znode {
     UT_hash_handle hh;         /* in barriers->watched */
     struct uvzk__link waiters; /* struct uvzk__znode_waiter */
     struct uvzk__rpc rpc;
-    struct uvzk__watcher watcher;
+    struct uvzk__renewed_watcher renewed;
     struct uvzk__timer no_room; /* tells the waiters that there is no room for a watch */
     char *path;
     uint64_t read_stamp;   /* of the last exists */

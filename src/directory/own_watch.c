@@ -138,8 +138,8 @@ static bool need_data(struct uvzk__contender *contender)
         return false;
     }
     contender->own_watch.data->contender = contender;
-    uvzk__watcher_init_once(&contender->own_watch.data->watcher,
-                            uvzk__session_of(contender), told);
+    uvzk__watcher_init(&contender->own_watch.data->watcher, uvzk__session_of(contender),
+                       told);
     return true;
 }
 

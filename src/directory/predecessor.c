@@ -30,7 +30,7 @@
 
 /* Allocated for each watch, because most directories have none. */
 struct predecessor_watch {
-    struct uvzk__watcher watcher;
+    struct uvzk__renewed_watcher renewed;
     struct uvzk__queue *queue;
     char traceparent[UVZK_TRACEPARENT_SIZE]; /* in the node's data; "": none */
     char path[]; /* of the watched node; queue->optional->predecessor.path points here */
@@ -45,7 +45,7 @@ static struct predecessor_watch *watch_of(const struct uvzk__queue *queue)
 bool uvzk__predecessor_is_armed(const struct uvzk__queue *queue)
 {
     return uvzk__watched_path(queue) != NULL &&
-           uvzk__watcher_is_armed(&watch_of(queue)->watcher);
+           uvzk__watcher_is_armed(&watch_of(queue)->renewed.watcher);
 }
 
 void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
@@ -54,7 +54,7 @@ void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
         struct predecessor_watch *watch = watch_of(queue);
 
         queue->optional->predecessor.path = NULL;
-        uvzk__watch_leave(&watch->watcher);
+        uvzk__watch_leave(&watch->renewed.watcher);
         uvzk__free(watch);
     }
 }
@@ -187,7 +187,7 @@ static void fired(struct uvzk__queue *queue, enum uvzk__watch_news news)
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(watcher, struct predecessor_watch, watcher)->queue;
+        UVZK__CONTAINER_OF(watcher, struct predecessor_watch, renewed.watcher)->queue;
 
     if (news == UVZK__NEWS_RENEWAL) {
         renew(queue);
@@ -210,8 +210,8 @@ static int begin(struct uvzk__queue *queue, const char *name)
         return UV_ENOMEM;
     }
     (void)uvzk__path_join_into(watch->path, queue->path->text, name);
-    uvzk__watcher_init(&watch->watcher, queue->session, told);
-    if (!uvzk__watch_join(&watch->watcher, watch->path,
+    uvzk__renewed_watcher_init(&watch->renewed, queue->session, told);
+    if (!uvzk__watch_join(&watch->renewed.watcher, watch->path,
                           name[0] == '\0' ? UVZK__WATCH_OF_CHILDREN
                                           : UVZK__WATCH_OF_DATA)) {
         uvzk__free(watch);
@@ -303,7 +303,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     }
     queue->optional->predecessor.sequence = predecessor->sequence;
     queue->optional->predecessor.shared = predecessor->shared;
-    rpc->watch = &watch_of(queue)->watcher.watch;
+    rpc->watch = &watch_of(queue)->renewed.watcher.watch;
     uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(session, rpc);
 }
@@ -313,12 +313,12 @@ int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc
     int status = begin(queue, "");
 
     if (status == 0) {
-        listing->watch = &watch_of(queue)->watcher.watch;
+        listing->watch = &watch_of(queue)->renewed.watcher.watch;
     }
     return status;
 }
 
 void uvzk__predecessor_armed(struct uvzk__queue *queue)
 {
-    uvzk__watch_answered(&watch_of(queue)->watcher, true);
+    uvzk__watch_answered(&watch_of(queue)->renewed.watcher, true);
 }

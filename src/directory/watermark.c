@@ -77,7 +77,7 @@ void uvzk__watermark_begin(struct uvzk__queue *queue)
     if (mark == NULL || !uvzk__queue_need_optional(queue)) {
         uvzk__free(mark);
     } else {
-        uvzk__watcher_init_once(&mark->watcher, queue->session, told);
+        uvzk__watcher_init(&mark->watcher, queue->session, told);
         mark->queue = queue;
         mark->sequence = UVZK__MARK_NOT_KNOWN;
         mark->used_ms = uvzk__now(queue->session);

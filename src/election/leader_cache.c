@@ -135,7 +135,7 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
         return NULL;
     }
     leader_cache->refs--; /* not ended, so nothing has to be freed */
-    uvzk__watch_answered(&leader_cache->watcher, armed);
+    uvzk__watch_answered(&leader_cache->renewed.watcher, armed);
     return leader_cache;
 }
 
@@ -143,7 +143,7 @@ static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status
  * would report the next change. */
 static bool arm(struct uvzk__leader_cache *leader_cache)
 {
-    if (uvzk__watch_join_with(&leader_cache->watcher, &leader_cache->rpc)) {
+    if (uvzk__watch_join_with(&leader_cache->renewed.watcher, &leader_cache->rpc)) {
         return true;
     }
     leader_cache->read_again = true;
@@ -253,14 +253,14 @@ static const char *first_of(const struct uvzk__leader_cache *leader_cache,
 static void watch_children(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->on_children = true;
-    leader_cache->read_again = !uvzk__watcher_is_set(&leader_cache->watcher);
+    leader_cache->read_again = !uvzk__watcher_is_set(&leader_cache->renewed.watcher);
 }
 
 /* There is a first in the queue, and its path is stored. */
 static void listed_first(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->on_children = false;
-    uvzk__watch_leave(&leader_cache->watcher);
+    uvzk__watch_leave(&leader_cache->renewed.watcher);
     read_first(leader_cache);
 }
 
@@ -311,7 +311,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static void list_path(struct uvzk__leader_cache *leader_cache)
 {
-    uvzk__watch_leave(&leader_cache->watcher);
+    uvzk__watch_leave(&leader_cache->renewed.watcher);
     uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_CHILDREN, leader_cache->path, listed);
     if (!leader_cache->on_children || arm(leader_cache)) {
         leader_cache->read_again = false;
@@ -333,7 +333,8 @@ static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
 
 static bool is_due(const struct uvzk__leader_cache *leader_cache)
 {
-    return leader_cache->read_again || !uvzk__watcher_is_set(&leader_cache->watcher) ||
+    return leader_cache->read_again ||
+           !uvzk__watcher_is_set(&leader_cache->renewed.watcher) ||
            !uvzk__is_of_this_connection(leader_cache->session, leader_cache->read_stamp);
 }
 
@@ -368,21 +369,21 @@ static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     if (news != UVZK__NEWS_LOST) {
         uvzk__leader_cache_pump(
-            UVZK__CONTAINER_OF(watcher, struct uvzk__leader_cache, watcher));
+            UVZK__CONTAINER_OF(watcher, struct uvzk__leader_cache, renewed.watcher));
     }
 }
 
 void uvzk__leader_cache_init(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->pause.timer.due = pause_over;
-    uvzk__watcher_init(&leader_cache->watcher, leader_cache->session, told);
+    uvzk__renewed_watcher_init(&leader_cache->renewed, leader_cache->session, told);
     uvzk__list_init(&leader_cache->reports);
 }
 
 void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
 {
     uvzk__growing_pause_end(leader_cache->session, &leader_cache->pause);
-    uvzk__watch_leave(&leader_cache->watcher);
+    uvzk__watch_leave(&leader_cache->renewed.watcher);
     leader_cache->ended = true;
     uvzk__leader_cache_pin(leader_cache);
     uvzk__leader_cache_unpin(leader_cache);

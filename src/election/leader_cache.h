@@ -47,7 +47,7 @@ struct uvzk__leader_cache {
     const struct uvzk__directory_kind *kind; /* whose names the participants have */
     struct uvzk__link reports;               /* struct uvzk__leader_report */
     struct uvzk__rpc rpc;                    /* the request under way */
-    struct uvzk__watcher watcher;
+    struct uvzk__renewed_watcher renewed;
     struct uvzk__growing_pause pause; /* before a failed request is repeated */
     char *path;                       /* of the election, namespace included */
     char *first; /* full path of the first in the last listing; NULL: none yet */

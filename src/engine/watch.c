@@ -135,6 +135,11 @@ void uvzk__watchers_free(struct uvzk__session *session)
 
 /* ------------------------------------------------------------------- one watcher */
 
+static struct uvzk__timer *renewal_of(struct uvzk__watcher *watcher)
+{
+    return &UVZK__CONTAINER_OF(watcher, struct uvzk__renewed_watcher, watcher)->renewal;
+}
+
 /* The watch has fired or is gone on the server. */
 static void gone(struct uvzk__watcher *watcher)
 {
@@ -144,7 +149,9 @@ static void gone(struct uvzk__watcher *watcher)
     if (watcher->state == UVZK__WATCHER_UNWATCHED) {
         return;
     }
-    uvzk__timer_clear(session, &watcher->renewal);
+    if (watcher->renewed) {
+        uvzk__timer_clear(session, renewal_of(watcher));
+    }
     take_out(&session->watchers, watcher);
     watcher->path = NULL;
     move(watcher, UVZK__WATCHER_UNWATCHED);
@@ -223,7 +230,7 @@ void uvzk__watch_answered(struct uvzk__watcher *watcher, bool armed)
     if (watcher->state == UVZK__WATCHER_ARMING && armed) {
         move(watcher, UVZK__WATCHER_ARMED);
         if (watcher->renewed) {
-            uvzk__watch_renewal_schedule(watcher->session, &watcher->renewal);
+            uvzk__watch_renewal_schedule(watcher->session, renewal_of(watcher));
         }
     } else if (watcher->state == UVZK__WATCHER_ARMING) {
         gone(watcher);
@@ -242,28 +249,29 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 static void renewal_due(struct uvzk__timer *timer)
 {
     struct uvzk__watcher *watcher =
-        UVZK__CONTAINER_OF(timer, struct uvzk__watcher, renewal);
+        &UVZK__CONTAINER_OF(timer, struct uvzk__renewed_watcher, renewal)->watcher;
 
     uvzk__watch_leave(watcher);
     watcher->told_cb(watcher, UVZK__NEWS_RENEWAL);
 }
 
-void uvzk__watcher_init_once(struct uvzk__watcher *watcher, struct uvzk__session *session,
-                             void (*told_cb)(struct uvzk__watcher *,
-                                             enum uvzk__watch_news))
+void uvzk__watcher_init(struct uvzk__watcher *watcher, struct uvzk__session *session,
+                        void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news))
 {
     watcher->session = session;
     watcher->watch.watch_cb = fired;
-    watcher->renewal.due = renewal_due;
     watcher->told_cb = told_cb;
     watcher->renewed = false;
 }
 
-void uvzk__watcher_init(struct uvzk__watcher *watcher, struct uvzk__session *session,
-                        void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news))
+void uvzk__renewed_watcher_init(struct uvzk__renewed_watcher *renewed,
+                                struct uvzk__session *session,
+                                void (*told_cb)(struct uvzk__watcher *,
+                                                enum uvzk__watch_news))
 {
-    uvzk__watcher_init_once(watcher, session, told_cb);
-    watcher->renewed = true;
+    uvzk__watcher_init(&renewed->watcher, session, told_cb);
+    renewed->watcher.renewed = true;
+    renewed->renewal.due = renewal_due;
 }
 
 void uvzk__watches_lost(struct uvzk__session *session)

@@ -58,14 +58,13 @@ enum uvzk__watch_news {
 struct uvzk__watcher {
     struct uvzk__session *session;
     struct uvzk__watch watch;
-    struct uvzk__timer renewal; /* runs in ARMED */
     void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news);
     const char *path;           /* that is watched, owned by the owner; NULL: UNWATCHED */
     struct uvzk__watcher *next; /* in the table, at the same head */
     uint32_t hash;              /* of the path */
     uint8_t state;              /* enum uvzk__watcher_state */
     uint8_t kind;               /* enum uvzk__watch_kind */
-    bool renewed;
+    bool renewed;               /* it is part of a struct uvzk__renewed_watcher */
 };
 
 /* Of what a watcher is told: of the znode and its data; of its children; or of both, again
@@ -76,6 +75,12 @@ enum uvzk__watch_kind {
     UVZK__WATCH_PERSISTENT
 };
 
+/* A watcher that is renewed. */
+struct uvzk__renewed_watcher {
+    struct uvzk__watcher watcher;
+    struct uvzk__timer renewal; /* runs in ARMED */
+};
+
 /* One for each session: a hash table of the watchers that are not UNWATCHED. */
 struct uvzk__watchers {
     struct uvzk__watcher **heads; /* NULL: `sole` is the only one */
@@ -84,13 +89,11 @@ struct uvzk__watchers {
     uint32_t count;
 };
 
-/* It is renewed. */
 void uvzk__watcher_init(struct uvzk__watcher *, struct uvzk__session *,
                         void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news));
-/* It is not. */
-void uvzk__watcher_init_once(struct uvzk__watcher *, struct uvzk__session *,
-                             void (*told_cb)(struct uvzk__watcher *,
-                                             enum uvzk__watch_news));
+void uvzk__renewed_watcher_init(struct uvzk__renewed_watcher *, struct uvzk__session *,
+                                void (*told_cb)(struct uvzk__watcher *,
+                                                enum uvzk__watch_news));
 
 /* Returns true if the watch is set, or is being set; uvzk__watcher_is_armed: only if it is
  * set. */

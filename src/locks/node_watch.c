@@ -26,7 +26,7 @@ struct uvzk__node_watch {
     struct uvzk__queue *queue;
     struct uvzk__link watchers; /* struct uvzk__driver_claim, by in_node_watch */
     struct uvzk__rpc rpc;       /* the get, in ARMING */
-    struct uvzk__watcher watcher;
+    struct uvzk__renewed_watcher renewed;
     int64_t mzxid;    /* of the child, by the last get; 0: no get yet */
     char *path;       /* owned */
     const char *name; /* the last part of path */
@@ -73,7 +73,7 @@ static void free_watch(struct uvzk__node_watch *node_watch)
 {
     struct uvzk__queue *queue = node_watch->queue;
 
-    uvzk__watch_leave(&node_watch->watcher);
+    uvzk__watch_leave(&node_watch->renewed.watcher);
     HASH_DEL(*node_watches_of(queue), node_watch);
     uvzk__queue_settle_later(queue);
     uvzk__free(node_watch->path);
@@ -114,7 +114,7 @@ static void renew(struct uvzk__node_watch *node_watch)
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__node_watch *node_watch =
-        UVZK__CONTAINER_OF(watcher, struct uvzk__node_watch, watcher);
+        UVZK__CONTAINER_OF(watcher, struct uvzk__node_watch, renewed.watcher);
 
     if (news == UVZK__NEWS_RENEWAL) {
         renew(node_watch);
@@ -130,8 +130,8 @@ void uvzk__node_watch_leave(struct uvzk__driver_claim *driver_claim)
     driver_claim->node_watch = NULL;
     uvzk__list_remove(&driver_claim->in_node_watch);
     if (node_watch == NULL || !uvzk__list_empty(&node_watch->watchers) ||
-        (uvzk__watcher_is_set(&node_watch->watcher) &&
-         !uvzk__watcher_is_armed(&node_watch->watcher))) {
+        (uvzk__watcher_is_set(&node_watch->renewed.watcher) &&
+         !uvzk__watcher_is_armed(&node_watch->renewed.watcher))) {
         return; /* the reply to the get ends a watch without watchers */
     }
     free_watch(node_watch);
@@ -173,7 +173,8 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
             return false;
         }
         node_watch->queue = queue;
-        uvzk__watcher_init(&node_watch->watcher, uvzk__queue_session(queue), told);
+        uvzk__renewed_watcher_init(&node_watch->renewed, uvzk__queue_session(queue),
+                                   told);
         uvzk__list_init(&node_watch->watchers);
     }
     driver_claim->node_watch = node_watch;
@@ -222,7 +223,7 @@ static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat 
 {
     bool changed = node_watch->mzxid != 0 && node_watch->mzxid != stat->mzxid;
 
-    uvzk__watch_answered(&node_watch->watcher, true);
+    uvzk__watch_answered(&node_watch->renewed.watcher, true);
     node_watch->mzxid = stat->mzxid;
     check_owners(node_watch, stat->czxid);
     tell_who_may_have_made_it(node_watch, stat);
@@ -256,7 +257,7 @@ static void arm(struct uvzk__node_watch *node_watch)
     struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
 
     uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path, armed);
-    if (uvzk__watch_join_with(&node_watch->watcher, &node_watch->rpc)) {
+    if (uvzk__watch_join_with(&node_watch->renewed.watcher, &node_watch->rpc)) {
         uvzk__submit(session, &node_watch->rpc);
     } else {
         end_watch(node_watch, UVZK_ELIMIT);
@@ -273,7 +274,7 @@ void uvzk__node_watches_arm(struct uvzk__queue *queue)
     }
     HASH_ITER(hh, *node_watches_of(queue), node_watch, next)
     {
-        if (!uvzk__watcher_is_set(&node_watch->watcher)) {
+        if (!uvzk__watcher_is_set(&node_watch->renewed.watcher)) {
             arm(node_watch);
         }
     }

@@ -103,7 +103,7 @@ static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int st
         free_if_over(watched);
         return NULL;
     }
-    uvzk__watch_answered(&watched->watcher, armed);
+    uvzk__watch_answered(&watched->renewed.watcher, armed);
     return watched;
 }
 
@@ -112,7 +112,7 @@ static struct uvzk__watched_children *reply_begins(struct uvzk__rpc *rpc, int st
 static bool submit(struct uvzk__watched_children *watched,
                    enum uvzk__watched_children_state state)
 {
-    if (!uvzk__watch_join_with(&watched->watcher, &watched->rpc)) {
+    if (!uvzk__watch_join_with(&watched->renewed.watcher, &watched->rpc)) {
         list_after(watched, UVZK__NO_ROOM_PAUSE_MS);
         tell_refusal(watched, UVZK_ELIMIT);
         return false;
@@ -173,7 +173,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static bool is_due(const struct uvzk__watched_children *watched)
 {
-    return watched->list_again || !uvzk__watcher_is_set(&watched->watcher) ||
+    return watched->list_again || !uvzk__watcher_is_set(&watched->renewed.watcher) ||
            !uvzk__is_of_this_connection(watched->session, watched->list_stamp);
 }
 
@@ -185,7 +185,7 @@ static void pump(struct uvzk__watched_children *watched)
         !is_due(watched)) {
         return;
     }
-    uvzk__watch_leave(&watched->watcher);
+    uvzk__watch_leave(&watched->renewed.watcher);
     uvzk__rpc_prepare(&watched->rpc, UVZK__RPC_CHILDREN, watched->path, listed);
     if (submit(watched, UVZK__WATCHED_CHILDREN_LISTING)) {
         watched->list_again = false;
@@ -210,7 +210,7 @@ static void pause_over(struct uvzk__timer *timer)
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     if (news != UVZK__NEWS_LOST) {
-        pump(UVZK__CONTAINER_OF(watcher, struct uvzk__watched_children, watcher));
+        pump(UVZK__CONTAINER_OF(watcher, struct uvzk__watched_children, renewed.watcher));
     }
 }
 
@@ -233,7 +233,7 @@ static struct uvzk__watched_children *make(struct uvzk__session *session,
     }
     watched->session = session;
     watched->pause.timer.due = pause_over;
-    uvzk__watcher_init(&watched->watcher, session, told);
+    uvzk__renewed_watcher_init(&watched->renewed, session, told);
     uvzk__list_init(&watched->listeners);
     watched->path = uvzk__strdup(path);
     if (watched->path != NULL) {
@@ -277,7 +277,7 @@ static void end_unused(struct uvzk__watched_children *watched)
     if (uvzk__list_empty(&watched->listeners)) {
         HASH_DEL(*uvzk__watched_children(watched->session), watched);
         uvzk__growing_pause_end(watched->session, &watched->pause);
-        uvzk__watch_leave(&watched->watcher);
+        uvzk__watch_leave(&watched->renewed.watcher);
         watched->ended = true;
         free_if_over(watched);
     }

@@ -33,7 +33,7 @@ struct uvzk__watched_children {
     UT_hash_handle hh;           /* in session->watched_children, by the full path */
     struct uvzk__link listeners; /* struct uvzk__children_listener */
     struct uvzk__rpc rpc;        /* the request under way */
-    struct uvzk__watcher watcher;
+    struct uvzk__renewed_watcher renewed;
     struct uvzk__growing_pause pause; /* before a failed request is repeated */
     char *path;                       /* namespace included */
     uint64_t list_stamp;              /* of the last listing (submission.h) */

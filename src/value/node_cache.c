@@ -43,7 +43,7 @@ static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     if (news != UVZK__NEWS_LOST) {
         uvzk__node_cache_pump(
-            UVZK__CONTAINER_OF(watcher, struct uvzk__node_cache, watcher));
+            UVZK__CONTAINER_OF(watcher, struct uvzk__node_cache, renewed.watcher));
     }
 }
 
@@ -57,7 +57,7 @@ static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
     }
     node_cache->session = session;
     node_cache->pause.timer.due = pause_over;
-    uvzk__watcher_init(&node_cache->watcher, session, told);
+    uvzk__renewed_watcher_init(&node_cache->renewed, session, told);
     uvzk__list_init(&node_cache->values);
     node_cache->path = uvzk__strdup(path);
     if (node_cache->path != NULL &&
@@ -99,7 +99,7 @@ void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
     }
     HASH_DEL(*uvzk__node_caches(node_cache->session), node_cache);
     uvzk__growing_pause_end(node_cache->session, &node_cache->pause);
-    uvzk__watch_leave(&node_cache->watcher);
+    uvzk__watch_leave(&node_cache->renewed.watcher);
     node_cache->ended = true;
     free_if_over(node_cache);
 }
@@ -191,7 +191,7 @@ static bool invariant_holds(const void *object)
     const struct uvzk__node_cache *node_cache = object;
 
     return (node_cache->state == UVZK__NODE_CACHE_IDLE || node_cache->refs > 0) &&
-           (!uvzk__watcher_is_set(&node_cache->watcher) || !node_cache->ended);
+           (!uvzk__watcher_is_set(&node_cache->renewed.watcher) || !node_cache->ended);
 }
 
 static const struct uvzk__state table[] = {
@@ -229,7 +229,7 @@ static struct uvzk__node_cache *reply_begins(struct uvzk__rpc *rpc, int status,
     }
     /* Not ended, so nothing has to be freed. */
     node_cache->refs--;
-    uvzk__watch_answered(&node_cache->watcher, armed);
+    uvzk__watch_answered(&node_cache->renewed.watcher, armed);
     return node_cache;
 }
 
@@ -257,13 +257,13 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
  * was set before the read: its event would report the znode. */
 static void look(struct uvzk__node_cache *node_cache)
 {
-    if (uvzk__watcher_is_set(&node_cache->watcher) ||
+    if (uvzk__watcher_is_set(&node_cache->renewed.watcher) ||
         !uvzk__may_send(node_cache->session)) {
         return;
     }
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_EXISTS, node_cache->path, looked);
     /* Without room, the read that is due without a watch will report UVZK_ELIMIT. */
-    if (uvzk__watch_join_with(&node_cache->watcher, &node_cache->rpc)) {
+    if (uvzk__watch_join_with(&node_cache->renewed.watcher, &node_cache->rpc)) {
         submit(node_cache, UVZK__NODE_CACHE_LOOKING);
     }
 }
@@ -369,8 +369,8 @@ static void read_znode(struct uvzk__node_cache *node_cache)
     uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_GET, node_cache->path, read_replied);
     /* The read is not sent without a watch, because nothing would report the next
      * change. */
-    if (!uvzk__watcher_is_set(&node_cache->watcher) &&
-        !uvzk__watch_join_with(&node_cache->watcher, &node_cache->rpc)) {
+    if (!uvzk__watcher_is_set(&node_cache->renewed.watcher) &&
+        !uvzk__watch_join_with(&node_cache->renewed.watcher, &node_cache->rpc)) {
         settle_without(node_cache, UVZK_ELIMIT);
         uvzk__growing_pause_begin_once(node_cache->session, &node_cache->pause,
                                        UVZK__NO_ROOM_PAUSE_MS);
@@ -384,7 +384,8 @@ static void read_znode(struct uvzk__node_cache *node_cache)
 /* After each CONNECTED event the znode is read again, even if its watch is still set. */
 static bool read_is_due(const struct uvzk__node_cache *node_cache)
 {
-    return node_cache->read_again || !uvzk__watcher_is_set(&node_cache->watcher) ||
+    return node_cache->read_again ||
+           !uvzk__watcher_is_set(&node_cache->renewed.watcher) ||
            !uvzk__is_of_this_connection(node_cache->session, node_cache->read_stamp);
 }
 

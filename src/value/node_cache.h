@@ -45,7 +45,7 @@ struct uvzk__node_cache {
     struct uvzk__link values; /* the shared values on this path */
     /* Of the request under way. */
     struct uvzk__rpc rpc;
-    struct uvzk__watcher watcher;
+    struct uvzk__renewed_watcher renewed;
     struct uvzk__growing_pause pause; /* before a failed request is repeated */
     /* Namespace included. */
     char *path;

@@ -15,7 +15,7 @@
 
 /* Reads with a watch, and remembers what its watcher is told. */
 struct reader {
-    struct uvzk__watcher watcher;
+    struct uvzk__renewed_watcher renewed;
     struct uvzk__rpc rpc;
     int told;  /* how often */
     int news;  /* the last */
@@ -34,7 +34,7 @@ static struct uvzk__session *session(void)
 
 static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
-    struct reader *reader = UVZK__CONTAINER_OF(watcher, struct reader, watcher);
+    struct reader *reader = UVZK__CONTAINER_OF(watcher, struct reader, renewed.watcher);
 
     assert_false(uvzk__watcher_is_set(watcher));
     reader->told++;
@@ -54,14 +54,14 @@ static void begin(void)
     memset(&one, 0, sizeof(one));
     memset(&other, 0, sizeof(other));
     memset(many, 0, sizeof(many));
-    uvzk__watcher_init(&one.watcher, session(), told);
-    uvzk__watcher_init(&other.watcher, session(), told);
+    uvzk__renewed_watcher_init(&one.renewed, session(), told);
+    uvzk__renewed_watcher_init(&other.renewed, session(), told);
 }
 
 static void end(void)
 {
-    uvzk__watch_leave(&one.watcher);
-    uvzk__watch_leave(&other.watcher);
+    uvzk__watch_leave(&one.renewed.watcher);
+    uvzk__watch_leave(&other.renewed.watcher);
     assert_int_equal(uvzk__watch_count(&session()->watches), 0);
     assert_int_equal(uvzk__watch_bytes(&session()->watches), 0);
     assert_int_equal(session()->watchers.count, 0);
@@ -73,7 +73,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct reader *reader = UVZK__CONTAINER_OF(rpc, struct reader, rpc);
 
     uvzk__answered(session(), rpc, reply->status, false);
-    uvzk__watch_answered(&reader->watcher,
+    uvzk__watch_answered(&reader->renewed.watcher,
                          reply->status == 0 || (rpc->kind == UVZK__RPC_EXISTS &&
                                                 reply->status == UVZK_ENONODE));
     reader->reply = reply->status;
@@ -84,7 +84,7 @@ static void ask(struct reader *reader, enum uvzk__rpc_kind kind, const char *pat
     reader->news = NONE;
     reader->reply = HOLD_NO_STATUS;
     uvzk__rpc_prepare(&reader->rpc, kind, path, replied);
-    assert_true(uvzk__watch_join_with(&reader->watcher, &reader->rpc));
+    assert_true(uvzk__watch_join_with(&reader->renewed.watcher, &reader->rpc));
     uvzk__submit(session(), &reader->rpc);
 }
 
@@ -119,7 +119,7 @@ static void who_joins_sets_a_watch_of_its_own(void **state)
     begin();
     read_both(UVZK__RPC_GET, "/z");
     assert_int_equal(sim_armed(a.port), 2);
-    assert_ptr_equal(other.rpc.watch, &other.watcher.watch);
+    assert_ptr_equal(other.rpc.watch, &other.renewed.watcher.watch);
     end();
 }
 
@@ -130,9 +130,9 @@ static void a_path_takes_room_once(void **state)
     read_both(UVZK__RPC_GET, "/z");
     assert_int_equal(uvzk__watch_count(&session()->watches), 1);
     assert_int_equal(uvzk__watch_bytes(&session()->watches), strlen("/z") + 4);
-    uvzk__watch_leave(&one.watcher);
+    uvzk__watch_leave(&one.renewed.watcher);
     assert_int_equal(uvzk__watch_count(&session()->watches), 1);
-    uvzk__watch_leave(&other.watcher);
+    uvzk__watch_leave(&other.renewed.watcher);
     assert_int_equal(uvzk__watch_count(&session()->watches), 0);
     end();
 }
@@ -159,15 +159,15 @@ static void the_last_one_out_unwatches(void **state)
     (void)state;
     begin();
     read_both(UVZK__RPC_GET, "/z");
-    uvzk__watch_leave(&one.watcher);
+    uvzk__watch_leave(&one.renewed.watcher);
     world_run_for(&world, 1000);
     assert_int_equal(sim_set_by_hand(world.sim, "/z", "x", 1), 0);
     world_run_for(&world, 1000);
     assert_int_equal(one.told, 0);
     assert_int_equal(other.news, UVZK__NEWS_CHANGED);
     read_both(UVZK__RPC_GET, "/z");
-    uvzk__watch_leave(&one.watcher);
-    uvzk__watch_leave(&other.watcher);
+    uvzk__watch_leave(&one.renewed.watcher);
+    uvzk__watch_leave(&other.renewed.watcher);
     world_run_for(&world, 1000);
     assert_int_equal(sim_watch_count(world.sim), 0);
     end();
@@ -178,10 +178,10 @@ static void who_leaves_before_the_reply_hears_nothing(void **state)
     (void)state;
     begin();
     ask(&one, UVZK__RPC_GET, "/z");
-    uvzk__watch_leave(&one.watcher);
+    uvzk__watch_leave(&one.renewed.watcher);
     world_run_for(&world, 1000);
     assert_int_equal(one.reply, 0);
-    assert_false(uvzk__watcher_is_set(&one.watcher));
+    assert_false(uvzk__watcher_is_set(&one.renewed.watcher));
     assert_int_equal(sim_watch_count(world.sim), 0);
     end();
 }
@@ -195,8 +195,8 @@ static void a_request_that_sets_no_watch_takes_no_room(void **state)
     ask(&other, UVZK__RPC_EXISTS, "/missing");
     world_run_for(&world, 1000);
     assert_int_equal(one.reply, UVZK_ENONODE);
-    assert_false(uvzk__watcher_is_set(&one.watcher));
-    assert_true(uvzk__watcher_is_set(&other.watcher));
+    assert_false(uvzk__watcher_is_set(&one.renewed.watcher));
+    assert_true(uvzk__watcher_is_set(&other.renewed.watcher));
     assert_int_equal(uvzk__watch_count(&session()->watches), 1);
     end();
 }
@@ -221,7 +221,7 @@ static void all_are_told_of_the_loss(void **state)
     begin();
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(paths[i], sizeof(paths[i]), "/%d", i / 2);
-        uvzk__watcher_init(&many[i].watcher, session(), told);
+        uvzk__renewed_watcher_init(&many[i].renewed, session(), told);
         ask(&many[i], UVZK__RPC_EXISTS, paths[i]);
     }
     world_run_for(&world, 1000);
@@ -245,7 +245,7 @@ static void the_table_grows(void **state)
     begin();
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(paths[i], sizeof(paths[i]), "/%d", i);
-        uvzk__watcher_init(&many[i].watcher, session(), told);
+        uvzk__renewed_watcher_init(&many[i].renewed, session(), told);
         ask(&many[i], UVZK__RPC_EXISTS, paths[i]);
     }
     for (uint32_t i = 0; i < session()->watchers.head_count; i++) {
@@ -259,7 +259,7 @@ static void the_table_grows(void **state)
     assert_in_range(longest, 1, 12);
     world_run_for(&world, 1000);
     for (int i = 0; i < MANY; i++) {
-        uvzk__watch_leave(&many[i].watcher);
+        uvzk__watch_leave(&many[i].renewed.watcher);
     }
     end();
 }
@@ -278,13 +278,13 @@ static void heard(struct uvzk__watch *watch, enum uvzk__watch_event event,
 static bool mirror(const char *path)
 {
     other.news = NONE;
-    uvzk__watcher_init_once(&other.watcher, session(), told);
-    other.watcher.watch.child_cb = heard;
+    uvzk__watcher_init(&other.renewed.watcher, session(), told);
+    other.renewed.watcher.watch.child_cb = heard;
     uvzk__rpc_prepare(&other.rpc, UVZK__RPC_ADD_WATCH, path, replied);
-    if (!uvzk__watch_join(&other.watcher, path, UVZK__WATCH_PERSISTENT)) {
+    if (!uvzk__watch_join(&other.renewed.watcher, path, UVZK__WATCH_PERSISTENT)) {
         return false;
     }
-    other.rpc.watch = &other.watcher.watch;
+    other.rpc.watch = &other.renewed.watcher.watch;
     uvzk__submit(session(), &other.rpc);
     world_run_for(&world, 1000);
     return true;
@@ -300,7 +300,7 @@ static void a_persistent_one_yields_its_path(void **state)
     assert_non_null(sim_create_by_hand(world.sim, "/z/child", UVZK__PERSISTENT));
     world_run_for(&world, 1000);
     assert_int_equal(children_heard_of, 1);
-    assert_true(uvzk__watcher_is_armed(&other.watcher));
+    assert_true(uvzk__watcher_is_armed(&other.renewed.watcher));
     ask(&one, UVZK__RPC_GET, "/z");
     assert_int_equal(other.told, 1);
     assert_int_equal(other.news, UVZK__NEWS_YIELDED);
@@ -318,10 +318,10 @@ static void a_persistent_one_joins_nobody(void **state)
     begin();
     ask(&one, UVZK__RPC_CHILDREN, "/z"); /* being armed is enough */
     assert_false(mirror("/z"));
-    assert_false(uvzk__watcher_is_set(&other.watcher));
+    assert_false(uvzk__watcher_is_set(&other.renewed.watcher));
     world_run_for(&world, 1000);
     assert_false(mirror("/z"));
-    uvzk__watch_leave(&one.watcher);
+    uvzk__watch_leave(&one.renewed.watcher);
     assert_true(mirror("/z"));
     end();
 }
@@ -334,8 +334,8 @@ static void a_persistent_one_yields_to_nobody_below(void **state)
     assert_true(mirror("/z"));
     ask(&one, UVZK__RPC_EXISTS, "/z/child");
     world_run_for(&world, 1000);
-    assert_true(uvzk__watcher_is_armed(&one.watcher));
-    assert_true(uvzk__watcher_is_armed(&other.watcher));
+    assert_true(uvzk__watcher_is_armed(&one.renewed.watcher));
+    assert_true(uvzk__watcher_is_armed(&other.renewed.watcher));
     assert_int_equal(other.told, 0);
     end();
 }
@@ -344,11 +344,11 @@ static void one_that_is_not_renewed_stands(void **state)
 {
     (void)state;
     begin();
-    uvzk__watcher_init_once(&one.watcher, session(), told);
+    uvzk__watcher_init(&one.renewed.watcher, session(), told);
     ask(&one, UVZK__RPC_GET, "/z");
     world_run_for(&world, 2 * (uint64_t)uvzk__session_timeout(session()));
     assert_int_equal(one.told, 0);
-    assert_true(uvzk__watcher_is_armed(&one.watcher));
+    assert_true(uvzk__watcher_is_armed(&one.renewed.watcher));
     end();
 }
 

@@ -220,7 +220,7 @@ static void each_connection_reads_it_once(void **state)
     sim_run_for(sim, 100);
     uint64_t next = value_process_node_cache(value_process)->read_stamp;
     assert_true(next > stamp);
-    assert_int_equal(value_process_node_cache(value_process)->watcher.state,
+    assert_int_equal(value_process_node_cache(value_process)->renewed.watcher.state,
                      UVZK__WATCHER_ARMED);
     sim_run_for(sim, 100);
     assert_true(value_process_node_cache(value_process)->read_stamp == next);
@@ -248,7 +248,7 @@ static void unreadable_znode_is_told_and_watched(void **state)
     sim_refuse(sim, UVZK__RPC_GET, 0, 0);
     assert_int_equal(value_process->told, 1);
     assert_int_equal(value_process->status, UVZK_ENOAUTH);
-    assert_int_equal(value_process_node_cache(value_process)->watcher.state,
+    assert_int_equal(value_process_node_cache(value_process)->renewed.watcher.state,
                      UVZK__WATCHER_ARMED);
     check_follows(value_process, "readable", 2);
 }

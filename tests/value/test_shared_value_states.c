@@ -327,7 +327,7 @@ static void meet(const struct play *play, size_t number)
 
     if (node_cache != NULL) {
         met.doing[number][node_cache->state]++;
-        met.watching[number][node_cache->watcher.state]++;
+        met.watching[number][node_cache->renewed.watcher.state]++;
     }
     for (int i = 0; i < SETS; i++) {
         const struct uvzk__value_set *pending = play->sets[i].request.impl;
