@@ -29,11 +29,6 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__watcher_machine =
     UVZK__MACHINE("watcher", table, struct uvzk__watcher, state, invariant_holds);
 
-static void move(struct uvzk__watcher *watcher, enum uvzk__watcher_state state)
-{
-    uvzk__move(watcher->session, &uvzk__watcher_machine, watcher, state);
-}
-
 /* --------------------------------------------------------------------- the table */
 
 /* FNV-1a. */
@@ -154,7 +149,8 @@ static void gone(struct uvzk__watcher *watcher)
     }
     take_out(&session->watchers, watcher);
     watcher->path = NULL;
-    move(watcher, UVZK__WATCHER_UNWATCHED);
+    uvzk__move(watcher->session, &uvzk__watcher_machine, watcher,
+               UVZK__WATCHER_UNWATCHED);
     if (find(session, path, watcher->hash, watcher->kind) == NULL) {
         uvzk__watch_budget_give(session, path);
     }
@@ -209,7 +205,7 @@ bool uvzk__watch_join(struct uvzk__watcher *watcher, const char *path,
     watcher->hash = hash;
     watcher->kind = (uint8_t)kind;
     enter(&session->watchers, watcher);
-    move(watcher, UVZK__WATCHER_ARMING);
+    uvzk__move(watcher->session, &uvzk__watcher_machine, watcher, UVZK__WATCHER_ARMING);
     return true;
 }
 
@@ -228,7 +224,8 @@ bool uvzk__watch_join_with(struct uvzk__watcher *watcher, struct uvzk__rpc *rpc)
 void uvzk__watch_answered(struct uvzk__watcher *watcher, bool armed)
 {
     if (watcher->state == UVZK__WATCHER_ARMING && armed) {
-        move(watcher, UVZK__WATCHER_ARMED);
+        uvzk__move(watcher->session, &uvzk__watcher_machine, watcher,
+                   UVZK__WATCHER_ARMED);
         if (watcher->renewed) {
             uvzk__watch_renewal_schedule(watcher->session, renewal_of(watcher));
         }
