@@ -21,8 +21,8 @@ struct uvzk__predecessor {
     bool missing;     /* the get for the last predecessor found no node */
 };
 
-/* Removes an armed watch. Does nothing while it is being armed: the request still needs the path, and
- * its reply settles the directory again. */
+/* Removes an armed watch. Does nothing while it is being armed: the request still needs
+ * the path, and its reply settles the directory again. */
 void uvzk__predecessor_unwatch(struct uvzk__queue *);
 
 /* The traceparent in the data of the foreign node with this name, as it was when the watch
