@@ -311,40 +311,41 @@ static void a_server_that_lags_tells_it_in_order(uint64_t seed, void *const *sta
 
 /* -------------------------------------------------------------------- its watch */
 
-static void a_lock_of_another_kind_has_no_second_watch(void **state)
+static void a_lock_of_another_kind_has_one_too(void **state)
 {
     (void)state;
     begin_marked();
     process_make_rwlock(&a, WORLD_PATH);
-    for (unsigned i = 0; i < TURNS; i++) {
-        assert_int_equal(listings_of_a_turn(&a.rwlock.write), 1);
-    }
-    assert_int_equal(process_watermarks(&a), 1);
+    turns(&a.rwlock.write, TURNS);
+    assert_int_equal(listings_of_a_turn(&a.rwlock.write), 0);
+    assert_int_equal(process_watermarks(&a), 2);
+    turns(NULL, 2); /* others have come and gone */
+    assert_int_equal(listings_of_a_turn(NULL), 0);
     world_end(&world);
 }
 
-static void a_shared_value_has_the_place(void **state)
+static void it_is_beside_a_shared_value(void **state)
 {
-    uvzk_shared_count_t count = {0};
+    uvzk_shared_value_t value = {0};
 
     (void)state;
     begin_marked();
-    assert_int_equal(uvzk_shared_count_init(&a.client, &count, WORLD_PATH, 7, NULL), 0);
+    assert_int_equal(
+        uvzk_shared_value_init(&a.client, &value, WORLD_PATH, "seed", 4, NULL), 0);
     settle();
-    assert_int_equal(process_watermarks(&a), 0);
+    assert_int_equal(process_watermarks(&a), 1);
     for (unsigned i = 0; i < TURNS; i++) {
-        assert_int_equal(listings_of_a_turn(NULL), 1);
+        assert_int_equal(listings_of_a_turn(NULL), 0);
     }
-    assert_int_equal(process_watermarks(&a), 0);
-    assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
+    assert_int_equal(uvzk_shared_value_close(&value, NULL), 0);
     settle();
-    turns(NULL, 2);
+    assert_int_equal(process_watermarks(&a), 1);
     assert_int_equal(listings_of_a_turn(NULL), 0);
     world_end(&world);
 }
 
 /* Somebody waits for a lease, and a mutex is in the leases' directory. */
-static void who_waits_for_a_lease_has_the_place(void **state)
+static void it_is_beside_the_watch_for_a_lease(void **state)
 {
     uvzk_mutex_t mutex = {0};
 
@@ -358,17 +359,16 @@ static void who_waits_for_a_lease_has_the_place(void **state)
     hold_begin_on(&waits, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     settle();
     assert_true(hold_pending(&waits));
-    assert_int_equal(process_watermarks(&a), 0);
     turns(&mutex, TURNS);
-    assert_int_equal(process_watermarks(&a), 0);
+    assert_int_equal(process_watermarks(&a), 1);
     world_delete(&world, &lease);
     end_with(&waits);
 }
 
 /* While its request is under way, too. */
-static void it_gives_way_while_it_is_armed(void **state)
+static void it_is_armed_beside_a_shared_value(void **state)
 {
-    uvzk_shared_count_t count = {0};
+    uvzk_shared_value_t value = {0};
 
     (void)state;
     begin(UVZK__TUNE_ALL);
@@ -377,12 +377,14 @@ static void it_gives_way_while_it_is_armed(void **state)
     hold_await(&hold, 1000);
     assert_int_equal(process_watermarks(&a), 1);
     assert_true(sim_outstanding(a.port) > 0);
-    assert_int_equal(uvzk_shared_count_init(&a.client, &count, WORLD_PATH, 7, NULL), 0);
+    assert_int_equal(
+        uvzk_shared_value_init(&a.client, &value, WORLD_PATH, "seed", 4, NULL), 0);
     world_run_for(&world, 2);
-    assert_int_equal(process_watermarks(&a), 0);
+    assert_int_equal(process_watermarks(&a), 1);
     settle();
+    assert_int_equal(process_watermarks(&a), 1);
     hold_give_back(&hold);
-    assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
+    assert_int_equal(uvzk_shared_value_close(&value, NULL), 0);
     world_end(&world);
 }
 
@@ -506,10 +508,10 @@ int main(void)
         cmocka_unit_test(a_listing_that_is_refused_ends_it),
         cmocka_unit_test(a_missing_directory_ends_it),
         WORLD_SCENARIO_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
-        cmocka_unit_test(a_lock_of_another_kind_has_no_second_watch),
-        cmocka_unit_test(a_shared_value_has_the_place),
-        cmocka_unit_test(who_waits_for_a_lease_has_the_place),
-        cmocka_unit_test(it_gives_way_while_it_is_armed),
+        cmocka_unit_test(a_lock_of_another_kind_has_one_too),
+        cmocka_unit_test(it_is_beside_a_shared_value),
+        cmocka_unit_test(it_is_beside_the_watch_for_a_lease),
+        cmocka_unit_test(it_is_armed_beside_a_shared_value),
         cmocka_unit_test(it_is_given_up_when_nobody_comes),
         cmocka_unit_test(it_is_given_up_with_its_lock),
         cmocka_unit_test(one_that_is_of_no_use_ends),
