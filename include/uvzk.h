@@ -671,7 +671,7 @@ typedef struct uvzk_session_entry_s {
     uint32_t session_timeout_ms; /* 0 before the first connection */
     uint64_t contenders;         /* znodes: pending, held or being deleted */
     uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
-    uint64_t watches;                       /* that are set now */
+    uint64_t watches;                       /* that are set now, of one path once */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     const uvzk_client_error_t *error;       /* as uvzk_client_last_error, of this
                                                session; never NULL */
@@ -713,7 +713,7 @@ typedef struct uvzk_client_metrics_s {
                                     znodes, in the last listing of each path */
     uint64_t node_bytes, node_bytes_most;   /* of the contenders' paths: used, and the
                                                limit */
-    uint64_t watches;                       /* that are set now */
+    uint64_t watches;                       /* that are set now, of one path once */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     /* Requests to the servers since the client was initialised: */
     uint64_t requests; /* all */
