@@ -73,18 +73,28 @@ static const char *const sentences[UVZK__OWNER_KINDS] = {
         "or use another path",
 };
 
-/* The bits of the owners at this path. Without those that are closing, if so. */
-static unsigned owners_at(const struct uvzk__session *session, const char *path,
-                          bool without_closing)
+/* The bits of the owners at this path, which begin and end. Without those that are closing,
+ * if so. */
+static unsigned begun_at(const struct uvzk__session *session, const char *path,
+                         bool without_closing)
 {
-    const struct uvzk__session *home = uvzk__home_of(session, path);
-    unsigned bits = home->turn_hooks->values_at(home, path);
+    unsigned bits = 0;
 
     for (const struct uvzk__znode_owner *owner = find(session, path); owner != NULL;
          owner = find_next(owner)) {
         bits |= owner->closing && without_closing ? 0 : 1U << owner->kind;
     }
     return bits;
+}
+
+/* The same, and the bits of the values at this path. */
+static unsigned owners_at(const struct uvzk__session *session, const char *path,
+                          bool without_closing)
+{
+    const struct uvzk__session *home = uvzk__home_of(session, path);
+
+    return begun_at(session, path, without_closing) |
+           home->turn_hooks->values_at(home, path);
 }
 
 static int refuse_owners(unsigned bits)
@@ -107,12 +117,12 @@ static int check_path(const struct uvzk__session *session, const char *path,
 
 int uvzk__znode_owner_check(const struct uvzk__session *session, const char *path)
 {
-    return refuse_owners(owners_at(session, path, false) & (BIT(NODE) | BIT(LOCK)));
+    return refuse_owners(begun_at(session, path, false) & (BIT(NODE) | BIT(LOCK)));
 }
 
 bool uvzk__znode_is_owned(const struct uvzk__session *session, const char *path)
 {
-    return (owners_at(session, path, false) & (BIT(NODE) | BIT(LOCK))) != 0;
+    return (begun_at(session, path, false) & (BIT(NODE) | BIT(LOCK))) != 0;
 }
 
 /* ------------------------------------------------------------ ancestors and children */
@@ -200,9 +210,10 @@ static bool is_parent(const struct uvzk__session *session, const char *path)
  * count. */
 static int check_number(const struct uvzk__session *session, const char *path)
 {
-    int status = check_path(session, path, UVZK__OWNED_BY_COUNT);
+    unsigned bits = owners_at(session, path, false);
+    int status = refuse_owners(bits & excluded[UVZK__OWNED_BY_COUNT]);
 
-    if (status != 0 || (owners_at(session, path, false) & BIT(COUNT)) != 0) {
+    if (status != 0 || (bits & BIT(COUNT)) != 0) {
         return status;
     }
     return uvzk__refuse_if(
@@ -277,15 +288,17 @@ int uvzk__znode_owner_begin(struct uvzk__session *session,
                             struct uvzk__znode_owner *owner, const char *path,
                             enum uvzk__znode_owner_kind kind, bool ephemeral)
 {
+    bool begun = owner->hh.tbl != NULL;
     int status = check_path(session, path, kind);
 
-    if (status == 0) {
+    /* An owner that has begun keeps its ancestors from having an ephemeral znode. */
+    if (status == 0 && !begun) {
         status = check_parents(session, path, false);
     }
     if (status == 0) {
         status = check_children(session, path, kind, ephemeral);
     }
-    if (status != 0 || owner->hh.tbl != NULL) {
+    if (status != 0 || begun) {
         return status;
     }
     deepen(session, depth_of(path));
