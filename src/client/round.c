@@ -15,7 +15,7 @@
 #include "election/leader_caches.h"
 #include "membership/watched_children.h"
 #include "proof/prover.h"
-#include "value/values_at.h"
+#include "value/shared_value.h"
 
 /* Requests may be sent again: each room sends what had to wait. */
 static void resume(struct uvzk__session *session)

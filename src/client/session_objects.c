@@ -9,7 +9,7 @@
 #include "election/leader_caches.h"
 #include "membership/watched_children.h"
 #include "value/node_cache.h"
-#include "value/values_at.h"
+#include "value/shared_value.h"
 
 void uvzk__session_objects_session_ended(struct uvzk__session *session, int code)
 {

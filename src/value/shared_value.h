@@ -76,6 +76,11 @@ int uvzk__shared_value_known(const uvzk_shared_value_t *, struct uvzk__stat *);
 /* The znode is read again, as soon as requests may be sent. */
 void uvzk__shared_value_read_again(uvzk_shared_value_t *);
 
+/* Returns true if a value of the session has its znode below this path. */
+bool uvzk__shared_values_need_below(const struct uvzk__session *, const char *path);
+/* Which of the user's values the session has at this path, as turn.h says. */
+unsigned uvzk__shared_values_at(const struct uvzk__session *, const char *path);
+
 /* The same for an initialized count. */
 void uvzk__shared_count_listen(uvzk_shared_count_t *, struct uvzk__value_listener *);
 
