@@ -2,11 +2,11 @@
  * functions. */
 #include "base/path.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/refusal.h"
+#include "base/table.h"
 #include "uvzk.h"
 
 /* Returns the number of bytes of the character at text. 0: the bytes are not a character,
@@ -195,4 +195,13 @@ const char *uvzk__path_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
+}
+
+uint32_t uvzk__path_hash(const char *path)
+{
+    size_t length = strlen(path);
+    uint32_t hash;
+
+    HASH_VALUE(path, length, hash);
+    return hash;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The longest path that a user may pass, in bytes, without the NUL. ZooKeeper has no
  * limit except jute.maxbuffer. This limit keeps a mistake of the caller from adding a
@@ -48,5 +49,8 @@ bool uvzk__path_is_below(const char *path, const char *ancestor, bool itself);
 
 /* Returns the part after the last '/', as a pointer into path. */
 const char *uvzk__path_name(const char *path);
+
+/* Returns a hash of the path, for tables that find what they keep by its path. */
+uint32_t uvzk__path_hash(const char *path);
 
 #endif

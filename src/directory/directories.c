@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "base/table.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 
@@ -58,15 +57,6 @@ void uvzk__directories_take_changed(struct uvzk__directories *directories,
 
 /* ---------------------------------------------------------------------- the hash table */
 
-static uint32_t hash_of(const char *path)
-{
-    size_t length = strlen(path);
-    uint32_t hash;
-
-    HASH_VALUE(path, length, hash);
-    return hash;
-}
-
 static struct uvzk__queue **bucket_of(const struct uvzk__catalogue *catalogue,
                                       uint32_t hash)
 {
@@ -102,7 +92,7 @@ static struct uvzk__queue *first_at(const struct uvzk__catalogue *catalogue,
     if (catalogue->count == 0) {
         return NULL;
     }
-    uint32_t hash = hash_of(path);
+    uint32_t hash = uvzk__path_hash(path);
     return at_path(*bucket_of(catalogue, hash), hash, path);
 }
 
@@ -157,7 +147,7 @@ int uvzk__catalogue_add(struct uvzk__catalogue *catalogue, struct uvzk__queue *q
     if (catalogue->buckets == NULL) {
         return UV_ENOMEM;
     }
-    queue->entry.hash = hash_of(queue->path->text);
+    queue->entry.hash = uvzk__path_hash(queue->path->text);
     put(catalogue, queue);
     uvzk__list_append(&catalogue->all, &queue->entry.in_all);
     catalogue->count++;

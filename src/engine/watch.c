@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "engine/invariant.h"
 #include "engine/session.h"
 #include "engine/watch_renewal.h"
@@ -30,17 +31,6 @@ const struct uvzk__machine uvzk__watcher_machine =
     UVZK__MACHINE("watcher", table, struct uvzk__watcher, state, invariant_holds);
 
 /* --------------------------------------------------------------------- the table */
-
-/* FNV-1a. */
-static uint32_t hash_of(const char *path)
-{
-    uint32_t hash = 2166136261U;
-
-    for (; *path != '\0'; path++) {
-        hash = (hash ^ (unsigned char)*path) * 16777619U;
-    }
-    return hash;
-}
 
 static struct uvzk__watcher **head_at(struct uvzk__watchers *watchers, uint32_t hash)
 {
@@ -102,24 +92,20 @@ static void take_out(struct uvzk__watchers *watchers, struct uvzk__watcher *watc
     watchers->count--;
 }
 
-/* The first watcher on the path, of this kind; NULL: there is none. */
+#define ANY_KIND (~0U)
+
+/* The first watcher on the path, of one of these kinds (UVZK__BIT); NULL: there is none. */
 static struct uvzk__watcher *find(struct uvzk__session *session, const char *path,
-                                  uint32_t hash, enum uvzk__watch_kind kind)
+                                  uint32_t hash, unsigned kinds)
 {
     struct uvzk__watcher *watcher = *head_at(&session->watchers, hash);
 
-    while (watcher != NULL && (watcher->hash != hash || watcher->kind != kind ||
-                               strcmp(watcher->path, path) != 0)) {
+    while (watcher != NULL &&
+           (watcher->hash != hash || (kinds & UVZK__BIT(watcher->kind)) == 0 ||
+            strcmp(watcher->path, path) != 0)) {
         watcher = watcher->next;
     }
     return watcher;
-}
-
-static bool is_watched(struct uvzk__session *session, const char *path, uint32_t hash)
-{
-    return find(session, path, hash, UVZK__WATCH_OF_DATA) != NULL ||
-           find(session, path, hash, UVZK__WATCH_OF_CHILDREN) != NULL ||
-           find(session, path, hash, UVZK__WATCH_PERSISTENT) != NULL;
 }
 
 void uvzk__watchers_free(struct uvzk__session *session)
@@ -151,7 +137,7 @@ static void gone(struct uvzk__watcher *watcher)
     watcher->path = NULL;
     uvzk__move(watcher->session, &uvzk__watcher_machine, watcher,
                UVZK__WATCHER_UNWATCHED);
-    if (find(session, path, watcher->hash, watcher->kind) == NULL) {
+    if (find(session, path, watcher->hash, UVZK__BIT(watcher->kind)) == NULL) {
         uvzk__watch_budget_give(session, path);
     }
 }
@@ -180,7 +166,8 @@ static void make_way(struct uvzk__session *session, const char *path, uint32_t h
 {
     struct uvzk__watcher *watcher;
 
-    while ((watcher = find(session, path, hash, UVZK__WATCH_PERSISTENT)) != NULL) {
+    while ((watcher = find(session, path, hash, UVZK__BIT(UVZK__WATCH_PERSISTENT))) !=
+           NULL) {
         uvzk__watch_leave(watcher);
         watcher->told_cb(watcher, UVZK__NEWS_YIELDED);
     }
@@ -190,14 +177,14 @@ bool uvzk__watch_join(struct uvzk__watcher *watcher, const char *path,
                       enum uvzk__watch_kind kind)
 {
     struct uvzk__session *session = watcher->session;
-    uint32_t hash = hash_of(path);
+    uint32_t hash = uvzk__path_hash(path);
 
     if (kind != UVZK__WATCH_PERSISTENT) {
         make_way(session, path, hash);
-    } else if (is_watched(session, path, hash)) {
+    } else if (find(session, path, hash, ANY_KIND) != NULL) {
         return false;
     }
-    if (find(session, path, hash, kind) == NULL &&
+    if (find(session, path, hash, UVZK__BIT(kind)) == NULL &&
         !uvzk__watch_budget_take(session, path)) {
         return false;
     }
