@@ -249,8 +249,8 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         return;
     }
     uvzk__contender_ref(contender);
-    uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
-               contender->own_watch.data, UVZK__OWN_WATCH_ARMING);
+    uvzk__move(session, &uvzk__own_watch_machine, contender->own_watch.data,
+               UVZK__OWN_WATCH_ARMING);
     contender->own_watch.data->requests++;
     rpc->watch = &contender->own_watch.data->watcher.watch;
     uvzk__submit(session, rpc);

@@ -91,6 +91,14 @@ static void unwatch(struct uvzk__mark *mark)
     mark->sequence = UVZK__MARK_NOT_KNOWN;
 }
 
+/* Settling arms the watch again, before it sends a listing. */
+static void arm_again(struct uvzk__mark *mark)
+{
+    unwatch(mark);
+    uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+               UVZK__WATERMARK_UNWATCHED);
+}
+
 void uvzk__watermark_end(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
@@ -103,7 +111,7 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
     }
     if (mark->state == UVZK__WATERMARK_ARMING) {
         /* The request in flight still needs the mark and the path. */
-        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
+        uvzk__move(queue->session, &uvzk__watermark_machine, mark,
                    UVZK__WATERMARK_ENDING);
     } else {
         free_mark(mark);
@@ -144,9 +152,7 @@ static void renew_mirror(struct uvzk__mark *mark)
     if ((!blocks && !mark->heard_others) || !uvzk__foreign_nodes_are_of_few(queue)) {
         uvzk__watermark_end(queue);
     } else {
-        unwatch(mark);
-        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
-                   UVZK__WATERMARK_UNWATCHED);
+        arm_again(mark);
     }
     uvzk__queue_set_blocked_long(queue, blocks);
     uvzk__freshness_set_stale(queue);
@@ -207,8 +213,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     if (mark->state == UVZK__WATERMARK_ARMING && reply->status == 0) {
         uvzk__watch_answered(&mark->watcher, true);
-        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
-                   UVZK__WATERMARK_ARMED);
+        uvzk__move(queue->session, &uvzk__watermark_machine, mark, UVZK__WATERMARK_ARMED);
         if (mark->mirrors) {
             renew_later(mark);
         }
@@ -243,8 +248,7 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
     mark->gap_seen = mark->heard_others = false;
-    uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
-               UVZK__WATERMARK_ARMING);
+    uvzk__move(session, &uvzk__watermark_machine, mark, UVZK__WATERMARK_ARMING);
 }
 
 /* The connection that a mirror's watch was on is lost. A plain watch is set again only for
@@ -256,9 +260,7 @@ static void renew_lost_mirror(struct uvzk__queue *queue)
     if (mark != NULL && mark->mirrors && mark->state == UVZK__WATERMARK_ARMED &&
         queue->counts.contenders > 0 &&
         !uvzk__is_of_this_connection(queue->session, mark->armed_stamp)) {
-        unwatch(mark);
-        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
-                   UVZK__WATERMARK_UNWATCHED);
+        arm_again(mark);
     }
 }
 
@@ -299,17 +301,14 @@ void uvzk__watermark_create_sent(struct uvzk__queue *queue)
     if (mark->listings_saved == 0) {
         uvzk__watermark_end(queue);
     } else {
-        unwatch(mark);
-        /* Settling arms it again, before it sends the listing. */
-        uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
-                   UVZK__WATERMARK_UNWATCHED);
+        arm_again(mark);
     }
 }
 
 /* ------------------------------------------------------------------ using the mark */
 
-/* Not for tickets: their directory has a mirror, or a watch on its children. Not for downgraded readers: the server has not assigned their
- * number. */
+/* Not for tickets: their directory has a mirror, or a watch on its children. Not for
+ * downgraded readers: the server has not assigned their number. */
 static bool applies_to(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
