@@ -406,13 +406,13 @@ static bool all_handles_closed(struct recipe_history *history)
     return true;
 }
 
-/* The first of them whose znode has not gone; NULL: none. */
-static const struct handle *first_left(const struct recipe_history *history)
+/* The path of the first of them whose znode has not gone; NULL: none. */
+static const char *first_left(const struct recipe_history *history)
 {
     for (int i = 0; i < history->client_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
             if (!is_gone(&handles_of(&history->clients[i])[j])) {
-                return &handles_of(&history->clients[i])[j];
+                return handles_of(&history->clients[i])[j].path;
             }
         }
     }
@@ -433,14 +433,7 @@ static void close_handles(struct recipe_history *history)
     if (!recipe_step_until(history, all_handles_closed)) {
         recipe_fail(history, "a member does not close");
     }
-    /* Servers that were away give sessions that were left their whole timeout. */
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
-         first_left(history) != NULL && sim_now(history->sim) < until;) {
-        sim_run_for(history->sim, history->timeout_ms);
-    }
-    if (first_left(history) != NULL) {
-        recipe_fail(history, "%s is there after the close", first_left(history)->path);
-    }
+    recipe_await_none_left(history, first_left);
 }
 
 static const struct recipe_history_kind kind = {.size = sizeof(struct groups),

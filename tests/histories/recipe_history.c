@@ -145,6 +145,20 @@ bool recipe_step_until(struct recipe_history *history,
     return is_done(history);
 }
 
+/* Servers that were away give sessions that were left their whole timeout. */
+void recipe_await_none_left(struct recipe_history *history,
+                            const char *(*first_left)(const struct recipe_history *))
+{
+    uint64_t until = sim_now(history->sim) + history->kind->heal_ms;
+
+    while (first_left(history) != NULL && sim_now(history->sim) < until) {
+        sim_run_for(history->sim, history->timeout_ms);
+    }
+    if (first_left(history) != NULL) {
+        recipe_fail(history, "%s is there after the close", first_left(history));
+    }
+}
+
 /* ------------------------------------------------------------- the beginning and the end */
 
 static void begin_faults(struct recipe_history *history, uint64_t seed)

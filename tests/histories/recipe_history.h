@@ -124,5 +124,9 @@ void recipe_live(struct recipe_history *history, uint64_t until, bool active);
 /* Steps until `is_done`, or for heal_ms. Returns what is_done says. */
 bool recipe_step_until(struct recipe_history *history,
                        bool (*is_done)(struct recipe_history *history));
+/* All is closed: waits until first_left returns NULL, for heal_ms, and fails with the path
+ * that it still returns then. */
+void recipe_await_none_left(struct recipe_history *history,
+                            const char *(*first_left)(const struct recipe_history *));
 
 #endif
