@@ -25,8 +25,8 @@ struct processes {
     bool incomplete; /* there may be more: file descriptors or memory were short */
 };
 
-/* Of this process. all: NULL before descendants_adopt. spare: is closed while a file of /proc is
- * open, so that there is always room for one. */
+/* Of this process. all: NULL before descendants_adopt. spare: is closed while a file of
+ * /proc is open, so that there is always room for one. */
 static struct {
     DIR *all;
     int spare;

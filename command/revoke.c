@@ -86,7 +86,8 @@ static void on_revoked(uvzk_revoke_t *request, int status)
 }
 
 /* A lease and a participant of an election are not, whatever their data are: the id of a
- * participant may be empty. A contender that was asked before has the message as its data: it may be revocable. */
+ * participant may be empty. A contender that was asked before has the message as its
+ * data: it may be revocable. */
 static bool is_revocable(const struct participant *participant)
 {
     return participant->recipe != RECIPE_LEASES && participant->recipe != RECIPE_LATCH &&

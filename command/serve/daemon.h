@@ -67,7 +67,8 @@ struct daemon {
     int exit_code;
 };
 
-/* Serves until SIGTERM or another signal that ends programs, or until it cannot go on. Returns the exit status. */
+/* Serves until SIGTERM or another signal that ends programs, or until it cannot go on.
+ * Returns the exit status. */
 int daemon_run(const struct daemon_options *);
 
 bool daemon_is_ending(const struct daemon *);

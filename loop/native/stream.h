@@ -1,6 +1,6 @@
-/* A connection to a server, by TCP or by TLS over TCP, and the frames on it. It does not call back: its owner
- * watches the set of sockets, and tells the stream that its socket is ready. Nothing here
- * blocks.
+/* A connection to a server, by TCP or by TLS over TCP, and the frames on it. It does not
+ * call back: its owner watches the set of sockets, and tells the stream that its socket
+ * is ready. Nothing here blocks.
  *
  * Bytes wait in `out` until the kernel takes them. `taken` says how many bytes the kernel
  * has taken since the connection began, so a request that ends after them has certainly

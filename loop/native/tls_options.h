@@ -11,8 +11,9 @@ struct uvzk__tls_options {
                                 name or the address of the connect string */
 };
 
-/* Returns 0, UV_ENOMEM, or UV_EINVAL: an entry is unknown, empty, too long or given twice. A failure
- * sets the refusal text (base/refusal.h), and there is nothing to free. */
+/* Returns 0, UV_ENOMEM, or UV_EINVAL: an entry is unknown, empty, too long or given
+ * twice. A failure sets the refusal text (base/refusal.h), and there is nothing to
+ * free. */
 int uvzk__tls_options_read(struct uvzk__tls_options *options, const char *text);
 void uvzk__tls_options_free(struct uvzk__tls_options *options);
 

@@ -2,10 +2,11 @@
  * another (handle.h). zk_port.c and reconnect.c call it on the loop's thread.
  *
  * The C client's thread reports session events to handle->pending (pending_events.h). The
- * loop reads them in read_pending and calls the port. Opening, leaving and closing a zhandle_t block, so each is a pair of functions:
- * ..._work runs on a thread of its own, ..._done runs on the loop's thread afterwards.
- * Between the two, the loop does not use handle->zh. Events that come while the handle is
- * OPENING or LEAVING are read afterwards. */
+ * loop reads them in read_pending and calls the port. Opening, leaving and closing a
+ * zhandle_t block, so each is a pair of functions: ..._work runs on a thread of its own,
+ * ..._done runs on the loop's thread afterwards. Between the two, the loop does not use
+ * handle->zh. Events that come while the handle is OPENING or LEAVING are read
+ * afterwards. */
 #include "session/handle.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* A znode that barriers of this session wait for: until it exists (`ready`), or until it
- * is gone (a barrier, another member). All waiters of a path share it, and its watch. It has at most one request under way:
+ * is gone (a barrier, another member). All waiters of a path share it, and its watch. It
+ * has at most one request under way:
  *
  *   IDLE --> LOOKING --> IDLE      exists, which sets the watch if it is not set
  *    |

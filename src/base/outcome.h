@@ -22,8 +22,8 @@ bool uvzk__is_transient(int status);
 
 /* Returns true if the status says that there was no connection, or that it was lost. */
 bool uvzk__says_connection_lost(int status);
-/* Returns true if the status says that the session is over. The event that reports it comes later
- * (port.h, 6). */
+/* Returns true if the status says that the session is over. The event that reports it
+ * comes later (port.h, 6). */
 bool uvzk__says_session_over(int status);
 
 /* Returns the status to report to the caller of a write that ended with this status. The

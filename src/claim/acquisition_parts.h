@@ -1,6 +1,6 @@
 /* What only some acquisitions have: the reports of revocation requests, a timeout, the
- * queued callback, the warning callback. Most acquisitions have none of these, so the memory for them is
- * allocated only if needed, in one piece with the acquisition:
+ * queued callback, the warning callback. Most acquisitions have none of these, so the
+ * memory for them is allocated only if needed, in one piece with the acquisition:
  *
  *     struct uvzk__acquisition, or struct uvzk__revocable_acquisition
  *     struct uvzk__acquire_timeout, if is_limited

@@ -1,5 +1,6 @@
-/* The part of a contender in proofs, and its end with its session or its directory. The prover (proof/prover.h) proves that the session
- * lives and that the znodes of certain contenders exist. */
+/* The part of a contender in proofs, and its end with its session or its directory. The
+ * prover (proof/prover.h) proves that the session lives and that the znodes of certain
+ * contenders exist. */
 #ifndef UVZK_CONTENDER_PROOF_H
 #define UVZK_CONTENDER_PROOF_H
 

@@ -7,9 +7,10 @@
 #define LAST_PAUSE_MS 300000U
 #define RESET_AFTER_MS 3600000U
 
-/* Returns true if a server may be left now, and sets the next pause. Without a pause, a session whose
- * only server has diverged would reconnect again and again. While the session stays, the
- * caller uses what the quorum says about a znode, not what the server shows. */
+/* Returns true if a server may be left now, and sets the next pause. Without a pause, a
+ * session whose only server has diverged would reconnect again and again. While the
+ * session stays, the caller uses what the quorum says about a znode, not what the server
+ * shows. */
 static bool allow_leaving(struct uvzk__divergence *divergence, uint64_t now,
                           uint32_t timeout_ms)
 {

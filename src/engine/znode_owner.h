@@ -61,11 +61,11 @@ struct uvzk__znode_owner {
 bool uvzk__znode_is_owned(const struct uvzk__session *, const char *path);
 int uvzk__znode_owner_check(const struct uvzk__session *, const char *path);
 
-/* For a recipe that is opened at a valid path below the namespace, and needs znodes there for
- * as long as it is open. Returns 0, or UVZK_ENOCHILDREN: an owner's ephemeral znode is above,
- * or, if children are needed, at the path. With UVZK__NEEDS_NUMBER also UV_EEXIST: the znode has
- * an owner that writes other data, or a recipe of this client has created it as a
- * parent. */
+/* For a recipe that is opened at a valid path below the namespace, and needs znodes there
+ * for as long as it is open. Returns 0, or UVZK_ENOCHILDREN: an owner's ephemeral znode
+ * is above, or, if children are needed, at the path. With UVZK__NEEDS_NUMBER also
+ * UV_EEXIST: the znode has an owner that writes other data, or a recipe of this client
+ * has created it as a parent. */
 int uvzk__znode_owner_check_open(struct uvzk__session *, const char *path,
                                  enum uvzk__znode_need);
 

@@ -1,5 +1,5 @@
-/* Persistent nodes (persistent_node.h). All is decided in uvzk__persistent_request_decide(), after each reading of the
- * znode. */
+/* Persistent nodes (persistent_node.h). All is decided in
+ * uvzk__persistent_request_decide(), after each reading of the znode. */
 #include "membership/persistent_node.h"
 
 #include "base/memory.h"

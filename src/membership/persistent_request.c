@@ -235,8 +235,8 @@ static void decide_open(struct uvzk__persistent_node *node, int status,
     } else if (!is_ours(node, stat)) {
         is_taken(node, stat);
     } else if ((node->data_wanted || node->ephemeral) && !has_data(node)) {
-        /* An ephemeral znode is this client's alone: what others have set is set back. It may be
-         * a set that was meant for the znode before, and has come late. */
+        /* An ephemeral znode is this client's alone: what others have set is set back. It
+         * may be a set that was meant for the znode before, and has come late. */
         set(node, stat->version);
     } else {
         node->data_wanted = false;
