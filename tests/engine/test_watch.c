@@ -8,6 +8,7 @@
 #include "engine/session.h"
 #include "engine/submission.h"
 #include "engine/watch.h"
+#include "invariants.h"
 #include "world.h"
 
 #define NONE (-1)
@@ -45,6 +46,7 @@ static void begin(void)
 {
     struct sim_options options;
 
+    invariants_expect_more_watchers();
     sim_options_init(&options);
     options.trace = false;
     world_begin_with(&world, 1, UVZK__TUNE_ALL, &options);

@@ -15,4 +15,7 @@ const char *invariants_broken(const uvzk_client_t *);
  * moment: a number that grows, such as the virtual time in ms. */
 const char *invariants_sampled(const uvzk_client_t *, uint64_t moment);
 
+/* The test has watchers of its own in the client's table (engine/watch.h), from now on. */
+void invariants_expect_more_watchers(void);
+
 #endif
