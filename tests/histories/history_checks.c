@@ -48,12 +48,32 @@ static void check_told(struct acquisition *acquisition)
     }
 }
 
+/* Returns the transaction that made the share's znode. It is the token's, except for a
+ * reader that was taken under a write hold: its token is the writer's. */
+static int64_t made_by(const struct share *share)
+{
+    const struct sim *sim = share->acquisition->worker->history->sim;
+    const char *path =
+        share->kind == SHARED ? uvzk_hold_path(share->acquisition->request) : NULL;
+    struct uvzk__stat stat;
+
+    if (path == NULL) {
+        return share->token;
+    }
+    if (sim_stat(sim, path, &stat)) {
+        return stat.czxid;
+    }
+    int64_t gone = sim_unread_removal(sim, path);
+    gone = gone != 0 ? gone : sim_lost_znode(sim, path);
+    return gone != 0 ? gone : share->token;
+}
+
 /* Whoever came behind it may hold as well, where a leader has forgotten that it was
  * made; its token tells that it came later. */
 static bool is_forgotten(const struct share *share, const struct share *later)
 {
     return share->token < later->token &&
-           sim_lost_transaction(share->acquisition->worker->history->sim, share->token);
+           sim_lost_transaction(share->acquisition->worker->history->sim, made_by(share));
 }
 
 /* Beyond a session timeout, for clocks that drift. */
@@ -70,7 +90,7 @@ static void note_untold(const struct share *share)
     struct history *history = share->acquisition->worker->history;
 
     if (share->token != 0 &&
-        sim_went_unread(history->sim, share->token, 2 * silence(history))) {
+        sim_went_unread(history->sim, made_by(share), 2 * silence(history))) {
         share->acquisition->worker->slot->untold_until_ms[share->path] =
             sim_now(history->sim) + silence(history);
     }
@@ -94,7 +114,7 @@ static bool is_untold(const struct share *share, int64_t later)
 
     return share->token != 0 && share->token < later &&
            (is_behind_untold(share) ||
-            sim_went_unread(history->sim, share->token, 2 * most) ||
+            sim_went_unread(history->sim, made_by(share), 2 * most) ||
             sim_made_behind_unread(history->sim, history_paths[share->path], share->token,
                                    later, most));
 }

@@ -369,6 +369,9 @@ bool sim_shows(const struct sim *sim, int server, const char *path);
 void sim_lose_transactions(struct sim *sim, uint32_t transactions);
 /* Returns whether the znode with this czxid was lost in that way; 0: whether any was. */
 bool sim_lost_transaction(const struct sim *sim, int64_t czxid);
+/* Returns the czxid of the last znode of this path that was lost in that way; 0: there was
+ * none. */
+int64_t sim_lost_znode(const struct sim *sim, const char *path);
 /* Deletes the znodes that exist again, and those that a follower shows because it has
  * missed their deletes. Missing znodes stay missing. */
 void sim_converge(struct sim *sim);

@@ -194,10 +194,12 @@ static void forget(struct sim *sim, struct sim__node *node)
     struct sim__node *parent = node->parent;
     long number = number_of(node);
     size_t size = (server->forgotten_count + 1) * sizeof(*server->forgotten);
-    int64_t *forgotten = realloc(server->forgotten, size);
+    struct sim__forgotten *forgotten = realloc(server->forgotten, size);
     sim__trace(sim, "server", "has lost %s", node->path);
-    forgotten[server->forgotten_count++] = node->stat.czxid;
     server->forgotten = forgotten;
+    forgotten += server->forgotten_count++;
+    forgotten->path = sim__copy(node->path, node->length + 1);
+    forgotten->czxid = node->stat.czxid;
     sim__tree_delete(&server->tree, node);
     give_again(parent, number);
 }
@@ -239,10 +241,21 @@ bool sim_lost_transaction(const struct sim *sim, int64_t czxid)
 {
     const struct sim__server *server = &sim->server;
     size_t i = 0;
-    while (czxid != 0 && i < server->forgotten_count && server->forgotten[i] != czxid) {
+    while (czxid != 0 && i < server->forgotten_count &&
+           server->forgotten[i].czxid != czxid) {
         i++;
     }
     return i < server->forgotten_count;
+}
+
+int64_t sim_lost_znode(const struct sim *sim, const char *path)
+{
+    const struct sim__server *server = &sim->server;
+    size_t i = server->forgotten_count;
+    while (i > 0 && strcmp(server->forgotten[i - 1].path, path) != 0) {
+        i--;
+    }
+    return i == 0 ? 0 : server->forgotten[i - 1].czxid;
 }
 
 void sim_miss_creates(struct sim *sim, int server, uint32_t count)

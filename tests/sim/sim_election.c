@@ -204,5 +204,8 @@ void sim__election_free(struct sim *sim)
 {
     sim__event_clear(sim, &sim->server.deposed_end);
     free(sim->server.known);
+    for (size_t i = 0; i < sim->server.forgotten_count; i++) {
+        free(sim->server.forgotten[i].path);
+    }
     free(sim->server.forgotten);
 }

@@ -495,13 +495,18 @@ struct sim__moment {
     uint64_t ms;
 };
 
+struct sim__forgotten {
+    char *path;
+    int64_t czxid;
+};
+
 /* The ensemble as a whole. */
 struct sim__server {
     struct sim__tree tree; /* what has been committed: the leader's znodes */
     struct sim__member *members, *leader;
     size_t member_count;
     uint32_t forgets;   /* how many transactions the next election loses */
-    int64_t *forgotten; /* czxids of the znodes that elections have lost */
+    struct sim__forgotten *forgotten; /* the znodes that elections have lost */
     size_t forgotten_count;
     struct sim__event deposed_end; /* set: an old leader is cut off until then */
     struct sim__known_session *known;
