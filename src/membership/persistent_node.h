@@ -91,16 +91,4 @@ void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *,
 void uvzk__persistent_node_data(const uvzk_persistent_node_t *, const void **data,
                                 size_t *length);
 
-/* Returns true if another persistent node of this client at this path, which is closing,
- * has not ended yet. Until then this one does nothing, because the znode is the other
- * one's. */
-bool uvzk__persistent_node_waits_for_another(const struct uvzk__persistent_node *);
-/* Returns true if a request is under way. */
-bool uvzk__persistent_node_is_under_way(const struct uvzk__persistent_node *);
-/* What the user is told at the end of the turn, if it then differs from what was told
- * last. */
-void uvzk__persistent_node_note(struct uvzk__persistent_node *, int status);
-/* The close is over: nothing is left to do. */
-void uvzk__persistent_node_end(struct uvzk__persistent_node *, int status);
-
 #endif

@@ -505,7 +505,7 @@ struct sim__server {
     struct sim__tree tree; /* what has been committed: the leader's znodes */
     struct sim__member *members, *leader;
     size_t member_count;
-    uint32_t forgets;   /* how many transactions the next election loses */
+    uint32_t forgets;                 /* how many transactions the next election loses */
     struct sim__forgotten *forgotten; /* the znodes that elections have lost */
     size_t forgotten_count;
     struct sim__event deposed_end; /* set: an old leader is cut off until then */
