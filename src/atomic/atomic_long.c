@@ -1,6 +1,5 @@
 /* The public functions on atomic longs, and the order of their calls (atomic_long.h). What
- * a call sends is in atomic_try.c, the mutex of its promoted phase in atomic_promotion.c.
- * client/lifecycle.c and client/round.c report connections and the end of sessions. */
+ * a call sends is in atomic_try.c, the mutex of its promoted phase in atomic_promotion.c. */
 #include "atomic/atomic_long.h"
 
 #include <string.h>
@@ -101,6 +100,56 @@ static void end_calls(struct uvzk__atomic_long *atomic, int code)
     }
 }
 
+/* The user's struct and the path belong to the user again. */
+static void leave_shell(struct uvzk__atomic_long *atomic)
+{
+    atomic->shell->impl = NULL;
+    uvzk__session_object_end(&atomic->object);
+    uvzk__znode_owner_end(atomic->session, &atomic->owner);
+}
+
+/* -------------------------------------------------------- what its session tells it */
+
+static struct uvzk__atomic_long *atomic_at(struct uvzk__session_object *object)
+{
+    return UVZK__CONTAINER_OF(object, struct uvzk__atomic_long, object);
+}
+
+static void resume(struct uvzk__session_object *object)
+{
+    uvzk__atomic_pump(atomic_at(object));
+}
+
+/* The outcome of a write whose reply was lost can no longer be determined. */
+static void session_ended(struct uvzk__session_object *object, int code)
+{
+    struct uvzk__atomic_long *atomic = atomic_at(object);
+    struct uvzk__atomic_call *call = uvzk__atomic_call_first(&atomic->calls);
+
+    (void)code;
+    if (call != NULL && call->step == UVZK__ATOMIC_FIND_OUT) {
+        uvzk__atomic_call_decide(atomic->session, call, UVZK_ECONNLOSS);
+    }
+}
+
+static void unreachable(struct uvzk__session_object *object, int code)
+{
+    end_calls(atomic_at(object), code);
+}
+
+static void free_object(struct uvzk__session_object *object)
+{
+    leave_shell(atomic_at(object));
+    free_atomic(atomic_at(object));
+}
+
+static const struct uvzk__session_object_kind object_kind = {
+    .resume = resume,
+    .session_ended = session_ended,
+    .unreachable = unreachable,
+    .client_ended = free_object,
+};
+
 /* ----------------------------------------------------------------- init, close */
 
 void uvzk_atomic_long_options_init_size(uvzk_atomic_long_options_t *options, size_t size)
@@ -147,14 +196,6 @@ static void mutex_closed(uvzk_lock_t *mutex)
 
     /* After the callbacks of the calls, which may be in another session. */
     uvzk__notify_later(atomic->session, &atomic->notification);
-}
-
-/* The user's struct and the path belong to the user again. */
-static void leave_shell(struct uvzk__atomic_long *atomic)
-{
-    atomic->shell->impl = NULL;
-    uvzk__list_remove(&atomic->in_session);
-    uvzk__znode_owner_end(atomic->session, &atomic->owner);
 }
 
 static void closed(struct uvzk__notification *notification)
@@ -228,7 +269,7 @@ int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *shell,
     atomic->promotion.timeout_ms = known.mutex_timeout_ms;
     atomic->shell = shell;
     shell->impl = atomic;
-    uvzk__list_append(&uvzk__atomic_longs(atomic->session)->all, &atomic->in_session);
+    uvzk__session_object_begin(atomic->session, &atomic->object, &object_kind);
     return 0;
 }
 
@@ -344,65 +385,4 @@ void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t size)
         memset(value, 0, size);
         value->size = size;
     }
-}
-
-/* ------------------------------------------------------------- all of a session */
-
-void uvzk__atomic_longs_init(struct uvzk__atomic_longs *atomic_longs)
-{
-    uvzk__list_init(&atomic_longs->all);
-}
-
-/* Calls act for each atomic long. act may free the one that it is called for. */
-static void for_each(struct uvzk__session *session,
-                     void (*act)(struct uvzk__atomic_long *, int), int code)
-{
-    struct uvzk__link *all = &uvzk__atomic_longs(session)->all, *next;
-
-    for (struct uvzk__link *link = all->next; link != all; link = next) {
-        next = link->next;
-        act(UVZK__CONTAINER_OF(link, struct uvzk__atomic_long, in_session), code);
-    }
-}
-
-static void session_ended(struct uvzk__atomic_long *atomic, int code)
-{
-    struct uvzk__atomic_call *call = uvzk__atomic_call_first(&atomic->calls);
-
-    if (call != NULL && call->step == UVZK__ATOMIC_FIND_OUT) {
-        uvzk__atomic_call_decide(atomic->session, call, code);
-    }
-}
-
-static void resume(struct uvzk__atomic_long *atomic, int code)
-{
-    (void)code;
-    uvzk__atomic_pump(atomic);
-}
-
-static void free_one(struct uvzk__atomic_long *atomic, int code)
-{
-    (void)code;
-    leave_shell(atomic);
-    free_atomic(atomic);
-}
-
-void uvzk__atomic_longs_session_ended(struct uvzk__session *session)
-{
-    for_each(session, session_ended, UVZK_ECONNLOSS);
-}
-
-void uvzk__atomic_longs_resume(struct uvzk__session *session)
-{
-    for_each(session, resume, 0);
-}
-
-void uvzk__atomic_longs_unreachable(struct uvzk__session *session, int code)
-{
-    for_each(session, end_calls, code);
-}
-
-void uvzk__atomic_longs_free(struct uvzk__session *session)
-{
-    for_each(session, free_one, 0);
 }

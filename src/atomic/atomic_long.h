@@ -23,6 +23,7 @@
 #include "base/machine.h"
 #include "engine/node_create.h"
 #include "engine/session.h"
+#include "engine/session_object.h"
 #include "engine/znode_owner.h"
 
 enum uvzk__atomic_state {
@@ -52,7 +53,7 @@ struct uvzk__atomic_long {
     /* The user's struct. It refers to this one until the close callback. */
     uvzk_atomic_long_t *shell;
     struct uvzk__session *session; /* the home session of the path */
-    struct uvzk__link in_session;
+    struct uvzk__session_object object;
     struct uvzk__link calls; /* struct uvzk__atomic_call: not decided yet */
     char *path;              /* namespace included */
     uvzk_retry_policy_t retry;
@@ -68,22 +69,6 @@ struct uvzk__atomic_long {
     bool closing;
     bool ended; /* it is closed, and is freed when its request is answered */
 };
-
-/* One for each session. */
-struct uvzk__atomic_longs {
-    struct uvzk__link all;
-};
-
-void uvzk__atomic_longs_init(struct uvzk__atomic_longs *);
-
-/* For all atomic longs of the session. session_ended: the outcome of a write whose reply
- * was lost can no longer be determined. resume: requests may be sent again. unreachable:
- * no connection will come, or not soon; all calls end with this code. free: the client
- * ends. */
-void uvzk__atomic_longs_session_ended(struct uvzk__session *);
-void uvzk__atomic_longs_resume(struct uvzk__session *);
-void uvzk__atomic_longs_unreachable(struct uvzk__session *, int code);
-void uvzk__atomic_longs_free(struct uvzk__session *);
 
 /* The session of an initialized atomic long, else NULL. */
 struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *);

@@ -1,18 +1,14 @@
-/* Calls the barriers of a session when something happens to the session (barriers.h).
- * Members and changes may outlive their barriers, so they are in lists of their own. */
+/* Calls the members and the changes of a session's barriers when something happens to the
+ * session (barriers.h). They may outlive their barriers, so they are in lists of their
+ * own. */
 #include "barrier/barriers.h"
 
-#include "barrier/distributed_barrier.h"
-#include "barrier/double_barrier.h"
 #include "barrier/member.h"
 #include "barrier/watched_znode.h"
 #include "barrier/znode_write.h"
-#include "base/path.h"
 
 void uvzk__barriers_init(struct uvzk__barriers *barriers)
 {
-    uvzk__list_init(&barriers->distributed);
-    uvzk__list_init(&barriers->doubles);
     uvzk__list_init(&barriers->members);
     uvzk__list_init(&barriers->writes);
 }
@@ -58,26 +54,6 @@ static void pump_write(struct uvzk__link *link, int code)
     uvzk__znode_write_pump(UVZK__CONTAINER_OF(link, struct uvzk__znode_write, link));
 }
 
-static struct uvzk__distributed_barrier *distributed_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__distributed_barrier, siblings);
-}
-
-static struct uvzk__double_barrier *double_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__double_barrier, siblings);
-}
-
-static void end_distributed(struct uvzk__link *link, int code)
-{
-    uvzk__distributed_barrier_unreachable(distributed_at(link), code);
-}
-
-static void end_double(struct uvzk__link *link, int code)
-{
-    uvzk__double_barrier_unreachable(double_at(link), code);
-}
-
 void uvzk__barriers_session_ended(struct uvzk__session *session, int code)
 {
     for_each(&uvzk__barriers(session)->members, end_member, code);
@@ -103,36 +79,10 @@ void uvzk__barriers_resume(struct uvzk__session *session)
     for_each(&barriers->members, pump_member, 0);
 }
 
-void uvzk__barriers_unreachable(struct uvzk__session *session, int code)
-{
-    for_each(&uvzk__barriers(session)->distributed, end_distributed, code);
-    for_each(&uvzk__barriers(session)->doubles, end_double, code);
-}
-
-bool uvzk__double_barriers_need_below(const struct uvzk__session *session,
-                                      const char *path)
-{
-    const struct uvzk__link *doubles = &uvzk__barriers(session)->doubles;
-
-    for (struct uvzk__link *link = doubles->next; link != doubles; link = link->next) {
-        const char *directory = double_at(link)->path;
-        if (uvzk__path_is_below(directory, path, true)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void uvzk__barriers_free(struct uvzk__session *session)
 {
     struct uvzk__barriers *barriers = uvzk__barriers(session);
 
-    while (!uvzk__list_empty(&barriers->distributed)) {
-        uvzk__distributed_barrier_free(distributed_at(barriers->distributed.next));
-    }
-    while (!uvzk__list_empty(&barriers->doubles)) {
-        uvzk__double_barrier_free(double_at(barriers->doubles.next));
-    }
     while (!uvzk__list_empty(&barriers->members)) {
         uvzk__barrier_member_free(member_at(barriers->members.next));
     }

@@ -1,6 +1,7 @@
-/* The barriers of one session: what has to happen to all of them when a connection, a
- * session or the client comes or goes. client/ calls it. The struct lists what the other
- * files of this room keep of the session. */
+/* What barriers of one session have under way, and what may outlive them: what has to
+ * happen to all of it when a connection, a session or the client comes or goes. client/
+ * calls it. The barriers themselves are objects of the session (session_object.h). The
+ * struct lists what the other files of this room keep of the session. */
 #ifndef UVZK_BARRIERS_H
 #define UVZK_BARRIERS_H
 
@@ -10,10 +11,8 @@ struct uvzk__watched_znode;
 
 /* One for each session. */
 struct uvzk__barriers {
-    struct uvzk__link distributed; /* struct uvzk__distributed_barrier */
-    struct uvzk__link doubles;     /* struct uvzk__double_barrier */
-    struct uvzk__link members;     /* struct uvzk__barrier_member */
-    struct uvzk__link writes;      /* struct uvzk__znode_write, without an outcome */
+    struct uvzk__link members; /* struct uvzk__barrier_member */
+    struct uvzk__link writes;  /* struct uvzk__znode_write, without an outcome */
     struct uvzk__watched_znode *watched; /* a uthash by the full path */
 };
 
@@ -27,13 +26,7 @@ void uvzk__barriers_session_ended(struct uvzk__session *, int code);
 void uvzk__barriers_suspended(struct uvzk__session *);
 /* A connection is ready, or a pause of the whole session is over. */
 void uvzk__barriers_resume(struct uvzk__session *);
-/* No connection will come, or not soon: all calls end with this code. */
-void uvzk__barriers_unreachable(struct uvzk__session *, int code);
-
-/* Returns true if a double barrier of the session has its znodes below this path. */
-bool uvzk__double_barriers_need_below(const struct uvzk__session *, const char *path);
-
-/* Frees all barriers of the session, when its client ends. */
+/* Frees the members, when the client ends. */
 void uvzk__barriers_free(struct uvzk__session *);
 
 #endif

@@ -2,73 +2,11 @@
  * their calls that differ from other barrier calls. */
 #include "barrier/distributed_barrier.h"
 
-#include "barrier/barrier_call.h"
-#include "barrier/barriers.h"
+#include "barrier/change_call.h"
 #include "barrier/watched_znode.h"
-#include "barrier/znode_write.h"
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/turn.h"
-
-/* -------------------------------------------------------------- set and remove */
-
-/* A set or a remove. It has copies of the path, because its request may be under way when
- * the barrier is closed. */
-struct change {
-    struct uvzk__barrier_call call;
-    struct uvzk__znode_write write;
-    char *path;
-    struct uvzk__node_create create;
-    bool over; /* the callback runs: freed as soon as no request is under way */
-};
-
-static void free_change(struct change *change)
-{
-    uvzk__free(change->path);
-    uvzk__node_create_free(&change->create);
-    uvzk__free(change);
-}
-
-static void change_over(struct uvzk__barrier_call *call)
-{
-    struct change *change = UVZK__CONTAINER_OF(call, struct change, call);
-
-    change->over = true;
-    if (uvzk__znode_write_stop(&change->write)) {
-        free_change(change);
-    }
-}
-
-/* A barrier that is set already is set, and one that is removed already is removed. */
-static void change_done(struct uvzk__znode_write *write, int status)
-{
-    struct change *change = UVZK__CONTAINER_OF(write, struct change, write);
-
-    if (change->over) {
-        free_change(change);
-        return;
-    }
-    bool already = status == (write->create != NULL ? UVZK_ENODEEXISTS : UVZK_ENONODE);
-    uvzk__barrier_call_end(&change->call, already ? 0 : status);
-}
-
-static struct change *new_change(const struct uvzk__distributed_barrier *barrier)
-{
-    struct change *change = uvzk__calloc(1, sizeof(*change));
-
-    if (change == NULL) {
-        return NULL;
-    }
-    change->path = uvzk__strdup(barrier->path);
-    if (change->path == NULL ||
-        !uvzk__node_create_init(&change->create, change->path, UVZK__PERSISTENT)) {
-        free_change(change);
-        return NULL;
-    }
-    change->call.over_cb = change_over;
-    uvzk__znode_write_init(&change->write, barrier->session, change_done);
-    return change;
-}
 
 /* -------------------------------------------------------------------------- wait */
 
@@ -115,13 +53,13 @@ struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *sh
     return barrier == NULL ? NULL : barrier->session;
 }
 
-void uvzk__distributed_barrier_free(struct uvzk__distributed_barrier *barrier)
+static void free_barrier(struct uvzk__distributed_barrier *barrier)
 {
     barrier->shell->impl = NULL;
     uvzk__znode_owner_end(barrier->session, &barrier->owner);
     uvzk__barrier_calls_free(&barrier->calls);
     uvzk__list_remove(&barrier->notification.link);
-    uvzk__list_remove(&barrier->siblings);
+    uvzk__session_object_end(&barrier->object);
     uvzk__free(barrier->path);
     uvzk__free(barrier);
 }
@@ -134,11 +72,29 @@ static void tell_closed(struct uvzk__notification *notification)
     uvzk_barrier_t *shell = barrier->shell;
 
     /* The callbacks of its calls have run, because they were queued earlier. */
-    uvzk__distributed_barrier_free(barrier);
+    free_barrier(barrier);
     if (close_cb != NULL) {
         close_cb(shell);
     }
 }
+
+static struct uvzk__distributed_barrier *barrier_at(struct uvzk__session_object *object)
+{
+    return UVZK__CONTAINER_OF(object, struct uvzk__distributed_barrier, object);
+}
+
+static void unreachable(struct uvzk__session_object *object, int code)
+{
+    uvzk__change_calls_unreachable(&barrier_at(object)->calls, code);
+}
+
+static void free_object(struct uvzk__session_object *object)
+{
+    free_barrier(barrier_at(object));
+}
+
+static const struct uvzk__session_object_kind object_kind = {.unreachable = unreachable,
+                                                             .client_ended = free_object};
 
 int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *path)
 {
@@ -162,7 +118,7 @@ int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *
     barrier->notification.notify_cb = tell_closed;
     uvzk__list_init(&barrier->notification.link);
     uvzk__list_init(&barrier->calls);
-    uvzk__list_append(&uvzk__barriers(barrier->session)->distributed, &barrier->siblings);
+    uvzk__session_object_begin(barrier->session, &barrier->object, &object_kind);
     shell->impl = barrier;
     return 0;
 }
@@ -182,22 +138,6 @@ int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
     uvzk__barrier_calls_end(&barrier->calls, UVZK_ECLOSED);
     uvzk__notify_later(barrier->session, &barrier->notification);
     return 0;
-}
-
-/* No server: a change that may have been carried out ends with UVZK_ECONNLOSS. */
-void uvzk__distributed_barrier_unreachable(struct uvzk__distributed_barrier *barrier,
-                                           int code)
-{
-    struct uvzk__link *calls = &barrier->calls;
-
-    for (struct uvzk__link *link = calls->next; link != calls; link = link->next) {
-        struct uvzk__barrier_call *call =
-            UVZK__CONTAINER_OF(link, struct uvzk__barrier_call, siblings);
-        bool unknown = code == UVZK_ENOTSENT && call->over_cb == change_over &&
-                       uvzk__znode_write_may_be_done(
-                           &UVZK__CONTAINER_OF(call, struct change, call)->write);
-        uvzk__barrier_call_end(call, unknown ? UVZK_ECONNLOSS : code);
-    }
 }
 
 /* ------------------------------------------------------------------- the calls */
@@ -222,8 +162,8 @@ static int check(const uvzk_barrier_t *shell, const uvzk_barrier_call_t *call_sh
                                   : NULL);
 }
 
-static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
-                        bool creates, uvzk_barrier_call_cb cb)
+int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
+                     uvzk_barrier_call_cb cb)
 {
     int status = check(shell, call_shell, cb, UVZK_WAIT_FOREVER);
 
@@ -231,39 +171,26 @@ static int begin_change(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
         return status;
     }
     struct uvzk__distributed_barrier *barrier = shell->impl;
-    status = creates
-                 ? uvzk__znode_owner_begin(barrier->session, &barrier->owner,
-                                           barrier->path, UVZK__OWNED_BY_BARRIER, false)
-                 : uvzk__znode_owner_check_delete(barrier->session, barrier->path);
-    if (status != 0) {
-        return status;
-    }
-    struct change *change = new_change(barrier);
-    if (change == NULL) {
-        return UV_ENOMEM;
-    }
-    uvzk__barrier_call_begin(&change->call, barrier->session, &barrier->calls, call_shell,
-                             UVZK_WAIT_FOREVER, cb);
-    if (uvzk__auth_has_failed(barrier->session)) {
-        uvzk__barrier_call_end(&change->call, UVZK_EAUTH);
-    } else if (creates) {
-        uvzk__znode_write_create(&change->write, &change->create);
-    } else {
-        uvzk__znode_write_delete(&change->write, change->path, NULL);
-    }
-    return 0;
-}
-
-int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
-                     uvzk_barrier_call_cb cb)
-{
-    return begin_change(shell, call_shell, true, cb);
+    status = uvzk__znode_owner_begin(barrier->session, &barrier->owner, barrier->path,
+                                     UVZK__OWNED_BY_BARRIER, false);
+    return status != 0 ? status
+                       : uvzk__change_call_create(barrier->session, &barrier->calls,
+                                                  barrier->path, call_shell, cb);
 }
 
 int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
                         uvzk_barrier_call_cb cb)
 {
-    return begin_change(shell, call_shell, false, cb);
+    int status = check(shell, call_shell, cb, UVZK_WAIT_FOREVER);
+
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__distributed_barrier *barrier = shell->impl;
+    status = uvzk__znode_owner_check_delete(barrier->session, barrier->path);
+    return status != 0 ? status
+                       : uvzk__change_call_delete(barrier->session, &barrier->calls,
+                                                  barrier->path, call_shell, cb);
 }
 
 int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,

@@ -6,13 +6,14 @@
 #define UVZK_DISTRIBUTED_BARRIER_H
 
 #include "engine/session.h"
+#include "engine/session_object.h"
 #include "engine/znode_owner.h"
 
 struct uvzk__distributed_barrier {
     /* The user's struct. It refers to this barrier until the close callback. */
     uvzk_barrier_t *shell;
-    struct uvzk__session *session;          /* of the path */
-    struct uvzk__link siblings;             /* in barriers->distributed */
+    struct uvzk__session *session; /* of the path */
+    struct uvzk__session_object object;
     struct uvzk__link calls;                /* struct uvzk__barrier_call */
     struct uvzk__notification notification; /* of the close */
     uvzk_barrier_close_cb close_cb;         /* may be NULL */
@@ -23,12 +24,5 @@ struct uvzk__distributed_barrier {
 
 /* The session of an initialised barrier, else NULL. */
 struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *);
-
-/* ------------------------------------------------------------ for this room alone */
-
-/* All calls on the barrier end with this code. */
-void uvzk__distributed_barrier_unreachable(struct uvzk__distributed_barrier *, int code);
-/* The client ends: frees the barrier, without a callback. */
-void uvzk__distributed_barrier_free(struct uvzk__distributed_barrier *);
 
 #endif

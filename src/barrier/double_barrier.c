@@ -3,7 +3,6 @@
 #include "barrier/double_barrier.h"
 
 #include "barrier/barrier_call.h"
-#include "barrier/barriers.h"
 #include "barrier/member.h"
 #include "base/path.h"
 #include "base/refusal.h"
@@ -60,6 +59,16 @@ static void over(struct uvzk__barrier_call *call)
     uvzk__free(UVZK__CONTAINER_OF(call, struct crossing, call));
 }
 
+static void free_barrier(struct uvzk__double_barrier *barrier)
+{
+    barrier->shell->impl = NULL;
+    uvzk__barrier_calls_free(&barrier->calls);
+    uvzk__list_remove(&barrier->notification.link);
+    uvzk__session_object_end(&barrier->object);
+    uvzk__free(barrier->path);
+    uvzk__free(barrier);
+}
+
 static void tell_loss_or_close(struct uvzk__notification *notification)
 {
     struct uvzk__double_barrier *barrier =
@@ -74,7 +83,7 @@ static void tell_loss_or_close(struct uvzk__notification *notification)
         }
         return;
     }
-    uvzk__double_barrier_free(barrier);
+    free_barrier(barrier);
     if (close_cb != NULL) {
         close_cb(shell);
     }
@@ -234,15 +243,29 @@ struct uvzk__session *uvzk__double_barrier_session(const uvzk_double_barrier_t *
     return barrier == NULL ? NULL : barrier->session;
 }
 
-void uvzk__double_barrier_free(struct uvzk__double_barrier *barrier)
+static struct uvzk__double_barrier *barrier_at(struct uvzk__session_object *object)
 {
-    barrier->shell->impl = NULL;
-    uvzk__barrier_calls_free(&barrier->calls);
-    uvzk__list_remove(&barrier->notification.link);
-    uvzk__list_remove(&barrier->siblings);
-    uvzk__free(barrier->path);
-    uvzk__free(barrier);
+    return UVZK__CONTAINER_OF(object, struct uvzk__double_barrier, object);
 }
+
+/* The session ends with the client, or has ended, and the member's znode with it. */
+static void unreachable(struct uvzk__session_object *object, int code)
+{
+    struct uvzk__double_barrier *barrier = barrier_at(object);
+
+    uvzk__barrier_calls_end(&barrier->calls, code);
+    if (barrier->member != NULL) {
+        uvzk__barrier_member_abandon(barrier->member, code);
+    }
+}
+
+static void free_object(struct uvzk__session_object *object)
+{
+    free_barrier(barrier_at(object));
+}
+
+static const struct uvzk__session_object_kind object_kind = {.unreachable = unreachable,
+                                                             .client_ended = free_object};
 
 static int check_init(const uvzk_client_t *client, const uvzk_double_barrier_t *shell,
                       const char *path, uint32_t member_quantity)
@@ -284,7 +307,8 @@ int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell
     barrier->notification.notify_cb = tell_loss_or_close;
     uvzk__list_init(&barrier->notification.link);
     uvzk__list_init(&barrier->calls);
-    uvzk__list_append(&uvzk__barriers(barrier->session)->doubles, &barrier->siblings);
+    barrier->object.directory = full;
+    uvzk__session_object_begin(barrier->session, &barrier->object, &object_kind);
     shell->impl = barrier;
     return 0;
 }
@@ -312,13 +336,4 @@ int uvzk_double_barrier_close(uvzk_double_barrier_t *shell,
         uvzk__barrier_member_withdraw(barrier->member, UVZK_ECLOSED);
     }
     return 0;
-}
-
-/* The session ends with the client, or has ended, and the member's znode with it. */
-void uvzk__double_barrier_unreachable(struct uvzk__double_barrier *barrier, int code)
-{
-    uvzk__barrier_calls_end(&barrier->calls, code);
-    if (barrier->member != NULL) {
-        uvzk__barrier_member_abandon(barrier->member, code);
-    }
 }

@@ -14,6 +14,7 @@
 
 #include "base/machine.h"
 #include "engine/session.h"
+#include "engine/session_object.h"
 
 enum uvzk__double_barrier_state {
     UVZK__DOUBLE_BARRIER_OUTSIDE,  /* next: ENTERING */
@@ -30,8 +31,8 @@ struct uvzk__barrier_member;
 struct uvzk__double_barrier {
     /* The user's struct. It refers to this barrier until the close callback. */
     uvzk_double_barrier_t *shell;
-    struct uvzk__session *session;       /* of the path */
-    struct uvzk__link siblings;          /* in barriers->doubles */
+    struct uvzk__session *session; /* of the path */
+    struct uvzk__session_object object;
     struct uvzk__link calls;             /* the enter or the leave, until its callback */
     struct uvzk__barrier_member *member; /* except when OUTSIDE or LOST */
     struct uvzk__notification
@@ -48,12 +49,5 @@ struct uvzk__double_barrier {
 
 /* The session of an initialised barrier, else NULL. */
 struct uvzk__session *uvzk__double_barrier_session(const uvzk_double_barrier_t *);
-
-/* ------------------------------------------------------------ for this room alone */
-
-/* All calls on the barrier end with this code, and the member is given up. */
-void uvzk__double_barrier_unreachable(struct uvzk__double_barrier *, int code);
-/* The client ends: frees the barrier, without a callback. */
-void uvzk__double_barrier_free(struct uvzk__double_barrier *);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "base/path.h"
 #include "base/refusal.h"
@@ -191,7 +190,6 @@ struct rooms {
     struct uvzk__barriers barriers;
     struct uvzk__directories directories;
     struct uvzk__claims claims;
-    struct uvzk__atomic_longs atomic_longs;
     struct uvzk__elections elections;
     struct uvzk__futures futures;
     struct uvzk__lifecycle life;
@@ -230,18 +228,17 @@ static struct uvzk__session *new_session(struct shared *shared,
     session->barriers = &rooms->barriers;
     session->directories = &rooms->directories;
     session->claims = &rooms->claims;
-    session->atomic_longs = &rooms->atomic_longs;
     session->elections = &rooms->elections;
     session->futures = &rooms->futures;
     session->lifecycle = &rooms->life;
     session->lifecycle->combined_state = &shared->states;
     uvzk__list_init(&session->notifications);
+    uvzk__list_init(&session->objects);
     uvzk__prover_init(session, &uvzk__contender_proof_subjects, options->proof,
                       options->tick_ms);
     uvzk__barriers_init(session->barriers);
     uvzk__directories_init(session->directories, &uvzk__claim_contender_user);
     uvzk__claims_init(session->claims);
-    uvzk__atomic_longs_init(session->atomic_longs);
     uvzk__elections_init(session->elections);
     uvzk__futures_init(session->futures);
     /* From here on uvzk__client_free() frees the session too. */

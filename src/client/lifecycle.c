@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "base/retry.h"
 #include "claim/acquire_timeout.h"
@@ -30,6 +29,7 @@
 #include "election/elections.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
+#include "engine/session_object.h"
 #include "engine/size_limit.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -448,8 +448,8 @@ static void end(struct uvzk__client *client)
         uvzk__claims_free(client->sessions[i]->claims);
         uvzk__watched_children_free(client->sessions[i]);
         uvzk__shared_values_free(client->sessions[i]);
+        uvzk__objects_free(client->sessions[i]);
         uvzk__barriers_free(client->sessions[i]);
-        uvzk__atomic_longs_free(client->sessions[i]);
         uvzk__futures_session_gone(client->sessions[i]);
     }
     uvzk__client_free(client);

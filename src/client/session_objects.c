@@ -3,17 +3,17 @@
  * rooms. */
 #include "client/session_objects.h"
 
-#include "atomic/atomic_long.h"
 #include "barrier/barriers.h"
 #include "claim/lock.h"
 #include "election/leader_caches.h"
+#include "engine/session_object.h"
 #include "membership/watched_children.h"
 #include "value/node_cache.h"
 #include "value/shared_value.h"
 
 void uvzk__session_objects_session_ended(struct uvzk__session *session, int code)
 {
-    uvzk__atomic_longs_session_ended(session);
+    uvzk__objects_session_ended(session, code);
     uvzk__node_caches_session_ended(session, false);
     uvzk__barriers_session_ended(session, code);
 }
@@ -26,15 +26,14 @@ void uvzk__session_objects_lapsed(struct uvzk__session *session)
 void uvzk__session_objects_unreachable(struct uvzk__session *session, int code)
 {
     uvzk__node_caches_unreachable(session, code);
-    uvzk__barriers_unreachable(session, code);
-    uvzk__atomic_longs_unreachable(session, code);
+    uvzk__objects_unreachable(session, code);
 }
 
 void uvzk__session_objects_resume(struct uvzk__session *session)
 {
     uvzk__node_caches_resume(session);
     uvzk__barriers_resume(session);
-    uvzk__atomic_longs_resume(session);
+    uvzk__objects_resume(session);
     uvzk__leader_caches_resume(session);
     uvzk__watched_children_resume(session);
 }
@@ -44,5 +43,5 @@ bool uvzk__session_objects_need_below(const struct uvzk__session *session,
 {
     return uvzk__locks_need_below(session, path) ||
            uvzk__shared_values_need_below(session, path) ||
-           uvzk__double_barriers_need_below(session, path);
+           uvzk__objects_need_below(session, path);
 }

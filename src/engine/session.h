@@ -28,12 +28,11 @@ struct uvzk__session {
     unsigned tuning;             /* bits of enum uvzk__tuning */
     const struct uvzk__turn_hooks *turn_hooks;
 
-    struct uvzk__prover *prover;             /* proof/prover.h */
-    struct uvzk__node_cache *node_caches;    /* of shared values; a uthash by path */
-    struct uvzk__barriers *barriers;         /* barrier/barriers.h */
-    struct uvzk__directories *directories;   /* directory/directories.h */
-    struct uvzk__claims *claims;             /* claim/claim.h */
-    struct uvzk__atomic_longs *atomic_longs; /* atomic/atomic_long.h */
+    struct uvzk__prover *prover;           /* proof/prover.h */
+    struct uvzk__node_cache *node_caches;  /* of shared values; a uthash by path */
+    struct uvzk__barriers *barriers;       /* barrier/barriers.h */
+    struct uvzk__directories *directories; /* directory/directories.h */
+    struct uvzk__claims *claims;           /* claim/claim.h */
     struct uvzk__watched_children *watched_children; /* of groups; a uthash by path */
     struct uvzk__elections *elections;               /* election/elections.h */
     struct uvzk__futures *futures;                   /* future/future.h */
@@ -58,6 +57,7 @@ struct uvzk__session {
     struct uvzk__divergence divergence;
     struct uvzk__deadlines deadlines;
     struct uvzk__link notifications;
+    struct uvzk__link objects; /* struct uvzk__session_object */
     struct uvzk__submissions submissions;
     struct uvzk__inflight_pool inflight_pool;
 
@@ -92,11 +92,6 @@ uvzk__directories(const struct uvzk__session *session)
 static inline struct uvzk__claims *uvzk__claims(const struct uvzk__session *session)
 {
     return session->claims;
-}
-static inline struct uvzk__atomic_longs *
-uvzk__atomic_longs(const struct uvzk__session *session)
-{
-    return session->atomic_longs;
 }
 static inline struct uvzk__elections *uvzk__elections(const struct uvzk__session *session)
 {

@@ -142,6 +142,28 @@ static void set_outlives_its_session(void **state)
     end();
 }
 
+/* The set was carried out, its session has ended, and no other one can be opened. */
+static void set_that_may_be_carried_out_is_not_unsent(void **state)
+{
+    (void)state;
+    begin();
+    a.may_log_errors = true;
+    process_lose_reply(&a);
+    call_set(&calls[0], &world, &barrier);
+    while (!sim_exists(world.sim, BARRIER_PATH)) {
+        world_run_for(&world, 1);
+    }
+    sim_disconnect(a.port, SIM_RESET, 3 * WORLD_TIMEOUT_MS);
+    call_wait(&calls[1], &world, &barrier, UVZK_WAIT_FOREVER);
+    for (int i = 0; i < 1000 && calls[0].told == 0; i++) {
+        sim_fail_open(a.port, UV_EAI_AGAIN);
+        world_run_for(&world, 50);
+    }
+    call_await(&calls[0], UVZK_ECONNLOSS);
+    call_await(&calls[1], UVZK_ENOTSENT);
+    end();
+}
+
 static void refused_changes_say_why(void **state)
 {
     (void)state;
@@ -463,6 +485,7 @@ int main(void)
         cmocka_unit_test(set_before_the_connection_has_the_address),
         cmocka_unit_test(lost_replies_are_made_good),
         cmocka_unit_test(set_outlives_its_session),
+        cmocka_unit_test(set_that_may_be_carried_out_is_not_unsent),
         cmocka_unit_test(refused_changes_say_why),
         cmocka_unit_test(absent_barrier_lets_through),
         cmocka_unit_test(waits_end_when_it_is_removed),
