@@ -269,7 +269,7 @@ int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *shell,
     atomic->promotion.timeout_ms = known.mutex_timeout_ms;
     atomic->shell = shell;
     shell->impl = atomic;
-    uvzk__session_object_begin(atomic->session, &atomic->object, &object_kind);
+    uvzk__session_object_begin(atomic->session, &atomic->object, &object_kind, NULL);
     return 0;
 }
 

@@ -118,7 +118,7 @@ int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *
     barrier->notification.notify_cb = tell_closed;
     uvzk__list_init(&barrier->notification.link);
     uvzk__list_init(&barrier->calls);
-    uvzk__session_object_begin(barrier->session, &barrier->object, &object_kind);
+    uvzk__session_object_begin(barrier->session, &barrier->object, &object_kind, NULL);
     shell->impl = barrier;
     return 0;
 }

@@ -307,8 +307,7 @@ int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell
     barrier->notification.notify_cb = tell_loss_or_close;
     uvzk__list_init(&barrier->notification.link);
     uvzk__list_init(&barrier->calls);
-    barrier->object.directory = full;
-    uvzk__session_object_begin(barrier->session, &barrier->object, &object_kind);
+    uvzk__session_object_begin(barrier->session, &barrier->object, &object_kind, full);
     shell->impl = barrier;
     return 0;
 }

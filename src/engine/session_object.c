@@ -12,9 +12,11 @@ static struct uvzk__session_object *object_at(struct uvzk__link *link)
 
 void uvzk__session_object_begin(struct uvzk__session *session,
                                 struct uvzk__session_object *object,
-                                const struct uvzk__session_object_kind *kind)
+                                const struct uvzk__session_object_kind *kind,
+                                const char *directory)
 {
     object->kind = kind;
+    object->directory = directory;
     uvzk__list_append(&session->objects, &object->link);
 }
 

@@ -29,14 +29,15 @@ struct uvzk__session_object_kind {
 struct uvzk__session_object {
     struct uvzk__link link; /* in session->objects */
     const struct uvzk__session_object_kind *kind;
-    /* It needs znodes below this path from the beginning (znode_owner.h). Namespace
-     * included; owned by the object. NULL: none. */
-    const char *directory;
+    const char *directory; /* it needs znodes below this path; NULL: none */
 };
 
-/* The object is opened; it is closed, or freed. The caller has set `directory`. */
+/* The object is opened; it is closed, or freed. directory: it needs znodes below this path
+ * from the beginning (znode_owner.h); namespace included, owned by the object; NULL:
+ * none. */
 void uvzk__session_object_begin(struct uvzk__session *, struct uvzk__session_object *,
-                                const struct uvzk__session_object_kind *);
+                                const struct uvzk__session_object_kind *,
+                                const char *directory);
 void uvzk__session_object_end(struct uvzk__session_object *);
 
 /* Tell all objects of the session, in the order in which they were opened. */
