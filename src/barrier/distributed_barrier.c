@@ -4,8 +4,7 @@
 
 #include "barrier/change_call.h"
 #include "barrier/watched_znode.h"
-#include "base/path.h"
-#include "base/refusal.h"
+#include "base/memory.h"
 #include "engine/turn.h"
 
 /* -------------------------------------------------------------------------- wait */
@@ -46,177 +45,146 @@ static void told(struct uvzk__znode_waiter *waiter, int status)
 
 /* ----------------------------------------------------------------- the barrier */
 
-struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *shell)
+static struct uvzk__distributed_barrier *barrier_with(struct uvzk__barrier_object *object)
 {
-    const struct uvzk__distributed_barrier *barrier = shell == NULL ? NULL : shell->impl;
-
-    return barrier == NULL ? NULL : barrier->session;
+    return UVZK__CONTAINER_OF(object, struct uvzk__distributed_barrier, object);
 }
 
-static void free_barrier(struct uvzk__distributed_barrier *barrier)
+static struct uvzk__barrier_object *object_of(const uvzk_barrier_t *shell)
 {
-    barrier->shell->impl = NULL;
-    uvzk__znode_owner_end(barrier->session, &barrier->owner);
-    uvzk__barrier_calls_free(&barrier->calls);
-    uvzk__list_remove(&barrier->notification.link);
-    uvzk__session_object_end(&barrier->object);
-    uvzk__free(barrier->path);
-    uvzk__free(barrier);
+    return shell == NULL ? NULL : shell->impl;
+}
+
+struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *shell)
+{
+    const struct uvzk__barrier_object *object = object_of(shell);
+
+    return object == NULL ? NULL : object->session;
+}
+
+static void free_barrier(struct uvzk__barrier_object *object)
+{
+    uvzk__znode_owner_end(object->session, &barrier_with(object)->owner);
+    uvzk__barrier_object_free(object);
 }
 
 static void tell_closed(struct uvzk__notification *notification)
 {
-    struct uvzk__distributed_barrier *barrier =
-        UVZK__CONTAINER_OF(notification, struct uvzk__distributed_barrier, notification);
-    uvzk_barrier_close_cb close_cb = barrier->close_cb;
-    uvzk_barrier_t *shell = barrier->shell;
+    struct uvzk__barrier_object *object =
+        UVZK__CONTAINER_OF(notification, struct uvzk__barrier_object, notification);
+    uvzk_barrier_close_cb close_cb = barrier_with(object)->close_cb;
+    uvzk_barrier_t *shell = barrier_with(object)->shell;
 
     /* The callbacks of its calls have run, because they were queued earlier. */
-    free_barrier(barrier);
+    free_barrier(object);
     if (close_cb != NULL) {
         close_cb(shell);
     }
 }
 
-static struct uvzk__distributed_barrier *barrier_at(struct uvzk__session_object *object)
+static struct uvzk__barrier_object *object_at(struct uvzk__session_object *of_session)
 {
-    return UVZK__CONTAINER_OF(object, struct uvzk__distributed_barrier, object);
+    return UVZK__CONTAINER_OF(of_session, struct uvzk__barrier_object, of_session);
 }
 
-static void unreachable(struct uvzk__session_object *object, int code)
+static void unreachable(struct uvzk__session_object *of_session, int code)
 {
-    uvzk__change_calls_unreachable(&barrier_at(object)->calls, code);
+    uvzk__change_calls_unreachable(&object_at(of_session)->calls, code);
 }
 
-static void free_object(struct uvzk__session_object *object)
+static void client_ended(struct uvzk__session_object *of_session)
 {
-    free_barrier(barrier_at(object));
+    free_barrier(object_at(of_session));
 }
-
-static const struct uvzk__session_object_kind object_kind = {.unreachable = unreachable,
-                                                             .client_ended = free_object};
 
 int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *path)
 {
-    int status = uvzk__check_init(client, "barrier", shell,
-                                  shell == NULL ? NULL : shell->impl, path);
+    static const struct uvzk__barrier_kind kind = {
+        .size = sizeof(struct uvzk__distributed_barrier),
+        .told = {.unreachable = unreachable, .client_ended = client_ended}};
+    int status = uvzk__barrier_object_open(client, &kind, shell,
+                                           shell == NULL ? NULL : &shell->impl, path);
 
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        struct uvzk__barrier_object *object = shell->impl;
+        object->notification.notify_cb = tell_closed;
+        barrier_with(object)->shell = shell;
     }
-    struct uvzk__session *session = client->impl;
-    struct uvzk__distributed_barrier *barrier = uvzk__calloc(1, sizeof(*barrier));
-    char *full = uvzk__path_join(uvzk__namespace_of(session), path);
-    if (barrier == NULL || full == NULL) {
-        uvzk__free(barrier);
-        uvzk__free(full);
-        return UV_ENOMEM;
-    }
-    barrier->shell = shell;
-    barrier->path = full;
-    barrier->session = uvzk__home_of(session, full);
-    barrier->notification.notify_cb = tell_closed;
-    uvzk__list_init(&barrier->notification.link);
-    uvzk__list_init(&barrier->calls);
-    uvzk__session_object_begin(barrier->session, &barrier->object, &object_kind, NULL);
-    shell->impl = barrier;
-    return 0;
+    return status;
 }
 
 int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
 {
-    struct uvzk__distributed_barrier *barrier = shell == NULL ? NULL : shell->impl;
+    struct uvzk__barrier_object *object = object_of(shell);
+    int status = uvzk__barrier_object_close(shell, object);
 
-    if (shell == NULL) {
-        return uvzk__refuse(UV_EINVAL, "barrier is NULL");
+    if (status == 0) {
+        barrier_with(object)->close_cb = close_cb;
+        uvzk__notify_later(object->session, &object->notification);
     }
-    if (barrier == NULL || barrier->closing) {
-        return uvzk__refuse(UVZK_ESTATE, "the barrier is closing, or not initialised");
-    }
-    barrier->closing = true;
-    barrier->close_cb = close_cb;
-    uvzk__barrier_calls_end(&barrier->calls, UVZK_ECLOSED);
-    uvzk__notify_later(barrier->session, &barrier->notification);
-    return 0;
+    return status;
 }
 
 /* ------------------------------------------------------------------- the calls */
 
-static int check(const uvzk_barrier_t *shell, const uvzk_barrier_call_t *call_shell,
-                 uvzk_barrier_call_cb cb, int64_t timeout_ms)
-{
-    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "barrier is NULL" : NULL);
-
-    if (status == 0) {
-        status = uvzk__barrier_call_check(call_shell, cb, timeout_ms);
-    }
-    if (status != 0) {
-        return status;
-    }
-    const struct uvzk__distributed_barrier *barrier = shell->impl;
-    bool closed =
-        barrier == NULL || barrier->closing || uvzk__session_is_closing(barrier->session);
-    return uvzk__refuse_if(UVZK_ECLOSED,
-                           closed ? "the barrier or its client is closing, or it is not "
-                                    "initialised"
-                                  : NULL);
-}
-
 int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
                      uvzk_barrier_call_cb cb)
 {
-    int status = check(shell, call_shell, cb, UVZK_WAIT_FOREVER);
+    int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
+                                            UVZK_WAIT_FOREVER);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__distributed_barrier *barrier = shell->impl;
-    status = uvzk__znode_owner_begin(barrier->session, &barrier->owner, barrier->path,
-                                     UVZK__OWNED_BY_BARRIER, false);
+    struct uvzk__barrier_object *object = shell->impl;
+    status = uvzk__znode_owner_begin(object->session, &barrier_with(object)->owner,
+                                     object->path, UVZK__OWNED_BY_BARRIER, false);
     return status != 0 ? status
-                       : uvzk__change_call_create(barrier->session, &barrier->calls,
-                                                  barrier->path, call_shell, cb);
+                       : uvzk__change_call_create(object->session, &object->calls,
+                                                  object->path, call_shell, cb);
 }
 
 int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
                         uvzk_barrier_call_cb cb)
 {
-    int status = check(shell, call_shell, cb, UVZK_WAIT_FOREVER);
+    int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
+                                            UVZK_WAIT_FOREVER);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__distributed_barrier *barrier = shell->impl;
-    status = uvzk__znode_owner_check_delete(barrier->session, barrier->path);
+    struct uvzk__barrier_object *object = shell->impl;
+    status = uvzk__znode_owner_check_delete(object->session, object->path);
     return status != 0 ? status
-                       : uvzk__change_call_delete(barrier->session, &barrier->calls,
-                                                  barrier->path, call_shell, cb);
+                       : uvzk__change_call_delete(object->session, &object->calls,
+                                                  object->path, call_shell, cb);
 }
 
 int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
                       int64_t timeout_ms, uvzk_barrier_call_cb cb)
 {
-    int status = check(shell, call_shell, cb, timeout_ms);
+    int status =
+        uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb, timeout_ms);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__distributed_barrier *barrier = shell->impl;
+    struct uvzk__barrier_object *object = shell->impl;
     struct wait *wait = uvzk__calloc(1, sizeof(*wait));
     if (wait == NULL) {
         return UV_ENOMEM;
     }
     wait->waiter.told_cb = told;
     wait->waiter.confirmed = true;
-    if (uvzk__znode_waiter_begin(barrier->session, &wait->waiter, barrier->path) != 0) {
+    if (uvzk__znode_waiter_begin(object->session, &wait->waiter, object->path) != 0) {
         uvzk__free(wait);
         return UV_ENOMEM;
     }
     wait->call.given_up_cb = wait_given_up;
     wait->call.over_cb = wait_over;
-    uvzk__barrier_call_begin(&wait->call, barrier->session, &barrier->calls, call_shell,
+    uvzk__barrier_call_begin(&wait->call, object->session, &object->calls, call_shell,
                              timeout_ms, cb);
-    if (uvzk__auth_has_failed(barrier->session)) {
+    if (uvzk__auth_has_failed(object->session)) {
         uvzk__barrier_call_end(&wait->call, UVZK_EAUTH);
     }
     return 0;

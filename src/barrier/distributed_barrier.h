@@ -5,21 +5,14 @@
 #ifndef UVZK_DISTRIBUTED_BARRIER_H
 #define UVZK_DISTRIBUTED_BARRIER_H
 
-#include "engine/session.h"
-#include "engine/session_object.h"
+#include "barrier/barrier_object.h"
 #include "engine/znode_owner.h"
 
 struct uvzk__distributed_barrier {
-    /* The user's struct. It refers to this barrier until the close callback. */
+    struct uvzk__barrier_object object;
     uvzk_barrier_t *shell;
-    struct uvzk__session *session; /* of the path */
-    struct uvzk__session_object object;
-    struct uvzk__link calls;                /* struct uvzk__barrier_call */
-    struct uvzk__notification notification; /* of the close */
-    uvzk_barrier_close_cb close_cb;         /* may be NULL */
-    char *path;                             /* namespace included */
-    struct uvzk__znode_owner owner;         /* from the first set */
-    bool closing;
+    uvzk_barrier_close_cb close_cb; /* may be NULL */
+    struct uvzk__znode_owner owner; /* from the first set */
 };
 
 /* The session of an initialised barrier, else NULL. */

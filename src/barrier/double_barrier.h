@@ -12,9 +12,8 @@
 #ifndef UVZK_DOUBLE_BARRIER_H
 #define UVZK_DOUBLE_BARRIER_H
 
+#include "barrier/barrier_object.h"
 #include "base/machine.h"
-#include "engine/session.h"
-#include "engine/session_object.h"
 
 enum uvzk__double_barrier_state {
     UVZK__DOUBLE_BARRIER_OUTSIDE,  /* next: ENTERING */
@@ -29,22 +28,17 @@ extern const struct uvzk__machine uvzk__double_barrier_machine;
 struct uvzk__barrier_member;
 
 struct uvzk__double_barrier {
-    /* The user's struct. It refers to this barrier until the close callback. */
+    /* Its only call is the enter or the leave, until its callback. The notification is of
+     * the loss, or once it is closing of that. */
+    struct uvzk__barrier_object object;
     uvzk_double_barrier_t *shell;
-    struct uvzk__session *session; /* of the path */
-    struct uvzk__session_object object;
-    struct uvzk__link calls;             /* the enter or the leave, until its callback */
     struct uvzk__barrier_member *member; /* except when OUTSIDE or LOST */
-    struct uvzk__notification
-        notification;                    /* of the loss, or once it is closing of that */
     uvzk_double_barrier_lost_cb lost_cb; /* may be NULL, and so may close_cb */
     uvzk_double_barrier_close_cb close_cb;
-    char *path; /* namespace included */
     uint32_t quantity;
     int lost;      /* why it is LOST */
     uint8_t state; /* enum uvzk__double_barrier_state */
-    bool closing;
-    bool undone; /* the enter is cancelled, although its outcome was 0 already */
+    bool undone;   /* the enter is cancelled, although its outcome was 0 already */
 };
 
 /* The session of an initialised barrier, else NULL. */

@@ -111,24 +111,18 @@ void uvzk__barrier_member_finish(struct uvzk__barrier_member *member)
     free_if_over(member);
 }
 
-/* P/<uuid>, a random name as Curator's: it identifies the znode of this enter. Returns 0,
- * UV_ENOMEM or UV_EIO; UV_EEXIST: `ready` is another recipe's. */
+/* P/<uuid> identifies the znode of this enter. Returns 0, UV_ENOMEM or UV_EIO; UV_EEXIST:
+ * `ready` is another recipe's. */
 static int name_znodes(struct uvzk__barrier_member *member, const char *directory)
 {
-    char text[UVZK__PROTECTED_NAME_SIZE];
-    uint8_t uuid[UVZK__UUID_BYTES];
+    int status = uvzk__random_path(member->session, directory, &member->path);
 
-    if (uvzk__random(member->session, uuid, sizeof(uuid)) != 0) {
-        return uvzk__refuse(UV_EIO, "the system has no random bytes for a znode's name");
+    if (status != 0) {
+        return status;
     }
-    uvzk__uuid_from_random(uuid);
-    (void)uvzk__protected_name(text, uuid, "");
-    text[UVZK__UUID_AT + UVZK__UUID_TEXT] = '\0';
     member->directory = uvzk__strdup(directory);
-    member->path = uvzk__path_join(directory, text + UVZK__UUID_AT);
     member->ready = uvzk__path_join(directory, UVZK__READY_NAME);
-    bool made = member->path != NULL &&
-                uvzk__node_create_init(&member->create, member->path, UVZK__EPHEMERAL);
+    bool made = uvzk__node_create_init(&member->create, member->path, UVZK__EPHEMERAL);
     if (member->directory == NULL || member->ready == NULL || !made) {
         return UV_ENOMEM;
     }

@@ -29,7 +29,6 @@
 #include "barrier/watched_znode.h"
 #include "barrier/znode_write.h"
 #include "base/machine.h"
-#include "base/node_name.h"
 #include "engine/session.h"
 
 enum uvzk__barrier_member_state {

@@ -5,9 +5,27 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/node_name.h"
 #include "base/path.h"
+#include "base/refusal.h"
 #include "engine/acl.h"
 #include "engine/submission.h"
+
+int uvzk__random_path(struct uvzk__session *session, const char *directory, char **path)
+{
+    char name[UVZK__PROTECTED_NAME_SIZE];
+    uint8_t uuid[UVZK__UUID_BYTES];
+
+    *path = NULL;
+    if (uvzk__random(session, uuid, sizeof(uuid)) != 0) {
+        return uvzk__refuse(UV_EIO, "the system has no random bytes for a znode's name");
+    }
+    uvzk__uuid_from_random(uuid);
+    (void)uvzk__protected_name(name, uuid, "");
+    name[UVZK__UUID_AT + UVZK__UUID_TEXT] = '\0';
+    *path = uvzk__path_join(directory, name + UVZK__UUID_AT);
+    return *path == NULL ? UV_ENOMEM : 0;
+}
 
 void uvzk__node_create_init_alone(struct uvzk__node_create *create, const char *path,
                                   enum uvzk__mode mode)

@@ -22,6 +22,11 @@ struct uvzk__node_create {
     struct uvzk__acl acl; /* of that znode (acl.h) */
 };
 
+/* Makes the path of a znode with a random name below this directory: a UUID, as Curator
+ * writes it. A create of it that is repeated, and finds the znode, has found its own. The
+ * caller frees the path. Returns 0, UV_ENOMEM or UV_EIO. */
+int uvzk__random_path(struct uvzk__session *, const char *directory, char **path);
+
 /* mode: of the znode. The path must stay valid for as long as the struct is used. Returns false
  * if out of memory; then nothing has to be freed. */
 bool uvzk__node_create_init(struct uvzk__node_create *, const char *path,
