@@ -97,7 +97,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
         eating++;
         most_eating = eating > most_eating ? eating : most_eating;
         printf("%s eats with %" PRIu32 " things, token %" PRId64 "\n", diner->name,
-               uvzk_hold_lease_count(hold), uvzk_hold_token(hold));
+               uvzk_hold_node_count(hold), uvzk_hold_token(hold));
         uv_timer_start(&diner->meal, on_eaten, MEAL_MS, 0);
     }
 }

@@ -29,11 +29,15 @@
  *            this header rest on, and what uvzk does not promise.
  * Names      A function is called uvzk_<noun>_<verb>, and its first parameter is the
  *            noun, as in uvzk_lock_acquire. An init function takes the parent first, as
- *            in libuv. Then come the struct that receives the answer (hold, request,
+ *            in libuv; a variant is called uvzk_<noun>_init_with_<what>. Then come the struct that receives the answer (hold, request,
  *            future), the arguments, and the callbacks. A uvzk_<noun>_<event>_cb receives
  *            that noun; the only callback of a request is called uvzk_<request>_cb.
  *
- * Each group below begins with an example; together the examples are one program. */
+ * Sections   The title of each section says to which of three tiers it belongs. First
+ *            lock: a client, a mutex and a hold; this is enough for most programs.
+ *            Recipes: all other recipes of Curator. Advanced: what few programs need.
+ *            A tier uses only the tiers before it. A section of the first two tiers
+ *            begins with an example; together the examples are one program. */
 #ifndef UVZK_H
 #define UVZK_H
 
@@ -54,7 +58,7 @@ extern "C" {
 /* The version of this header. UVZK_VERSION_IS_RELEASE is 0 while the version is in
  * development, and UVZK_VERSION_SUFFIX is "dev" then. For a release, they are 1 and "". */
 #define UVZK_VERSION_MAJOR 0
-#define UVZK_VERSION_MINOR 3
+#define UVZK_VERSION_MINOR 4
 #define UVZK_VERSION_PATCH 0
 #define UVZK_VERSION_IS_RELEASE 0
 #define UVZK_VERSION_SUFFIX "dev"
@@ -63,7 +67,7 @@ extern "C" {
  * "major.minor.patch-suffix" if it is not a release. The text is static. */
 UVZK_EXTERN const char *uvzk_version(void);
 
-/* -------------------------------------------------------------------- errors
+/* ---------------------------------------------------------- first lock: errors
  *
  *     static void report(const char *what, int status)
  *     {
@@ -144,24 +148,10 @@ UVZK_EXTERN int uvzk_err_hold_is_gone(int code);
  * example, does not). The text is valid until the next refused call of the thread. */
 UVZK_EXTERN const char *uvzk_refusal(int code);
 
-/* ------------------------------------------------------------------ memory */
+/* -------------------------------------------------------- first lock: types */
 
-typedef void *(*uvzk_malloc_fn)(size_t size);
-typedef void *(*uvzk_realloc_fn)(void *memory, size_t size);
-typedef void *(*uvzk_calloc_fn)(size_t count, size_t size);
-typedef void (*uvzk_free_fn)(void *memory);
-
-/* Replaces the allocator, as uv_replace_allocator does. Call it before any other function
- * of uvzk. The functions must be thread-safe: the ZooKeeper client's threads call them
- * too. UV_EINVAL: one of the four is NULL. */
-UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
-                                       uvzk_realloc_fn realloc_fn,
-                                       uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
-
-/* -------------------------------------------------------------------- types */
-
-/* Structs that the caller allocates. Their sizes never change; impl points to the
- * library's own memory. */
+/* Handles and requests, as libuv calls them: structs that the caller allocates. Their
+ * sizes never change; impl points to the library's own memory. */
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
 typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
 typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
@@ -191,88 +181,88 @@ typedef struct uvzk_barrier_s uvzk_barrier_t;               /* DistributedBarrie
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
 typedef struct uvzk_barrier_call_s uvzk_barrier_call_t;     /* one call on either */
 
-#define UVZK_SHELL_FIELDS                                                        \
+#define UVZK_HANDLE_FIELDS                                                       \
     void *data;       /* the caller's; uvzk neither reads nor writes it */       \
     void *impl;       /* private; NULL before the first use and after the end */ \
     void *end_future; /* private; of the release or the close under way */       \
     void *reserved    /* private */
 
 struct uvzk_client_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_lock_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_rwlock_s { /* two locks */
     uvzk_lock_t read;
     uvzk_lock_t write;
 };
 struct uvzk_hold_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_revoke_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_verify_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_participants_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
     size_t holding; /* private; uvzk_participants_holding returns it */
 };
 struct uvzk_shared_value_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_shared_count_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
     uvzk_shared_value_t value; /* private */
 };
 struct uvzk_set_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_atomic_long_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_atomic_call_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_persistent_node_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_group_member_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_read_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_write_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_future_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_barrier_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_double_barrier_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_barrier_call_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_election_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_election_participants_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
 };
 struct uvzk_locker_s {
-    UVZK_SHELL_FIELDS;
+    UVZK_HANDLE_FIELDS;
     uvzk_hold_t hold; /* to read its token or path, or to cancel the acquire; only
                          uvzk_locker_done may release it */
 };
 
-/* -------------------------------------------------------------------- client
+/* ---------------------------------------------------------- first lock: client
  *
  *     static uvzk_client_t client;
  *
@@ -539,45 +529,9 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  * connected: the client is CONNECTED once all its sessions are connected. When a session
  * is lost, only the holds and waiters in that session are lost. Each hold gets its own
  * callbacks, and its validity depends on the proof of its own session.
- * uvzk_client_session_id and uvzk_client_session_timeout describe the first session;
- * uvzk_client_last_error returns the latest error of all sessions. */
-
-/* Sets an option by its name, for a program that reads options from a file or a command
- * line: uvzk_client_options_set(&options, "session_timeout_ms", "10000"). docs/options.md
- * lists the names and the values. uvzk copies the value, and the options refer to the
- * copy. Call uvzk_client_options_free after uvzk_client_init, and before the struct is
- * initialised again.
- *
- * UV_ENOENT: there is no option of this name. UV_EINVAL: the option cannot have this
- * value, or an argument is NULL; uvzk_refusal names the option and its range. UV_ENOMEM.
- * After a failure the options are as they were before. */
-UVZK_EXTERN int uvzk_client_options_set(uvzk_client_options_t *options, const char *name,
-                                        const char *value);
-
-/* Sets options from a connection string: the hosts, and after a '?' other options, in any
- * order and each at most once:
- *
- *     10.0.0.1:2181,10.0.0.2:2181/chroot?session_timeout_ms=10000&namespace=app
- *
- * The names and values are those of uvzk_client_options_set. In a value, "%26" stands for
- * '&', "%25" for '%', and any other %XX for the byte with that hexadecimal number; no
- * other character has a meaning. The part before '?' becomes options.hosts unchanged, so
- * a text without '?' sets only the hosts; uvzk_client_init checks them. Options that the
- * text does not name keep their values. Returns the codes of uvzk_client_options_set;
- * after a failure the options are as they were before. The text is copied: see there. */
-UVZK_EXTERN int uvzk_client_options_parse(uvzk_client_options_t *options,
-                                          const char *text);
-
-/* Frees what uvzk_client_options_set and uvzk_client_options_parse have copied, and
- * overwrites it first. Then the options must not be used before they are initialised
- * again. If the struct was assigned to another one, only one of the two may be freed.
- * options may be NULL, or have no copies. */
-UVZK_EXTERN void uvzk_client_options_free(uvzk_client_options_t *options);
-
-/* Tells whether the value of the option of this name is a secret, such as a password: 1
- * or 0. A program should not log it, and should refuse a file with it that other users
- * can read. A name that is NULL or unknown: 0. */
-UVZK_EXTERN int uvzk_client_option_is_secret(const char *name);
+ * uvzk_client_session_id, uvzk_client_session_timeout and uvzk_client_current_server
+ * describe the first session; uvzk_client_last_error returns the latest error of all
+ * sessions. */
 
 /* Initialises a client.
  * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
@@ -633,6 +587,11 @@ UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
  * connection. */
 UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
 
+/* Returns the server that the session is connected to, "10.0.0.1:2181", as
+ * zoo_get_current_server does; NULL if there is no connection, and "" if the address is
+ * not known. The text is valid until the caller returns to the loop. */
+UVZK_EXTERN const char *uvzk_client_current_server(const uvzk_client_t *client);
+
 /* The last reason why there was no connection. The struct may grow at its end. Begin with
  * uvzk_client_error_init(&error). */
 typedef struct uvzk_client_error_s {
@@ -662,112 +621,7 @@ UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t 
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
 
-/* One session of a client, for uvzk_client_each_session. */
-typedef struct uvzk_session_entry_s {
-    size_t size;                 /* of the library's struct, which may grow at its end */
-    uint32_t number;             /* from 0 on */
-    uint32_t state;              /* uvzk_client_state_t */
-    int64_t session_id;          /* 0: none */
-    uint32_t session_timeout_ms; /* 0 before the first connection */
-    uint64_t contenders;         /* znodes: pending, held or being deleted */
-    uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
-    uint64_t watches;                       /* that are set now, of one path once */
-    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
-    const uvzk_client_error_t *error;       /* as uvzk_client_last_error, of this
-                                               session; never NULL */
-} uvzk_session_entry_t;
-
-/* Receives one session. The pointers are valid until the callback returns. The callback
- * may query uvzk but must not change anything. */
-typedef void (*uvzk_session_entry_cb)(const uvzk_client_t *client,
-                                      const uvzk_session_entry_t *entry, void *context);
-
-/* Calls cb for each session of the client, before it returns. A client has at least one
- * session. UV_EINVAL. UVZK_ESTATE: the client is not initialised. */
-UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
-                                         uvzk_session_entry_cb cb, void *context);
-
-/* A histogram of durations. Bucket 0 counts durations of 0 ms, bucket i those of 2^(i-1)
- * to 2^i - 1 ms. The last bucket also counts all longer ones. */
-#define UVZK_HISTOGRAM_BUCKETS 24
-typedef struct uvzk_histogram_s {
-    uint64_t count, sum_ms;
-    uint64_t buckets[UVZK_HISTOGRAM_BUCKETS];
-} uvzk_histogram_t;
-
-/* State and counters of a client. The struct may grow at its end. Begin with
- * uvzk_client_metrics_init(&metrics). */
-typedef struct uvzk_client_metrics_s {
-    size_t size; /* set by uvzk_client_metrics_init */
-    /* The current state: */
-    uint32_t state;              /* uvzk_client_state_t */
-    uint32_t session_timeout_ms; /* 0 before the first connection */
-    int64_t session_id;          /* 0: none */
-    uint64_t locks;              /* that are open */
-    uint64_t waiting, held;      /* pending acquires; holds */
-    uint64_t contenders;         /* znodes: pending, held or being deleted */
-    uint64_t undeletable;        /* of those, the ones whose delete the directory's ACL
-                                    has refused; uvzk repeats the delete, see
-                                    uvzk_hold_release_cb */
-    uint64_t foreign;            /* children of lock paths that are not contenders'
-                                    znodes, in the last listing of each path */
-    uint64_t node_bytes, node_bytes_most;   /* of the contenders' paths: used, and the
-                                               limit */
-    uint64_t watches;                       /* that are set now, of one path once */
-    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
-    /* Requests to the servers since the client was initialised: */
-    uint64_t requests; /* all */
-    uint64_t proofs;   /* of those, proofs of ownership */
-    /* Of all, by kind; listings are getChildren, reads are get and exists. */
-    uint64_t creates, deletes, multis, listings, reads, others;
-    /* Since uvzk_client_start_metrics; all 0 without it: */
-    uint64_t counting; /* 1: these are counted; 0: they are not */
-    uint64_t grants, releases;
-    /* Failed acquires: UV_ETIMEDOUT; UVZK_EUNREACHABLE and UVZK_ECONNLOSS;
-     * UVZK_ENOTQUEUED; UV_ECANCELED; all other codes. */
-    uint64_t refused_behind_others, refused_unreachable, refused_not_queued,
-        refused_cancelled, refused_otherwise;
-    /* Lost holds: UVZK_EEXPIRED; UVZK_EPROOF; UVZK_EDELETED; all other codes. */
-    uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
-    uint64_t orphans;            /* znodes of this client's sessions that none of its
-                                    locks knew, and that it has deleted */
-    uint64_t diverged;           /* how often the client left a server: UVZK_EDIVERGED */
-    uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
-    uvzk_histogram_t hold;       /* from the grant to the release or the loss */
-    uvzk_histogram_t release;    /* from the call until its outcome is known */
-    uvzk_histogram_t round_trip; /* of requests */
-    uvzk_histogram_t proof;      /* of proofs of ownership */
-    uvzk_histogram_t handover;   /* from the moment at which this client saw the end of a
-                                    hold, of any client, to the grant of the acquire that
-                                    waited for it */
-} uvzk_client_metrics_t;
-
-#define uvzk_client_metrics_init(metrics) \
-    uvzk_client_metrics_init_size((metrics), sizeof(*(metrics)))
-UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
-                                               size_t size);
-
-/* Starts to count grants, refusals and losses, and to measure durations. Has no effect if
- * the client counts already (options.metrics). UV_EINVAL. UVZK_ESTATE: the client is not
- * initialised. UV_ENOMEM. */
-UVZK_EXTERN int uvzk_client_start_metrics(uvzk_client_t *client);
-
-/* Fills in the client's state and counters. It changes nothing: without
- * uvzk_client_start_metrics only the state and the requests are filled in. UV_EINVAL:
- * also if metrics was not initialised. UVZK_ESTATE: the client is not initialised. */
-UVZK_EXTERN int uvzk_client_metrics(const uvzk_client_t *client,
-                                    uvzk_client_metrics_t *metrics);
-
-/* Writes the metrics for Prometheus (text format 0.0.4); without
- * uvzk_client_start_metrics only the state and the requests. Each sample has the label
- * client="name", in which '"', '\\' and newlines are escaped. As snprintf does, it writes
- * at most size bytes, the NUL included, and returns the length of the whole text without
- * the NUL. buffer may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE: as
- * uvzk_client_metrics. */
-UVZK_EXTERN int uvzk_client_write_metrics(const uvzk_client_t *client, const char *name,
-                                          char *buffer, size_t size);
-
-/* ----------------------------------------------------------- locks and holds
+/* ------------------------------------------------- first lock: locks and holds
  *
  *     static uvzk_hold_t hold;
  *
@@ -785,6 +639,17 @@ UVZK_EXTERN int uvzk_client_write_metrics(const uvzk_client_t *client, const cha
  *         return uvzk_lock_acquire(lock, &hold, NULL, acquired, lost);
  *     } */
 
+/* Initialises a mutex.
+ * Copies the path, which must follow ZooKeeper's rules (the Java client's PathUtils),
+ * must not be "/" and has at most 1024 bytes with the namespace. Sends nothing. Two
+ * mutexes on one path are separate locks even in one process, as in Curator.
+ * UVZK_ENOCHILDREN: the path, or an ancestor of it, is that of an ephemeral znode of this
+ * client, which can have no children: the znode of a group member, of an ephemeral
+ * persistent node, or of a lock with a fixed name (UVZK_NODE_EPHEMERAL). UV_EINVAL,
+ * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
+                                const char *path);
+
 /* FINAL for the lock. */
 typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
 
@@ -795,8 +660,8 @@ typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
  * while the directory or the znode was being created, or before the znode's place in the
  * queue was known. UVZK_EPROOF: timeout_ms passed with no contender ahead, before the
  * session was proved; or, at once, the session timeout is too short for tick_ms to prove
- * anything. In the callback of an acquire whose time ran out, uvzk_hold_wait tells what
- * the acquire waited for.
+ * anything. In the callback of an acquire whose time ran out, uvzk_hold_wait_info tells
+ * what the acquire waited for.
  * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED: the lock or the client was closed, or the
  * shared count of a semaphore, or a member of a multi lock. UVZK_EEXPIRED: the session in
  * which the acquire was queued has ended, or was given up after three session timeouts
@@ -954,50 +819,6 @@ UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb releas
  * UVZK_ESTATE: not pending; if it is granted, release it. UV_EINVAL. */
 UVZK_EXTERN int uvzk_hold_cancel(uvzk_hold_t *hold);
 
-/* What a pending acquire waits for. */
-typedef enum {
-    UVZK_WAITS_FOR_NOTHING = 0, /* it is granted; its callback will be called soon */
-    UVZK_WAITS_FOR_CONNECTION,  /* its session has no connection */
-    UVZK_WAITS_FOR_DIRECTORY,   /* the lock's directory is being created */
-    UVZK_WAITS_FOR_ZNODE,       /* its znode is being created, or searched for */
-    UVZK_WAITS_FOR_PLACE,       /* its znode exists; who is ahead is not known yet */
-    UVZK_WAITS_FOR_OURS,        /* only other contenders of this client are ahead */
-    UVZK_WAITS_FOR_OTHERS,      /* another client's znode is ahead */
-    UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is next, but all leases are taken */
-    UVZK_WAITS_FOR_PROOF        /* no contender is ahead; its session is being proved */
-} uvzk_wait_kind_t;
-
-/* What a pending acquire waits for, and since when. The struct may grow at its end. Begin
- * with uvzk_wait_init(&wait). */
-typedef struct uvzk_wait_s {
-    size_t size;    /* set by uvzk_wait_init */
-    uint32_t kind;  /* uvzk_wait_kind_t */
-    uint64_t ahead; /* how many contenders are known to be ahead, as in queued_cb. After a
-                       timeout, and in uvzk_client_each_hold, it counts at most 1000 of
-                       this client; for a lock with a driver it is 1. LEASES: how many
-                       leases are taken */
-    const char *predecessor; /* OTHERS: full path of the nearest znode of another client
-                                that it waits for; else NULL. Valid until the next
-                                uvzk_hold_wait or uvzk_client_each_hold, at most until the
-                                caller returns to the loop */
-    uint64_t since; /* since when (CLOCK_BOOTTIME, ms): when the acquire began, or, with
-                       CONNECTION, when the connection was lost if that was later. 0: not
-                       known, for example of a semaphore request that shares the znode of
-                       another request */
-    const char *traceparent; /* OTHERS: the options.traceparent of the acquire whose znode
-                                is `predecessor`; NULL: it has none, or uvzk has not read
-                                it. Valid as long as `predecessor` */
-} uvzk_wait_t;
-
-#define uvzk_wait_init(wait) uvzk_wait_init_size((wait), sizeof(*(wait)))
-UVZK_EXTERN void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size);
-
-/* Tells what a pending acquire waits for, as far as this client knows. It sends nothing.
- * In the callback of an acquire that failed by timeout_ms or UVZK_TRY_ONCE it tells what
- * that acquire waited for. UV_EINVAL: also if wait was not initialised. UV_ENOMEM.
- * UVZK_ESTATE: neither a pending acquire nor such a callback. */
-UVZK_EXTERN int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait);
-
 /* Tells whether the hold is valid now, 1 or 0: compares the clock with
  * uvzk_hold_valid_until, and has the same limits. Another client may hold the lock
  * between this call and the caller's next step; use the fencing token or
@@ -1012,12 +833,6 @@ UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
  * holds of one cohort exclude one another and share a token too (uvzk_hold_cohort). For a
  * lock with a driver see uvzk_lock_init_with_driver. */
 UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
-
-/* Returns the hold's position in its cohort: 1, 2, ... among the holds that share its
- * token; 0 if it is not held, or its lock has no cohort. The token of the first hold of a
- * cohort is greater than any token before. The pair of token and position grows from
- * grant to grant. */
-UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 
 /* Returns the full path of the lock's znode, with the namespace, without the chroot; NULL
  * if not held. The text is valid until the hold is released or lost. */
@@ -1037,36 +852,7 @@ UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 /* Returns the current time on CLOCK_BOOTTIME, ms. */
 UVZK_EXTERN uint64_t uvzk_now(void);
 
-/* One pending acquire or hold, for uvzk_client_each_hold. */
-typedef struct uvzk_hold_entry_s {
-    size_t size; /* of the library's struct, which may grow at its end */
-    uvzk_lock_t *lock;
-    const char *lock_path; /* with the namespace */
-    uvzk_hold_t *hold;
-    const void *owner;       /* NULL: none */
-    int is_held;             /* 1: granted, and acquire_cb was called */
-    int64_t token;           /* 0 if it is not held */
-    const char *path;        /* of its znode; NULL if it is not held */
-    const uvzk_wait_t *wait; /* of a pending acquire; of a hold all fields but size are
-                                0; never NULL */
-    uint32_t session;        /* the number of its session, from 0 on */
-} uvzk_hold_entry_t;
-
-/* Receives one pending acquire or hold. The pointers are valid until the callback
- * returns. The callback may query uvzk but must not change anything: no acquire, release,
- * cancel or close. uvzk_hold_wait and uvzk_client_each_hold overwrite
- * entry->wait->predecessor. */
-typedef void (*uvzk_hold_entry_cb)(const uvzk_client_t *client,
-                                   const uvzk_hold_entry_t *entry, void *context);
-
-/* Calls cb for every pending acquire and hold of this client's locks, before it returns.
- * Those of one lock come in the order in which they were requested; re-entries follow
- * their owner's first acquire. It sends nothing. UV_EINVAL. UVZK_ESTATE: the client is
- * not initialised. UV_ENOMEM: cb may have been called for some. */
-UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_entry_cb cb,
-                                      void *context);
-
-/* ------------------------------------------------------------------- recipes
+/* -------------------------------------------------------------- recipes: locks
  *
  *     static uvzk_mutex_t from, to;
  *     static uvzk_rwlock_t prices;
@@ -1083,32 +869,6 @@ UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_ent
  *                uvzk_semaphore_init(&client, &printers, "/print", 3, NULL) ||
  *                uvzk_multilock_init(&client, &transfer, both, 2, 0, NULL);
  *     } */
-
-/* ------------------------------------------------------- mutex */
-
-/* Initialises a mutex.
- * Copies the path, which must follow ZooKeeper's rules (the Java client's PathUtils),
- * must not be "/" and has at most 1024 bytes with the namespace. Sends nothing. Two
- * mutexes on one path are separate locks even in one process, as in Curator.
- * UVZK_ENOCHILDREN: the path, or an ancestor of it, is that of an ephemeral znode of this
- * client, which can have no children: the znode of a group member, of an ephemeral
- * persistent node, or of a lock with a fixed name (UVZK_NODE_EPHEMERAL). UV_EINVAL,
- * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
-                                const char *path);
-
-/* Initialises a mutex with a cohort.
- * When a hold is released, its znode passes to the next acquire of this mutex, ahead of
- * znodes of other clients that are in between. That ends after `handovers` times (1 to
- * 1000) or `ms` (1 to 60000) after the znode was first granted; then the next znode in
- * the queue is granted. Other clients therefore wait longer, by that limit plus the last
- * hold. All holds by one znode have the same fencing token: uvzk_hold_cohort tells them
- * apart. Acquires of this mutex are granted in their order. An acquire that is revocable,
- * or whose node_data differ from the holder's, waits for its own znode. A multi lock
- * refuses such a mutex as a member. UV_EINVAL: also handovers or ms out of range. Other
- * errors as uvzk_mutex_init. */
-UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
-                                       const char *path, uint32_t handovers, uint32_t ms);
 
 /* --------------------------------------------- read-write lock */
 
@@ -1172,8 +932,8 @@ UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
  * has one znode for each lease, a multi lock's hold one for each member, other holds have
  * 1; 0 if not held. Paths are as in uvzk_hold_path, which returns the first; NULL beyond
  * the last. */
-UVZK_EXTERN uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold);
-UVZK_EXTERN const char *uvzk_hold_lease_path(const uvzk_hold_t *hold, uint32_t index);
+UVZK_EXTERN uint32_t uvzk_hold_node_count(const uvzk_hold_t *hold);
+UVZK_EXTERN const char *uvzk_hold_node_path(const uvzk_hold_t *hold, uint32_t index);
 
 /* Returns some leases of a semaphore's hold, in the background, and keeps the others.
  * UV_EINVAL: also if the hold is not a semaphore's, or would keep no lease.
@@ -1209,7 +969,7 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  *
  * The hold's token is the greatest of its members' tokens (the tokens of mutexes that are
  * acquired in one transaction are equal). The hold is valid as long as all its members
- * are. queued_cb is not called. uvzk_hold_lease_path returns the members' paths, in the
+ * are. queued_cb is not called. uvzk_hold_node_path returns the members' paths, in the
  * order of the locks' paths.
  *
  * members: 1 to 100 locks, each once; the array is copied. Closing the multi lock does
@@ -1227,267 +987,7 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
                                     uvzk_lock_t *const *members, size_t count,
                                     unsigned flags, uvzk_multilock_error_cb error_cb);
 
-/* ------------------------------------------------- lock driver */
-
-/* The znodes that a lock with a driver creates. */
-typedef enum {
-    UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as in other locks */
-    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for all clients: the client
-                                           that creates it holds the lock, the others
-                                           watch it, and any of them may be next */
-    UVZK_NODE_PERSISTENT_SEQUENTIAL     /* as the first, but it outlives its session */
-} uvzk_node_mode_t;
-
-/* A driver for the caller's own kind of lock (LockInternalsDriver). Begin with
- * uvzk_lock_driver_init(&driver) and set the name. With the name "lock-" and all other
- * fields 0 the lock is InterProcessMutex with Curator's own driver.
- *
- * Each acquire creates a znode and lists the directory, and uvzk asks the driver: either
- * the acquire gets the lock, or it watches the child that the driver names, and uvzk asks
- * again when that child is gone or changed. The driver decides which acquires may hold
- * together. uvzk proves holds, reports their loss, counts re-entries and deletes znodes.
- *
- * uvzk calls the two functions when a listing has arrived. They receive a copy of the
- * struct as it was when the lock was initialised. They must not call uvzk, and their
- * result must depend only on their arguments. */
-typedef struct uvzk_lock_driver_s {
-    size_t size;         /* set by uvzk_lock_driver_init */
-    const char *name;    /* "lock-"; copied; no '/'; at most 16 bytes, with
-                            UVZK_NODE_EPHEMERAL 64 */
-    uint32_t mode;       /* uvzk_node_mode_t (createsTheLock) */
-    uint32_t max_leases; /* for gets_the_lock; 0 means 1 */
-    /* getsTheLock: returns whether children[own] gets the lock. If not, it returns 0 and
-     * sets *watch to the index of the child to wait for. If *watch is own, or no index of
-     * a child, the acquire ends with UV_EINVAL. The children are sorted. NULL: the
-     * acquire gets the lock if own < max_leases, else it waits for children[own -
-     * max_leases]. */
-    int (*gets_the_lock)(const struct uvzk_lock_driver_s *driver,
-                         const char *const *children, size_t count, size_t own,
-                         size_t *watch);
-    /* fixForSorting: returns the text by which to sort the child. The text must stay
-     * valid as long as `child`, and usually is a part of it. If the function returns
-     * NULL, the child is ignored, and gets_the_lock does not receive it. NULL: the
-     * children are sorted by what follows the last `name` in each of them. */
-    const char *(*sort_key)(const struct uvzk_lock_driver_s *driver, const char *child);
-    void *context; /* the caller's; uvzk neither reads nor writes it */
-} uvzk_lock_driver_t;
-
-#define uvzk_lock_driver_init(driver) \
-    uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
-UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
-
-/* Initialises a lock with a driver.
- * The driver is copied; its context must stay valid until the lock is closed. A directory
- * has one kind of lock: this client must not use another recipe on the same path. The
- * token is the czxid of the znode; it grows from grant to grant if the driver grants one
- * acquire after the other. queued_cb receives how many children are sorted before this
- * one, at least 1; with UVZK_NODE_EPHEMERAL 1.
- *
- * A hold by a persistent znode lasts as long as the znode exists: it outlives the
- * session, uvzk_lock_is_held needs no connection, and uvzk_hold_valid_until is
- * UINT64_MAX. It ends by a release, or is lost with UVZK_EDELETED, UVZK_ECLOSED or
- * UVZK_EAUTH, or with UVZK_ECONNLOSS if, after the end of a session, the host names do
- * not resolve and the retry policy is used up. Waiters keep their places across sessions
- * too. If the process dies, or the client is closed before uvzk could delete the znode,
- * the znode stays and blocks other contenders until it is deleted by hand.
- *
- * With a persistent znode or a fixed name (UVZK_NODE_EPHEMERAL), a hold needs a watch on
- * its znode. It is lost with UVZK_ELIMIT if there is no room for the watch, and with
- * UVZK_ENOAUTH if the znode's ACL forbids reading it.
- *
- * With UVZK_NODE_EPHEMERAL, if a leader has forgotten a holder's znode (A9), that
- * holder's release may delete the next holder's znode; sequential names avoid that.
- *
- * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
- * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
- * persistent node, a group member, a shared value or a shared count at the path of the fixed
- * name, has changed an atomic long or set a barrier there, or has something that needs
- * znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
- * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another client deletes the
- * whole directory, an acquire ends with UVZK_EDELETED without a retry. */
-UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
-                                           const char *path,
-                                           const uvzk_lock_driver_t *driver);
-
-/* ---------------------------------------------------- calls on holds and znodes
- *
- *     static uvzk_write_t write_request;
- *
- *     static void written(uvzk_write_t *request, int status, size_t failed)
- *     {
- *         report("written", status);
- *     }
- *     static int write_stock(const char *text) // only if the hold's znode still exists
- *     {
- *         uvzk_write_op_t op = {UVZK_WRITE_SET, -1, "/stock", text, strlen(text)};
- *
- *         return uvzk_hold_write(&hold, &write_request, &op, 1, written);
- *     } */
-
-/* ------------------------------------------------------ verify */
-
-/* FINAL. status 0: after the call a quorum agreed that the lock's znode exists and its
- * session lives; for a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED,
- * UVZK_EEXPIRED: the hold no longer stands. All other codes: not known. UVZK_ECONNLOSS:
- * the reply was lost. UVZK_ENOTSENT: no connection. UVZK_ECLOSED: the client was closed.
- * UVZK_ENOAUTH: a znode of the hold may not be read. UVZK_EAUTH, UVZK_EUNIMPLEMENTED,
- * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
-typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
-
-/* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
- * of the hold. UVZK_ENOTHELD: not held. UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
-                                 uvzk_verify_cb cb);
-
-/* ----------------------------------------------- guarded write */
-
-/* An operation of uvzk_hold_write, and its kind. */
-typedef enum {
-    UVZK_WRITE_CREATE = 0, /* creates a persistent znode, with the client's ACL */
-    UVZK_WRITE_SET,
-    UVZK_WRITE_DELETE,
-    UVZK_WRITE_CHECK /* checks that the znode exists and has this version */
-} uvzk_write_kind_t;
-
-typedef struct uvzk_write_op_s {
-    uint32_t kind;      /* uvzk_write_kind_t */
-    int32_t version;    /* SET, DELETE, CHECK; -1: any */
-    const char *path;   /* below the namespace, as in uvzk_mutex_init */
-    const void *data;   /* CREATE, SET; NULL: no data */
-    size_t data_length; /* of data, bytes */
-} uvzk_write_op_t;
-
-/* FINAL. 0: all operations were carried out, and every znode of the hold existed at that
- * moment. The next codes mean that nothing was carried out. UVZK_EDELETED: another client
- * deleted a znode of the hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS,
- * UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER: an operation was refused. `failed` is its index, or
- * SIZE_MAX if it is none of the caller's operations (the hold's own znode may not be
- * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the server is
- * too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the connection
- * was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM it is not
- * known whether all operations or none were carried out. */
-typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
-
-/* Writes to ZooKeeper only if the hold stands: one transaction checks all znodes of the
- * hold and then carries out all operations or none. So a holder that was stopped or cut
- * off for too long cannot overwrite what the next holder wrote. uvzk does not retry;
- * after UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and
- * data are copied.
- * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
- * tell it from the next holder's znode. UV_EINVAL: also no operations, more than 1000000
- * bytes of paths and data, or more than 1048575 with the ACLs and the hold's znodes.
- * UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
-                                const uvzk_write_op_t *ops, size_t count,
-                                uvzk_write_cb cb);
-
-/* ------------------------------------------------ participants */
-
-/* FINAL. status 0: the full paths of the contenders' znodes in queue order, without other
- * children; count is 0 if the lock's path does not exist. For a lock with a driver: first
- * the znodes that get the lock, then the others, both in the driver's order; uvzk calls
- * the driver for that. With a fixed name: only the holder's znode. UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes could not be listed. */
-typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
-                                     const char *const *paths, size_t count);
-
-/* Lists the contenders that hold the lock or wait for it, in any process. For one half of
- * a read-write lock it lists the contenders of that half. For a semaphore it lists the
- * znodes of all leases, by number, then the znodes in the queue; one of these may stand
- * for several requests of a client. A request that is being granted at that moment may
- * appear as both. UV_ENOTSUP: a multi lock; list its members. UV_EINVAL, UVZK_ECLOSED,
- * UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
-                                       uvzk_participants_cb cb);
-
-/* Returns how many of the paths, from the first on, are holders'. Call it in the callback
- * or later, until the request is used again. It goes by the order of the znodes alone:
- * the first contender counts as a holder even if its client does not know that yet. It
- * misjudges two kinds of Curator's contenders: a semaphore's waiter that already has a
- * lease's znode counts as a holder; a reader that Curator before 5.5 creates under its
- * own write lock counts as waiting behind writers. */
-UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
-
-/* -------------------------------------------------- revocation */
-
-/* FINAL. 0: the message was written; whether a holder reads it and acts on it is not
- * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
-typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
-
-/* Asks the owner of a znode to give it up: writes __REVOKE__ into the znode, as Curator's
- * Revoker does. node_path is a full path as returned by uvzk_hold_path or a participants
- * request, at most 2048 bytes; it is copied. Acquires with options.revoke_cb and
- * Curator's revocable locks notice the message. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
- * UV_EBUSY, UV_ENOMEM. */
-UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
-                                   const char *node_path, uvzk_revoke_cb cb);
-
-/* ---------------------------------------------- a znode's data */
-
-/* What ZooKeeper stores about a znode. For uvzk_future_stat, begin with
- * uvzk_stat_init(&stat). */
-typedef struct uvzk_stat_s {
-    size_t size;        /* set by uvzk_stat_init; for uvzk_read_cb, by uvzk */
-    int64_t czxid;      /* of the transaction that created it; for a mutex or a half of a
-                           read-write lock this is the fencing token */
-    int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
-    int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
-} uvzk_stat_t;
-
-#define uvzk_stat_init(stat) uvzk_stat_init_size((stat), sizeof(*(stat)))
-UVZK_EXTERN void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size);
-
-/* FINAL. 0: the stat and the data of the znode; length may be 0. If status < 0, stat and
- * data are NULL. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
-typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                             const void *data, size_t length);
-
-/* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a
- * participant. node_path is a full path as returned by uvzk_hold_path,
- * uvzk_hold_lease_path or a participants request, with the namespace, at most 2048 bytes;
- * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
-                                 const char *node_path, uvzk_read_cb cb);
-
-/* Finds the traceparent in a znode's data (options.traceparent of an acquire): the last line
- * of the data, "traceparent: 00-...", without a newline. Returns 1 and writes the 55
- * characters and a NUL to `text`, which has UVZK_TRACEPARENT_SIZE bytes. Returns 0, and
- * writes nothing, if the data has none. Any thread may call it. */
-#define UVZK_TRACEPARENT_SIZE 56
-UVZK_EXTERN int uvzk_traceparent_of(const void *data, size_t length, char *text);
-
-/* ------------------------------------------------------ locker */
-
-/* The lock is held. Do the work, in the callback or later, then call uvzk_locker_done. */
-typedef void (*uvzk_locker_locked_cb)(uvzk_locker_t *locker);
-
-/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. If
- * locked_cb was not called, status is as in uvzk_hold_acquire_cb. If it was called,
- * status tells how the hold was lost before uvzk_locker_done, as in uvzk_hold_lost_cb, or
- * how the release failed, as in uvzk_hold_release_cb. */
-typedef void (*uvzk_locker_unlocked_cb)(uvzk_locker_t *locker, int status);
-
-/* Acquires a lock, calls locked_cb, and releases the lock when the work is done (Locker).
- * It works with every recipe. Both callbacks are required. The options' callbacks receive
- * &locker->hold, whose `data` is the caller's too; uvzk_hold_cancel(&locker->hold) stops
- * waiting. Errors as uvzk_lock_acquire. */
-UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
-                              const uvzk_acquire_options_t *options,
-                              uvzk_locker_locked_cb locked_cb,
-                              uvzk_locker_unlocked_cb unlocked_cb);
-
-/* Releases the lock of a locker because the work is done.
- * UVZK_ENOTHELD: not granted yet, lost, or done before; unlocked_cb was called, or will
- * be, without this call. UV_EINVAL. */
-UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
-
-/* --------------------------------------------- shared value and shared count
+/* -------------------------------------- recipes: shared value and shared count
  *
  *     static uvzk_shared_count_t workers;
  *
@@ -1612,7 +1112,7 @@ UVZK_EXTERN int uvzk_shared_count_try_set(uvzk_shared_count_t *count, uvzk_set_t
 UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
                                         uvzk_shared_count_close_cb cb);
 
-/* ------------------------------------------------------------------ barriers
+/* ----------------------------------------------------------- recipes: barriers
  *
  *     static uvzk_double_barrier_t round_of_five;
  *     static uvzk_barrier_call_t crossing;
@@ -1755,7 +1255,7 @@ UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier,
  * znode is gone or its state cannot be known. Otherwise as uvzk_barrier_close. */
 UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
                                           uvzk_double_barrier_close_cb cb);
-/* --------------------------------------------------------------- atomic long
+/* -------------------------------------------------------- recipes: atomic long
  *
  *     static uvzk_atomic_long_t orders;
  *     static uvzk_atomic_call_t next_order;
@@ -1816,7 +1316,7 @@ typedef struct uvzk_atomic_value_s {
     size_t size;        /* of the library's struct, which may grow at its end */
     int64_t pre_value;  /* the last value that was read; if the status is 0, the call has
                           replaced it. 0 if nothing was read, as always with
-                          uvzk_atomic_long_force_set and uvzk_atomic_long_initialize */
+                          uvzk_atomic_long_force_set and uvzk_atomic_long_create */
     int64_t post_value; /* the value now, if the status is 0; else the same as
                                   pre_value */
     uint32_t optimistic_tries; /* writes that were sent in the optimistic phase, except
@@ -1836,7 +1336,7 @@ UVZK_EXTERN void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t 
  * UVZK_EBADVERSION: not changed. uvzk_atomic_long_compare_and_set: the value was not
  * `expected` (value->pre_value has it), or another client set it at the same time. All
  * others: other clients were faster in every try. UVZK_ENODEEXISTS:
- * uvzk_atomic_long_initialize found the znode. UVZK_ENONODE:
+ * uvzk_atomic_long_create found the znode. UVZK_ENONODE:
  * uvzk_atomic_long_compare_and_set found none. UV_ERANGE: the sum does not fit in 64
  * bits; not changed. UVZK_EDATA: the znode has one to seven bytes of data; not changed.
  * UVZK_ECONNLOSS: the reply was lost, and it is not known whether the value was changed.
@@ -1906,9 +1406,9 @@ UVZK_EXTERN int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic,
 
 /* Creates the znode with this value if there is none. A lost reply is reported as in
  * uvzk_atomic_long_force_set. Errors as uvzk_atomic_long_get. */
-UVZK_EXTERN int uvzk_atomic_long_initialize(uvzk_atomic_long_t *atomic,
-                                            uvzk_atomic_call_t *call, int64_t value,
-                                            uvzk_atomic_call_cb cb);
+UVZK_EXTERN int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic,
+                                        uvzk_atomic_call_t *call, int64_t value,
+                                        uvzk_atomic_call_cb cb);
 
 /* Closes an atomic long.
  * Pending calls end with UVZK_ECLOSED, a mutex that one of them holds is released, and cb
@@ -1918,7 +1418,7 @@ UVZK_EXTERN int uvzk_atomic_long_initialize(uvzk_atomic_long_t *atomic,
 UVZK_EXTERN int uvzk_atomic_long_close(uvzk_atomic_long_t *atomic,
                                        uvzk_atomic_long_close_cb cb);
 
-/* ------------------------------------------------------------------ election
+/* ----------------------------------------------------------- recipes: election
  *
  *     static uvzk_election_t election;
  *
@@ -2103,7 +1603,7 @@ UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election,
 UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
                                     uvzk_election_close_cb cb);
 
-/* ----------------------------------------------------------- persistent node
+/* ---------------------------------------------------- recipes: persistent node
  *
  *     static uvzk_persistent_node_t worker;
  *
@@ -2195,7 +1695,7 @@ UVZK_EXTERN int uvzk_persistent_node_set_data(uvzk_persistent_node_t *node,
 UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
                                            uvzk_persistent_node_close_cb cb);
 
-/* -------------------------------------------------------------- group member
+/* ------------------------------------------------------- recipes: group member
  *
  *     static uvzk_group_member_t this_worker;
  *
@@ -2294,7 +1794,511 @@ UVZK_EXTERN int uvzk_group_member_list(const uvzk_group_member_t *member,
 UVZK_EXTERN int uvzk_group_member_close(uvzk_group_member_t *member,
                                         uvzk_group_member_close_cb cb);
 
-/* ------------------------------------------------------------------- futures
+/* -------------------------------------------------------- advanced: clients */
+
+/* Sets an option by its name, for a program that reads options from a file or a command
+ * line: uvzk_client_options_set(&options, "session_timeout_ms", "10000"). docs/options.md
+ * lists the names and the values. uvzk copies the value, and the options refer to the
+ * copy. Call uvzk_client_options_free after uvzk_client_init, and before the struct is
+ * initialised again.
+ *
+ * UV_ENOENT: there is no option of this name. UV_EINVAL: the option cannot have this
+ * value, or an argument is NULL; uvzk_refusal names the option and its range. UV_ENOMEM.
+ * After a failure the options are as they were before. */
+UVZK_EXTERN int uvzk_client_options_set(uvzk_client_options_t *options, const char *name,
+                                        const char *value);
+
+/* Sets options from a connection string: the hosts, and after a '?' other options, in any
+ * order and each at most once:
+ *
+ *     10.0.0.1:2181,10.0.0.2:2181/chroot?session_timeout_ms=10000&namespace=app
+ *
+ * The names and values are those of uvzk_client_options_set. In a value, "%26" stands for
+ * '&', "%25" for '%', and any other %XX for the byte with that hexadecimal number; no
+ * other character has a meaning. The part before '?' becomes options.hosts unchanged, so
+ * a text without '?' sets only the hosts; uvzk_client_init checks them. Options that the
+ * text does not name keep their values. Returns the codes of uvzk_client_options_set;
+ * after a failure the options are as they were before. The text is copied: see there. */
+UVZK_EXTERN int uvzk_client_options_parse(uvzk_client_options_t *options,
+                                          const char *text);
+
+/* Frees what uvzk_client_options_set and uvzk_client_options_parse have copied, and
+ * overwrites it first. Then the options must not be used before they are initialised
+ * again. If the struct was assigned to another one, only one of the two may be freed.
+ * options may be NULL, or have no copies. */
+UVZK_EXTERN void uvzk_client_options_free(uvzk_client_options_t *options);
+
+/* Tells whether the value of the option of this name is a secret, such as a password: 1
+ * or 0. A program should not log it, and should refuse a file with it that other users
+ * can read. A name that is NULL or unknown: 0. */
+UVZK_EXTERN int uvzk_client_option_is_secret(const char *name);
+
+/* One session of a client, for uvzk_client_each_session. */
+typedef struct uvzk_session_entry_s {
+    size_t size;                 /* of the library's struct, which may grow at its end */
+    uint32_t number;             /* from 0 on */
+    uint32_t state;              /* uvzk_client_state_t */
+    int64_t session_id;          /* 0: none */
+    uint32_t session_timeout_ms; /* 0 before the first connection */
+    uint64_t contenders;         /* znodes: pending, held or being deleted */
+    uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
+    uint64_t watches;                       /* that are set now, of one path once */
+    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
+    const uvzk_client_error_t *error;       /* as uvzk_client_last_error, of this
+                                               session; never NULL */
+    const char *server;                     /* as uvzk_client_current_server */
+} uvzk_session_entry_t;
+
+/* Receives one session. The pointers are valid until the callback returns. The callback
+ * may query uvzk but must not change anything. */
+typedef void (*uvzk_session_entry_cb)(const uvzk_client_t *client,
+                                      const uvzk_session_entry_t *entry, void *context);
+
+/* Calls cb for each session of the client, before it returns. A client has at least one
+ * session. UV_EINVAL. UVZK_ESTATE: the client is not initialised. */
+UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
+                                         uvzk_session_entry_cb cb, void *context);
+
+/* A histogram of durations. Bucket 0 counts durations of 0 ms, bucket i those of 2^(i-1)
+ * to 2^i - 1 ms. The last bucket also counts all longer ones. */
+#define UVZK_HISTOGRAM_BUCKETS 24
+typedef struct uvzk_histogram_s {
+    uint64_t count, sum_ms;
+    uint64_t buckets[UVZK_HISTOGRAM_BUCKETS];
+} uvzk_histogram_t;
+
+/* State and counters of a client. The struct may grow at its end. Begin with
+ * uvzk_client_metrics_init(&metrics). */
+typedef struct uvzk_client_metrics_s {
+    size_t size; /* set by uvzk_client_metrics_init */
+    /* The current state: */
+    uint32_t state;              /* uvzk_client_state_t */
+    uint32_t session_timeout_ms; /* 0 before the first connection */
+    int64_t session_id;          /* 0: none */
+    uint64_t locks;              /* that are open */
+    uint64_t waiting, held;      /* pending acquires; holds */
+    uint64_t contenders;         /* znodes: pending, held or being deleted */
+    uint64_t undeletable;        /* of those, the ones whose delete the directory's ACL
+                                    has refused; uvzk repeats the delete, see
+                                    uvzk_hold_release_cb */
+    uint64_t foreign;            /* children of lock paths that are not contenders'
+                                    znodes, in the last listing of each path */
+    uint64_t node_bytes, node_bytes_most;   /* of the contenders' paths: used, and the
+                                               limit */
+    uint64_t watches;                       /* that are set now, of one path once */
+    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
+    /* Requests to the servers since the client was initialised: */
+    uint64_t requests; /* all */
+    uint64_t proofs;   /* of those, proofs of ownership */
+    /* Of all, by kind; listings are getChildren, reads are get and exists. */
+    uint64_t creates, deletes, multis, listings, reads, others;
+    /* Since uvzk_client_start_metrics; all 0 without it: */
+    uint64_t counting; /* 1: these are counted; 0: they are not */
+    uint64_t grants, releases;
+    /* Failed acquires: UV_ETIMEDOUT; UVZK_EUNREACHABLE and UVZK_ECONNLOSS;
+     * UVZK_ENOTQUEUED; UV_ECANCELED; all other codes. */
+    uint64_t refused_behind_others, refused_unreachable, refused_not_queued,
+        refused_cancelled, refused_otherwise;
+    /* Lost holds: UVZK_EEXPIRED; UVZK_EPROOF; UVZK_EDELETED; all other codes. */
+    uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
+    uint64_t orphans;            /* znodes of this client's sessions that none of its
+                                    locks knew, and that it has deleted */
+    uint64_t diverged;           /* how often the client left a server: UVZK_EDIVERGED */
+    uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
+    uvzk_histogram_t hold;       /* from the grant to the release or the loss */
+    uvzk_histogram_t release;    /* from the call until its outcome is known */
+    uvzk_histogram_t round_trip; /* of requests */
+    uvzk_histogram_t proof;      /* of proofs of ownership */
+    uvzk_histogram_t handover;   /* from the moment at which this client saw the end of a
+                                    hold, of any client, to the grant of the acquire that
+                                    waited for it */
+} uvzk_client_metrics_t;
+
+#define uvzk_client_metrics_init(metrics) \
+    uvzk_client_metrics_init_size((metrics), sizeof(*(metrics)))
+UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
+                                               size_t size);
+
+/* Starts to count grants, refusals and losses, and to measure durations. Has no effect if
+ * the client counts already (options.metrics). UV_EINVAL. UVZK_ESTATE: the client is not
+ * initialised. UV_ENOMEM. */
+UVZK_EXTERN int uvzk_client_start_metrics(uvzk_client_t *client);
+
+/* Fills in the client's state and counters. It changes nothing: without
+ * uvzk_client_start_metrics only the state and the requests are filled in. UV_EINVAL:
+ * also if metrics was not initialised. UVZK_ESTATE: the client is not initialised. */
+UVZK_EXTERN int uvzk_client_metrics(const uvzk_client_t *client,
+                                    uvzk_client_metrics_t *metrics);
+
+/* Writes the metrics for Prometheus (text format 0.0.4); without
+ * uvzk_client_start_metrics only the state and the requests. Each sample has the label
+ * client="name", in which '"', '\\' and newlines are escaped. As snprintf does, it writes
+ * at most size bytes, the NUL included, and returns the length of the whole text without
+ * the NUL. buffer may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE: as
+ * uvzk_client_metrics. */
+UVZK_EXTERN int uvzk_client_write_metrics(const uvzk_client_t *client, const char *name,
+                                          char *buffer, size_t size);
+
+/* ---------------------------------------- advanced: who waits, and for what */
+
+/* What a pending acquire waits for. */
+typedef enum {
+    UVZK_WAITS_FOR_NOTHING = 0, /* it is granted; its callback will be called soon */
+    UVZK_WAITS_FOR_CONNECTION,  /* its session has no connection */
+    UVZK_WAITS_FOR_DIRECTORY,   /* the lock's directory is being created */
+    UVZK_WAITS_FOR_ZNODE,       /* its znode is being created, or searched for */
+    UVZK_WAITS_FOR_PLACE,       /* its znode exists; who is ahead is not known yet */
+    UVZK_WAITS_FOR_OURS,        /* only other contenders of this client are ahead */
+    UVZK_WAITS_FOR_OTHERS,      /* another client's znode is ahead */
+    UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is next, but all leases are taken */
+    UVZK_WAITS_FOR_PROOF        /* no contender is ahead; its session is being proved */
+} uvzk_wait_kind_t;
+
+/* What a pending acquire waits for, and since when. The struct may grow at its end. Begin
+ * with uvzk_wait_info_init(&wait). */
+typedef struct uvzk_wait_info_s {
+    size_t size;    /* set by uvzk_wait_info_init */
+    uint32_t kind;  /* uvzk_wait_kind_t */
+    uint64_t ahead; /* how many contenders are known to be ahead, as in queued_cb. After a
+                       timeout, and in uvzk_client_each_hold, it counts at most 1000 of
+                       this client; for a lock with a driver it is 1. LEASES: how many
+                       leases are taken */
+    const char *predecessor; /* OTHERS: full path of the nearest znode of another client
+                                that it waits for; else NULL. Valid until the next
+                                uvzk_hold_wait_info or uvzk_client_each_hold, at most until the
+                                caller returns to the loop */
+    uint64_t since; /* since when (CLOCK_BOOTTIME, ms): when the acquire began, or, with
+                       CONNECTION, when the connection was lost if that was later. 0: not
+                       known, for example of a semaphore request that shares the znode of
+                       another request */
+    const char *traceparent; /* OTHERS: the options.traceparent of the acquire whose znode
+                                is `predecessor`; NULL: it has none, or uvzk has not read
+                                it. Valid as long as `predecessor` */
+} uvzk_wait_info_t;
+
+#define uvzk_wait_info_init(wait) uvzk_wait_info_init_size((wait), sizeof(*(wait)))
+UVZK_EXTERN void uvzk_wait_info_init_size(uvzk_wait_info_t *wait, size_t size);
+
+/* Tells what a pending acquire waits for, as far as this client knows. It sends nothing.
+ * In the callback of an acquire that failed by timeout_ms or UVZK_TRY_ONCE it tells what
+ * that acquire waited for. UV_EINVAL: also if wait was not initialised. UV_ENOMEM.
+ * UVZK_ESTATE: neither a pending acquire nor such a callback. */
+UVZK_EXTERN int uvzk_hold_wait_info(const uvzk_hold_t *hold, uvzk_wait_info_t *wait);
+
+/* One pending acquire or hold, for uvzk_client_each_hold. */
+typedef struct uvzk_hold_entry_s {
+    size_t size; /* of the library's struct, which may grow at its end */
+    uvzk_lock_t *lock;
+    const char *lock_path; /* with the namespace */
+    uvzk_hold_t *hold;
+    const void *owner;            /* NULL: none */
+    int is_held;                  /* 1: granted, and acquire_cb was called */
+    int64_t token;                /* 0 if it is not held */
+    const char *path;             /* of its znode; NULL if it is not held */
+    const uvzk_wait_info_t *wait; /* of a pending acquire; of a hold all fields but size
+                                     are 0; never NULL */
+    uint32_t session;             /* the number of its session, from 0 on */
+} uvzk_hold_entry_t;
+
+/* Receives one pending acquire or hold. The pointers are valid until the callback
+ * returns. The callback may query uvzk but must not change anything: no acquire, release,
+ * cancel or close. uvzk_hold_wait_info and uvzk_client_each_hold overwrite
+ * entry->wait->predecessor. */
+typedef void (*uvzk_hold_entry_cb)(const uvzk_client_t *client,
+                                   const uvzk_hold_entry_t *entry, void *context);
+
+/* Calls cb for every pending acquire and hold of this client's locks, before it returns.
+ * Those of one lock come in the order in which they were requested; re-entries follow
+ * their owner's first acquire. It sends nothing. UV_EINVAL. UVZK_ESTATE: the client is
+ * not initialised. UV_ENOMEM: cb may have been called for some. */
+UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_entry_cb cb,
+                                      void *context);
+
+/* ------------------------------------------------- advanced: kinds of locks */
+
+/* ------------------------------------------------------ cohort */
+
+/* Initialises a mutex with a cohort.
+ * When a hold is released, its znode passes to the next acquire of this mutex, ahead of
+ * znodes of other clients that are in between. That ends after `handovers` times (1 to
+ * 1000) or `ms` (1 to 60000) after the znode was first granted; then the next znode in
+ * the queue is granted. Other clients therefore wait longer, by that limit plus the last
+ * hold. All holds by one znode have the same fencing token: uvzk_hold_cohort tells them
+ * apart. Acquires of this mutex are granted in their order. An acquire that is revocable,
+ * or whose node_data differ from the holder's, waits for its own znode. A multi lock
+ * refuses such a mutex as a member. UV_EINVAL: also handovers or ms out of range. Other
+ * errors as uvzk_mutex_init. */
+UVZK_EXTERN int uvzk_mutex_init_with_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
+                                            const char *path, uint32_t handovers,
+                                            uint32_t ms);
+
+/* Returns the hold's position in its cohort: 1, 2, ... among the holds that share its
+ * token; 0 if it is not held, or its lock has no cohort. The token of the first hold of a
+ * cohort is greater than any token before. The pair of token and position grows from
+ * grant to grant. */
+UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
+
+/* ------------------------------------------------- lock driver */
+
+/* The znodes that a lock with a driver creates. */
+typedef enum {
+    UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as in other locks */
+    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for all clients: the client
+                                           that creates it holds the lock, the others
+                                           watch it, and any of them may be next */
+    UVZK_NODE_PERSISTENT_SEQUENTIAL     /* as the first, but it outlives its session */
+} uvzk_node_mode_t;
+
+/* A driver for the caller's own kind of lock (LockInternalsDriver). Begin with
+ * uvzk_lock_driver_init(&driver) and set the name. With the name "lock-" and all other
+ * fields 0 the lock is InterProcessMutex with Curator's own driver.
+ *
+ * Each acquire creates a znode and lists the directory, and uvzk asks the driver: either
+ * the acquire gets the lock, or it watches the child that the driver names, and uvzk asks
+ * again when that child is gone or changed. The driver decides which acquires may hold
+ * together. uvzk proves holds, reports their loss, counts re-entries and deletes znodes.
+ *
+ * uvzk calls the two functions when a listing has arrived. They receive a copy of the
+ * struct as it was when the lock was initialised. They must not call uvzk, and their
+ * result must depend only on their arguments. */
+typedef struct uvzk_lock_driver_s {
+    size_t size;         /* set by uvzk_lock_driver_init */
+    const char *name;    /* "lock-"; copied; no '/'; at most 16 bytes, with
+                            UVZK_NODE_EPHEMERAL 64 */
+    uint32_t mode;       /* uvzk_node_mode_t (createsTheLock) */
+    uint32_t max_leases; /* for gets_the_lock; 0 means 1 */
+    /* getsTheLock: returns whether children[own] gets the lock. If not, it returns 0 and
+     * sets *watch to the index of the child to wait for. If *watch is own, or no index of
+     * a child, the acquire ends with UV_EINVAL. The children are sorted. NULL: the
+     * acquire gets the lock if own < max_leases, else it waits for children[own -
+     * max_leases]. */
+    int (*gets_the_lock)(const struct uvzk_lock_driver_s *driver,
+                         const char *const *children, size_t count, size_t own,
+                         size_t *watch);
+    /* fixForSorting: returns the text by which to sort the child. The text must stay
+     * valid as long as `child`, and usually is a part of it. If the function returns
+     * NULL, the child is ignored, and gets_the_lock does not receive it. NULL: the
+     * children are sorted by what follows the last `name` in each of them. */
+    const char *(*sort_key)(const struct uvzk_lock_driver_s *driver, const char *child);
+    void *context; /* the caller's; uvzk neither reads nor writes it */
+} uvzk_lock_driver_t;
+
+#define uvzk_lock_driver_init(driver) \
+    uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
+UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
+
+/* Initialises a lock with a driver.
+ * The driver is copied; its context must stay valid until the lock is closed. A directory
+ * has one kind of lock: this client must not use another recipe on the same path. The
+ * token is the czxid of the znode; it grows from grant to grant if the driver grants one
+ * acquire after the other. queued_cb receives how many children are sorted before this
+ * one, at least 1; with UVZK_NODE_EPHEMERAL 1.
+ *
+ * A hold by a persistent znode lasts as long as the znode exists: it outlives the
+ * session, uvzk_lock_is_held needs no connection, and uvzk_hold_valid_until is
+ * UINT64_MAX. It ends by a release, or is lost with UVZK_EDELETED, UVZK_ECLOSED or
+ * UVZK_EAUTH, or with UVZK_ECONNLOSS if, after the end of a session, the host names do
+ * not resolve and the retry policy is used up. Waiters keep their places across sessions
+ * too. If the process dies, or the client is closed before uvzk could delete the znode,
+ * the znode stays and blocks other contenders until it is deleted by hand.
+ *
+ * With a persistent znode or a fixed name (UVZK_NODE_EPHEMERAL), a hold needs a watch on
+ * its znode. It is lost with UVZK_ELIMIT if there is no room for the watch, and with
+ * UVZK_ENOAUTH if the znode's ACL forbids reading it.
+ *
+ * With UVZK_NODE_EPHEMERAL, if a leader has forgotten a holder's znode (A9), that
+ * holder's release may delete the next holder's znode; sequential names avoid that.
+ *
+ * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
+ * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
+ * persistent node, a group member, a shared value or a shared count at the path of the fixed
+ * name, has changed an atomic long or set a barrier there, or has something that needs
+ * znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
+ * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another client deletes the
+ * whole directory, an acquire ends with UVZK_EDELETED without a retry. */
+UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
+                                           const char *path,
+                                           const uvzk_lock_driver_t *driver);
+
+/* ----------------------------------------- advanced: calls on holds and znodes
+ *
+ *     static uvzk_write_t write_request;
+ *
+ *     static void written(uvzk_write_t *request, int status, size_t failed)
+ *     {
+ *         report("written", status);
+ *     }
+ *     static int write_stock(const char *text) // only if the hold's znode still exists
+ *     {
+ *         uvzk_write_op_t op = {UVZK_WRITE_SET, -1, "/stock", text, strlen(text)};
+ *
+ *         return uvzk_hold_write(&hold, &write_request, &op, 1, written);
+ *     } */
+
+/* ------------------------------------------------------ verify */
+
+/* FINAL. status 0: after the call a quorum agreed that the lock's znode exists and its
+ * session lives; for a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED,
+ * UVZK_EEXPIRED: the hold no longer stands. All other codes: not known. UVZK_ECONNLOSS:
+ * the reply was lost. UVZK_ENOTSENT: no connection. UVZK_ECLOSED: the client was closed.
+ * UVZK_ENOAUTH: a znode of the hold may not be read. UVZK_EAUTH, UVZK_EUNIMPLEMENTED,
+ * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
+typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
+
+/* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
+ * of the hold. UVZK_ENOTHELD: not held. UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
+                                 uvzk_verify_cb cb);
+
+/* ----------------------------------------------- guarded write */
+
+/* An operation of uvzk_hold_write, and its kind. */
+typedef enum {
+    UVZK_WRITE_CREATE = 0, /* creates a persistent znode, with the client's ACL */
+    UVZK_WRITE_SET,
+    UVZK_WRITE_DELETE,
+    UVZK_WRITE_CHECK /* checks that the znode exists and has this version */
+} uvzk_write_kind_t;
+
+typedef struct uvzk_write_op_s {
+    uint32_t kind;      /* uvzk_write_kind_t */
+    int32_t version;    /* SET, DELETE, CHECK; -1: any */
+    const char *path;   /* below the namespace, as in uvzk_mutex_init */
+    const void *data;   /* CREATE, SET; NULL: no data */
+    size_t data_length; /* of data, bytes */
+} uvzk_write_op_t;
+
+/* FINAL. 0: all operations were carried out, and every znode of the hold existed at that
+ * moment. The next codes mean that nothing was carried out. UVZK_EDELETED: another client
+ * deleted a znode of the hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS,
+ * UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER: an operation was refused. `failed` is its index, or
+ * SIZE_MAX if it is none of the caller's operations (the hold's own znode may not be
+ * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the server is
+ * too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the connection
+ * was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM it is not
+ * known whether all operations or none were carried out. */
+typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
+
+/* Writes to ZooKeeper only if the hold stands: one transaction checks all znodes of the
+ * hold and then carries out all operations or none. So a holder that was stopped or cut
+ * off for too long cannot overwrite what the next holder wrote. uvzk does not retry;
+ * after UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and
+ * data are copied.
+ * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
+ * tell it from the next holder's znode. UV_EINVAL: also no operations, more than 1000000
+ * bytes of paths and data, or more than 1048575 with the ACLs and the hold's znodes.
+ * UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
+                                const uvzk_write_op_t *ops, size_t count,
+                                uvzk_write_cb cb);
+
+/* ------------------------------------------------ participants */
+
+/* FINAL. status 0: the full paths of the contenders' znodes in queue order, without other
+ * children; count is 0 if the lock's path does not exist. For a lock with a driver: first
+ * the znodes that get the lock, then the others, both in the driver's order; uvzk calls
+ * the driver for that. With a fixed name: only the holder's znode. UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes could not be listed. */
+typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
+                                     const char *const *paths, size_t count);
+
+/* Lists the contenders that hold the lock or wait for it, in any process. For one half of
+ * a read-write lock it lists the contenders of that half. For a semaphore it lists the
+ * znodes of all leases, by number, then the znodes in the queue; one of these may stand
+ * for several requests of a client. A request that is being granted at that moment may
+ * appear as both. UV_ENOTSUP: a multi lock; list its members. UV_EINVAL, UVZK_ECLOSED,
+ * UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
+                                       uvzk_participants_cb cb);
+
+/* Returns how many of the paths, from the first on, are holders'. Call it in the callback
+ * or later, until the request is used again. It goes by the order of the znodes alone:
+ * the first contender counts as a holder even if its client does not know that yet. It
+ * misjudges two kinds of Curator's contenders: a semaphore's waiter that already has a
+ * lease's znode counts as a holder; a reader that Curator before 5.5 creates under its
+ * own write lock counts as waiting behind writers. */
+UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
+
+/* -------------------------------------------------- revocation */
+
+/* FINAL. 0: the message was written; whether a holder reads it and acts on it is not
+ * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
+typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
+
+/* Asks the owner of a znode to give it up: writes __REVOKE__ into the znode, as Curator's
+ * Revoker does. node_path is a full path as returned by uvzk_hold_path or a participants
+ * request, at most 2048 bytes; it is copied. Acquires with options.revoke_cb and
+ * Curator's revocable locks notice the message. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
+ * UV_EBUSY, UV_ENOMEM. */
+UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
+                                   const char *node_path, uvzk_revoke_cb cb);
+
+/* ---------------------------------------------- a znode's data */
+
+/* What ZooKeeper stores about a znode. For uvzk_future_stat, begin with
+ * uvzk_stat_init(&stat). */
+typedef struct uvzk_stat_s {
+    size_t size;        /* set by uvzk_stat_init; for uvzk_read_cb, by uvzk */
+    int64_t czxid;      /* of the transaction that created it; for a mutex or a half of a
+                           read-write lock this is the fencing token */
+    int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
+    int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
+} uvzk_stat_t;
+
+#define uvzk_stat_init(stat) uvzk_stat_init_size((stat), sizeof(*(stat)))
+UVZK_EXTERN void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size);
+
+/* FINAL. 0: the stat and the data of the znode; length may be 0. If status < 0, stat and
+ * data are NULL. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
+typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                             const void *data, size_t length);
+
+/* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a
+ * participant. node_path is a full path as returned by uvzk_hold_path,
+ * uvzk_hold_node_path or a participants request, with the namespace, at most 2048 bytes;
+ * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
+                                 const char *node_path, uvzk_read_cb cb);
+
+/* Finds the traceparent in a znode's data (options.traceparent of an acquire): the last line
+ * of the data, "traceparent: 00-...", without a newline. Returns 1 and writes the 55
+ * characters and a NUL to `text`, which has UVZK_TRACEPARENT_SIZE bytes. Returns 0, and
+ * writes nothing, if the data has none. Any thread may call it. */
+#define UVZK_TRACEPARENT_SIZE 56
+UVZK_EXTERN int uvzk_traceparent_of(const void *data, size_t length, char *text);
+
+/* ------------------------------------------------------ locker */
+
+/* The lock is held. Do the work, in the callback or later, then call uvzk_locker_done. */
+typedef void (*uvzk_locker_locked_cb)(uvzk_locker_t *locker);
+
+/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. If
+ * locked_cb was not called, status is as in uvzk_hold_acquire_cb. If it was called,
+ * status tells how the hold was lost before uvzk_locker_done, as in uvzk_hold_lost_cb, or
+ * how the release failed, as in uvzk_hold_release_cb. */
+typedef void (*uvzk_locker_unlocked_cb)(uvzk_locker_t *locker, int status);
+
+/* Acquires a lock, calls locked_cb, and releases the lock when the work is done (Locker).
+ * It works with every recipe. Both callbacks are required. The options' callbacks receive
+ * &locker->hold, whose `data` is the caller's too; uvzk_hold_cancel(&locker->hold) stops
+ * waiting. Errors as uvzk_lock_acquire. */
+UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
+                              const uvzk_acquire_options_t *options,
+                              uvzk_locker_locked_cb locked_cb,
+                              uvzk_locker_unlocked_cb unlocked_cb);
+
+/* Releases the lock of a locker because the work is done.
+ * UVZK_ENOTHELD: not granted yet, lost, or done before; unlocked_cb was called, or will
+ * be, without this call. UV_EINVAL. */
+UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
+
+/* ----------------------------------------------------------- advanced: futures
  *
  *     static uvzk_mutex_t replicas[5];
  *     static uvzk_future_t parts[5], three;
@@ -2514,8 +2518,8 @@ UVZK_EXTERN int uvzk_atomic_long_try_set_future(uvzk_atomic_long_t *atomic,
                                                 uvzk_future_t *future, int64_t value);
 UVZK_EXTERN int uvzk_atomic_long_force_set_future(uvzk_atomic_long_t *atomic,
                                                   uvzk_future_t *future, int64_t value);
-UVZK_EXTERN int uvzk_atomic_long_initialize_future(uvzk_atomic_long_t *atomic,
-                                                   uvzk_future_t *future, int64_t value);
+UVZK_EXTERN int uvzk_atomic_long_create_future(uvzk_atomic_long_t *atomic,
+                                               uvzk_future_t *future, int64_t value);
 UVZK_EXTERN int uvzk_atomic_long_close_future(uvzk_atomic_long_t *atomic,
                                               uvzk_future_t *future);
 
@@ -2555,6 +2559,20 @@ UVZK_EXTERN int uvzk_persistent_node_close_future(uvzk_persistent_node_t *node,
 /* Closes a group member, with a future, as uvzk_lock_close_future does. */
 UVZK_EXTERN int uvzk_group_member_close_future(uvzk_group_member_t *member,
                                                uvzk_future_t *future);
+
+/* --------------------------------------------------------- advanced: memory */
+
+typedef void *(*uvzk_malloc_fn)(size_t size);
+typedef void *(*uvzk_realloc_fn)(void *memory, size_t size);
+typedef void *(*uvzk_calloc_fn)(size_t count, size_t size);
+typedef void (*uvzk_free_fn)(void *memory);
+
+/* Replaces the allocator, as uv_replace_allocator does. Call it before any other function
+ * of uvzk. The functions must be thread-safe: the ZooKeeper client's threads call them
+ * too. UV_EINVAL: one of the four is NULL. */
+UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
+                                       uvzk_realloc_fn realloc_fn,
+                                       uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
 
 #ifdef __cplusplus
 }

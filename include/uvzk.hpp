@@ -1105,9 +1105,9 @@ class hold {
         const char *path = uvzk_hold_path(native());
         return path == nullptr ? std::string_view() : path;
     }
-    std::uint32_t lease_count() const noexcept
+    std::uint32_t node_count() const noexcept
     {
-        return uvzk_hold_lease_count(native());
+        return uvzk_hold_node_count(native());
     }
     status return_leases(std::uint32_t leases) noexcept
     {
@@ -1995,9 +1995,9 @@ class atomic_long {
     {
         return asked(uvzk_atomic_long_force_set_future, value);
     }
-    future<atomic_value> initialize(std::int64_t value) noexcept
+    future<atomic_value> create(std::int64_t value) noexcept
     {
-        return asked(uvzk_atomic_long_initialize_future, value);
+        return asked(uvzk_atomic_long_create_future, value);
     }
     /* Closes the atomic long, as its destructor does. The future is done when it has been
      * closed. The object is empty at once. */
@@ -2807,7 +2807,7 @@ class client {
                               std::uint32_t ms) noexcept
     {
         return made(path, [&](uvzk_lock_t *c, const char *text) {
-            return uvzk_mutex_init_cohort(native_if(), c, text, handovers, ms);
+            return uvzk_mutex_init_with_cohort(native_if(), c, text, handovers, ms);
         });
     }
     result<lock> semaphore(std::string_view path, std::uint32_t max_leases,
@@ -3039,6 +3039,13 @@ class client {
     std::int64_t session_id() const noexcept
     {
         return uvzk_client_session_id(native_if());
+    }
+    /* The server that the session is connected to, "10.0.0.1:2181", until the caller
+     * returns to the loop; empty if there is no connection. */
+    std::string_view current_server() const noexcept
+    {
+        const char *server = uvzk_client_current_server(native_if());
+        return server == nullptr ? std::string_view() : server;
     }
     /* Closes the client, as its destructor does, but its callbacks are still called. The
      * future is done when the client is closed. The client object is empty at once. */

@@ -12,7 +12,7 @@ import ctypes
 import sys
 
 uv = ctypes.CDLL("libuv.so.1")
-uvzk = ctypes.CDLL("libuvzk.so.0.3")
+uvzk = ctypes.CDLL("libuvzk.so.0.4")
 uvzk.uvzk_refusal.restype = ctypes.c_char_p
 uvzk.uvzk_strerror.restype = ctypes.c_char_p
 uvzk.uvzk_hold_token.restype = ctypes.c_int64

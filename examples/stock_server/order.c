@@ -238,11 +238,11 @@ static bool ask(struct order *order, const char *node_path)
  * is. */
 static void came_too_late(struct order *order)
 {
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
     const char *before = NULL;
 
-    uvzk_wait_init(&wait);
-    if (uvzk_hold_wait(&order->hold, &wait) == 0) {
+    uvzk_wait_info_init(&wait);
+    if (uvzk_hold_wait_info(&order->hold, &wait) == 0) {
         order->ahead = wait.ahead;
         if (wait.kind == UVZK_WAITS_FOR_OURS) {
             before = order->product->stock->options.name;

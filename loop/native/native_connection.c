@@ -45,7 +45,8 @@ static void become_connected(struct uvzk__native_session *session, bool watches_
                                               .session_id = session->id,
                                               .timeout_ms = session->timeout_ms,
                                               .watches_lost = watches_lost,
-                                              .local_address = session->local_address};
+                                              .local_address = session->local_address,
+                                              .server = session->server};
 
     session->received_at = session->sent_at = uvzk_now();
     session->received = session->stream->received;

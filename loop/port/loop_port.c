@@ -55,7 +55,7 @@ void uvzk__loop_port_tell(struct uvzk__loop_port *port,
                           enum uvzk__session_event_kind kind, int status)
 {
     const struct uvzk__session_event event = {
-        .kind = kind, .status = status, .local_address = ""};
+        .kind = kind, .status = status, .local_address = "", .server = ""};
 
     port->port.user->session(port->port.user, &event);
 }

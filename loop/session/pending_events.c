@@ -69,12 +69,12 @@ static bool is_server(zhandle_t *zh)
     return zoo_client_id(zh)->client_id != 0 && zoo_recv_timeout(zh) > 0;
 }
 
-/* Writes "address:port" of the connected server, or "a server" if the address is
- * unknown. */
+/* Writes "address:port" of the connected server; "" if the address is unknown, because
+ * the connection is lost already. */
 static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
 {
     struct uvzk__address address = {.length = sizeof(address.socket)};
-    snprintf(text, UVZK__SERVER_TEXT, "a server");
+    text[0] = '\0';
     if (zookeeper_get_connected_host(zh, &address.socket.any, &address.length) != NULL) {
         uvzk__address_server_text(&address, text);
     }

@@ -25,7 +25,8 @@ struct uvzk__session_news {
     int end_status;
     /* The C client has connected to a program that is not a ZooKeeper server. */
     bool wrong_server;
-    /* "address:port" of the server of the last connection, or of that program. */
+    /* "address:port" of the server of the last connection, or of that program; "": not
+     * known. */
     char server[UVZK__SERVER_TEXT];
     /* Id and password; written by the loop before the handle is opened, then by the C
      * client's thread at each connection. */

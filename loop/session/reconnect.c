@@ -178,7 +178,8 @@ void uvzk__reconnect_stop(struct uvzk__zk_port *port)
 void uvzk__reconnect_wrong_server(struct uvzk__zk_port *port, const char *server)
 {
     char line[UVZK__SERVER_TEXT + 80];
-    snprintf(line, sizeof(line), "%s: " UVZK__NO_SESSION_TEXT, server);
+    snprintf(line, sizeof(line), "%s: " UVZK__NO_SESSION_TEXT,
+             server[0] == '\0' ? "a server" : server);
     uvzk__search_distrust(port->reconnect.search, server);
     uvzk__search_begin(port->reconnect.search, first_pause(port));
     uvzk__handle_leave(port->handle);

@@ -120,7 +120,8 @@ static void announce(struct uvzk__handle *handle, const struct uvzk__session_new
                                               .session_id = news->session.client_id,
                                               .timeout_ms = news->timeout_ms,
                                               .watches_lost = handle->resumes_session,
-                                              .local_address = handle->local_address};
+                                              .local_address = handle->local_address,
+                                              .server = news->server};
 
     /* If the handle is connected already, outstanding rpcs are still valid and only the
      * event is repeated. */

@@ -21,7 +21,7 @@ OPTIONS = {
 
 class Uvzk(ConanFile):
     name = "uvzk"
-    version = "0.3.0-dev"
+    version = "0.4.0-dev"
     license = "Apache-2.0"
     description = "Apache Curator's lock recipes for C programs on a libuv loop"
     settings = "os", "compiler", "build_type", "arch"

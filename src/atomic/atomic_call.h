@@ -21,7 +21,7 @@ enum uvzk__atomic_kind {
 enum uvzk__atomic_step {
     UVZK__ATOMIC_READ,     /* the znode, as the server shows it */
     UVZK__ATOMIC_CATCH_UP, /* the barrier, then the znode: see `caught_up` */
-    UVZK__ATOMIC_WRITE,    /* without a reading: force_set and initialize */
+    UVZK__ATOMIC_WRITE,    /* without a reading: force_set and create */
     UVZK__ATOMIC_FIND_OUT  /* whether the write whose reply was lost took place */
 };
 

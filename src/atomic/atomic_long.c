@@ -373,8 +373,8 @@ int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *c
     return begin(atomic, call, UVZK__ATOMIC_FORCE_SET, value, 0, cb);
 }
 
-int uvzk_atomic_long_initialize(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                                int64_t value, uvzk_atomic_call_cb cb)
+int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
+                            int64_t value, uvzk_atomic_call_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_INITIALIZE, value, 0, cb);
 }

@@ -1,5 +1,6 @@
 /* The version; the texts and names of the error codes, and what they mean for the caller.
- * The texts and names come from the X-macros of uvzk.h and of libuv's headers.
+ * The texts and names come from the X-macros of uvzk.h and of libuv's headers, but for
+ * one text.
  * uv_strerror and uv_err_name are not used, because they allocate memory for a code that
  * they do not know. */
 #include "base/outcome.h"
@@ -20,6 +21,10 @@ const char *uvzk_version(void)
 
 const char *uvzk_strerror(int code)
 {
+    /* libuv's text, "connection timed out", would be wrong for a lock that is busy. */
+    if (code == UV_ETIMEDOUT) {
+        return "timed out; if it was for a lock, others hold it or are ahead";
+    }
     switch (code) {
     case 0:
         return "success";

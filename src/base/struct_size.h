@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The size of a struct up to the end of a field. The last field of the first version of
- * the 0.3 interface gives the smallest size that a program may pass, which does not
+ * the interface gives the smallest size that a program may pass, which does not
  * change when fields are appended. */
 #define UVZK__SIZE_UP_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 

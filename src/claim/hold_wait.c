@@ -1,4 +1,4 @@
-/* uvzk_hold_wait: what an acquire waits for. It answers for a pending acquire, and inside
+/* uvzk_hold_wait_info: what an acquire waits for. It answers for a pending acquire, and inside
  * the acquire callback of one that failed by timeout_ms or UVZK_TRY_ONCE
  * (timed_out_wait.h). */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "claim/claim.h"
 #include "claim/timed_out_wait.h"
 
-void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size)
+void uvzk_wait_info_init_size(uvzk_wait_info_t *wait, size_t size)
 {
     if (wait != NULL) {
         memset(wait, 0, size);
@@ -17,7 +17,7 @@ void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size)
     }
 }
 
-static int ask(const struct uvzk__claim *claim, uvzk_wait_t *wait)
+static int ask(const struct uvzk__claim *claim, uvzk_wait_info_t *wait)
 {
     struct uvzk__wait_reason reason;
 
@@ -27,26 +27,26 @@ static int ask(const struct uvzk__claim *claim, uvzk_wait_t *wait)
     if (path == NULL) {
         return UV_ENOMEM;
     }
-    uvzk_wait_t now = uvzk__wait_reason_to_public(&reason, path);
+    uvzk_wait_info_t now = uvzk__wait_reason_to_public(&reason, path);
     uvzk__answer_into(wait, &now, sizeof(now));
     return 0;
 }
 
-int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait)
+int uvzk_hold_wait_info(const uvzk_hold_t *hold, uvzk_wait_info_t *wait)
 {
     const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
 
     if (hold == NULL) {
         return uvzk__refuse(UV_EINVAL, "hold is NULL");
     }
-    if (wait == NULL || wait->size < UVZK__SIZE_UP_TO(uvzk_wait_t, since)) {
+    if (wait == NULL || wait->size < UVZK__SIZE_UP_TO(uvzk_wait_info_t, since)) {
         return uvzk__refuse(UV_EINVAL, "wait is NULL, or its size not set by "
-                                       "uvzk_wait_init");
+                                       "uvzk_wait_info_init");
     }
     /* In the callback of a timed-out acquire the hold is the caller's again, so it has no
      * acquisition. */
     if (acquisition == NULL && uvzk__timed_out_wait_of(hold) != NULL) {
-        uvzk__answer_into(wait, uvzk__timed_out_wait_of(hold), sizeof(uvzk_wait_t));
+        uvzk__answer_into(wait, uvzk__timed_out_wait_of(hold), sizeof(uvzk_wait_info_t));
         return 0;
     }
     if (acquisition == NULL || acquisition->shell != hold || acquisition->claim == NULL ||

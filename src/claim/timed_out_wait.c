@@ -1,4 +1,4 @@
-/* Computes what an acquire waits for, translates it into the public uvzk_wait_t, and
+/* Computes what an acquire waits for, translates it into the public uvzk_wait_info_t, and
  * keeps the result for the callback of an acquire that has timed out (timed_out_wait.h).
  * acquire_timeout.c, acquisition.c and hold_wait.c call it. It requests nothing from a
  * server: the answer is the latest state of the directories. */
@@ -11,7 +11,7 @@
 #include "directory/contender.h"
 
 struct uvzk__timed_out_wait {
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
     char text[]; /* of wait.predecessor, followed by that of wait.traceparent */
 };
 
@@ -65,13 +65,13 @@ size_t uvzk__wait_reason_text_size(const struct uvzk__wait_reason *reason)
            (reason->traceparent == NULL ? 0 : UVZK_TRACEPARENT_SIZE);
 }
 
-uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *reason,
-                                        char *text)
+uvzk_wait_info_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *reason,
+                                             char *text)
 {
-    uvzk_wait_t wait = {.size = sizeof(wait),
-                        .kind = reason->kind,
-                        .ahead = reason->ahead,
-                        .since = reason->since_ms};
+    uvzk_wait_info_t wait = {.size = sizeof(wait),
+                             .kind = reason->kind,
+                             .ahead = reason->ahead,
+                             .since = reason->since_ms};
 
     if (reason->name != NULL) {
         /* A znode of another client is known to be ahead. */
@@ -148,7 +148,7 @@ void uvzk__timed_out_wait_notify(struct uvzk__timed_out_wait *timed_out_wait,
     uvzk__free(timed_out_wait);
 }
 
-const uvzk_wait_t *uvzk__timed_out_wait_of(const uvzk_hold_t *hold)
+const uvzk_wait_info_t *uvzk__timed_out_wait_of(const uvzk_hold_t *hold)
 {
     return running_cb.hold == hold && running_cb.timed_out_wait != NULL
                ? &running_cb.timed_out_wait->wait

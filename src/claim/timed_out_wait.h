@@ -1,4 +1,4 @@
-/* What a pending acquire waits for (uvzk_hold_wait), and what an acquire waited for whose
+/* What a pending acquire waits for (uvzk_hold_wait_info), and what an acquire waited for whose
  * time ran out. The latter is recorded when the time runs out, because the claim has
  * ended by the time its callback runs. */
 #ifndef UVZK_TIMED_OUT_WAIT_H
@@ -13,7 +13,8 @@ struct uvzk__timed_out_wait;
 /* Translates a wait reason into the public struct. text: a buffer of as many bytes as
  * uvzk__wait_reason_text_size returns, which may be 0; the result refers to it. */
 size_t uvzk__wait_reason_text_size(const struct uvzk__wait_reason *);
-uvzk_wait_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *, char *text);
+uvzk_wait_info_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *,
+                                             char *text);
 
 /* What the claim waits for. most: how many local contenders are counted at most. */
 void uvzk__claim_wait_reason(const struct uvzk__claim *, size_t most,
@@ -39,6 +40,6 @@ void uvzk__timed_out_wait_notify(struct uvzk__timed_out_wait *, uvzk_hold_t *,
 
 /* What the acquire of this hold waited for, if its callback is running on this thread
  * after a timeout; else NULL. */
-const uvzk_wait_t *uvzk__timed_out_wait_of(const uvzk_hold_t *);
+const uvzk_wait_info_t *uvzk__timed_out_wait_of(const uvzk_hold_t *);
 
 #endif

@@ -7,6 +7,7 @@
  * last. */
 #include "client/lifecycle.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "barrier/barriers.h"
@@ -168,6 +169,8 @@ static void connected(struct uvzk__session *session,
     session->connected_stamp = uvzk__stamp(session);
     uvzk__size_limit_connected(session, news->fresh);
     learn_address(session, event->local_address);
+    (void)snprintf(session->lifecycle->server, sizeof(session->lifecycle->server), "%s",
+                   event->server);
     uvzk__prover_connected(session, event->timeout_ms, news->fresh,
                            session->lifecycle->opened_ms);
     uvzk__timer_clear(session, &session->lifecycle->lost_timer);

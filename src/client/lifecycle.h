@@ -35,6 +35,8 @@ struct uvzk__lifecycle {
     struct uvzk__timer lost_timer;
     struct uvzk__timer close_timer; /* until close_wait_ms has passed */
     struct uvzk__no_connection no_connection;
+    /* "address:port" of the last connection's server; "": not known. */
+    char server[UVZK__CONNECT_ERROR_ADDRESS];
     bool close_called; /* uvzk_client_close has been called */
     bool abandoned;    /* the session was given up without an answer from a server */
 };

@@ -1,5 +1,6 @@
-/* uvzk_client_each_session: the state and the budgets of each session of a client at this
- * moment. The callback gets pointers that are valid until it returns. */
+/* uvzk_client_each_session: the state, the server and the budgets of each session of a
+ * client at this moment. The callback gets pointers that are valid until it returns.
+ * uvzk_client_current_server: the server of the first session. */
 #include <string.h>
 
 #include "base/refusal.h"
@@ -15,6 +16,12 @@ static uvzk_client_error_t error_of(const struct uvzk__session *session)
                                  .address = no_connection->address,
                                  .text = no_connection->text,
                                  .at = no_connection->at_ms};
+}
+
+/* NULL if there is no connection. */
+static const char *server_of(const struct uvzk__session *session)
+{
+    return uvzk__is_connected(session) ? session->lifecycle->server : NULL;
 }
 
 static uvzk_session_entry_t entry_of(const struct uvzk__session *session,
@@ -33,6 +40,7 @@ static uvzk_session_entry_t entry_of(const struct uvzk__session *session,
         .watch_bytes = uvzk__watch_bytes(&session->watches),
         .watch_bytes_most = UVZK__WATCH_BYTES_MAX,
         .error = error,
+        .server = server_of(session),
     };
 }
 
@@ -53,4 +61,11 @@ int uvzk_client_each_session(const uvzk_client_t *shell, uvzk_session_entry_cb c
         cb(session->shell, &entry, context);
     }
     return 0;
+}
+
+const char *uvzk_client_current_server(const uvzk_client_t *shell)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    return session == NULL ? NULL : server_of(session);
 }

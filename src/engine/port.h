@@ -248,7 +248,8 @@ struct uvzk__session_event {
     int64_t session_id;        /* CONNECTED */
     uint32_t timeout_ms;       /* CONNECTED: negotiated */
     const char *local_address; /* CONNECTED: as text; "": not known */
-    bool watches_lost;         /* CONNECTED: no watch is still armed, see 5 */
+    const char *server; /* CONNECTED: to which one, "address:port"; "": not known */
+    bool watches_lost;  /* CONNECTED: no watch is still armed, see 5 */
 };
 
 /* Why there is no connection. The pointers are valid only during the callback. */

@@ -90,10 +90,10 @@ int uvzk_atomic_long_force_set_future(uvzk_atomic_long_t *atomic, uvzk_future_t 
     return begin(atomic, shell, value, uvzk_atomic_long_force_set);
 }
 
-int uvzk_atomic_long_initialize_future(uvzk_atomic_long_t *atomic, uvzk_future_t *shell,
-                                       int64_t value)
+int uvzk_atomic_long_create_future(uvzk_atomic_long_t *atomic, uvzk_future_t *shell,
+                                   int64_t value)
 {
-    return begin(atomic, shell, value, uvzk_atomic_long_initialize);
+    return begin(atomic, shell, value, uvzk_atomic_long_create);
 }
 
 int uvzk_atomic_long_compare_and_set_future(uvzk_atomic_long_t *atomic,

@@ -23,7 +23,7 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
     if (path == NULL) {
         return UV_ENOMEM;
     }
-    uvzk_wait_t wait = uvzk__wait_reason_to_public(&reason, path);
+    uvzk_wait_info_t wait = uvzk__wait_reason_to_public(&reason, path);
     uvzk_hold_entry_t entry = {.size = sizeof(entry),
                                .lock = lock->shell,
                                .lock_path = lock->path->text,

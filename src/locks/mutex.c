@@ -111,8 +111,8 @@ int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path
     return status;
 }
 
-int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path,
-                           uint32_t handovers, uint32_t ms)
+int uvzk_mutex_init_with_cohort(uvzk_client_t *client, uvzk_mutex_t *shell,
+                                const char *path, uint32_t handovers, uint32_t ms)
 {
     const struct uvzk__cohort_limit bound = {handovers, ms};
     struct uvzk__lock *lock;

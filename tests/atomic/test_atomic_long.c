@@ -181,15 +181,15 @@ static void try_set_tells_what_it_has_replaced(void **state)
     check_value(scene, 8, INT64_MIN, 1);
 }
 
-static void force_set_and_initialize(void **state)
+static void force_set_and_create(void **state)
 {
     struct scene *scene = *state;
 
-    assert_int_equal(atomic_process_initialize(&scene->call, &scene->c, 3), 0);
+    assert_int_equal(atomic_process_create(&scene->call, &scene->c, 3), 0);
     assert_int_equal(atomic_process_await(&scene->call), 0);
     check_value(scene, 0, 3, 1);
     assert_true(number(scene) == 3);
-    assert_int_equal(atomic_process_initialize(&scene->call, &scene->c, 4), 0);
+    assert_int_equal(atomic_process_create(&scene->call, &scene->c, 4), 0);
     assert_int_equal(atomic_process_await(&scene->call), UVZK_ENODEEXISTS);
     assert_true(number(scene) == 3);
     assert_int_equal(atomic_process_force_set(&scene->call, &scene->c, 9), 0);
@@ -591,13 +591,13 @@ static void a_lost_force_set_is_told(void **state)
     assert_true(number(scene) == 7);
 }
 
-static void a_lost_initialize_is_told(void **state)
+static void a_lost_create_is_told(void **state)
 {
     struct scene *scene = *state;
 
     world_make_path(&scene->world, "/app/numbers");
     sim_run_for(scene->world.sim, 100); /* its barrier is open */
-    assert_int_equal(atomic_process_initialize(&scene->call, &scene->c, 7), 0);
+    assert_int_equal(atomic_process_create(&scene->call, &scene->c, 7), 0);
     sim_lose_reply(scene->c.process.port);
     assert_int_equal(atomic_process_await(&scene->call), UVZK_ECONNLOSS);
     assert_true(number(scene) == 7);
@@ -886,7 +886,7 @@ int main(void)
         CASE(a_sum_without_room_is_refused),
         CASE(compare_and_set_changes_only_what_is_expected),
         CASE(try_set_tells_what_it_has_replaced),
-        CASE(force_set_and_initialize),
+        CASE(force_set_and_create),
         CASE(an_add_is_two_requests),
         CASE(calls_are_carried_out_in_their_order),
         CASE(calls_wait_for_a_connection),
@@ -912,7 +912,7 @@ int main(void)
         CASE(what_was_made_again_is_not_known),
         CASE(another_session_cannot_find_out),
         CASE(a_lost_force_set_is_told),
-        CASE(a_lost_initialize_is_told),
+        CASE(a_lost_create_is_told),
         cmocka_unit_test(a_lagging_server_does_not_refuse_a_compare_and_set),
         cmocka_unit_test(a_lagging_server_does_not_refuse_a_sum),
         cmocka_unit_test(a_lagging_server_does_not_waste_the_mutex),

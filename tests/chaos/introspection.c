@@ -52,9 +52,9 @@ static void tell_session(const uvzk_client_t *client, const uvzk_session_entry_t
 
 static void tell_nodes(const char *number, const uvzk_hold_entry_t *entry)
 {
-    uint32_t count = uvzk_hold_lease_count(entry->hold);
+    uint32_t count = uvzk_hold_node_count(entry->hold);
     for (uint32_t i = 0; i < count; i++) {
-        const char *path = uvzk_hold_lease_path(entry->hold, i);
+        const char *path = uvzk_hold_node_path(entry->hold, i);
         say("known %s node %u %s", number, entry->session, path == NULL ? "-" : path);
     }
 }
@@ -96,7 +96,7 @@ static void tell_hold(const uvzk_client_t *client, const uvzk_hold_entry_t *entr
         tell_nodes(number, entry);
         return;
     }
-    const uvzk_wait_t *wait = entry->wait;
+    const uvzk_wait_info_t *wait = entry->wait;
     say("known %s pending %u %s %llu %s %llu %s", number, entry->session, name,
         (unsigned long long)wait->since,
         wait->kind < sizeof(waits) / sizeof(waits[0]) ? waits[wait->kind] : "?",

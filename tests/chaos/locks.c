@@ -72,8 +72,8 @@ int make_lock(const char *name, const char *kind, const char *path, uint32_t num
     }
     if (strcmp(kind, "cohort") == 0) {
         lock->fencing = FENCING_OF_COHORT;
-        return uvzk_mutex_init_cohort(&chaos.client, &lock->lock, path, COHORT_HANDOVERS,
-                                      COHORT_MS);
+        return uvzk_mutex_init_with_cohort(&chaos.client, &lock->lock, path,
+                                           COHORT_HANDOVERS, COHORT_MS);
     }
     if (strcmp(kind, "semaphore") == 0) {
         lock->fencing = FENCING_NONE;

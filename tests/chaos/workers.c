@@ -140,10 +140,10 @@ static void on_time(uv_timer_t *timer)
 static void note_paths(struct worker *worker)
 {
     size_t length = 0;
-    worker->path_count = uvzk_hold_lease_count(worker->hold);
+    worker->path_count = uvzk_hold_node_count(worker->hold);
     worker->paths[0] = '\0';
     for (uint32_t i = 0; i < worker->path_count; i++) {
-        const char *path = uvzk_hold_lease_path(worker->hold, i);
+        const char *path = uvzk_hold_node_path(worker->hold, i);
         if (path != NULL && length < sizeof(worker->paths) - 1) {
             length += (size_t)snprintf(worker->paths + length,
                                        sizeof(worker->paths) - length, " %s", path);

@@ -23,12 +23,12 @@ static struct {
     char predecessor[HOLD_PATH_MAX];
 } told; /* in the last acquire callback */
 
-static uvzk_wait_t wait_of(const struct hold *hold)
+static uvzk_wait_info_t wait_of(const struct hold *hold)
 {
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
 
-    uvzk_wait_init(&wait);
-    assert_int_equal(uvzk_hold_wait(&hold->request, &wait), 0);
+    uvzk_wait_info_init(&wait);
+    assert_int_equal(uvzk_hold_wait_info(&hold->request, &wait), 0);
     return wait;
 }
 
@@ -40,14 +40,15 @@ static uint32_t kind_of(const struct hold *hold)
 /* Of the acquire's callback. */
 static void note_wait(struct hold *hold)
 {
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
 
     static const uvzk_hold_t nobody = {.data = NULL};
 
     memset(&told, 0, sizeof(told));
-    uvzk_wait_init(&wait);
-    assert_int_equal(uvzk_hold_wait(&nobody, &wait), UVZK_ESTATE); /* it is not his */
-    told.status = uvzk_hold_wait(&hold->request, &wait);
+    uvzk_wait_info_init(&wait);
+    assert_int_equal(uvzk_hold_wait_info(&nobody, &wait),
+                     UVZK_ESTATE); /* it is not his */
+    told.status = uvzk_hold_wait_info(&hold->request, &wait);
     told.kind = wait.kind;
     told.ahead = wait.ahead;
     told.since = wait.since;
@@ -119,7 +120,7 @@ static void behind_others_and_ours(uint64_t seed, void *const *state)
 {
     world_begin_queued(&world, seed, state, &a, &first, &b, &second);
     world_run_for(&world, 500);
-    uvzk_wait_t wait = wait_of(&second);
+    uvzk_wait_info_t wait = wait_of(&second);
     assert_int_equal(wait.kind, UVZK_WAITS_FOR_OTHERS);
     assert_int_equal(wait.ahead, 1);
     assert_string_equal(wait.predecessor, first.path);
@@ -132,7 +133,7 @@ static void behind_others_and_ours(uint64_t seed, void *const *state)
 
     hold_give_back(&first);
     hold_await(&second, 1000);
-    assert_int_equal(uvzk_hold_wait(&second.request, &wait), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_wait_info(&second.request, &wait), UVZK_ESTATE);
     world_run_for(&world, 500);
     assert_int_equal(kind_of(&third), UVZK_WAITS_FOR_OURS);
     assert_int_equal(wait_of(&third).ahead, 1);
@@ -160,9 +161,9 @@ static void by_name(uint64_t seed, void *const *state)
     assert_string_equal(told.predecessor, first.path);
     ask(&third, &a, NULL, UVZK_TRY_ONCE); /* no request is sent */
     ran_out(&third, UV_ETIMEDOUT, UVZK_WAITS_FOR_OURS);
-    uvzk_wait_t wait;
-    uvzk_wait_init(&wait);
-    assert_int_equal(uvzk_hold_wait(&third.request, &wait), UVZK_ESTATE);
+    uvzk_wait_info_t wait;
+    uvzk_wait_info_init(&wait);
+    assert_int_equal(uvzk_hold_wait_info(&third.request, &wait), UVZK_ESTATE);
     world_release_and_end(&world);
 }
 
@@ -336,26 +337,26 @@ static void drivers(uint64_t seed, void *const *state)
 static void what_may_be_asked(uint64_t seed, void *const *state)
 {
     struct {
-        uvzk_wait_t wait;
+        uvzk_wait_info_t wait;
         char behind[16];
     } later; /* of a later version */
     uvzk_hold_t nobody = {.data = NULL};
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
 
     world_begin_held(&world, seed, state, &a, &first);
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
-    uvzk_wait_init(&wait);
-    assert_int_equal(uvzk_hold_wait(NULL, &wait), UV_EINVAL);
-    assert_int_equal(uvzk_hold_wait(&second.request, NULL), UV_EINVAL);
+    uvzk_wait_info_init(&wait);
+    assert_int_equal(uvzk_hold_wait_info(NULL, &wait), UV_EINVAL);
+    assert_int_equal(uvzk_hold_wait_info(&second.request, NULL), UV_EINVAL);
     wait.size = sizeof(size_t);
-    assert_int_equal(uvzk_hold_wait(&second.request, &wait), UV_EINVAL);
-    uvzk_wait_init(&wait);
-    assert_int_equal(uvzk_hold_wait(&nobody, &wait), UVZK_ESTATE);
-    assert_int_equal(uvzk_hold_wait(&first.request, &wait), UVZK_ESTATE);
-    uvzk_wait_init_size(NULL, sizeof(wait));
+    assert_int_equal(uvzk_hold_wait_info(&second.request, &wait), UV_EINVAL);
+    uvzk_wait_info_init(&wait);
+    assert_int_equal(uvzk_hold_wait_info(&nobody, &wait), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_wait_info(&first.request, &wait), UVZK_ESTATE);
+    uvzk_wait_info_init_size(NULL, sizeof(wait));
     memset(&later, 'x', sizeof(later));
-    uvzk_wait_init_size(&later.wait, sizeof(later));
-    assert_int_equal(uvzk_hold_wait(&second.request, &later.wait), 0);
+    uvzk_wait_info_init_size(&later.wait, sizeof(later));
+    assert_int_equal(uvzk_hold_wait_info(&second.request, &later.wait), 0);
     assert_int_equal(later.wait.size, sizeof(later));
     assert_int_equal(later.behind[0], 0);
     world_release_and_end(&world);

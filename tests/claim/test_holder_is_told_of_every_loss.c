@@ -180,7 +180,8 @@ static void a_replaced_session_is_lost(uint64_t seed, void *const *state)
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
                                               .session_id = sim_session_id(a.port) + 1,
                                               .timeout_ms = WORLD_TIMEOUT_MS,
-                                              .local_address = ""};
+                                              .local_address = "",
+                                              .server = ""};
     a.port->user->session(a.port->user, &event);
     hold_await_lost(&held, 10, UVZK_EEXPIRED);
     assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));

@@ -183,7 +183,7 @@ static void several_kinds(void)
     MADE(uvzk_rwlock_init(&a.client, &play.rwlocks[0], ROOT "/a"));
     MADE(uvzk_multilock_init(&a.client, &play.locks[0], both, 2, UVZK_MULTILOCK_IN_TURN,
                              errors_may_come));
-    MADE(uvzk_mutex_init_cohort(&b.client, &play.locks[1], ROOT "/b", 3, 1000));
+    MADE(uvzk_mutex_init_with_cohort(&b.client, &play.locks[1], ROOT "/b", 3, 1000));
 }
 
 static void cohort_and_write_lock(void)

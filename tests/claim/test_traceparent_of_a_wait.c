@@ -42,21 +42,21 @@ static void assert_data(const char *path, const char *wanted)
 
 static const char *traceparent_of_wait(const struct hold *hold)
 {
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
 
-    uvzk_wait_init(&wait);
-    assert_int_equal(uvzk_hold_wait(&hold->request, &wait), 0);
+    uvzk_wait_info_init(&wait);
+    assert_int_equal(uvzk_hold_wait_info(&hold->request, &wait), 0);
     assert_true(wait.traceparent == NULL || wait.predecessor != NULL);
     return wait.traceparent;
 }
 
 static void note_wait(struct hold *hold)
 {
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
 
-    uvzk_wait_init(&wait);
+    uvzk_wait_info_init(&wait);
     told[0] = '\0';
-    if (uvzk_hold_wait(&hold->request, &wait) == 0 && wait.traceparent != NULL) {
+    if (uvzk_hold_wait_info(&hold->request, &wait) == 0 && wait.traceparent != NULL) {
         (void)snprintf(told, sizeof(told), "%s", wait.traceparent);
     }
 }
@@ -95,7 +95,7 @@ static void data_of_other_recipes(uint64_t seed, void *const *state)
     process_make_semaphore(&a, "/permits", 2);
     ask_with(&first, &a, &a.semaphore, options_with("ann", ONE));
     hold_await(&first, 1000);
-    assert_data(uvzk_hold_lease_path(&first.request, 0), "ann\n" LINE_OF(ONE));
+    assert_data(uvzk_hold_node_path(&first.request, 0), "ann\n" LINE_OF(ONE));
     hold_give_back(&first);
     assert_int_equal(uvzk_mutex_init(&a.client, &one, "/one"), 0);
     assert_int_equal(uvzk_mutex_init(&a.client, &other, "/other"), 0);

@@ -134,7 +134,7 @@ static void begin_process(struct process *process, const char *name, uint32_t se
     process_start(process);
     assert_int_equal(uvzk_mutex_init(client, &sides[side].mutex, ROOT "/m"), 0);
     assert_int_equal(
-        uvzk_mutex_init_cohort(client, &sides[side].cohort, ROOT "/c", 3, 1000), 0);
+        uvzk_mutex_init_with_cohort(client, &sides[side].cohort, ROOT "/c", 3, 1000), 0);
     assert_int_equal(uvzk_mutex_init(client, members[0], ROOT "/m1"), 0);
     assert_int_equal(uvzk_semaphore_init(client, members[1], ROOT "/s1", 1, NULL), 0);
     assert_int_equal(uvzk_rwlock_init(client, &sides[side].rwlock, ROOT "/rw"), 0);

@@ -389,7 +389,7 @@ static void test_releasing_and_asking(void **state)
 {
     uvzk_hold_t none = {.data = NULL};
     uvzk_lock_t no_lock = {.data = NULL};
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
     (void)state;
 
     begin();
@@ -401,10 +401,10 @@ static void test_releasing_and_asking(void **state)
     REFUSED(UVZK_ENOTHELD, "hold", uvzk_hold_release(&none, ignore));
     REFUSED(UV_EINVAL, "hold", uvzk_hold_cancel(NULL));
     REFUSED(UVZK_ESTATE, "hold", uvzk_hold_cancel(&first.request));
-    REFUSED(UV_EINVAL, "hold", uvzk_hold_wait(NULL, &wait));
-    REFUSED(UV_EINVAL, "wait", uvzk_hold_wait(&first.request, NULL));
-    uvzk_wait_init(&wait);
-    REFUSED(UVZK_ESTATE, "hold", uvzk_hold_wait(&first.request, &wait));
+    REFUSED(UV_EINVAL, "hold", uvzk_hold_wait_info(NULL, &wait));
+    REFUSED(UV_EINVAL, "wait", uvzk_hold_wait_info(&first.request, NULL));
+    uvzk_wait_info_init(&wait);
+    REFUSED(UVZK_ESTATE, "hold", uvzk_hold_wait_info(&first.request, &wait));
     REFUSED(UV_EINVAL, "hold", uvzk_hold_return_leases(NULL, 1));
     REFUSED(UVZK_ENOTHELD, "hold", uvzk_hold_return_leases(&none, 1));
     REFUSED(UV_EINVAL, "semaphore", uvzk_hold_return_leases(&first.request, 1));

@@ -288,6 +288,40 @@ static void each_has_its_own(void **state)
     wind_up();
 }
 
+/* The address in the simulator has the server's number. */
+static void assert_server(const char *told, uint32_t session)
+{
+    char address[32];
+
+    (void)snprintf(address, sizeof(address), "sim-%d:2181",
+                   sim_server_of(a.ports[session]));
+    assert_string_equal(told, address);
+}
+
+static void the_server_can_be_asked(void **state)
+{
+    uvzk_session_entry_t shown[SESSIONS];
+    uvzk_client_t nobody = {.data = NULL};
+    (void)state;
+
+    begin();
+    assert_server(uvzk_client_current_server(&a.client), 0);
+    sim_disconnect(a.ports[1], SIM_RESET, 1000);
+    world_run_for(&world, 10);
+    assert_int_equal(uvzk_client_each_session(&a.client, add_session, shown), 0);
+    assert_server(shown[0].server, 0);
+    assert_null(shown[1].server);
+    assert_server(shown[2].server, 2);
+    sim_disconnect(a.ports[0], SIM_RESET, 1000);
+    world_run_for(&world, 10);
+    assert_null(uvzk_client_current_server(&a.client));
+    world_run_for(&world, 5000);
+    assert_server(uvzk_client_current_server(&a.client), 0);
+    assert_null(uvzk_client_current_server(NULL));
+    assert_null(uvzk_client_current_server(&nobody));
+    wind_up();
+}
+
 static void all_are_counted_together(void **state)
 {
     static char text[32768];
@@ -991,6 +1025,7 @@ int main(void)
         cmocka_unit_test(connected_are_all_of_them),
         cmocka_unit_test(the_worst_is_told),
         cmocka_unit_test(each_has_its_own),
+        cmocka_unit_test(the_server_can_be_asked),
         cmocka_unit_test(all_are_counted_together),
         cmocka_unit_test(trouble_is_told_once),
         cmocka_unit_test(the_last_error_is_the_latest),

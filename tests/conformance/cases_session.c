@@ -5,6 +5,7 @@ void connected_tells_the_session(void **state)
 {
     struct probe *probe = connected(state); /* which asserts what it tells */
     assert_int_equal(probe->told, 1);
+    assert_true(probe->server_told);
 }
 
 static void assert_not_sent(struct probe *probe)

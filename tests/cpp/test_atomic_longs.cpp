@@ -28,7 +28,7 @@ void test_counts()
     CHECK(added->c.optimistic_tries == 1 && added->c.promoted_tries == 0);
     CHECK(await(number.compare_and_set(1, 9)).code() == UVZK_EBADVERSION);
     CHECK(await(number.compare_and_set(-2, 9))->before() == -2);
-    CHECK(await(number.initialize(3)).code() == UVZK_ENODEEXISTS);
+    CHECK(await(number.create(3)).code() == UVZK_ENODEEXISTS);
     CHECK(await(number.try_set(std::numeric_limits<std::int64_t>::max()))->before() == 9);
     CHECK(await(number.add(1)).code() == UV_ERANGE);
     CHECK(await(number.force_set(4)).code() == 0);

@@ -42,7 +42,7 @@ void test_calls_back_with_the_hold()
     CHECK(!kept);
     CHECK(comes([&] { return bool(kept); }));
     CHECK(kept.is_valid() && kept.token() > 0 && lock.is_held());
-    CHECK(kept.path().substr(0, 9) == "/locks/a/" && kept.lease_count() == 1);
+    CHECK(kept.path().substr(0, 9) == "/locks/a/" && kept.node_count() == 1);
     CHECK(kept.valid_until() > uvzk::clock::now() && bool(kept.lost()));
     CHECK(await(kept.release()).code() == 0);
     CHECK(!kept && !lock.is_held() && kept.token() == 0 && kept.path().empty());
@@ -171,11 +171,11 @@ void test_makes_every_recipe()
     CHECK(bool(await(std::move(writes))));
     three.leases = 3;
     uvzk::result<uvzk::hold> leases = await(printers->acquire(std::move(three)));
-    CHECK(bool(leases) && leases->lease_count() == 3);
-    CHECK(bool(leases->return_leases(2)) && leases->lease_count() == 1);
+    CHECK(bool(leases) && leases->node_count() == 3);
+    CHECK(bool(leases->return_leases(2)) && leases->node_count() == 1);
     CHECK(bool(take(*single)) && bool(take(*driven)));
     uvzk::hold moved = take(*transfer);
-    CHECK(transfer->is_held() && moved.lease_count() == 2);
+    CHECK(transfer->is_held() && moved.node_count() == 2);
 }
 
 void test_of_several()

@@ -255,7 +255,7 @@ static int call_by_future(struct call *call)
         status = uvzk_atomic_long_force_set_future(atomic, future, call->operand);
         break;
     case INITIALIZE:
-        status = uvzk_atomic_long_initialize_future(atomic, future, call->operand);
+        status = uvzk_atomic_long_create_future(atomic, future, call->operand);
         break;
     }
     return status != 0 ? status : uvzk_future_then(future, on_call_done, call);
@@ -281,7 +281,7 @@ static int call_by_request(struct call *call)
     case FORCE_SET:
         return uvzk_atomic_long_force_set(atomic, request, call->operand, on_call);
     case INITIALIZE:
-        return uvzk_atomic_long_initialize(atomic, request, call->operand, on_call);
+        return uvzk_atomic_long_create(atomic, request, call->operand, on_call);
     }
     return UV_EINVAL;
 }

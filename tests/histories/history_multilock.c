@@ -230,7 +230,7 @@ static int64_t czxid_of(const struct acquisition *acquisition, const struct shar
     struct uvzk__stat stat;
     const char *path;
 
-    for (uint32_t i = 0; (path = uvzk_hold_lease_path(acquisition->request, i)) != NULL;
+    for (uint32_t i = 0; (path = uvzk_hold_node_path(acquisition->request, i)) != NULL;
          i++) {
         if (strncmp(path, history_paths[share->path], length) == 0 &&
             path[length] == '/') {
@@ -267,7 +267,7 @@ static void granted(struct acquisition *acquisition)
     if (acquisition->lock < FIRST_MULTI) {
         return;
     }
-    if (uvzk_hold_lease_count(acquisition->request) !=
+    if (uvzk_hold_node_count(acquisition->request) !=
         (uint32_t)acquisition->share_count) {
         history_fail(history, "a multi lock is held in part");
     }

@@ -28,8 +28,9 @@ bool mutexes_overflow(const struct history *history)
 static int open_mutex(struct path_locks *path_locks, int path)
 {
     if (path_locks->slot->history->cohorts && path_locks->slot->number % 2 == 0) {
-        return uvzk_mutex_init_cohort(path_locks->slot->client, &path_locks->as.mutex,
-                                      history_paths[path], COHORT_HANDOVERS, COHORT_MS);
+        return uvzk_mutex_init_with_cohort(path_locks->slot->client,
+                                           &path_locks->as.mutex, history_paths[path],
+                                           COHORT_HANDOVERS, COHORT_MS);
     }
     return uvzk_mutex_init(path_locks->slot->client, &path_locks->as.mutex,
                            history_paths[path]);

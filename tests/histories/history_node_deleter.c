@@ -10,7 +10,7 @@ static bool holds_node(const struct acquisition *acquisition, const char *node_p
 {
     const char *held;
 
-    for (uint32_t i = 0; (held = uvzk_hold_lease_path(acquisition->request, i)) != NULL;
+    for (uint32_t i = 0; (held = uvzk_hold_node_path(acquisition->request, i)) != NULL;
          i++) {
         if (strcmp(held, node_path) == 0) {
             return true;

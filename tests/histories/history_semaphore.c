@@ -193,7 +193,7 @@ static bool return_some(struct acquisition *acquisition)
         history_fail(history, "return of leases: %s", uvzk_err_name(status));
     }
     share->leases -= back;
-    if (uvzk_hold_lease_count(acquisition->request) != share->leases) {
+    if (uvzk_hold_node_count(acquisition->request) != share->leases) {
         history_fail(history, "wrong number of leases after a return");
     }
     return true;
@@ -237,7 +237,7 @@ static void granted(struct acquisition *acquisition)
     struct history *history = acquisition->worker->history;
     const struct share *share = &acquisition->shares[0];
 
-    if (uvzk_hold_lease_count(acquisition->request) != share->leases) {
+    if (uvzk_hold_node_count(acquisition->request) != share->leases) {
         history_fail(history, "wrong number of leases");
     }
     if (history->max_leases[share->path] == 0) {

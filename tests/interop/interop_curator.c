@@ -57,7 +57,7 @@ static void test_curator_beside_a_traceparent(void **state)
     const char *wanted =
         "us\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     uvzk_acquire_options_t options;
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
     (void)state;
     one_mutex_begin(&scene, path, "mutex");
     uvzk_acquire_options_init(&options);
@@ -73,8 +73,8 @@ static void test_curator_beside_a_traceparent(void **state)
     hold_give_back(&scene.ours);
     assert_non_null(peer_expect(&scene.peer, "granted j"));
     hold_queue(&scene.ours, &scene.us, NULL);
-    uvzk_wait_init(&wait);
-    assert_int_equal(uvzk_hold_wait(&scene.ours.request, &wait), 0);
+    uvzk_wait_info_init(&wait);
+    assert_int_equal(uvzk_hold_wait_info(&scene.ours.request, &wait), 0);
     assert_null(wait.traceparent);
     assert_non_null(peer_ask(&scene.peer, "released j", "release j L"));
     hold_await(&scene.ours, PATIENCE_MS);
@@ -92,8 +92,8 @@ static void test_a_cohort_passes_curator_so_often(void **state)
     one_mutex_begin(&scene, path, "mutex");
     memset(&cohort, 0, sizeof(cohort));
     memset(holds, 0, sizeof(holds));
-    assert_int_equal(uvzk_mutex_init_cohort(&scene.us.client, &cohort, path, 2, 60000),
-                     0);
+    assert_int_equal(
+        uvzk_mutex_init_with_cohort(&scene.us.client, &cohort, path, 2, 60000), 0);
     hold_take_on(&holds[0], &scene.us, &cohort, 0);
     peer_say(&scene.peer, "acquire j L");
     assert_true(world_await_children(&scene.world, path, 2));

@@ -52,7 +52,7 @@ static void we_ask_for(struct hold *hold, uint32_t leases)
 static void we_take(struct hold *hold, uint32_t leases)
 {
     hold_take_on(hold, &us, &semaphore, leases);
-    assert_int_equal(uvzk_hold_lease_count(&hold->request), leases);
+    assert_int_equal(uvzk_hold_node_count(&hold->request), leases);
 }
 
 static void we_try_in_vain(uint32_t leases)
@@ -117,7 +117,7 @@ static void test_we_wait_for_curators_leases(void **state)
     assert_int_equal(world_children(&world, "/interop/b/leases"), 1);
     assert_non_null(peer_ask(&curator, "released j", "release j S"));
     hold_await(&ours, PATIENCE_MS);
-    assert_int_equal(uvzk_hold_lease_count(&ours.request), 3);
+    assert_int_equal(uvzk_hold_node_count(&ours.request), 3);
     hold_give_back(&ours);
     end("/interop/b");
 }
@@ -328,8 +328,8 @@ static void test_both_see_the_same_leases(void **state)
         assert_non_null(strstr(theirs, name));
     }
     assert_name_survives(listing.paths[3], "lock-");
-    assert_string_equal(uvzk_hold_lease_path(&ours.request, 0), listing.paths[0]);
-    assert_string_equal(uvzk_hold_lease_path(&ours.request, 1), listing.paths[1]);
+    assert_string_equal(uvzk_hold_node_path(&ours.request, 0), listing.paths[0]);
+    assert_string_equal(uvzk_hold_node_path(&ours.request, 1), listing.paths[1]);
     hold_give_back(&ours);
     hold_await(&more, PATIENCE_MS);
     hold_give_back(&more);

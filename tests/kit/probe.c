@@ -98,6 +98,7 @@ static void keep_session(struct probe *probe, const struct uvzk__session_event *
     probe->session_id = event->session_id;
     probe->timeout_ms = event->timeout_ms;
     probe->watches_lost = event->watches_lost;
+    probe->server_told = strchr(event->server, ':') != NULL;
     if (event->watches_lost) {
         assert_none_armed(probe);
     }
@@ -123,7 +124,7 @@ static void on_session(struct uvzk__port_user *user,
     struct probe *probe = of_user(user);
 
     assert(!probe->closing);
-    assert(event->local_address != NULL);
+    assert(event->local_address != NULL && event->server != NULL);
     probe->session_nth[event->kind] = note(probe, "%s", names[event->kind]);
     probe->sessions[event->kind]++;
     probe->session_ms = probe->port->now(probe->port);

@@ -84,6 +84,7 @@ struct probe {
     int64_t session_id;
     uint32_t timeout_ms; /* granted */
     bool watches_lost;   /* at the last CONNECTED */
+    bool server_told;    /* likewise: its address was known */
     int open_status;     /* the status of the last event that ended the handle */
     /* The ACL of the asks that are made from now on. At first it gives everybody all
      * permissions. */

@@ -74,8 +74,8 @@ int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
 void process_make_cohort(struct process *process, uint32_t handovers, uint32_t ms)
 {
     uvzk__lock_free(process->mutex.impl);
-    assert_int_equal(uvzk_mutex_init_cohort(&process->client, &process->mutex,
-                                            process->world->path, handovers, ms),
+    assert_int_equal(uvzk_mutex_init_with_cohort(&process->client, &process->mutex,
+                                                 process->world->path, handovers, ms),
                      0);
 }
 

@@ -378,6 +378,8 @@ static void test_proofs_extend_the_hold(void **state)
     process_begin(&a, &world, "a", NULL);
     hold_take(&first, &a);
     assert_int_equal(uvzk_client_session_timeout(&a.client), 3000);
+    assert_non_null(strchr(uvzk_client_current_server(&a.client), ':'));
+    assert_non_null(strstr(world.options.hosts, uvzk_client_current_server(&a.client)));
     for (int i = 0; i < 3; i++) {
         uint64_t until = uvzk_hold_valid_until(&first.request);
         assert_true(until > uvzk_now());

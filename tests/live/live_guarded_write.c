@@ -259,8 +259,7 @@ static void test_all_leases_are_checked(void **state)
                      0);
     hold_take_on(&leases, &a, &semaphore, 3);
     expect_of(&leases, create, 1, 0, SIZE_MAX);
-    assert_int_equal(raw_delete(world.raw, uvzk_hold_lease_path(&leases.request, 2)),
-                     ZOK);
+    assert_int_equal(raw_delete(world.raw, uvzk_hold_node_path(&leases.request, 2)), ZOK);
     expect_of(&leases, set, 1, UVZK_EDELETED, SIZE_MAX);
     expect_data(BASE "/a", "one");
     assert_true(world_await(&world, &leases.lost, PATIENCE_MS));

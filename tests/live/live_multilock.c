@@ -185,7 +185,7 @@ static void test_a_persistent_member_is_deleted_by_hand(void **state)
 {
     (void)state;
     begin_durable();
-    assert_int_equal(raw_delete(world.raw, uvzk_hold_lease_path(&hold.request, 1)), ZOK);
+    assert_int_equal(raw_delete(world.raw, uvzk_hold_node_path(&hold.request, 1)), ZOK);
     hold_await_lost(&hold, WORLD_TIMEOUT_MS, UVZK_EDELETED);
     world_end(&world);
 }

@@ -188,7 +188,7 @@ static void test_a_holders_znode_tells_its_traceparent(void **state)
     static struct process b;
     uvzk_acquire_options_t options;
     struct hold holder, waiter;
-    uvzk_wait_t wait;
+    uvzk_wait_info_t wait;
     (void)state;
 
     world_begin_one(&world, NULL, &a);
@@ -201,12 +201,12 @@ static void test_a_holders_znode_tells_its_traceparent(void **state)
     hold_await(&holder, PATIENCE_MS);
     expect_data(uvzk_hold_path(&holder.request), 0, "ann\ntraceparent: " TRACEPARENT);
     hold_queue(&waiter, &b, NULL);
-    uvzk_wait_init(&wait);
+    uvzk_wait_info_init(&wait);
     for (uint64_t end = uvzk_now() + PATIENCE_MS;
          wait.traceparent == NULL && uvzk_now() < end; world_run_for(&world, 1)) {
-        assert_int_equal(uvzk_hold_wait(&waiter.request, &wait), 0);
+        assert_int_equal(uvzk_hold_wait_info(&waiter.request, &wait), 0);
     }
-    assert_int_equal(uvzk_hold_wait(&waiter.request, &wait), 0);
+    assert_int_equal(uvzk_hold_wait_info(&waiter.request, &wait), 0);
     assert_string_equal(wait.predecessor, holder.path);
     assert_non_null(wait.traceparent);
     assert_string_equal(wait.traceparent, TRACEPARENT);
@@ -246,7 +246,7 @@ static void test_get_participant_nodes_of_a_semaphore(void **state)
                                                       : "/space/participants/s/locks/") ==
                     participants.paths[i]);
     }
-    expect_data(uvzk_hold_lease_path(&holders[0].request, 1), 0, "lease data");
+    expect_data(uvzk_hold_node_path(&holders[0].request, 1), 0, "lease data");
     expect_data(holders[1].path, 0, "127.0.0.1");
     expect_data("/space/participants", 0, "");
     expect_data("/space/participants/t", UVZK_ENONODE, "");

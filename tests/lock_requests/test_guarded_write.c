@@ -307,7 +307,7 @@ static void take(uvzk_lock_t *lock, uint32_t leases)
 static void check_znode(uint32_t index)
 {
     assert_int_equal(
-        sim_delete_by_hand(world.sim, uvzk_hold_lease_path(&other.request, index)), 0);
+        sim_delete_by_hand(world.sim, uvzk_hold_node_path(&other.request, index)), 0);
     write_by(&other, &create, UVZK_EDELETED);
     assert_false(sim_exists(world.sim, DATA));
     assert_true(world_await(&world, &other.lost, 60000));
@@ -321,7 +321,7 @@ static void check_each_znode(uvzk_lock_t *lock, uint32_t leases)
 
     for (uint32_t i = 0; i < leases; i++) {
         take(lock, leases);
-        assert_int_equal(uvzk_hold_lease_count(&other.request), leases);
+        assert_int_equal(uvzk_hold_node_count(&other.request), leases);
         write_by(&other, &set, 0);
         check_znode(i);
     }
@@ -369,7 +369,7 @@ static void test_a_hold_that_is_released_is_not_verified(void **state)
 static void check_member(uvzk_lock_t *lock, uint32_t index)
 {
     take(lock, 0);
-    assert_int_equal(uvzk_hold_lease_count(&other.request), 2);
+    assert_int_equal(uvzk_hold_node_count(&other.request), 2);
     hold_verify(&other, 1000, 0);
     check_znode(index);
 }

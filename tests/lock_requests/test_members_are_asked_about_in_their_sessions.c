@@ -202,7 +202,7 @@ static void one_of_two_is_gone(void **state)
             sim_disconnect(a.ports[cut], SIM_RESET, WORLD_TIMEOUT_MS / 2);
             world_run_for(&world, 100);
             assert_int_equal(
-                sim_delete_by_hand(world.sim, uvzk_hold_lease_path(&hold.request, gone)),
+                sim_delete_by_hand(world.sim, uvzk_hold_node_path(&hold.request, gone)),
                 0);
             write_by_hold("four", UVZK_EDELETED);
             assert_false(has("four"));
@@ -212,8 +212,8 @@ static void one_of_two_is_gone(void **state)
     begin_apart();
     sim_disconnect(a.ports[1], SIM_RESET, WORLD_TIMEOUT_MS / 2);
     world_run_for(&world, 100);
-    assert_int_equal(
-        sim_delete_by_hand(world.sim, uvzk_hold_lease_path(&hold.request, 1)), 0);
+    assert_int_equal(sim_delete_by_hand(world.sim, uvzk_hold_node_path(&hold.request, 1)),
+                     0);
     hold_verify(&hold, 1000, UVZK_EDELETED);
     world_release_and_end(&world);
 }

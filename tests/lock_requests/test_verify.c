@@ -91,7 +91,7 @@ static void one_that_is_missing_is_told(void **state)
     for (uint32_t i = 0; i < GROUPS; i++) {
         begin();
         assert_int_equal(
-            sim_delete_by_hand(world.sim, uvzk_hold_lease_path(&hold.request, i)), 0);
+            sim_delete_by_hand(world.sim, uvzk_hold_node_path(&hold.request, i)), 0);
         hold_verify(&hold, 1000, UVZK_EDELETED);
         world_run_for(&world, 1000);
         assert_int_equal(hold.verified, 1);

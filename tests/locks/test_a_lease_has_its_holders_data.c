@@ -46,7 +46,7 @@ static void one_is_given_back(void **state, const char *data, const char *expect
     ask(&first, 2, "X");
     hold_await(&first, 1000);
     assert_data(&first, "X");
-    (void)strcpy(path, uvzk_hold_lease_path(&first.request, 0));
+    (void)strcpy(path, uvzk_hold_node_path(&first.request, 0));
     ask(&second, 1, data);
     world_run_for(&world, 500);
     assert_int_equal(second.answered, 0);

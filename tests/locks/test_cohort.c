@@ -194,10 +194,10 @@ static void beside_another_lock(void **state, bool with_cohort)
     begin(state, 3, LONG_MS);
     memset(&other, 0, sizeof(other));
     uvzk_client_t *client = &processes[0].client;
-    assert_int_equal(with_cohort
-                         ? uvzk_mutex_init_cohort(client, &other, WORLD_PATH, 3, LONG_MS)
-                         : uvzk_mutex_init(client, &other, WORLD_PATH),
-                     0);
+    assert_int_equal(
+        with_cohort ? uvzk_mutex_init_with_cohort(client, &other, WORLD_PATH, 3, LONG_MS)
+                    : uvzk_mutex_init(client, &other, WORLD_PATH),
+        0);
     ask(&ours[0], &processes[0]);
     ask(&theirs, &processes[1]);
     hold_begin_on(&ours[1], &processes[0], &other, 0, UVZK_WAIT_FOREVER);
@@ -286,13 +286,13 @@ static void test_bounds_are_bounded(void **state)
     memset(&mutex, 0, sizeof(mutex));
     memset(&multilock, 0, sizeof(multilock));
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_int_equal(uvzk_mutex_init_cohort(&processes[0].client, &mutex, "/c",
-                                                bad[i][0], bad[i][1]),
+        assert_int_equal(uvzk_mutex_init_with_cohort(&processes[0].client, &mutex, "/c",
+                                                     bad[i][0], bad[i][1]),
                          UV_EINVAL);
         assert_non_null(strstr(uvzk_refusal(UV_EINVAL), i < 2 ? "handovers" : "ms"));
     }
     assert_int_equal(
-        uvzk_mutex_init_cohort(&processes[0].client, &mutex, "/c", 1000, 60000), 0);
+        uvzk_mutex_init_with_cohort(&processes[0].client, &mutex, "/c", 1000, 60000), 0);
     assert_int_equal(
         uvzk_multilock_init(&processes[0].client, &multilock, members, 1, 0, NULL),
         UV_EINVAL);

@@ -50,7 +50,7 @@ static int mutex(struct process *process, uvzk_lock_t *lock)
 
 static int cohort(struct process *process, uvzk_lock_t *lock)
 {
-    return uvzk_mutex_init_cohort(&process->client, lock, ROOT "/a", 3, 60000);
+    return uvzk_mutex_init_with_cohort(&process->client, lock, ROOT "/a", 3, 60000);
 }
 
 static int two_leases(struct process *process, uvzk_lock_t *lock)

@@ -184,7 +184,7 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
             hold_await(&a.request, 1000);
             ask(&b, UVZK_WAIT_FOREVER);
             world_run_for(&world, 500);
-            const char *path = uvzk_hold_lease_path(&a.request.request, (uint32_t)member);
+            const char *path = uvzk_hold_node_path(&a.request.request, (uint32_t)member);
             assert_int_equal(sim_delete_by_hand(world.sim, path), 0);
             hold_await_lost(&a.request, 5000, UVZK_EDELETED);
             assert_int_equal(errors, 1);

@@ -126,7 +126,8 @@ static void begin_mutex(struct user *user)
 
 static void begin_cohort(struct user *user)
 {
-    CALL(user, uvzk_mutex_init_cohort(user->client, &user->lock, user->path, 3, 1000));
+    CALL(user,
+         uvzk_mutex_init_with_cohort(user->client, &user->lock, user->path, 3, 1000));
     begin_lock(user, &user->lock);
 }
 

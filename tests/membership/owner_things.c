@@ -7,7 +7,7 @@ static int open_mutex(struct things *things, const char *path)
 
 static int open_cohort(struct things *things, const char *path)
 {
-    return uvzk_mutex_init_cohort(things->client, &things->lock, path, 3, 1000);
+    return uvzk_mutex_init_with_cohort(things->client, &things->lock, path, 3, 1000);
 }
 
 static int open_rwlock(struct things *things, const char *path)

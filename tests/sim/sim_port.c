@@ -11,6 +11,7 @@
  * rpcs are at the head of the outstanding ones, and are delivered before the inbox. */
 #include "sim_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,7 +280,10 @@ static void deliver_event(struct sim__client *client, const struct sim__answer *
     user->watch_cb(user, (enum uvzk__watch_event)answer->watch_event);
 }
 
-/* The event and its address are freed directly afterwards, so that the address sanitizer
+/* Room for "sim-", a number and ":2181". */
+#define SERVER_TEXT 24
+
+/* The event and its texts are freed directly afterwards, so that the address sanitizer
  * reports a user that keeps them. */
 static void tell_session(struct sim__client *client, enum uvzk__session_event_kind kind,
                          const struct sim__answer *answer, int status)
@@ -289,14 +293,22 @@ static void tell_session(struct sim__client *client, enum uvzk__session_event_ki
     struct uvzk__session_event *event = sim__alloc(sizeof(*event));
     size_t length = strlen(client->name) + 1;
     char *address = sim__copy(client->name, length);
+    char *server = sim__alloc(SERVER_TEXT);
+    int number = sim_server_of(&client->port);
+    server[0] = '\0';
+    if (number >= 0) {
+        (void)snprintf(server, SERVER_TEXT, "sim-%d:2181", number);
+    }
     event->kind = kind;
     event->status = status;
     event->session_id = answer->session_id;
     event->timeout_ms = answer->timeout_ms;
     event->watches_lost = answer->watches_lost;
     event->local_address = address;
+    event->server = server;
     sim__trace(client->sim, client->name, "%s", names[kind]);
     client->port.user->session(client->port.user, event);
+    sim__free(server, SERVER_TEXT);
     sim__free(address, length);
     sim__free(event, sizeof(*event));
 }

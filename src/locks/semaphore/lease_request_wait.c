@@ -1,4 +1,4 @@
-/* What a lease request waits for (uvzk_hold_wait): first that its ticket holds `locks`,
+/* What a lease request waits for (uvzk_hold_wait_info): first that its ticket holds `locks`,
  * then its leases. Computed from what the session knows; no request is sent. */
 #include "claim/claim.h"
 #include "directory/contender.h"

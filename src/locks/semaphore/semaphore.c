@@ -406,7 +406,7 @@ int uvzk_semaphore_mutex_init(uvzk_client_t *client, uvzk_semaphore_mutex_t *she
 
 /* ----------------------------------------------------------- the hold's leases */
 
-uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold)
+uint32_t uvzk_hold_node_count(const uvzk_hold_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
     uint32_t count = 0;
@@ -417,7 +417,7 @@ uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold)
     return count;
 }
 
-const char *uvzk_hold_lease_path(const uvzk_hold_t *hold, uint32_t index)
+const char *uvzk_hold_node_path(const uvzk_hold_t *hold, uint32_t index)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
@@ -433,7 +433,7 @@ int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases)
                             : uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
     if (leases == 0 || claim->kind != &semaphore_claim ||
-        leases >= uvzk_hold_lease_count(hold)) {
+        leases >= uvzk_hold_node_count(hold)) {
         return uvzk__refuse(
             UV_EINVAL,
             claim->kind != &semaphore_claim ? "hold: not of a semaphore"

@@ -312,7 +312,7 @@ static void several_locks_in_turn_have_their_own(void **state)
             hold_await(&holds[i], 2000);
             for (uint32_t j = 0; j < 2; j++) {
                 struct uvzk__stat stat;
-                const char *path = uvzk_hold_lease_path(&held.request, j);
+                const char *path = uvzk_hold_node_path(&held.request, j);
                 assert_true(sim_stat(world.sim, path, &stat));
                 assert_true(stat.czxid != holds[i].token);
             }

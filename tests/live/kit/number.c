@@ -103,7 +103,7 @@ int number_initialize(struct number *number, int64_t value)
 {
     struct number_call call;
 
-    return await(&call, uvzk_atomic_long_initialize(&number->atomic,
-                                                    &prepare(&call, number)->call, value,
-                                                    on_call));
+    return await(&call,
+                 uvzk_atomic_long_create(&number->atomic, &prepare(&call, number)->call,
+                                         value, on_call));
 }

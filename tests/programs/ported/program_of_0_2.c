@@ -1,5 +1,5 @@
 /* A program of uvzk 0.2 that uses all that 0.3 has changed. tests/programs/carries_over
- * runs docs/0.2-to-0.3.sed over a copy of it. */
+ * runs docs/0.2-to-0.3.sed, and the scripts after it, over a copy of it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

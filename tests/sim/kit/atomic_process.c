@@ -171,11 +171,11 @@ int atomic_process_force_set(struct atomic_process_call *call,
                            &process->atomic, prepare(call, process), value, on_call));
 }
 
-int atomic_process_initialize(struct atomic_process_call *call,
-                              struct atomic_process *process, int64_t value)
+int atomic_process_create(struct atomic_process_call *call,
+                          struct atomic_process *process, int64_t value)
 {
-    return begun(call, uvzk_atomic_long_initialize(
-                           &process->atomic, prepare(call, process), value, on_call));
+    return begun(call, uvzk_atomic_long_create(&process->atomic, prepare(call, process),
+                                               value, on_call));
 }
 
 bool atomic_process_call_over(const struct atomic_process_call *call)

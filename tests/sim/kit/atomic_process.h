@@ -57,8 +57,8 @@ int atomic_process_try_set(struct atomic_process_call *, struct atomic_process *
                            int64_t value);
 int atomic_process_force_set(struct atomic_process_call *, struct atomic_process *,
                              int64_t value);
-int atomic_process_initialize(struct atomic_process_call *, struct atomic_process *,
-                              int64_t value);
+int atomic_process_create(struct atomic_process_call *, struct atomic_process *,
+                          int64_t value);
 /* Its callback has come, or it was refused. */
 bool atomic_process_call_over(const struct atomic_process_call *);
 /* Waits for the callback, for one virtual minute at most, and returns its status. */

@@ -375,13 +375,13 @@ static bool is_its_own(const struct process *process, const char *path)
 static void check_znodes(struct world *world, const struct hold *hold)
 {
     const struct process *process = hold->process;
-    uint32_t count = uvzk_hold_lease_count(&hold->request);
+    uint32_t count = uvzk_hold_node_count(&hold->request);
 
     if (count < hold->leases) {
         world_fail(world, "%s has %" PRIu32 " leases", process->name, count);
     }
     for (uint32_t i = 0; i < count && !process->killed && !world->holder_deleted; i++) {
-        if (!is_its_own(process, uvzk_hold_lease_path(&hold->request, i))) {
+        if (!is_its_own(process, uvzk_hold_node_path(&hold->request, i))) {
             world_fail(world, "%s is granted without a znode of its own", process->name);
         }
     }
