@@ -89,6 +89,15 @@ static void watch_values(void)
     assert_true(world_await_count(&world, &values_known, VALUES, PATIENCE_MS));
 }
 
+/* A semaphore that stays open keeps its watch on the leases for a session timeout. */
+static void close_semaphores(void)
+{
+    for (int i = 0; i < SEMAPHORES; i++) {
+        assert_int_equal(uvzk_lock_close(&wanted[i], NULL), 0);
+        assert_int_equal(uvzk_lock_close(&held[i], NULL), 0);
+    }
+}
+
 static void close_cb(uvzk_shared_value_t *value)
 {
     (void)value;
@@ -115,6 +124,7 @@ static void end(void)
         hold_give_back(&waits[i]);
     }
     close_values();
+    close_semaphores();
     world_end(&world);
 }
 
