@@ -46,14 +46,16 @@ void uvzk__growing_pause_begin_varied(struct uvzk__session *session,
 bool uvzk__growing_pause_begin_after(struct uvzk__session *session,
                                      struct uvzk__growing_pause *pause, int status)
 {
-    bool refused = !uvzk__is_transient(status);
-
-    if (refused) {
-        uvzk__growing_pause_begin(session, pause);
-    } else {
+    if (uvzk__is_transient(status)) {
         uvzk__growing_pause_begin_once(session, pause, UVZK__SHORT_PAUSE_MS);
+        return false;
     }
-    return refused;
+    if (status == UVZK_ELIMIT) {
+        uvzk__growing_pause_begin_once(session, pause, UVZK__NO_ROOM_PAUSE_MS);
+    } else {
+        uvzk__growing_pause_begin(session, pause);
+    }
+    return true;
 }
 
 void uvzk__growing_pause_reset(struct uvzk__growing_pause *pause)

@@ -31,8 +31,9 @@ void uvzk__growing_pause_begin_varied(struct uvzk__session *,
 /* Begins a pause of this length, which leaves the length of the next one as it is. */
 void uvzk__growing_pause_begin_once(struct uvzk__session *, struct uvzk__growing_pause *,
                                     uint64_t ms);
-/* Begins the pause after a reading that has failed: a short one if the status is transient.
- * Returns true if it is not, so that the owner reports the refusal. */
+/* Begins the pause after a reading that has failed: a short one if the status is transient,
+ * a long one if there was no room for its watch (UVZK_ELIMIT), else one that grows. Returns
+ * true if the status is not transient, so that the owner reports the refusal. */
 bool uvzk__growing_pause_begin_after(struct uvzk__session *, struct uvzk__growing_pause *,
                                      int status);
 

@@ -28,15 +28,15 @@ struct uvzk__session {
     unsigned tuning;             /* bits of enum uvzk__tuning */
     const struct uvzk__turn_hooks *turn_hooks;
 
-    struct uvzk__prover *prover;           /* proof/prover.h */
-    struct uvzk__node_cache *node_caches;  /* of shared values; a uthash by path */
-    struct uvzk__barriers *barriers;       /* barrier/barriers.h */
-    struct uvzk__directories *directories; /* directory/directories.h */
-    struct uvzk__claims *claims;           /* claim/claim.h */
-    struct uvzk__watched_children *watched_children; /* of groups; a uthash by path */
-    struct uvzk__elections *elections;               /* election/elections.h */
-    struct uvzk__futures *futures;                   /* future/future.h */
-    struct uvzk__lifecycle *lifecycle;               /* client/lifecycle.h */
+    struct uvzk__prover *prover;            /* proof/prover.h */
+    struct uvzk__node_cache *node_caches;   /* of shared values; a uthash by path */
+    struct uvzk__barriers *barriers;        /* barrier/barriers.h */
+    struct uvzk__directories *directories;  /* directory/directories.h */
+    struct uvzk__claims *claims;            /* claim/claim.h */
+    struct uvzk__reading *watched_children; /* of groups; engine/reading.h */
+    struct uvzk__elections *elections;      /* election/elections.h */
+    struct uvzk__futures *futures;          /* future/future.h */
+    struct uvzk__lifecycle *lifecycle;      /* client/lifecycle.h */
 
     /* Shared by all sessions of the client; NULL: the client is not observed. */
     struct uvzk__observer *observer;
@@ -111,10 +111,10 @@ uvzk__node_caches(const struct uvzk__session *session)
     return (struct uvzk__node_cache **)(uintptr_t)&session->node_caches;
 }
 
-static inline struct uvzk__watched_children **
+static inline struct uvzk__reading **
 uvzk__watched_children(const struct uvzk__session *session)
 {
-    return (struct uvzk__watched_children **)(uintptr_t)&session->watched_children;
+    return (struct uvzk__reading **)(uintptr_t)&session->watched_children;
 }
 
 /* The user's client, the session's number in it, and its other sessions. */

@@ -25,6 +25,7 @@
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "engine/invariant.h"
+#include "engine/reading.h"
 #include "engine/session_life.h"
 #include "engine/watch.h"
 #include "future/future.h"
@@ -33,7 +34,6 @@
 #include "locks/node_watch.h"
 #include "locks/semaphore/lease_request.h"
 #include "membership/persistent_node.h"
-#include "membership/watched_children.h"
 #include "native/native_session.h"
 #include "port/dialect.h"
 #include "port/port_life.h"
@@ -54,6 +54,7 @@ static const struct {
     {&uvzk__connection_machine, "src/engine/connection.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
     {&uvzk__watcher_machine, "src/engine/watch.h"},
+    {&uvzk__reading_machine, "src/engine/reading.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},
     {&uvzk__node_cache_machine, "src/value/node_cache.h"},
     {&uvzk__value_set_machine, "src/value/value_set.h"},
@@ -79,7 +80,6 @@ static const struct {
     {&uvzk__candidacy_machine, "src/election/candidacy.h"},
     {&uvzk__leader_cache_machine, "src/election/leader_cache.h"},
     {&uvzk__persistent_node_machine, "src/membership/persistent_node.h"},
-    {&uvzk__watched_children_machine, "src/membership/watched_children.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},
     {&uvzk__feature_machine, "loop/port/dialect.h"},

@@ -18,7 +18,7 @@
 #include "directory/queue.h"
 #include "election/elections.h"
 #include "election/leader_cache.h"
-#include "membership/watched_children.h"
+#include "engine/reading.h"
 #include "proof/prover.h"
 #include "value/node_cache.h"
 
@@ -240,6 +240,19 @@ static bool is_set(const struct uvzk__renewed_watcher *renewed)
     return uvzk__watcher_is_set(&renewed->watcher);
 }
 
+/* How many of the readings have a watch set. */
+static uint64_t readings_watched(struct uvzk__reading *readings)
+{
+    struct uvzk__reading *reading, *next;
+    uint64_t watched = 0;
+
+    HASH_ITER(hh, readings, reading, next)
+    {
+        watched += is_set(&reading->renewed);
+    }
+    return watched;
+}
+
 static bool more_watchers;
 
 void invariants_expect_more_watchers(void)
@@ -255,8 +268,9 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
     struct uvzk__node_cache *node_cache, *next;
     struct uvzk__watched_znode *watched, *next_watched;
     struct uvzk__leader_cache *leader_cache, *following;
-    struct uvzk__watched_children *children, *next_children;
     uint64_t count = session->watchers.count;
+
+    seen += readings_watched(session->watched_children);
 
     HASH_ITER(hh, session->node_caches, node_cache, next)
     {
@@ -269,10 +283,6 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
     HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
     {
         seen += is_set(&leader_cache->renewed);
-    }
-    HASH_ITER(hh, session->watched_children, children, next_children)
-    {
-        seen += is_set(&children->renewed);
     }
     if (any_driver_defined || more_watchers ? count < seen : count != seen) {
         return "the table of watchers is not what its owners say";
