@@ -97,6 +97,20 @@ void uvzk__barrier_call_end(struct uvzk__barrier_call *call, int status)
     uvzk__notify_later(call->session, &call->notification);
 }
 
+bool uvzk__barrier_call_begin_to_send(struct uvzk__barrier_call *call,
+                                      struct uvzk__session *session,
+                                      struct uvzk__link *calls,
+                                      uvzk_barrier_call_t *shell, int64_t timeout_ms,
+                                      uvzk_barrier_call_cb cb)
+{
+    uvzk__barrier_call_begin(call, session, calls, shell, timeout_ms, cb);
+    if (uvzk__auth_has_failed(session)) {
+        uvzk__barrier_call_end(call, UVZK_EAUTH);
+        return false;
+    }
+    return true;
+}
+
 static struct uvzk__barrier_call *call_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__barrier_call, siblings);

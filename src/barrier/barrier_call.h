@@ -50,6 +50,12 @@ void uvzk__barrier_call_begin(struct uvzk__barrier_call *, struct uvzk__session 
                               struct uvzk__link *calls, uvzk_barrier_call_t *,
                               int64_t timeout_ms, uvzk_barrier_call_cb);
 
+/* The same for a call that sends requests. Returns false if a server has refused the
+ * client's credentials: then the call ends with UVZK_EAUTH. */
+bool uvzk__barrier_call_begin_to_send(struct uvzk__barrier_call *, struct uvzk__session *,
+                                      struct uvzk__link *calls, uvzk_barrier_call_t *,
+                                      int64_t timeout_ms, uvzk_barrier_call_cb);
+
 /* The outcome is this, unless the call has an outcome already. */
 void uvzk__barrier_call_end(struct uvzk__barrier_call *, int status);
 

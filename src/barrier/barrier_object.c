@@ -1,10 +1,57 @@
 /* Opens, checks, closes and frees what every kind of barrier has (barrier_object.h). */
 #include "barrier/barrier_object.h"
 
+#include "barrier/change_call.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/znode_owner.h"
+
+static struct uvzk__barrier_object *object_at(struct uvzk__session_object *of_session)
+{
+    return UVZK__CONTAINER_OF(of_session, struct uvzk__barrier_object, of_session);
+}
+
+void uvzk__barrier_object_unreachable(struct uvzk__session_object *of_session, int code)
+{
+    uvzk__change_calls_unreachable(&object_at(of_session)->calls, code);
+}
+
+/* The user's struct belongs to the user again. Calls that have not been told end without a
+ * callback. */
+static void leave(struct uvzk__barrier_object *object)
+{
+    *object->impl = NULL;
+    if (object->kind->end != NULL) {
+        object->kind->end(object);
+    }
+    uvzk__barrier_calls_free(&object->calls);
+    uvzk__list_remove(&object->notification.link);
+    uvzk__session_object_end(&object->of_session);
+}
+
+static void free_object(struct uvzk__barrier_object *object)
+{
+    uvzk__free(object->path);
+    uvzk__free(object);
+}
+
+void uvzk__barrier_object_client_ended(struct uvzk__session_object *of_session)
+{
+    leave(object_at(of_session));
+    free_object(object_at(of_session));
+}
+
+/* The callbacks of its calls have run, because they were queued earlier. */
+void uvzk__barrier_object_tell_closed(struct uvzk__notification *notification)
+{
+    struct uvzk__barrier_object *object =
+        UVZK__CONTAINER_OF(notification, struct uvzk__barrier_object, notification);
+
+    leave(object);
+    object->kind->tell_closed(object);
+    free_object(object);
+}
 
 int uvzk__barrier_object_open(uvzk_client_t *client,
                               const struct uvzk__barrier_kind *kind, const void *shell,
@@ -27,6 +74,8 @@ int uvzk__barrier_object_open(uvzk_client_t *client,
         return UV_ENOMEM;
     }
     object->impl = impl;
+    object->kind = kind;
+    object->notification.notify_cb = uvzk__barrier_object_tell_closed;
     object->path = full;
     object->session = uvzk__home_of(client->impl, full);
     uvzk__list_init(&object->notification.link);
@@ -72,14 +121,4 @@ int uvzk__barrier_object_close(const void *shell, struct uvzk__barrier_object *o
     uvzk__list_remove(&object->notification.link);
     uvzk__barrier_calls_end(&object->calls, UVZK_ECLOSED);
     return 0;
-}
-
-void uvzk__barrier_object_free(struct uvzk__barrier_object *object)
-{
-    *object->impl = NULL;
-    uvzk__barrier_calls_free(&object->calls);
-    uvzk__list_remove(&object->notification.link);
-    uvzk__session_object_end(&object->of_session);
-    uvzk__free(object->path);
-    uvzk__free(object);
 }

@@ -12,8 +12,9 @@ struct uvzk__barrier_object {
     struct uvzk__session *session; /* the home session of the path */
     struct uvzk__session_object of_session;
     struct uvzk__link calls;                /* struct uvzk__barrier_call */
-    struct uvzk__notification notification; /* of the close; its owner sets notify_cb */
-    char *path;                             /* namespace included */
+    struct uvzk__notification notification; /* of the close */
+    const struct uvzk__barrier_kind *kind;
+    char *path; /* namespace included */
     bool closing;
 };
 
@@ -21,8 +22,22 @@ struct uvzk__barrier_object {
 struct uvzk__barrier_kind {
     size_t size;         /* of its struct */
     bool needs_children; /* it needs znodes below its path from the beginning */
-    struct uvzk__session_object_kind told;
+    struct uvzk__session_object_kind told; /* UVZK__BARRIER_OBJECT_TOLD, or its own */
+    /* Calls the user's close callback, if there is one. */
+    void (*tell_closed)(struct uvzk__barrier_object *);
+    /* Ends what it has besides its calls. May be NULL. */
+    void (*end)(struct uvzk__barrier_object *);
 };
+
+/* No connection will come, or not soon: all calls end with this code (change_call.h). The
+ * client has ended: frees the barrier. */
+#define UVZK__BARRIER_OBJECT_TOLD                         \
+    {                                                     \
+        .unreachable = uvzk__barrier_object_unreachable,  \
+        .client_ended = uvzk__barrier_object_client_ended \
+    }
+void uvzk__barrier_object_unreachable(struct uvzk__session_object *, int code);
+void uvzk__barrier_object_client_ended(struct uvzk__session_object *);
 
 /* The init of a barrier. shell: the user's struct; impl: in it. Returns the code with which
  * the init is refused, or 0: then *impl is a struct of the kind, zeros but for this part. */
@@ -36,10 +51,9 @@ int uvzk__barrier_object_check(const void *shell, const struct uvzk__barrier_obj
                                int64_t timeout_ms);
 
 /* Returns the code with which the close is refused, or 0: it is closing, and its calls have
- * ended. Its owner queues the notification. */
+ * ended. Its owner queues the notification, whose notify_cb is the second function. This
+ * one frees the barrier, and tells its user. */
 int uvzk__barrier_object_close(const void *shell, struct uvzk__barrier_object *);
-
-/* Frees the barrier, and its calls without a callback. */
-void uvzk__barrier_object_free(struct uvzk__barrier_object *);
+void uvzk__barrier_object_tell_closed(struct uvzk__notification *);
 
 #endif

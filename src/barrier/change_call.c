@@ -69,10 +69,11 @@ static int begin(struct uvzk__session *session, struct uvzk__link *calls,
     if (change == NULL) {
         return UV_ENOMEM;
     }
-    uvzk__barrier_call_begin(&change->call, session, calls, shell, UVZK_WAIT_FOREVER, cb);
-    if (uvzk__auth_has_failed(session)) {
-        uvzk__barrier_call_end(&change->call, UVZK_EAUTH);
-    } else if (creates) {
+    if (!uvzk__barrier_call_begin_to_send(&change->call, session, calls, shell,
+                                          UVZK_WAIT_FOREVER, cb)) {
+        return 0;
+    }
+    if (creates) {
         uvzk__znode_write_create(&change->write, &change->create);
     } else {
         uvzk__znode_write_delete(&change->write, change->path, NULL);

@@ -62,53 +62,32 @@ struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *sh
     return object == NULL ? NULL : object->session;
 }
 
-static void free_barrier(struct uvzk__barrier_object *object)
+static void tell_closed(struct uvzk__barrier_object *object)
 {
-    uvzk__znode_owner_end(object->session, &barrier_with(object)->owner);
-    uvzk__barrier_object_free(object);
-}
+    const struct uvzk__distributed_barrier *barrier = barrier_with(object);
 
-static void tell_closed(struct uvzk__notification *notification)
-{
-    struct uvzk__barrier_object *object =
-        UVZK__CONTAINER_OF(notification, struct uvzk__barrier_object, notification);
-    uvzk_barrier_close_cb close_cb = barrier_with(object)->close_cb;
-    uvzk_barrier_t *shell = barrier_with(object)->shell;
-
-    /* The callbacks of its calls have run, because they were queued earlier. */
-    free_barrier(object);
-    if (close_cb != NULL) {
-        close_cb(shell);
+    if (barrier->close_cb != NULL) {
+        barrier->close_cb(barrier->shell);
     }
 }
 
-static struct uvzk__barrier_object *object_at(struct uvzk__session_object *of_session)
+static void end(struct uvzk__barrier_object *object)
 {
-    return UVZK__CONTAINER_OF(of_session, struct uvzk__barrier_object, of_session);
-}
-
-static void unreachable(struct uvzk__session_object *of_session, int code)
-{
-    uvzk__change_calls_unreachable(&object_at(of_session)->calls, code);
-}
-
-static void client_ended(struct uvzk__session_object *of_session)
-{
-    free_barrier(object_at(of_session));
+    uvzk__znode_owner_end(object->session, &barrier_with(object)->owner);
 }
 
 int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *path)
 {
     static const struct uvzk__barrier_kind kind = {
         .size = sizeof(struct uvzk__distributed_barrier),
-        .told = {.unreachable = unreachable, .client_ended = client_ended}};
+        .told = UVZK__BARRIER_OBJECT_TOLD,
+        .tell_closed = tell_closed,
+        .end = end};
     int status = uvzk__barrier_object_open(client, &kind, shell,
                                            shell == NULL ? NULL : &shell->impl, path);
 
     if (status == 0) {
-        struct uvzk__barrier_object *object = shell->impl;
-        object->notification.notify_cb = tell_closed;
-        barrier_with(object)->shell = shell;
+        barrier_with(shell->impl)->shell = shell;
     }
     return status;
 }
@@ -182,10 +161,7 @@ int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
     }
     wait->call.given_up_cb = wait_given_up;
     wait->call.over_cb = wait_over;
-    uvzk__barrier_call_begin(&wait->call, object->session, &object->calls, call_shell,
-                             timeout_ms, cb);
-    if (uvzk__auth_has_failed(object->session)) {
-        uvzk__barrier_call_end(&wait->call, UVZK_EAUTH);
-    }
+    (void)uvzk__barrier_call_begin_to_send(&wait->call, object->session, &object->calls,
+                                           call_shell, timeout_ms, cb);
     return 0;
 }

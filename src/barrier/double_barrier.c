@@ -60,19 +60,12 @@ static void tell_loss_or_close(struct uvzk__notification *notification)
 {
     struct uvzk__double_barrier *barrier = UVZK__CONTAINER_OF(
         notification, struct uvzk__double_barrier, object.notification);
-    uvzk_double_barrier_t *shell = barrier->shell;
-    uvzk_double_barrier_close_cb close_cb = barrier->close_cb;
 
-    if (!barrier->object.closing) {
+    if (barrier->object.closing) {
+        uvzk__barrier_object_tell_closed(notification);
+    } else if (barrier->state == UVZK__DOUBLE_BARRIER_LOST && barrier->lost_cb != NULL) {
         /* A leave that was called meanwhile reports the loss. */
-        if (barrier->state == UVZK__DOUBLE_BARRIER_LOST && barrier->lost_cb != NULL) {
-            barrier->lost_cb(shell, barrier->lost);
-        }
-        return;
-    }
-    uvzk__barrier_object_free(&barrier->object);
-    if (close_cb != NULL) {
-        close_cb(shell);
+        barrier->lost_cb(barrier->shell, barrier->lost);
     }
 }
 
@@ -238,9 +231,14 @@ static void unreachable(struct uvzk__session_object *of_session, int code)
     }
 }
 
-static void client_ended(struct uvzk__session_object *of_session)
+static void tell_closed(struct uvzk__barrier_object *object)
 {
-    uvzk__barrier_object_free(&barrier_at(of_session)->object);
+    const struct uvzk__double_barrier *barrier =
+        UVZK__CONTAINER_OF(object, struct uvzk__double_barrier, object);
+
+    if (barrier->close_cb != NULL) {
+        barrier->close_cb(barrier->shell);
+    }
 }
 
 int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell,
@@ -250,7 +248,9 @@ int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell
     static const struct uvzk__barrier_kind kind = {
         .size = sizeof(struct uvzk__double_barrier),
         .needs_children = true,
-        .told = {.unreachable = unreachable, .client_ended = client_ended}};
+        .tell_closed = tell_closed,
+        .told = {.unreachable = unreachable,
+                 .client_ended = uvzk__barrier_object_client_ended}};
     int status =
         uvzk__refuse_if(UV_EINVAL, member_quantity == 0 ? "member_quantity is 0" : NULL);
 

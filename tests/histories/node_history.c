@@ -264,11 +264,7 @@ static void begin(struct recipe_history *history, uint64_t seed)
 
 static void heal(struct recipe_history *history)
 {
-    sim_set_faults(history->sim, NULL);
-    /* A server that shows what has been deleted shows it for ever. */
-    sim_converge(history->sim);
-    recipe_close_refused(history);
-    recipe_live(history, sim_now(history->sim) + HEAL_MS, false);
+    recipe_heal(history);
     if (all_is_settled(history)) {
         return;
     }

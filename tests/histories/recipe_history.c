@@ -30,7 +30,9 @@ static void on_closed(uvzk_client_t *uvzk)
 {
     struct recipe_client *client = uvzk->data;
 
-    client->history->kind->client_closed(client);
+    if (client->history->kind->client_closed != NULL) {
+        client->history->kind->client_closed(client);
+    }
     free(uvzk);
     client->client = NULL;
     client->sessions = 0;
@@ -133,6 +135,27 @@ void recipe_live(struct recipe_history *history, uint64_t until, bool active)
         } else {
             call(history->kind->unsettled, history);
         }
+    }
+}
+
+void recipe_heal(struct recipe_history *history)
+{
+    sim_set_faults(history->sim, NULL);
+    /* A server that shows what has been deleted shows it for ever. */
+    sim_converge(history->sim);
+    recipe_close_refused(history);
+    recipe_live(history, sim_now(history->sim) + history->kind->heal_ms, false);
+}
+
+static void heal(struct recipe_history *history)
+{
+    if (history->kind->heal != NULL) {
+        history->kind->heal(history);
+        return;
+    }
+    recipe_heal(history);
+    if (!history->failed && !history->kind->is_settled(history)) {
+        recipe_fail(history, "somebody waits for ever");
     }
 }
 
@@ -268,7 +291,7 @@ static void run(struct recipe_history *history, uint64_t seed, bool verbose)
         recipe_live(history, history->end_ms, true);
     }
     if (!history->failed) {
-        history->kind->heal(history);
+        heal(history);
     }
     if (!history->failed) {
         history->kind->end(history);

@@ -45,7 +45,7 @@ struct recipe_history_kind {
     void (*client_options)(struct recipe_client *client, uvzk_client_options_t *options);
     void (*client_opens)(struct recipe_client *client);
     void (*client_opened)(struct recipe_client *client);
-    void (*client_closed)(struct recipe_client *client);
+    void (*client_closed)(struct recipe_client *client); /* may be NULL */
     void (*client_closes)(struct recipe_client *client); /* may be NULL */
     /* What an open client does now. */
     void (*act)(struct recipe_client *client, uint64_t now);
@@ -59,7 +59,8 @@ struct recipe_history_kind {
     /* Whether all have come to rest; and, may be NULL, what is done until they have. */
     bool (*is_settled)(struct recipe_history *history);
     void (*unsettled)(struct recipe_history *history);
-    /* Behind the faults: lets all come to rest, and checks that they have. */
+    /* Behind the faults: lets all come to rest, and checks that they have. May be NULL:
+     * recipe_heal, and is_settled says whether they have. */
     void (*heal)(struct recipe_history *history);
     /* Closes all that the clients have, and checks the whole history. */
     void (*end)(struct recipe_history *history);
@@ -121,6 +122,9 @@ void recipe_close_refused(struct recipe_history *history);
 void recipe_act_all(struct recipe_history *history);
 /* Lets time pass until then; or, unless active, until all have come to rest. */
 void recipe_live(struct recipe_history *history, uint64_t until, bool active);
+/* Stops the faults, closes the clients that can do nothing more, and lets time pass until
+ * all have come to rest, for heal_ms. */
+void recipe_heal(struct recipe_history *history);
 /* Steps until `is_done`, or for heal_ms. Returns what is_done says. */
 bool recipe_step_until(struct recipe_history *history,
                        bool (*is_done)(struct recipe_history *history));
