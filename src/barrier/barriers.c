@@ -68,13 +68,9 @@ void uvzk__barriers_suspended(struct uvzk__session *session)
 void uvzk__barriers_resume(struct uvzk__session *session)
 {
     struct uvzk__barriers *barriers = uvzk__barriers(session);
-    struct uvzk__watched_znode *znode, *next;
 
     /* First the watches on `ready`: they are set before a member's znode is created. */
-    HASH_ITER(hh, barriers->watched, znode, next)
-    {
-        uvzk__watched_znode_pump(znode);
-    }
+    uvzk__watched_znodes_resume(session);
     for_each(&barriers->writes, pump_write, 0);
     for_each(&barriers->members, pump_member, 0);
 }

@@ -7,13 +7,13 @@
 
 #include "engine/session.h"
 
-struct uvzk__watched_znode;
+struct uvzk__reading;
 
 /* One for each session. */
 struct uvzk__barriers {
-    struct uvzk__link members; /* struct uvzk__barrier_member */
-    struct uvzk__link writes;  /* struct uvzk__znode_write, without an outcome */
-    struct uvzk__watched_znode *watched; /* a uthash by the full path */
+    struct uvzk__link members;     /* struct uvzk__barrier_member */
+    struct uvzk__link writes;      /* struct uvzk__znode_write, without an outcome */
+    struct uvzk__reading *watched; /* engine/reading.h: struct uvzk__watched_znode */
 };
 
 void uvzk__barriers_init(struct uvzk__barriers *);

@@ -1,15 +1,8 @@
 /* A znode that barriers of this session wait for: until it exists (`ready`), or until it
- * is gone (a barrier, another member). All waiters of a path share it, and its watch. It
- * has at most one request under way:
- *
- *   IDLE --> LOOKING --> IDLE      exists, which sets the watch if it is not set
- *    |
- *    `--> CONFIRMING --> IDLE      an empty multi; then it looks once more
- *
- * It looks while it has waiters and no watch is set, which is the case after each watch
- * event, and when nothing has been read on this connection, or a waiter asks for it. The
- * watch is set again about once per session timeout, in case its event was lost
- * (watch_renewal.h).
+ * is gone (a barrier, another member). All waiters of a path share it, and its watch. It is
+ * a reading (reading.h), of a request that is either an exists, or an empty multi that
+ * confirms an absence; after the multi it looks once more. It reads only while it has
+ * waiters. A refused reading is reported, and repeated only if a waiter asks for it.
  *
  * How fresh a read is. A server may lag, so a read may show the znode at a moment before
  * its request was sent. It shows at least what was committed before the last reply on
@@ -22,36 +15,16 @@
 #ifndef UVZK_WATCHED_ZNODE_H
 #define UVZK_WATCHED_ZNODE_H
 
-#include "base/machine.h"
-#include "base/table.h"
-#include "engine/session.h"
-#include "engine/watch.h"
-
-enum uvzk__watched_znode_state {
-    UVZK__WATCHED_ZNODE_IDLE,      /* next: LOOKING CONFIRMING */
-    UVZK__WATCHED_ZNODE_LOOKING,   /* next: IDLE */
-    UVZK__WATCHED_ZNODE_CONFIRMING /* next: IDLE */
-};
-
-extern const struct uvzk__machine uvzk__watched_znode_machine;
+#include "engine/reading.h"
 
 struct uvzk__watched_znode {
-    struct uvzk__session *session;
-    UT_hash_handle hh;         /* in barriers->watched */
-    struct uvzk__link waiters; /* struct uvzk__znode_waiter */
-    struct uvzk__rpc rpc;
-    struct uvzk__renewed_watcher renewed;
+    struct uvzk__reading reading;
+    struct uvzk__link waiters;  /* struct uvzk__znode_waiter */
     struct uvzk__timer no_room; /* tells the waiters that there is no room for a watch */
-    char *path;
-    uint64_t read_stamp;   /* of the last exists */
-    uint64_t asked_stamp;  /* of the last empty multi */
-    uint64_t quorum_stamp; /* of the last one that a quorum has accepted; 0: none */
-    uint32_t refs;         /* a request is under way, or waiters are being told */
-    uint8_t state;         /* enum uvzk__watched_znode_state */
-    bool look_again;       /* a reading is due although the watch is set */
-    bool confirm;          /* an absence has to be confirmed */
-    bool telling;          /* its waiters are being told: some are on no list of it */
-    bool ended;            /* it has no waiters, and is freed when refs is 0 */
+    uint64_t
+        quorum_stamp; /* of the last empty multi that a quorum has accepted; 0: none */
+    bool confirm;     /* an absence has to be confirmed */
+    bool telling;     /* its waiters are being told: some are on no list of it */
 };
 
 /* Part of the struct that waits. */
@@ -78,7 +51,7 @@ void uvzk__znode_waiter_end(struct uvzk__znode_waiter *);
  * reported. */
 void uvzk__znode_waiter_look(struct uvzk__znode_waiter *);
 
-/* Sends what is due, if anything may be sent. */
-void uvzk__watched_znode_pump(struct uvzk__watched_znode *);
+/* Requests may be sent again: sends what is due. */
+void uvzk__watched_znodes_resume(struct uvzk__session *);
 
 #endif

@@ -167,9 +167,10 @@ static void taken(struct uvzk__reading *reading, const struct uvzk__reply *reply
                              (missing && reading->rpc.kind == UVZK__RPC_EXISTS));
     if (reply->status == 0 || missing) {
         reading->kind->shown(reading, reply);
-    } else {
-        reading->kind->failed(reading, reply->status);
+        uvzk__reading_pump(reading);
+        return;
     }
+    reading->kind->failed(reading, reply->status);
     if (reading->again || uvzk__watcher_is_set(&reading->renewed.watcher)) {
         uvzk__reading_pump(reading);
     }

@@ -92,6 +92,10 @@ struct uvzk__reading *uvzk__reading_find(const struct uvzk__session *,
 /* Removes it from the table and removes its watch. Frees it as soon as it is not pinned. */
 void uvzk__reading_end(struct uvzk__reading *);
 
+/* It is not freed between pin and unpin. */
+void uvzk__reading_pin(struct uvzk__reading *);
+void uvzk__reading_unpin(struct uvzk__reading *);
+
 /* It is due once more, although a watch may be set. */
 void uvzk__reading_want(struct uvzk__reading *);
 /* Sends it if it is due and anything may be sent. */
@@ -116,10 +120,6 @@ bool uvzk__reading_repeat(struct uvzk__reading *, int status);
 void uvzk__reading_repeat_soon(struct uvzk__reading *);
 
 /* ------------------------------------------------------------ for this room alone */
-
-/* It is not freed between pin and unpin. */
-void uvzk__reading_pin(struct uvzk__reading *);
-void uvzk__reading_unpin(struct uvzk__reading *);
 
 /* For other requests than those that a kind and a path describe: if it may ask, the kind
  * prepares reading->rpc with uvzk__reading_replied, and sends it. It sets no watch. */

@@ -148,6 +148,22 @@ static void what_is_wanted_while_it_is_asked_is_read_again(void **state)
     end();
 }
 
+/* The request that is under way carries no watch, because one was set. */
+static void a_watch_that_fires_meanwhile_is_set_again(void **state)
+{
+    (void)state;
+    begin();
+    read_once();
+    uvzk__reading_want(reading);
+    uvzk__reading_pump(reading);
+    assert_int_equal(sim_set_by_hand(world.sim, PATH, "x", 1), 0);
+    run_for(200);
+    assert_int_equal(changed_count, 1);
+    assert_int_equal(shown_count, 3);
+    assert_true(uvzk__watcher_is_armed(&reading->renewed.watcher));
+    end();
+}
+
 /* The new server may have forgotten the watch, or may know more. */
 static void each_connection_reads_it_once(void **state)
 {
@@ -249,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_read_when_it_is_pumped_and_after_each_change),
         cmocka_unit_test(what_is_wanted_while_it_is_asked_is_read_again),
+        cmocka_unit_test(a_watch_that_fires_meanwhile_is_set_again),
         cmocka_unit_test(each_connection_reads_it_once),
         cmocka_unit_test(a_refused_one_is_repeated_after_pauses_that_grow),
         cmocka_unit_test(one_that_is_not_repeated_rests),

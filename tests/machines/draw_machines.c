@@ -5,7 +5,6 @@
 #include "barrier/barrier_call.h"
 #include "barrier/double_barrier.h"
 #include "barrier/member.h"
-#include "barrier/watched_znode.h"
 #include "barrier/znode_write.h"
 #include "base/machine.h"
 #include "claim/acquisition.h"
@@ -61,7 +60,6 @@ static const struct {
     {&uvzk__barrier_call_machine, "src/barrier/barrier_call.h"},
     {&uvzk__double_barrier_machine, "src/barrier/double_barrier.h"},
     {&uvzk__barrier_member_machine, "src/barrier/member.h"},
-    {&uvzk__watched_znode_machine, "src/barrier/watched_znode.h"},
     {&uvzk__znode_write_machine, "src/barrier/znode_write.h"},
     {&uvzk__node_machine, "src/directory/node.h"},
     {&uvzk__contender_machine, "src/directory/contender.h"},

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "barrier/barriers.h"
-#include "barrier/watched_znode.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
@@ -266,19 +265,15 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
                                   bool any_driver_defined)
 {
     struct uvzk__node_cache *node_cache, *next;
-    struct uvzk__watched_znode *watched, *next_watched;
     struct uvzk__leader_cache *leader_cache, *following;
     uint64_t count = session->watchers.count;
 
     seen += readings_watched(session->watched_children);
+    seen += readings_watched(uvzk__barriers(session)->watched);
 
     HASH_ITER(hh, session->node_caches, node_cache, next)
     {
         seen += is_set(&node_cache->renewed);
-    }
-    HASH_ITER(hh, uvzk__barriers(session)->watched, watched, next_watched)
-    {
-        seen += is_set(&watched->renewed);
     }
     HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
     {
