@@ -53,9 +53,9 @@ complete -c uvzk -n __fish_use_subcommand -a top -d 'Show the busiest locks belo
 complete -c uvzk -n '__uvzk_job_has 1' -a '(__fish_complete_command)'
 complete -c uvzk -n '__uvzk_job_has 2' -F
 
+complete -c uvzk -n '__uvzk_is lock' -s m -l mutex -d 'Mutex (the default)'
 complete -c uvzk -n '__uvzk_is lock' -s x -s e -l exclusive -d 'Write half of a read-write lock'
 complete -c uvzk -n '__uvzk_is lock' -s s -l shared -d 'Read half of a read-write lock'
-complete -c uvzk -n '__uvzk_is lock' -s m -l mutex -d 'Mutex'
 complete -c uvzk -n '__uvzk_is lock' -x -l leases -d 'Leases of a semaphore, N/OF'
 complete -c uvzk -n '__uvzk_is lock' -s n -l nonblock -d 'Do not wait'
 complete -c uvzk -n '__uvzk_is lock' -x -s w -l wait -l timeout -d 'Wait this many seconds at most'

@@ -31,7 +31,7 @@ _uvzk_lock() {
     _arguments -s -S "${_uvzk_connection[@]}" \
         '(-x -e --exclusive -s --shared -m --mutex --leases)'{-x,-e,--exclusive}'[write half of a read-write lock]' \
         '(-x -e --exclusive -s --shared -m --mutex --leases)'{-s,--shared}'[read half of a read-write lock]' \
-        '(-x -e --exclusive -s --shared -m --mutex --leases)'{-m,--mutex}'[mutex]' \
+        '(-x -e --exclusive -s --shared -m --mutex --leases)'{-m,--mutex}'[mutex (the default)]' \
         '(-x -e --exclusive -s --shared -m --mutex --revocable)--leases=[leases of a semaphore]:N/OF: ' \
         '(-n --nonblock -w --wait --timeout)'{-n,--nonblock}'[do not wait]' \
         '(-n --nonblock -w --wait --timeout)'{-w+,--wait=,--timeout=}'[wait at most this long]:seconds: ' \

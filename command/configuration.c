@@ -1,6 +1,7 @@
 /* Reads configuration files and connection strings into the client's options
  * (configuration.h). Every line goes through uvzk_client_options_set, so files and
- * strings have the same names and ranges. connection.c calls it. */
+ * strings have the same names and ranges; only lock_kind is an option of files alone.
+ * connection.c calls it. */
 #include "configuration.h"
 
 #include <errno.h>
@@ -92,8 +93,17 @@ static bool has_comment(const char *name, const char *value)
            (strstr(value, " #") != NULL || strstr(value, "\t#") != NULL);
 }
 
+static int read_lock_kind(const struct place *place, const char *value,
+                          struct configuration *configuration)
+{
+    configuration->lock_is_write = strcmp(value, "write") == 0;
+    return configuration->lock_is_write || strcmp(value, "mutex") == 0
+               ? EX_OK
+               : wrong(place, "lock_kind: expected mutex or write");
+}
+
 static int read_line(FILE *file, const struct place *place, char *line,
-                     uvzk_client_options_t *client)
+                     struct configuration *configuration)
 {
     char *name = trim(line);
 
@@ -118,11 +128,15 @@ static int read_line(FILE *file, const struct place *place, char *line,
                      "a # after a value does not begin a comment: a comment needs a line "
                      "of its own");
     }
-    int status = uvzk_client_options_set(client, name, value);
+    if (strcmp(name, "lock_kind") == 0) {
+        return read_lock_kind(place, value, configuration);
+    }
+    int status = uvzk_client_options_set(configuration->client, name, value);
     return status == 0 ? EX_OK : refused(place, name, status);
 }
 
-static int read_lines(FILE *file, struct place *place, uvzk_client_options_t *client)
+static int read_lines(FILE *file, struct place *place,
+                      struct configuration *configuration)
 {
     char *line = NULL;
     size_t size = 0;
@@ -131,8 +145,9 @@ static int read_lines(FILE *file, struct place *place, uvzk_client_options_t *cl
 
     while (failed == EX_OK && (length = getline(&line, &size, file)) >= 0) {
         place->line++;
-        failed = strlen(line) == (size_t)length ? read_line(file, place, line, client)
-                                                : wrong(place, "a NUL byte");
+        failed = strlen(line) == (size_t)length
+                     ? read_line(file, place, line, configuration)
+                     : wrong(place, "a NUL byte");
     }
     if (failed == EX_OK && ferror(file)) {
         output_report("%s: %s", place->file, strerror(errno));
@@ -159,11 +174,11 @@ static bool is_missing(const char *file, int error)
            (error == EACCES && !may_enter_directory_of(file));
 }
 
-int configuration_read(const char *file, bool optional, uvzk_client_options_t *client,
-                       const char **hosts_from)
+int configuration_read(const char *file, bool optional,
+                       struct configuration *configuration)
 {
     struct place place = {.file = file};
-    const char *hosts = client->hosts;
+    const char *hosts = configuration->client->hosts;
     FILE *open = fopen(file, "re");
 
     if (open == NULL && optional && is_missing(file, errno)) {
@@ -180,11 +195,11 @@ int configuration_read(const char *file, bool optional, uvzk_client_options_t *c
     if (foreign != NULL) {
         output_report("%s: %s", file, foreign);
     } else {
-        failed = read_lines(open, &place, client);
+        failed = read_lines(open, &place, configuration);
     }
     fclose(open);
-    if (client->hosts != hosts) {
-        *hosts_from = file;
+    if (configuration->client->hosts != hosts) {
+        configuration->hosts_from = file;
     }
     return failed;
 }

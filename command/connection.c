@@ -141,11 +141,15 @@ static int read_files(struct connection_options *options)
     const char *files[CONFIGURATION_FILES] = {options->config};
     bool usual = options->config == NULL;
     size_t count = options->no_config ? 0 : usual ? configuration_files(files) : 1;
+    struct configuration configuration = {.client = &configured,
+                                          .hosts_from = options->hosts_from};
     int failed = EX_OK;
 
     for (size_t i = 0; i < count && failed == EX_OK; i++) {
-        failed = configuration_read(files[i], usual, &configured, &options->hosts_from);
+        failed = configuration_read(files[i], usual, &configuration);
     }
+    options->hosts_from = configuration.hosts_from;
+    options->lock_is_write = configuration.lock_is_write;
     return failed;
 }
 

@@ -35,6 +35,7 @@ struct connection_options {
     uint64_t tick_ms;    /* the servers' tickTime, or more; NOT_GIVEN: not given */
     uint64_t connect_timeout_ms; /* for the first connection; 0: no limit */
     uint32_t sessions;           /* as in uvzk_client_options_t; 0: not given */
+    bool lock_is_write;          /* from files, as in struct configuration */
     bool verbose;
     bool quiet; /* do not report that there is no connection */
 };

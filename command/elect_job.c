@@ -287,7 +287,7 @@ static void on_participant_list(struct participant_list *participant_list, int s
     } else if (job->listed_token != uvzk_hold_token(hold)) {
         look_for_others(job); /* it has led, was deposed and leads again */
     } else if (participant_list_is_mixed(participant_list, job->request->path,
-                                         job->request->recipe)) {
+                                         job->request->recipe, false)) {
         leave(job, EX_DATAERR);
     } else {
         supervised_run_start(&job->run, hold);

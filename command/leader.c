@@ -85,7 +85,7 @@ static bool is_mixed(const struct query *query, const struct participant *leader
 {
     return leader != NULL &&
            participant_list_is_mixed(&query->participant_list, query->options->path,
-                                     leader->recipe);
+                                     leader->recipe, false);
 }
 
 static enum query_next on_seen(struct query *query)

@@ -58,9 +58,10 @@ static const char help[] =
     "CMD was ended after --max-hold; 126 if CMD cannot be run; 127 if CMD was not\n"
     "found.\n"
     "\n"
-    "  -x, -e, --exclusive       the write half of a read-write lock (the default)\n"
+    "  -m, --mutex               a mutex, as uvzk_mutex_t (InterProcessMutex); the "
+    "default\n"
+    "  -x, -e, --exclusive       the write half of a read-write lock\n"
     "  -s, --shared              its read half\n"
-    "  -m, --mutex               a mutex, as uvzk_mutex_t (InterProcessMutex)\n"
     "      --leases N/OF         N of a semaphore's OF leases\n"
     "  -n, --nonblock            do not wait\n"
     "  -w, --wait SECONDS        wait at most this long (or --timeout)\n"
@@ -76,6 +77,12 @@ static const char help[] =
     "      --traceparent         put $TRACEPARENT into the znode too: status shows it\n"
     "  -c, --command STRING      run STRING with /bin/sh, instead of CMD\n";
 
+static void choose(struct lock_request *request, enum recipe recipe)
+{
+    request->recipe = recipe;
+    request->recipe_is_default = false;
+}
+
 static void read_leases(struct lock_request *request, const char *text)
 {
     unsigned leases, of;
@@ -86,7 +93,7 @@ static void read_leases(struct lock_request *request, const char *text)
         leases == 0 || leases > LEASES_MAX || leases > of || strpbrk(text, "-+ ")) {
         argument_wrong("--leases", text, "N/OF, with N at most OF and at most 100");
     }
-    request->recipe = RECIPE_LEASES;
+    choose(request, RECIPE_LEASES);
     request->leases = leases;
     request->of = of;
 }
@@ -120,13 +127,13 @@ static bool is_of_the_lock(struct lock_request *request, int option, const char 
 {
     switch (option) {
     case 'x':
-        request->recipe = RECIPE_WRITE;
+        choose(request, RECIPE_WRITE);
         return true;
     case 's':
-        request->recipe = RECIPE_READ;
+        choose(request, RECIPE_READ);
         return true;
     case 'm':
-        request->recipe = RECIPE_MUTEX;
+        choose(request, RECIPE_MUTEX);
         return true;
     case OPTION_LEASES:
         read_leases(request, argument);
@@ -246,11 +253,19 @@ static void read_arguments(struct lock_request *request, int argc, char **argv)
         request->node_data = own_data(request->command);
     }
     subcommand_needs_hosts(&request->connection);
+    if (request->recipe_is_default && request->connection.lock_is_write) {
+        request->recipe = RECIPE_WRITE;
+    }
 }
 
 int subcommand_lock(int argc, char **argv)
 {
-    struct lock_request request = {.waits_for_long = true, .conflict_code = 1};
+    /* A mutex excludes Curator's InterProcessMutex, kazoo's Lock and the default of `uvzk
+     * serve`; a read-write lock excludes none of them. */
+    struct lock_request request = {.recipe = RECIPE_MUTEX,
+                                   .recipe_is_default = true,
+                                   .waits_for_long = true,
+                                   .conflict_code = 1};
 
     request.rules.grace_ms = JOB_GRACE_MS;
     connection_options_init(&request.connection);

@@ -12,11 +12,12 @@
 
 struct lock_request {
     enum recipe recipe;
-    uint32_t leases, of; /* RECIPE_LEASES: --leases N/OF; else 0 */
-    bool try_once;       /* fail at once if others hold the lock */
-    bool waits_for_long; /* without a limit; if false, wait_ms is the limit */
-    uint64_t wait_ms;    /* from the start of the command; 0: none given */
-    int conflict_code;   /* the exit status if others held the lock the whole time */
+    bool recipe_is_default; /* no option has chosen it */
+    uint32_t leases, of;    /* RECIPE_LEASES: --leases N/OF; else 0 */
+    bool try_once;          /* fail at once if others hold the lock */
+    bool waits_for_long;    /* without a limit; if false, wait_ms is the limit */
+    uint64_t wait_ms;       /* from the start of the command; 0: none given */
+    int conflict_code;      /* the exit status if others held the lock the whole time */
     bool revocable;
     uint64_t max_hold_ms; /* after this time CMD is ended and the lock released; 0: no
                              limit */

@@ -182,7 +182,8 @@ static void on_participant_list(struct participant_list *participant_list, int s
     } else if (status < 0) {
         fail(job, "cannot be listed", status);
     } else if (participant_list_is_mixed(participant_list, job->request->path,
-                                         job->request->recipe)) {
+                                         job->request->recipe,
+                                         job->request->recipe_is_default)) {
         leave(job, EX_DATAERR);
     } else {
         supervised_run_start(&job->run, &job->hold);

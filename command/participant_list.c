@@ -42,15 +42,32 @@ const char *recipe_name(enum recipe recipe)
     return names[recipe];
 }
 
+/* What an option of `uvzk lock` would have chosen. */
+static const char *advice_of(enum recipe recipe)
+{
+    switch (recipe) {
+    case RECIPE_WRITE:
+    case RECIPE_READ:
+        return "; -x takes the write half of a read-write lock, -s its read half";
+    case RECIPE_MUTEX:
+        return "; -m takes a mutex";
+    case RECIPE_LEASES:
+        return "; --leases N/OF takes a semaphore's";
+    default:
+        return "";
+    }
+}
+
 bool participant_list_is_mixed(const struct participant_list *participant_list,
-                               const char *path, enum recipe recipe)
+                               const char *path, enum recipe recipe, bool by_default)
 {
     for (size_t i = 0; i < participant_list->count; i++) {
         const struct participant *participant = &participant_list->participants[i];
         if (!recipes_exclude(participant->recipe, recipe)) {
             output_report("%s is used as another kind of lock; the two would not exclude "
-                          "each other: %s",
-                          path, participant->node);
+                          "each other: %s%s",
+                          path, participant->node,
+                          by_default ? advice_of(participant->recipe) : "");
             return true;
         }
     }

@@ -97,9 +97,10 @@ void participant_list_close(struct participant_list *,
 double participant_age(int64_t since_ms);
 
 /* Returns true if there is a contender whose recipe and this one do not exclude each
- * other. Then it is also printed on standard error. path: of the list. */
+ * other. Then it is also printed on standard error. path: of the list. by_default: no
+ * option of `uvzk lock` has chosen the recipe, so the option that is missing is named. */
 bool participant_list_is_mixed(const struct participant_list *, const char *path,
-                               enum recipe);
+                               enum recipe, bool by_default);
 
 /* Returns true if contenders of the two recipes at one path wait for each other. */
 bool recipes_exclude(enum recipe, enum recipe);

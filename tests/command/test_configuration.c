@@ -43,16 +43,16 @@ static void write_file(char *name, const char *text)
 static void the_later_file_stands_above(void **state)
 {
     char first[] = "/tmp/uvzk-test-XXXXXX", second[] = "/tmp/uvzk-test-XXXXXX";
-    const char *hosts_from = NULL;
     uvzk_client_options_t client;
+    struct configuration configuration = {.client = &client};
     (void)state;
     write_file(first, "hosts = a:1\nnamespace = one\ntick_ms = 3000\n");
     write_file(second, "namespace = two\n");
     uvzk_client_options_init(&client);
-    assert_int_equal(configuration_read(first, true, &client, &hosts_from), EX_OK);
-    assert_int_equal(configuration_read(second, true, &client, &hosts_from), EX_OK);
+    assert_int_equal(configuration_read(first, true, &configuration), EX_OK);
+    assert_int_equal(configuration_read(second, true, &configuration), EX_OK);
     assert_string_equal(client.hosts, "a:1");
-    assert_ptr_equal(hosts_from, first);
+    assert_ptr_equal(configuration.hosts_from, first);
     assert_string_equal(client.ns, "two");
     assert_int_equal(client.tick_ms, 3000);
     uvzk_client_options_free(&client);
@@ -67,19 +67,44 @@ static void a_comment_has_a_line_of_its_own(void **state)
                                           "namespace = field\t# ours\n"};
     static const char *const taken[] = {"namespace = field#ours\n", "# namespace = x\n",
                                         "auth = ann:a #b\n"};
-    const char *hosts_from = NULL;
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         char name[] = "/tmp/uvzk-test-XXXXXX";
         uvzk_client_options_t client;
+        struct configuration configuration = {.client = &client};
         write_file(name, i < 2 ? refused[i] : taken[i - 2]);
         uvzk_client_options_init(&client);
-        assert_int_equal(configuration_read(name, true, &client, &hosts_from),
+        assert_int_equal(configuration_read(name, true, &configuration),
                          i < 2 ? EX_USAGE : EX_OK);
         assert_true(i != 0 || client.ns == NULL);
         uvzk_client_options_free(&client);
         unlink(name);
     }
+}
+
+static void the_kind_of_a_lock_is_mutex_or_write(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        bool is_write;
+    } files[] = {{"lock_kind = write\n", EX_OK, true},
+                 {"tick_ms = 3000\n", EX_OK, true}, /* says nothing of it */
+                 {"lock_kind = mutex\n", EX_OK, false},
+                 {"lock_kind = read\n", EX_USAGE, false}};
+    uvzk_client_options_t client;
+    struct configuration configuration = {.client = &client};
+    (void)state;
+
+    uvzk_client_options_init(&client);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char name[] = "/tmp/uvzk-test-XXXXXX";
+        write_file(name, files[i].text);
+        assert_int_equal(configuration_read(name, true, &configuration), files[i].code);
+        assert_int_equal(configuration.lock_is_write, files[i].is_write);
+        unlink(name);
+    }
+    uvzk_client_options_free(&client);
 }
 
 int main(void)
@@ -88,6 +113,7 @@ int main(void)
         cmocka_unit_test(the_users_file_comes_after_the_machines),
         cmocka_unit_test(the_later_file_stands_above),
         cmocka_unit_test(a_comment_has_a_line_of_its_own),
+        cmocka_unit_test(the_kind_of_a_lock_is_mutex_or_write),
     };
     return cmocka_run_group_tests_name("configuration", tests, NULL, NULL);
 }

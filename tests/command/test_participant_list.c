@@ -132,8 +132,8 @@ static void test_an_election_is_listed_by_its_names(void **state)
         assert_int_equal(participant_list.participants[i].holds, i == 0);
     }
     assert_string_equal(participant_list.participants[0].node, paths[2]);
-    assert_false(participant_list_is_mixed(&participant_list, LOCK, RECIPE_LATCH));
-    assert_true(participant_list_is_mixed(&participant_list, LOCK, RECIPE_MUTEX));
+    assert_false(participant_list_is_mixed(&participant_list, LOCK, RECIPE_LATCH, false));
+    assert_true(participant_list_is_mixed(&participant_list, LOCK, RECIPE_MUTEX, false));
     end();
 }
 
