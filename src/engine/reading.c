@@ -217,6 +217,15 @@ static void pause_over(struct uvzk__timer *timer)
     uvzk__reading_pump(reading);
 }
 
+void uvzk__reading_resume(struct uvzk__reading *reading)
+{
+    if (reading->state == UVZK__READING_PAUSED) {
+        uvzk__growing_pause_end(reading->session, &reading->pause);
+        enter(reading, UVZK__READING_IDLE);
+    }
+    uvzk__reading_pump(reading);
+}
+
 void uvzk__readings_resume(struct uvzk__session *session,
                            const struct uvzk__reading_kind *kind)
 {
@@ -224,11 +233,7 @@ void uvzk__readings_resume(struct uvzk__session *session,
 
     HASH_ITER(hh, *kind->table(session), reading, next)
     {
-        if (reading->state == UVZK__READING_PAUSED) {
-            uvzk__growing_pause_end(session, &reading->pause);
-            enter(reading, UVZK__READING_IDLE);
-        }
-        uvzk__reading_pump(reading);
+        uvzk__reading_resume(reading);
     }
 }
 

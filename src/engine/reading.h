@@ -100,8 +100,9 @@ void uvzk__reading_unpin(struct uvzk__reading *);
 void uvzk__reading_want(struct uvzk__reading *);
 /* Sends it if it is due and anything may be sent. */
 void uvzk__reading_pump(struct uvzk__reading *);
-/* Requests may be sent again: the same for all readings of a kind, after the pauses have
- * been ended. */
+/* Requests may be sent again: ends its pause and sends it if it is due. The second function
+ * does that for all readings of a kind. */
+void uvzk__reading_resume(struct uvzk__reading *);
 void uvzk__readings_resume(struct uvzk__session *, const struct uvzk__reading_kind *);
 
 /* ---------------------------------------------------- for the functions of the kinds */
@@ -113,18 +114,16 @@ void uvzk__readings_resume(struct uvzk__session *, const struct uvzk__reading_ki
 bool uvzk__reading_ask(struct uvzk__reading *, enum uvzk__rpc_kind, const char *path,
                        bool watched);
 
-/* It failed with this status, and is repeated after a pause (growing_pause.h). Returns true
- * if the status is not transient, so that the kind reports it. */
-bool uvzk__reading_repeat(struct uvzk__reading *, int status);
-/* It is repeated after the short pause. The next pause does not get longer by that. */
-void uvzk__reading_repeat_soon(struct uvzk__reading *);
-
-/* ------------------------------------------------------------ for this room alone */
-
 /* For other requests than those that a kind and a path describe: if it may ask, the kind
  * prepares reading->rpc with uvzk__reading_replied, and sends it. It sets no watch. */
 bool uvzk__reading_may_ask(const struct uvzk__reading *);
 void uvzk__reading_replied(struct uvzk__rpc *, const struct uvzk__reply *);
 void uvzk__reading_send(struct uvzk__reading *);
+
+/* It failed with this status, and is repeated after a pause (growing_pause.h). Returns true
+ * if the status is not transient, so that the kind reports it. */
+bool uvzk__reading_repeat(struct uvzk__reading *, int status);
+/* It is repeated after the short pause. The next pause does not get longer by that. */
+void uvzk__reading_repeat_soon(struct uvzk__reading *);
 
 #endif

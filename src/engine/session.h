@@ -29,7 +29,7 @@ struct uvzk__session {
     const struct uvzk__turn_hooks *turn_hooks;
 
     struct uvzk__prover *prover;            /* proof/prover.h */
-    struct uvzk__node_cache *node_caches;   /* of shared values; a uthash by path */
+    struct uvzk__reading *node_caches;      /* of shared values; engine/reading.h */
     struct uvzk__barriers *barriers;        /* barrier/barriers.h */
     struct uvzk__directories *directories;  /* directory/directories.h */
     struct uvzk__claims *claims;            /* claim/claim.h */
@@ -105,10 +105,10 @@ static inline struct uvzk__barriers *uvzk__barriers(const struct uvzk__session *
 {
     return session->barriers;
 }
-static inline struct uvzk__node_cache **
+static inline struct uvzk__reading **
 uvzk__node_caches(const struct uvzk__session *session)
 {
-    return (struct uvzk__node_cache **)(uintptr_t)&session->node_caches;
+    return (struct uvzk__reading **)(uintptr_t)&session->node_caches;
 }
 
 static inline struct uvzk__reading **

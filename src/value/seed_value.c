@@ -19,12 +19,12 @@ void uvzk__seed_value_set(struct uvzk__node_cache *node_cache, void *data, size_
     seed->length = length;
     /* A new seed may be accepted although an earlier one was refused. */
     seed->refusal = 0;
-    node_cache->read_again = true;
+    uvzk__reading_want(&node_cache->reading);
 }
 
 bool uvzk__seed_value_is_wanted(struct uvzk__node_cache *node_cache)
 {
-    if (uvzk__znode_is_owned(node_cache->session, node_cache->path)) {
+    if (uvzk__znode_is_owned(node_cache->reading.session, node_cache->reading.path)) {
         uvzk__seed_value_drop(node_cache);
     }
     return node_cache->seed.data != NULL;

@@ -73,7 +73,8 @@ static void tell(struct uvzk__notification *notification)
     uvzk_shared_value_t *shell = value->shell;
 
     if (!value->closing) {
-        if (!uvzk__session_is_closing(value->node_cache->session) && has_news(value)) {
+        if (!uvzk__session_is_closing(value->node_cache->reading.session) &&
+            has_news(value)) {
             tell_news(value);
         }
     } else { /* The callbacks of its sets have run, because they were queued earlier. */
@@ -86,7 +87,7 @@ static void tell(struct uvzk__notification *notification)
 
 void uvzk__shared_value_tell(struct uvzk__shared_value *value)
 {
-    uvzk__notify_later(value->node_cache->session, &value->notification);
+    uvzk__notify_later(value->node_cache->reading.session, &value->notification);
 }
 
 static struct uvzk__value_listener *listener_at(struct uvzk__link *link)
@@ -134,7 +135,7 @@ struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *shel
 {
     const struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
 
-    return value == NULL ? NULL : value->node_cache->session;
+    return value == NULL ? NULL : value->node_cache->reading.session;
 }
 
 void uvzk__shared_value_listen(struct uvzk__shared_value *value,
@@ -217,7 +218,7 @@ static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
     if (seed != NULL) {
         uvzk__seed_value_set(node_cache, seed, seed_length);
     }
-    if (uvzk__auth_has_failed(node_cache->session)) {
+    if (uvzk__auth_has_failed(node_cache->reading.session)) {
         node_cache->status = UVZK_EAUTH;
     }
     /* Another value of this client on the path may have read it already. */
@@ -284,9 +285,10 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
 void uvzk__shared_values_free(struct uvzk__session *session)
 {
     while (*uvzk__node_caches(session) != NULL) {
-        struct uvzk__shared_value *value =
-            UVZK__CONTAINER_OF((*uvzk__node_caches(session))->values.next,
-                               struct uvzk__shared_value, siblings);
+        const struct uvzk__node_cache *node_cache =
+            uvzk__node_cache_at(*uvzk__node_caches(session));
+        struct uvzk__shared_value *value = UVZK__CONTAINER_OF(
+            node_cache->values.next, struct uvzk__shared_value, siblings);
         uvzk_shared_value_t *shell = value->shell;
         void (*dropped)(uvzk_shared_value_t *) = value->client_gone_cb;
 
@@ -302,7 +304,7 @@ void uvzk__shared_values_free(struct uvzk__session *session)
 
 bool uvzk__shared_values_need_below(const struct uvzk__session *session, const char *path)
 {
-    const struct uvzk__node_cache *each = *uvzk__node_caches(session);
+    const struct uvzk__reading *each = *uvzk__node_caches(session);
 
     while (each != NULL && !uvzk__path_is_below(each->path, path, false)) {
         each = each->hh.next;
@@ -461,7 +463,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     if (value == NULL || value->closing ||
-        uvzk__session_is_closing(value->node_cache->session)) {
+        uvzk__session_is_closing(value->node_cache->reading.session)) {
         return uvzk__refuse(UVZK_ECLOSED, "the value or its client is closing, or it is "
                                           "not initialised");
     }
@@ -471,7 +473,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
         return UV_ENOMEM;
     }
     /* The set ends without a request; its callback still runs at the end of the turn. */
-    if (uvzk__auth_has_failed(value->node_cache->session)) {
+    if (uvzk__auth_has_failed(value->node_cache->reading.session)) {
         uvzk__value_set_end(set, UVZK_EAUTH);
     }
     uvzk__node_cache_pump(value->node_cache);

@@ -54,13 +54,17 @@ static void tell(struct uvzk__notification *notification)
     cb(shell, status);
 }
 
+static struct uvzk__session *session_of(const struct uvzk__value_set *set)
+{
+    return set->node_cache->reading.session;
+}
+
 /* The outcome is known. The callback runs at the end of the turn. */
 static void decide(struct uvzk__value_set *set, int status)
 {
-    uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
-               UVZK__SET_DECIDED);
+    uvzk__move(session_of(set), &uvzk__value_set_machine, set, UVZK__SET_DECIDED);
     set->status = status;
-    uvzk__notify_later(set->node_cache->session, &set->notification);
+    uvzk__notify_later(session_of(set), &set->notification);
 }
 
 struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
@@ -116,8 +120,7 @@ static bool is_overtaken(const struct uvzk__value_set *set)
 static void refused(struct uvzk__value_set *set, int status)
 {
     if (status == UVZK_EBADVERSION) {
-        uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
-                   UVZK__SET_REREADING);
+        uvzk__move(session_of(set), &uvzk__value_set_machine, set, UVZK__SET_REREADING);
         uvzk__node_cache_read_again(set->node_cache);
     } else {
         decide(set, status);
@@ -142,9 +145,9 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
         decide(set, 0);
         break;
     case UVZK__OUTCOME_NOT_SENT:
-        uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set,
-                   UVZK__SET_WAITING);
-        uvzk__node_cache_retry_later(set->node_cache);
+        /* It is sent when requests may be sent again: the session has backed off, or has
+         * no connection. */
+        uvzk__move(session_of(set), &uvzk__value_set_machine, set, UVZK__SET_WAITING);
         break;
     case UVZK__OUTCOME_REFUSED:
         refused(set, reply->status);
@@ -161,8 +164,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     /* The callback may have run before the reply; then nothing else frees the set. */
     set->under_way = false;
-    uvzk__answered(set->node_cache->session, rpc, reply->status, true);
-    uvzk__node_cache_unpin(set->node_cache);
+    uvzk__answered(session_of(set), rpc, reply->status, true);
+    uvzk__reading_unpin(&set->node_cache->reading);
     if (set->value == NULL) {
         free_set(set);
     } else if (set->state == UVZK__SET_SENT) {
@@ -192,14 +195,14 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
         decide(set, UVZK_EBADVERSION);
         return;
     }
-    uvzk__rpc_prepare(&set->rpc, UVZK__RPC_SET, set->node_cache->path, replied);
+    uvzk__rpc_prepare(&set->rpc, UVZK__RPC_SET, set->node_cache->reading.path, replied);
     set->rpc.data = set->data;
     set->rpc.data_length = set->length;
     set->rpc.version = set->expected.version;
     set->under_way = true;
-    uvzk__move(set->node_cache->session, &uvzk__value_set_machine, set, UVZK__SET_SENT);
-    uvzk__node_cache_pin(set->node_cache);
-    uvzk__submit(set->node_cache->session, &set->rpc);
+    uvzk__move(session_of(set), &uvzk__value_set_machine, set, UVZK__SET_SENT);
+    uvzk__reading_pin(&set->node_cache->reading);
+    uvzk__submit(session_of(set), &set->rpc);
 }
 
 void uvzk__value_set_was_read(struct uvzk__value_set *set)

@@ -41,7 +41,6 @@
 #include "serve/served_hold.h"
 #include "session/handle.h"
 #include "termination.h"
-#include "value/node_cache.h"
 #include "value/value_set.h"
 
 static const struct {
@@ -55,7 +54,6 @@ static const struct {
     {&uvzk__watcher_machine, "src/engine/watch.h"},
     {&uvzk__reading_machine, "src/engine/reading.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},
-    {&uvzk__node_cache_machine, "src/value/node_cache.h"},
     {&uvzk__value_set_machine, "src/value/value_set.h"},
     {&uvzk__barrier_call_machine, "src/barrier/barrier_call.h"},
     {&uvzk__double_barrier_machine, "src/barrier/double_barrier.h"},

@@ -172,6 +172,14 @@ static void what_happened_while_cut_off_is_told(void **state)
     check_follows(value_process, "afterwards", 3);
 }
 
+static bool is_read(const struct value_process *value_process)
+{
+    const struct uvzk__reading *reading =
+        &value_process_node_cache(value_process)->reading;
+
+    return reading->state == UVZK__READING_ASKED && reading->rpc.kind == UVZK__RPC_GET;
+}
+
 /* And not after a rest. */
 static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
 {
@@ -180,19 +188,18 @@ static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
 
     sim_run_for(sim, 100);
     value_process_set_by_hand(sim, "meanwhile");
-    while (value_process_node_cache(value_process)->state != UVZK__NODE_CACHE_READING) {
+    while (!is_read(value_process)) {
         assert_true(sim_step(sim));
     }
     sim_disconnect(value_process->process.port, SIM_RESET, 10);
-    while (value_process_node_cache(value_process)->state == UVZK__NODE_CACHE_READING) {
+    while (is_read(value_process)) {
         assert_true(sim_step(sim));
     }
     while (uvzk_client_state(&value_process->process.client) != UVZK_STATE_RECONNECTED ||
            !uvzk__barrier_is_open(value_process->process.client.impl)) {
         assert_true(sim_step(sim));
     }
-    assert_int_equal(value_process_node_cache(value_process)->state,
-                     UVZK__NODE_CACHE_READING);
+    assert_true(is_read(value_process));
     value_process_await_current(value_process);
 }
 
@@ -215,15 +222,16 @@ static void each_connection_reads_it_once(void **state)
     struct sim *sim = value_process_sim(value_process);
 
     sim_run_for(sim, 100);
-    uint64_t stamp = value_process_node_cache(value_process)->read_stamp;
+    uint64_t stamp = value_process_node_cache(value_process)->reading.stamp;
     sim_repeat_connected(value_process->process.port);
     sim_run_for(sim, 100);
-    uint64_t next = value_process_node_cache(value_process)->read_stamp;
+    uint64_t next = value_process_node_cache(value_process)->reading.stamp;
     assert_true(next > stamp);
-    assert_int_equal(value_process_node_cache(value_process)->renewed.watcher.state,
-                     UVZK__WATCHER_ARMED);
+    assert_int_equal(
+        value_process_node_cache(value_process)->reading.renewed.watcher.state,
+        UVZK__WATCHER_ARMED);
     sim_run_for(sim, 100);
-    assert_true(value_process_node_cache(value_process)->read_stamp == next);
+    assert_true(value_process_node_cache(value_process)->reading.stamp == next);
 }
 
 static void it_is_watched_again_in_a_new_session(void **state)
@@ -248,8 +256,9 @@ static void unreadable_znode_is_told_and_watched(void **state)
     sim_refuse(sim, UVZK__RPC_GET, 0, 0);
     assert_int_equal(value_process->told, 1);
     assert_int_equal(value_process->status, UVZK_ENOAUTH);
-    assert_int_equal(value_process_node_cache(value_process)->renewed.watcher.state,
-                     UVZK__WATCHER_ARMED);
+    assert_int_equal(
+        value_process_node_cache(value_process)->reading.renewed.watcher.state,
+        UVZK__WATCHER_ARMED);
     check_follows(value_process, "readable", 2);
 }
 

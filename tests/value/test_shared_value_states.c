@@ -313,9 +313,27 @@ static const struct disturbance disturbances[] = {
 
 #define DISTURBANCES (sizeof(disturbances) / sizeof(disturbances[0]))
 
+/* What the reading of the znode does. */
+enum doing { NOTHING, READING, SEEDING, LOOKING };
+
+static enum doing doing_of(const struct uvzk__reading *reading)
+{
+    if (reading->state != UVZK__READING_ASKED) {
+        return NOTHING;
+    }
+    switch (reading->rpc.kind) {
+    case UVZK__RPC_GET:
+        return READING;
+    case UVZK__RPC_CREATE:
+        return SEEDING;
+    default:
+        return LOOKING;
+    }
+}
+
 /* Where they have met it. */
 static struct {
-    unsigned doing[DISTURBANCES][UVZK__NODE_CACHE_LOOKING + 1];
+    unsigned doing[DISTURBANCES][LOOKING + 1];
     unsigned watching[DISTURBANCES][UVZK__WATCHER_ARMED + 1];
     unsigned set[DISTURBANCES][UVZK__SET_DECIDED + 1];
 } met;
@@ -326,8 +344,8 @@ static void meet(const struct play *play, size_t number)
         value_process_node_cache(&play->value_process);
 
     if (node_cache != NULL) {
-        met.doing[number][node_cache->state]++;
-        met.watching[number][node_cache->renewed.watcher.state]++;
+        met.doing[number][doing_of(&node_cache->reading)]++;
+        met.watching[number][node_cache->reading.renewed.watcher.state]++;
     }
     for (int i = 0; i < SETS; i++) {
         const struct uvzk__value_set *pending = play->sets[i].request.impl;
@@ -469,7 +487,7 @@ static void every_state_has_met_every_disturbance(void **state)
 {
     (void)state;
     for (size_t i = 0; i < DISTURBANCES; i++) {
-        for (size_t j = 0; j <= UVZK__NODE_CACHE_LOOKING; j++) {
+        for (size_t j = 0; j <= LOOKING; j++) {
             assert_true(met.doing[i][j] > 0);
         }
         for (size_t j = 0; j <= UVZK__WATCHER_ARMED; j++) {

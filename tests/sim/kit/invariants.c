@@ -19,7 +19,6 @@
 #include "election/leader_cache.h"
 #include "engine/reading.h"
 #include "proof/prover.h"
-#include "value/node_cache.h"
 
 /* A client with more contenders than MANY is checked only at every 64th moment, because a
  * check takes time in proportion to their number. */
@@ -264,17 +263,13 @@ void invariants_expect_more_watchers(void)
 static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
                                   bool any_driver_defined)
 {
-    struct uvzk__node_cache *node_cache, *next;
     struct uvzk__leader_cache *leader_cache, *following;
     uint64_t count = session->watchers.count;
 
+    seen += readings_watched(session->node_caches);
     seen += readings_watched(session->watched_children);
     seen += readings_watched(uvzk__barriers(session)->watched);
 
-    HASH_ITER(hh, session->node_caches, node_cache, next)
-    {
-        seen += is_set(&node_cache->renewed);
-    }
     HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
     {
         seen += is_set(&leader_cache->renewed);
