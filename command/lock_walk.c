@@ -26,7 +26,7 @@ struct visit {
     bool given;         /* one of the user's, and not a directory of locks: it has a
                            row */
     uvzk_lock_t children;
-    uvzk_participants_t request;
+    uvzk_req_t request;
     struct participant_list participant_list;
 };
 
@@ -277,9 +277,10 @@ static void on_listing_closed(uvzk_lock_t *lock)
     }
 }
 
-static void on_children(uvzk_participants_t *request, int status,
-                        const char *const *paths, size_t count)
+static void on_children(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     struct visit *visit = request->data;
 
     if (visit->walk->cancelled) {

@@ -25,7 +25,7 @@
 
 /* The request that reads one participant's znode. */
 struct node_read {
-    uvzk_read_t request;
+    uvzk_req_t request;
     struct participant_list *participant_list;
     size_t which; /* index of the participant */
 };
@@ -195,9 +195,11 @@ static void fill(struct participant_list *participant_list,
     }
 }
 
-static void on_looked(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                      const void *data, size_t length)
+static void on_looked(uvzk_req_t *request, int status)
 {
+    const uvzk_stat_t *stat = request->result->stat;
+    const void *data = request->result->data;
+    size_t length = request->result->length;
     struct node_read *looking = request->data;
     struct participant_list *participant_list = looking->participant_list;
     struct participant *participant = &participant_list->participants[looking->which];
@@ -292,15 +294,15 @@ static int add(struct participant_list *participant_list, enum recipe recipe,
     return 0;
 }
 
-static void on_participants(uvzk_participants_t *request, int status,
-                            const char *const *paths, size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     struct participant_list *participant_list = request->data;
     enum recipe recipe = (enum recipe)(request - participant_list->requests);
 
     if (status == 0) {
-        status = add(participant_list, recipe, paths, count,
-                     uvzk_participants_holding(request));
+        status = add(participant_list, recipe, paths, count, request->result->holding);
     }
     if (status < 0) {
         failed(participant_list, status);

@@ -47,7 +47,7 @@ struct participant_list {
     uvzk_lock_t mutex, semaphore, latch;
     uvzk_rwlock_t rwlock;
     /* In the order of enum recipe. */
-    uvzk_participants_t requests[PARTICIPANT_RECIPES];
+    uvzk_req_t requests[PARTICIPANT_RECIPES];
     /* Set by the user, before the first read. The recipes that are listed, as bits by enum
      * recipe; 0: all. How many holders and how many waiters of each recipe are read, the
      * first ones; 0: all. */

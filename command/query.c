@@ -113,14 +113,12 @@ static void failed(struct query *query, int status, const char *why)
     }
 }
 
-static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                           const void *data, size_t length)
+static void on_chroot_read(uvzk_req_t *request, int status)
 {
+    const void *data = request->result->data;
     struct query *query = request->data;
 
-    (void)stat;
     (void)data;
-    (void)length;
     if (query->ending) {
         return;
     }

@@ -41,9 +41,9 @@ struct query {
     uv_loop_t loop;
     struct connection connection;
     struct participant_list participant_list;
-    uvzk_read_t chroot_read; /* whether the chroot exists */
-    uv_timer_t again;        /* interval_ms */
-    uv_timer_t over;         /* timeout_ms */
+    uvzk_req_t chroot_read; /* whether the chroot exists */
+    uv_timer_t again;       /* interval_ms */
+    uv_timer_t over;        /* timeout_ms */
 };
 
 /* The options that all these subcommands have, for getopt_long. */

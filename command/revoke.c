@@ -33,7 +33,7 @@ static const char help[] =
 
 /* The request to one contender. */
 struct revoke_request {
-    uvzk_revoke_t request;
+    uvzk_req_t request;
     char *node; /* path of its znode, owned */
     bool asked; /* the message was written */
 };
@@ -69,7 +69,7 @@ static void all_answered(struct revoke_requests *revoke_requests)
     }
 }
 
-static void on_revoked(uvzk_revoke_t *request, int status)
+static void on_revoked(uvzk_req_t *request, int status)
 {
     struct revoke_requests *revoke_requests = request->data;
 

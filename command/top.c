@@ -55,7 +55,7 @@ struct top {
     struct lock_rows locks;     /* what was read last without a failure; owned */
     struct screen screen;
     uv_timer_t again;
-    uvzk_read_t chroot_read;
+    uvzk_req_t chroot_read;
     bool read;       /* `locks` has been read once */
     const char *why; /* the last read has failed; NULL: it has not */
     bool ending;
@@ -258,14 +258,12 @@ static void show(struct top *top)
 
 /* No path has a participant. The paths may be below a chroot that does not exist: the
  * user must not be told that all locks are free. */
-static void on_chroot_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                           const void *data, size_t length)
+static void on_chroot_read(uvzk_req_t *request, int status)
 {
+    const void *data = request->result->data;
     struct top *top = request->data;
 
-    (void)stat;
     (void)data;
-    (void)length;
     /* A refusal (no READ) shows that the chroot exists. */
     if (status < 0 && status != UVZK_ENOAUTH) {
         fail(top, status, refusal_of_chroot(&top->asked.connection, status));

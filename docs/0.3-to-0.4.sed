@@ -20,3 +20,19 @@ s/\blease_count\(\)/node_count()/g
 s/\buvzk_mutex_init_cohort\b/uvzk_mutex_init_with_cohort/g
 s/\bUVZK_SHELL_FIELDS\b/UVZK_HANDLE_FIELDS/g
 s/(\b\w*atomic\w*(\.|->))initialize\(/\1create(/g
+
+# Requests: one type, with one callback. What a call has found is in request->result.
+s/\buvzk_write_t ?\*[[:space:]]*(\w+),[[:space:]]*int[[:space:]]+(\w+),[[:space:]]*size_t[[:space:]]+(\w+)\)([[:space:]]*)\{(\n?[[:blank:]]*)/uvzk_req_t *\1, int \2)\4{\5size_t \3 = \1->result->failed_op;\5/g
+s/\buvzk_participants_t ?\*[[:space:]]*(\w+),[[:space:]]*int[[:space:]]+(\w+),[[:space:]]*const char ?\*const ?\*[[:space:]]*(\w+),[[:space:]]*size_t[[:space:]]+(\w+)\)([[:space:]]*)\{(\n?[[:blank:]]*)/uvzk_req_t *\1, int \2)\5{\6const char *const *\3 = \1->result->paths;\6size_t \4 = \1->result->count;\6/g
+s/\buvzk_read_t ?\*[[:space:]]*(\w+),[[:space:]]*int[[:space:]]+(\w+),[[:space:]]*const uvzk_stat_t ?\*[[:space:]]*(\w+),[[:space:]]*const void ?\*[[:space:]]*(\w+),[[:space:]]*size_t[[:space:]]+(\w+)\)([[:space:]]*)\{(\n?[[:blank:]]*)/uvzk_req_t *\1, int \2)\6{\7const uvzk_stat_t *\3 = \1->result->stat;\7const void *\4 = \1->result->data;\7size_t \5 = \1->result->length;\7/g
+s/\buvzk_election_participants_t ?\*[[:space:]]*(\w+),[[:space:]]*int[[:space:]]+(\w+),[[:space:]]*const uvzk_election_participant_t ?\*const ?\*[[:space:]]*(\w+),[[:space:]]*size_t[[:space:]]+(\w+)\)([[:space:]]*)\{(\n?[[:blank:]]*)/uvzk_req_t *\1, int \2)\5{\6const uvzk_election_participant_t *const *\3 = \1->result->participants;\6size_t \4 = \1->result->count;\6/g
+s/\buvzk_atomic_call_t ?\*[[:space:]]*(\w+),[[:space:]]*int[[:space:]]+(\w+),[[:space:]]*const uvzk_atomic_value_t ?\*[[:space:]]*(\w+)\)([[:space:]]*)\{(\n?[[:blank:]]*)/uvzk_req_t *\1, int \2)\4{\5const uvzk_atomic_value_t *\3 = \1->result->value;\5/g
+s/\b(uvzk_write_t ?\*[[:space:]]*\w*,[[:space:]]*int[[:space:]]*\w*),[[:space:]]*size_t[[:space:]]*\w*\)/\1)/g
+s/\b(uvzk_participants_t ?\*[[:space:]]*\w*,[[:space:]]*int[[:space:]]*\w*),[[:space:]]*const char ?\*const ?\*[[:space:]]*\w*,[[:space:]]*size_t[[:space:]]*\w*\)/\1)/g
+s/\b(uvzk_read_t ?\*[[:space:]]*\w*,[[:space:]]*int[[:space:]]*\w*),[[:space:]]*const uvzk_stat_t ?\*[[:space:]]*\w*,[[:space:]]*const void ?\*[[:space:]]*\w*,[[:space:]]*size_t[[:space:]]*\w*\)/\1)/g
+s/\b(uvzk_election_participants_t ?\*[[:space:]]*\w*,[[:space:]]*int[[:space:]]*\w*),[[:space:]]*const uvzk_election_participant_t ?\*const ?\*[[:space:]]*\w*,[[:space:]]*size_t[[:space:]]*\w*\)/\1)/g
+s/\b(uvzk_atomic_call_t ?\*[[:space:]]*\w*,[[:space:]]*int[[:space:]]*\w*),[[:space:]]*const uvzk_atomic_value_t ?\*[[:space:]]*\w*\)/\1)/g
+s/\buvzk_participants_holding\(&?(\w+)\)/\1->result->holding/g
+s/\buvzk_(verify|write|participants|revoke|read|set|election_participants|atomic_call|barrier_call)_(t|cb)\b/uvzk_req_\2/g
+s/\bstruct uvzk_(verify|write|participants|revoke|read|set|election_participants|atomic_call|barrier_call)_s\b/struct uvzk_req_s/g
+s/\buvzk_barrier_call_cancel\b/uvzk_req_cancel/g

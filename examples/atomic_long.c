@@ -15,7 +15,7 @@ enum { SHOPS = 2, ORDERS = 5 };
 struct shop {
     uvzk_client_t client;
     uvzk_atomic_long_t orders;
-    uvzk_atomic_call_t call;
+    uvzk_req_t call;
     int taken;
 };
 
@@ -34,12 +34,11 @@ static void finish(void)
 /* The number's znode remains when its clients are closed; this example deletes it. */
 static uvzk_mutex_t mutex;
 static uvzk_hold_t hold;
-static uvzk_write_t removal;
+static uvzk_req_t removal;
 
-static void on_removed(uvzk_write_t *request, int status, size_t failed)
+static void on_removed(uvzk_req_t *request, int status)
 {
     (void)request;
-    (void)failed;
     printf("the number is deleted: %s\n", status == 0 ? "yes" : uvzk_strerror(status));
     finish();
 }
@@ -69,9 +68,9 @@ static void remove_number(void)
 
 static void take_order(struct shop *shop);
 
-static void on_order(uvzk_atomic_call_t *call, int status,
-                     const uvzk_atomic_value_t *value)
+static void on_order(uvzk_req_t *call, int status)
 {
+    const uvzk_atomic_value_t *value = call->result->value;
     struct shop *shop = call->data;
     int64_t order = value->post_value;
 

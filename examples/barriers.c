@@ -13,7 +13,7 @@ enum { WORKERS = 3 };
 static uvzk_client_t client;
 static uvzk_barrier_t gate;
 static uvzk_double_barrier_t workers[WORKERS];
-static uvzk_barrier_call_t opening, passing, crossings[WORKERS];
+static uvzk_req_t opening, passing, crossings[WORKERS];
 static int inside, outside, failed;
 
 static void fail(const char *what, int status)
@@ -23,7 +23,7 @@ static void fail(const char *what, int status)
     uvzk_client_close(&client, NULL);
 }
 
-static void on_left(uvzk_barrier_call_t *call, int status)
+static void on_left(uvzk_req_t *call, int status)
 {
     (void)call;
     if (status < 0) {
@@ -34,7 +34,7 @@ static void on_left(uvzk_barrier_call_t *call, int status)
     }
 }
 
-static void on_entered(uvzk_barrier_call_t *call, int status)
+static void on_entered(uvzk_req_t *call, int status)
 {
     (void)call;
     if (status < 0) {
@@ -51,7 +51,7 @@ static void on_entered(uvzk_barrier_call_t *call, int status)
 }
 
 /* Whoever waits at the gate passes it when it is open. */
-static void on_passed(uvzk_barrier_call_t *call, int status)
+static void on_passed(uvzk_req_t *call, int status)
 {
     (void)call;
     if (status < 0) {
@@ -64,7 +64,7 @@ static void on_passed(uvzk_barrier_call_t *call, int status)
     }
 }
 
-static void on_opened(uvzk_barrier_call_t *call, int status)
+static void on_opened(uvzk_req_t *call, int status)
 {
     (void)call;
     if (status < 0) {
@@ -72,7 +72,7 @@ static void on_opened(uvzk_barrier_call_t *call, int status)
     }
 }
 
-static void on_closed_gate(uvzk_barrier_call_t *call, int status)
+static void on_closed_gate(uvzk_req_t *call, int status)
 {
     if (status < 0) {
         fail("set", status);

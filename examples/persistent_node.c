@@ -14,7 +14,7 @@ static uvzk_client_t client;
 static uvzk_persistent_node_t worker;
 static uvzk_mutex_t mutex;
 static uvzk_hold_t hold;
-static uvzk_write_t removal;
+static uvzk_req_t removal;
 static int times_there;
 static int result = 1;
 
@@ -32,10 +32,9 @@ static void on_unregistered(uvzk_persistent_node_t *node, int status)
 }
 
 /* The operator deletes the znode. */
-static void on_removed(uvzk_write_t *request, int status, size_t failed)
+static void on_removed(uvzk_req_t *request, int status)
 {
     (void)request;
-    (void)failed;
     if (status < 0) {
         finish();
     }

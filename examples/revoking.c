@@ -19,8 +19,8 @@ struct party {
 };
 static struct party batch, admin;
 
-static uvzk_participants_t listing;
-static uvzk_revoke_t plea;
+static uvzk_req_t listing;
+static uvzk_req_t plea;
 static bool plea_was_written, plea_was_heard, admin_got_it;
 
 static bool failed(int status)
@@ -55,16 +55,17 @@ static void on_revoke(uvzk_hold_t *hold)
     uvzk_hold_release(hold, on_released);
 }
 
-static void on_plea(uvzk_revoke_t *request, int status)
+static void on_plea(uvzk_req_t *request, int status)
 {
     (void)request;
     plea_was_written = !failed(status); /* written; the holder may ignore it */
 }
 
 /* The holders come first (a mutex has one), and then the waiters. */
-static void on_participants(uvzk_participants_t *request, int status,
-                            const char *const *paths, size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     (void)request;
     if (!failed(status) && !failed(count == 0 ? UVZK_ENONODE : 0)) {
         printf("admin: asks %s\n", paths[0]);

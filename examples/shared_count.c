@@ -17,7 +17,7 @@ enum { WORKERS = 3 };
 static struct {
     uvzk_client_t client;
     uvzk_shared_count_t limit;
-    uvzk_set_t set;
+    uvzk_req_t set;
     bool set_answered;
     bool sees_all; /* it has been told that all workers are allowed */
 } operator;
@@ -27,7 +27,7 @@ static struct {
     uvzk_shared_count_t limit;
     uvzk_semaphore_t seats;
     uvzk_hold_t workers[WORKERS];
-    uvzk_write_t removal;
+    uvzk_req_t removal;
     int at_work;
 } works;
 
@@ -46,10 +46,9 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 }
 
 /* The count's znode remains when its clients are closed; this example deletes it. */
-static void on_removed(uvzk_write_t *request, int status, size_t failed)
+static void on_removed(uvzk_req_t *request, int status)
 {
     (void)request;
-    (void)failed;
     printf("the count is deleted: %s\n", status == 0 ? "yes" : uvzk_strerror(status));
     finish();
 }
@@ -68,7 +67,7 @@ static void remove_count_if_done(void)
     }
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     (void)request;
     printf("operator: set, %s\n", status == 0 ? "yes" : uvzk_strerror(status));

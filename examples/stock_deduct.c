@@ -19,9 +19,9 @@ enum { PRODUCTS = 3, STOCK = 5, ORDERS = 8, PAYMENT_MS = 20 };
 struct order {
     struct product *product;
     uvzk_locker_t locker; /* acquires the lock, runs on_locked, releases */
-    uvzk_read_t read;
+    uvzk_req_t read;
     uv_timer_t payment; /* in real life a request to another service */
-    uvzk_write_t write;
+    uvzk_req_t write;
     int stock;  /* as read under the lock */
     bool first; /* there was no stock znode yet */
 };
@@ -45,11 +45,10 @@ static bool failed(int status)
     return status < 0;
 }
 
-static void on_written(uvzk_write_t *write, int status, size_t op)
+static void on_written(uvzk_req_t *write, int status)
 {
     struct order *order = write->data;
 
-    (void)op;
     if (!failed(status)) {
         order->product->sold += order != &order->product->stocktaking;
         uvzk_locker_done(&order->locker);
@@ -77,10 +76,10 @@ static void on_paid(uv_timer_t *payment)
                 order->stock - 1);
 }
 
-static void on_stock(uvzk_read_t *read, int status, const uvzk_stat_t *stat,
-                     const void *data, size_t length)
+static void on_stock(uvzk_req_t *read, int status)
 {
-    (void)stat;
+    const void *data = read->result->data;
+    size_t length = read->result->length;
     struct order *order = read->data;
     struct product *product = order->product;
     char text[16];

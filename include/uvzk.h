@@ -29,10 +29,12 @@
  *            this header rest on, and what uvzk does not promise.
  * Names      A function is called uvzk_<noun>_<verb>, and its first parameter is the
  *            noun, as in uvzk_lock_acquire. An init function takes the parent first, as
- *            in libuv; a variant is called uvzk_<noun>_init_with_<what>. Then come the struct that receives the answer (hold, request,
- *            future), the arguments, and the callbacks. A uvzk_<noun>_<event>_cb receives
- *            that noun; the only callback of a request is called uvzk_<request>_cb.
- *
+ *            in libuv; a variant is called uvzk_<noun>_init_with_<what>. Then come the
+ *            struct that receives the answer (hold, request, future), the arguments, and
+ *            the callbacks. A uvzk_<noun>_<event>_cb receives that noun; all requests
+ *            have one callback, uvzk_req_cb.
+ * Status     The status that a callback of a request receives is described at the
+ *            function that the request was passed to.
  * Sections   The title of each section says to which of three tiers it belongs. First
  *            lock: a client, a mutex and a hold; this is enough for most programs.
  *            Recipes: all other recipes of Curator. Advanced: what few programs need.
@@ -159,27 +161,18 @@ typedef uvzk_lock_t uvzk_semaphore_t;                   /* InterProcessSemaphore
 typedef uvzk_lock_t uvzk_semaphore_mutex_t;             /* InterProcessSemaphoreMutex */
 typedef uvzk_lock_t uvzk_multilock_t;                   /* InterProcessMultiLock */
 typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
+typedef struct uvzk_req_s uvzk_req_t;                   /* a call on one of these */
 typedef struct uvzk_hold_s uvzk_hold_t;                 /* an acquire, then its hold */
 typedef struct uvzk_locker_s uvzk_locker_t;             /* Locker */
-typedef struct uvzk_verify_s uvzk_verify_t;             /* of uvzk_hold_verify */
-typedef struct uvzk_write_s uvzk_write_t;               /* of uvzk_hold_write */
-typedef struct uvzk_participants_s uvzk_participants_t; /* of uvzk_lock_participants */
-typedef struct uvzk_revoke_s uvzk_revoke_t;             /* of uvzk_client_revoke */
-typedef struct uvzk_read_s uvzk_read_t;                 /* of uvzk_client_read */
 typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
-typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value or count */
 typedef struct uvzk_atomic_long_s uvzk_atomic_long_t;   /* DistributedAtomicLong */
 typedef struct uvzk_election_s uvzk_election_t;         /* LeaderLatch, LeaderSelector */
-typedef struct uvzk_election_participants_s
-    uvzk_election_participants_t;                     /* of uvzk_election_participants */
-typedef struct uvzk_atomic_call_s uvzk_atomic_call_t; /* a call on an atomic long */
 typedef struct uvzk_persistent_node_s uvzk_persistent_node_t; /* PersistentNode */
 typedef struct uvzk_group_member_s uvzk_group_member_t;       /* GroupMember */
 typedef struct uvzk_future_s uvzk_future_t;                 /* the outcome of one call */
 typedef struct uvzk_barrier_s uvzk_barrier_t;               /* DistributedBarrier */
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
-typedef struct uvzk_barrier_call_s uvzk_barrier_call_t;     /* one call on either */
 
 #define UVZK_HANDLE_FIELDS                                                       \
     void *data;       /* the caller's; uvzk neither reads nor writes it */       \
@@ -200,16 +193,6 @@ struct uvzk_rwlock_s { /* two locks */
 struct uvzk_hold_s {
     UVZK_HANDLE_FIELDS;
 };
-struct uvzk_revoke_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_verify_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_participants_s {
-    UVZK_HANDLE_FIELDS;
-    size_t holding; /* private; uvzk_participants_holding returns it */
-};
 struct uvzk_shared_value_s {
     UVZK_HANDLE_FIELDS;
 };
@@ -217,25 +200,13 @@ struct uvzk_shared_count_s {
     UVZK_HANDLE_FIELDS;
     uvzk_shared_value_t value; /* private */
 };
-struct uvzk_set_s {
-    UVZK_HANDLE_FIELDS;
-};
 struct uvzk_atomic_long_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_atomic_call_s {
     UVZK_HANDLE_FIELDS;
 };
 struct uvzk_persistent_node_s {
     UVZK_HANDLE_FIELDS;
 };
 struct uvzk_group_member_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_read_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_write_s {
     UVZK_HANDLE_FIELDS;
 };
 struct uvzk_future_s {
@@ -247,14 +218,14 @@ struct uvzk_barrier_s {
 struct uvzk_double_barrier_s {
     UVZK_HANDLE_FIELDS;
 };
-struct uvzk_barrier_call_s {
-    UVZK_HANDLE_FIELDS;
-};
 struct uvzk_election_s {
     UVZK_HANDLE_FIELDS;
 };
-struct uvzk_election_participants_s {
-    UVZK_HANDLE_FIELDS;
+struct uvzk_req_s {
+    void *data; /* the caller's; uvzk neither reads nor writes it */
+    const struct uvzk_result_s *result; /* what the call has found; see uvzk_req_cb */
+    void *impl;                         /* private; NULL unless the call is under way */
+    const void *kind, *owner;           /* private */
 };
 struct uvzk_locker_s {
     UVZK_HANDLE_FIELDS;
@@ -987,6 +958,82 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
                                     uvzk_lock_t *const *members, size_t count,
                                     unsigned flags, uvzk_multilock_error_cb error_cb);
 
+/* ----------------------------------------------------------- recipes: requests
+ *
+ *     static uvzk_req_t request;
+ *
+ *     static void was_read(uvzk_req_t *req, int status)
+ *     {
+ *         report("read", status);
+ *         if (status == 0) {
+ *             fwrite(req->result->data, 1, req->result->length, stdout);
+ *         }
+ *     }
+ *     static int read_holder(void)
+ *     {
+ *         return uvzk_client_read(&client, &request, uvzk_hold_path(&hold), was_read);
+ *     } */
+
+/* A request is one call on a lock, a hold, a value, ... or a client, from the call to its
+ * callback. The functions that take one share its type and its callback. Requests are
+ * independent of each other: several calls on one object may be under way, each with a
+ * request of its own. */
+
+/* What a call has found. Fields that the call does not have are 0 or NULL, and so are all
+ * fields after a failure, except failed_op and value. */
+typedef struct uvzk_result_s {
+    size_t size; /* of the library's struct, which may grow at its end */
+    /* uvzk_client_read: the data of the znode, of which there may be none. */
+    const void *data;
+    size_t length; /* of the data, in bytes */
+    const struct uvzk_stat_s *stat;
+    /* uvzk_lock_participants: the paths of their znodes; the first ones, so many as
+     * `holding` says, are holders'. */
+    const char *const *paths;
+    size_t holding;
+    /* uvzk_election_participants. */
+    const struct uvzk_election_participant_s *const *participants;
+    size_t count; /* of the paths, or of the participants */
+    /* A call on an atomic long. */
+    const struct uvzk_atomic_value_s *value;
+    /* uvzk_hold_write: the index of the operation that was refused; SIZE_MAX: none of the
+     * caller's, or not known. */
+    size_t failed_op;
+} uvzk_result_t;
+
+/* FINAL for the request. req->result has what the call has found. It is never NULL here,
+ * and everything that it points to is valid until the callback returns. */
+typedef void (*uvzk_req_cb)(uvzk_req_t *req, int status);
+
+/* Cancels the request of a wait, an enter or a leave of a barrier: it ends as after a
+ * timeout, but with UV_ECANCELED. UVZK_ESTATE: not in use, already cancelled or over; or
+ * another call, which cannot be cancelled. UV_EINVAL. */
+UVZK_EXTERN int uvzk_req_cancel(uvzk_req_t *req);
+
+/* What ZooKeeper stores about a znode. For uvzk_future_stat, begin with
+ * uvzk_stat_init(&stat). */
+typedef struct uvzk_stat_s {
+    size_t size;        /* set by uvzk_stat_init; in uvzk_result_t, by uvzk */
+    int64_t czxid;      /* of the transaction that created it; for a mutex or a half of a
+                           read-write lock this is the fencing token */
+    int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
+    int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
+} uvzk_stat_t;
+
+#define uvzk_stat_init(stat) uvzk_stat_init_size((stat), sizeof(*(stat)))
+UVZK_EXTERN void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size);
+
+/* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a
+ * participant. node_path is a full path as returned by uvzk_hold_path,
+ * uvzk_hold_node_path or a participants request, with the namespace, at most 2048 bytes;
+ * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
+ *
+ * Status 0: req->result has the stat and the data of the znode. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
+UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_req_t *req,
+                                 const char *node_path, uvzk_req_cb cb);
+
 /* -------------------------------------- recipes: shared value and shared count
  *
  *     static uvzk_shared_count_t workers;
@@ -1029,18 +1076,6 @@ typedef void (*uvzk_shared_value_change_cb)(uvzk_shared_value_t *value, int stat
 /* FINAL for the value. */
 typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
 
-/* FINAL. 0: the value is set, and uvzk_shared_value_get returns it, unless a newer value
- * is known. UVZK_EBADVERSION, of try_set only: the value had changed; uvzk has read it
- * again, unless the connection was lost. UVZK_ENONODE: there is no such znode.
- * UVZK_ECONNLOSS, UV_ENOMEM: not known whether it is set. UVZK_ECLOSED: the value or the
- * client was closed; not known either. UVZK_EAUTH: the client's credentials were refused;
- * if the set had been sent by then, it is not known whether it was carried out.
- * UVZK_ENOTSENT: not set; the host names do not resolve. UVZK_ETHROTTLED: not set; the
- * overloaded server refused it when a later set had already been sent, otherwise uvzk
- * would have sent it again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
- * UVZK_EZOOKEEPER: the server refused it. */
-typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
-
 /* Initialises a shared value: starts to read the znode and to watch it. If the znode is
  * missing, uvzk creates it with the seed, which is copied, and its parents as containers
  * (as persistent znodes if the server has no containers). A client that comes later finds
@@ -1061,9 +1096,20 @@ UVZK_EXTERN int uvzk_shared_value_get(const uvzk_shared_value_t *value, const vo
 
 /* Sets the value, whatever it is now. The data are copied. Sets are sent in the order of
  * the calls; without a connection they wait for it.
- * UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_set_t *request,
-                                      const void *data, size_t length, uvzk_set_cb cb);
+ * UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
+ *
+ * Status 0: the value is set, and uvzk_shared_value_get returns it, unless a newer value
+ * is known. UVZK_EBADVERSION, of try_set only: the value had changed; uvzk has read it
+ * again, unless the connection was lost. UVZK_ENONODE: there is no such znode.
+ * UVZK_ECONNLOSS, UV_ENOMEM: not known whether it is set. UVZK_ECLOSED: the value or the
+ * client was closed; not known either. UVZK_EAUTH: the client's credentials were refused;
+ * if the set had been sent by then, it is not known whether it was carried out.
+ * UVZK_ENOTSENT: not set; the host names do not resolve. UVZK_ETHROTTLED: not set; the
+ * overloaded server refused it when a later set had already been sent, otherwise uvzk
+ * would have sent it again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
+ * UVZK_EZOOKEEPER: the server refused it. */
+UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_req_t *req,
+                                      const void *data, size_t length, uvzk_req_cb cb);
 
 /* Sets the value only if it is still the one that uvzk_shared_value_get returned with
  * this version. If a newer value is known, it fails without a request. ZooKeeper itself
@@ -1071,10 +1117,10 @@ UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_set_t *re
  * reached the same number, ZooKeeper cannot tell the difference.
  * UV_EINVAL: also version number -1, which ZooKeeper takes for "any" (a znode reaches it
  * after about 4 billion sets). Other errors as uvzk_shared_value_set. */
-UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_set_t *request,
+UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_req_t *req,
                                           const uvzk_value_version_t *version,
                                           const void *data, size_t length,
-                                          uvzk_set_cb cb);
+                                          uvzk_req_cb cb);
 
 /* Closes a shared value.
  * Pending sets end with UVZK_ECLOSED; cb (may be NULL) is called last. A client closes
@@ -1104,20 +1150,20 @@ UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_
                                        uvzk_shared_count_change_cb cb);
 UVZK_EXTERN int uvzk_shared_count_get(const uvzk_shared_count_t *count, int32_t *value,
                                       uvzk_value_version_t *version);
-UVZK_EXTERN int uvzk_shared_count_set(uvzk_shared_count_t *count, uvzk_set_t *request,
-                                      int32_t value, uvzk_set_cb cb);
-UVZK_EXTERN int uvzk_shared_count_try_set(uvzk_shared_count_t *count, uvzk_set_t *request,
+UVZK_EXTERN int uvzk_shared_count_set(uvzk_shared_count_t *count, uvzk_req_t *req,
+                                      int32_t value, uvzk_req_cb cb);
+UVZK_EXTERN int uvzk_shared_count_try_set(uvzk_shared_count_t *count, uvzk_req_t *req,
                                           const uvzk_value_version_t *version,
-                                          int32_t value, uvzk_set_cb cb);
+                                          int32_t value, uvzk_req_cb cb);
 UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
                                         uvzk_shared_count_close_cb cb);
 
 /* ----------------------------------------------------------- recipes: barriers
  *
  *     static uvzk_double_barrier_t round_of_five;
- *     static uvzk_barrier_call_t crossing;
+ *     static uvzk_req_t crossing;
  *
- *     static void together(uvzk_barrier_call_t *call, int status)
+ *     static void together(uvzk_req_t *req, int status)
  *     {
  *         report("five are here", status);
  *     }
@@ -1147,36 +1193,6 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  * For both kinds, a lost connection does not end a call: the call continues after the
  * reconnect. The timeout includes that time. */
 
-/* FINAL for the call.
- *
- * Set and remove. 0: done, by this client or by another one before it. UVZK_ECONNLOSS:
- * the host names no longer resolve, and it is not known whether it was done.
- * UVZK_ENOTSENT: the host names do not resolve, and it was not done. UVZK_ENOTEMPTY, for
- * a remove: the path has children, which belong to another recipe.
- *
- * Wait. 0: the barrier was not set at a moment after the call.
- *
- * Enter. 0: this member is inside until it leaves. After any other code it is outside,
- * and its znode is gone; without a connection the znode may still exist, and uvzk deletes
- * it after the reconnect. UVZK_ENONODE: another client deleted the znode.
- * UVZK_ENODEEXISTS: the znode belongs to another session.
- *
- * Leave. 0: all members that were inside when the call was made have left. UV_ETIMEDOUT,
- * UV_ECANCELED: this member has left, but others may still be inside. UVZK_ENONODE:
- * another client deleted its znode; the others have not waited for it.
- *
- * Wait, enter and leave. UV_ETIMEDOUT: timeout_ms has passed. UV_ECANCELED:
- * uvzk_barrier_call_cancel. UVZK_ELIMIT: no room for another watch. UVZK_ENOTSENT: the
- * host names do not resolve, and the retry policy is used up. UVZK_EEXPIRED, for enter
- * and leave: the session has ended, and with it the member's znode.
- *
- * All. UVZK_ECLOSED: the barrier or the client was closed. UVZK_EAUTH: the client's
- * credentials were refused. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused a request.
- * After an enter or a leave that ended with UVZK_ENOAUTH, the member's znode may remain
- * until the session ends, if the ACL forbids the delete. */
-typedef void (*uvzk_barrier_call_cb)(uvzk_barrier_call_t *call, int status);
-
 /* FINAL for the barrier. */
 typedef void (*uvzk_barrier_close_cb)(uvzk_barrier_t *barrier);
 typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
@@ -1204,20 +1220,32 @@ UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier
  * changed. Something of this client needs znodes below the path, as a lock at the path does:
  * UV_EEXIST for a set, UVZK_ENOTEMPTY for a remove. UVZK_ENOCHILDREN, for a set: an ancestor
  * of the path is an ephemeral znode of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM,
- * UV_EBUSY. */
-UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
-                                 uvzk_barrier_call_cb cb);
-UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
-                                    uvzk_barrier_call_cb cb);
+ * UV_EBUSY.
+ *
+ * Status 0: done, by this client or by another one before it. UVZK_ECONNLOSS:
+ * the host names no longer resolve, and it is not known whether it was done.
+ * UVZK_ENOTSENT: the host names do not resolve, and it was not done. UVZK_ENOTEMPTY, for
+ * a remove: the path has children, which belong to another recipe.
+ *
+ * Status of all calls on barriers. UVZK_ECLOSED: the barrier or the client was closed. UVZK_EAUTH: the client's
+ * credentials were refused. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused a request.
+ * After an enter or a leave that ended with UVZK_ENOAUTH, the member's znode may remain
+ * until the session ends, if the ACL forbids the delete. */
+UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_req_t *req,
+                                 uvzk_req_cb cb);
+UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_req_t *req,
+                                    uvzk_req_cb cb);
 
 /* Waits until a barrier is not set. timeout_ms: UVZK_WAIT_FOREVER, or ms from now, at
- * least 1. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_barrier_call_t *call,
-                                  int64_t timeout_ms, uvzk_barrier_call_cb cb);
-
-/* Cancels a wait, an enter or a leave: it ends as after a timeout, but with UV_ECANCELED.
- * UVZK_ESTATE: not in use, already cancelled or over; or a set or a remove. UV_EINVAL. */
-UVZK_EXTERN int uvzk_barrier_call_cancel(uvzk_barrier_call_t *call);
+ * least 1. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
+ *
+ * Status 0: the barrier was not set at a moment after the call. UV_ETIMEDOUT:
+ * timeout_ms has passed. UV_ECANCELED: uvzk_req_cancel. UVZK_ELIMIT: no room for another
+ * watch. UVZK_ENOTSENT: the host names do not resolve, and the retry policy is used up.
+ * Others as uvzk_barrier_set. */
+UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_req_t *req,
+                                  int64_t timeout_ms, uvzk_req_cb cb);
 
 /* Closes a barrier. Pending calls end with UVZK_ECLOSED; a set or a remove may still be
  * carried out. cb (may be NULL) is called last. A client closes its barriers when it is
@@ -1242,13 +1270,23 @@ UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
  * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier is
  * under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, for enter: the system
  * has no random bytes for a name. UV_EEXIST, for enter: a persistent node, a group member
- * or a lock with a fixed name of this client owns the znode `ready` below the path. */
-UVZK_EXTERN int uvzk_double_barrier_enter(uvzk_double_barrier_t *barrier,
-                                          uvzk_barrier_call_t *call, int64_t timeout_ms,
-                                          uvzk_barrier_call_cb cb);
-UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier,
-                                          uvzk_barrier_call_t *call, int64_t timeout_ms,
-                                          uvzk_barrier_call_cb cb);
+ * or a lock with a fixed name of this client owns the znode `ready` below the path.
+ *
+ * Status of an enter. 0: this member is inside until it leaves. After any other code it is outside,
+ * and its znode is gone; without a connection the znode may still exist, and uvzk deletes
+ * it after the reconnect. UVZK_ENONODE: another client deleted the znode.
+ * UVZK_ENODEEXISTS: the znode belongs to another session.
+ *
+ * Status of a leave. 0: all members that were inside when the call was made have left. UV_ETIMEDOUT,
+ * UV_ECANCELED: this member has left, but others may still be inside. UVZK_ENONODE:
+ * another client deleted its znode; the others have not waited for it.
+ *
+ * Status of both. UVZK_EEXPIRED: the session has ended, and with it the member's znode.
+ * Others as uvzk_barrier_wait. */
+UVZK_EXTERN int uvzk_double_barrier_enter(uvzk_double_barrier_t *barrier, uvzk_req_t *req,
+                                          int64_t timeout_ms, uvzk_req_cb cb);
+UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier, uvzk_req_t *req,
+                                          int64_t timeout_ms, uvzk_req_cb cb);
 
 /* Closes a double barrier. A pending call ends with UVZK_ECLOSED. A member that is
  * inside leaves without waiting for the others. cb (may be NULL) is called last, when the
@@ -1258,13 +1296,12 @@ UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
 /* -------------------------------------------------------- recipes: atomic long
  *
  *     static uvzk_atomic_long_t orders;
- *     static uvzk_atomic_call_t next_order;
+ *     static uvzk_req_t next_order;
  *
- *     static void counted(uvzk_atomic_call_t *call, int status,
- *                         const uvzk_atomic_value_t *value)
+ *     static void counted(uvzk_req_t *req, int status)
  *     {
  *         if (status == 0) {
- *             printf("this is order %lld\n", (long long)value->post_value);
+ *             printf("this is order %lld\n", (long long)req->result->value->post_value);
  *         }
  *     }
  *     static int count_order(void)
@@ -1332,25 +1369,6 @@ typedef struct uvzk_atomic_value_s {
     uvzk_atomic_value_init_size((value), sizeof(*(value)))
 UVZK_EXTERN void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t size);
 
-/* FINAL for the call. value is never NULL, and valid until the callback returns. 0: done.
- * UVZK_EBADVERSION: not changed. uvzk_atomic_long_compare_and_set: the value was not
- * `expected` (value->pre_value has it), or another client set it at the same time. All
- * others: other clients were faster in every try. UVZK_ENODEEXISTS:
- * uvzk_atomic_long_create found the znode. UVZK_ENONODE:
- * uvzk_atomic_long_compare_and_set found none. UV_ERANGE: the sum does not fit in 64
- * bits; not changed. UVZK_EDATA: the znode has one to seven bytes of data; not changed.
- * UVZK_ECONNLOSS: the reply was lost, and it is not known whether the value was changed.
- * UV_ETIMEDOUT, UVZK_EUNREACHABLE, UVZK_ENOTQUEUED, UVZK_EPROOF, UVZK_EEXPIRED,
- * UVZK_EDELETED, UVZK_ELIMIT, UVZK_EEXHAUSTED, UVZK_ENOCHILDREN, UV_EIO, UV_ENOMEM: the
- * mutex was not acquired (uvzk_hold_acquire_cb); not changed. UVZK_ECLOSED: the atomic
- * long or the client was closed; UVZK_EAUTH: the client's credentials were refused;
- * UVZK_EINTERNAL: see docs/errors.md. In these three cases it is not known whether the
- * value was changed. UVZK_ENOTSENT: not changed; the host names do not resolve, and the
- * client's retry policy is used up. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused it. */
-typedef void (*uvzk_atomic_call_cb)(uvzk_atomic_call_t *call, int status,
-                                    const uvzk_atomic_value_t *value);
-
 /* FINAL for the atomic long. */
 typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
 
@@ -1372,9 +1390,26 @@ UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t 
  *
  * The calls on one atomic long are carried out one after the other, in their order;
  * without a connection they wait for it. Errors of all of them: UV_EINVAL, UVZK_ECLOSED,
- * UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                                     uvzk_atomic_call_cb cb);
+ * UV_ENOMEM, UV_EBUSY.
+ *
+ * Status of all calls on atomic longs. req->result->value is never NULL. 0: done.
+ * UVZK_EBADVERSION: not changed. uvzk_atomic_long_compare_and_set: the value was not
+ * `expected` (result->value->pre_value has it), or another client set it at the same
+ * time. All others: other clients were faster in every try. UVZK_ENODEEXISTS:
+ * uvzk_atomic_long_create found the znode. UVZK_ENONODE:
+ * uvzk_atomic_long_compare_and_set found none. UV_ERANGE: the sum does not fit in 64
+ * bits; not changed. UVZK_EDATA: the znode has one to seven bytes of data; not changed.
+ * UVZK_ECONNLOSS: the reply was lost, and it is not known whether the value was changed.
+ * UV_ETIMEDOUT, UVZK_EUNREACHABLE, UVZK_ENOTQUEUED, UVZK_EPROOF, UVZK_EEXPIRED,
+ * UVZK_EDELETED, UVZK_ELIMIT, UVZK_EEXHAUSTED, UVZK_ENOCHILDREN, UV_EIO, UV_ENOMEM: the
+ * mutex was not acquired (uvzk_hold_acquire_cb); not changed. UVZK_ECLOSED: the atomic
+ * long or the client was closed; UVZK_EAUTH: the client's credentials were refused;
+ * UVZK_EINTERNAL: see docs/errors.md. In these three cases it is not known whether the
+ * value was changed. UVZK_ENOTSENT: not changed; the host names do not resolve, and the
+ * client's retry policy is used up. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused it. */
+UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
+                                     uvzk_req_cb cb);
 
 /* Adds delta, which may be negative. If the sum does not fit in 64 bits, nothing is
  * changed and the call ends with UV_ERANGE; Curator's sum wraps around instead. Errors as
@@ -1382,33 +1417,29 @@ UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_cal
  * persistent node, a group member, a lock with a fixed name or a shared count of this client
  * has the znode, or a barrier that this client has set (docs/recipes/together.md).
  * UVZK_ENOCHILDREN: an ancestor of the path is an ephemeral znode of this client. */
-UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                                     int64_t delta, uvzk_atomic_call_cb cb);
+UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
+                                     int64_t delta, uvzk_req_cb cb);
 
 /* Sets the value if it is `expected`, in one try. It does not create the znode. Errors as
  * uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic,
-                                                 uvzk_atomic_call_t *call,
-                                                 int64_t expected, int64_t value,
-                                                 uvzk_atomic_call_cb cb);
+                                                 uvzk_req_t *req, int64_t expected,
+                                                 int64_t value, uvzk_req_cb cb);
 
-/* Sets the value, and reports in value->pre_value the value that it has replaced. Errors
- * as uvzk_atomic_long_get. */
-UVZK_EXTERN int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic,
-                                         uvzk_atomic_call_t *call, int64_t value,
-                                         uvzk_atomic_call_cb cb);
+/* Sets the value, and reports in result->value->pre_value the value that it has replaced.
+ * Errors as uvzk_atomic_long_get. */
+UVZK_EXTERN int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
+                                         int64_t value, uvzk_req_cb cb);
 
 /* Sets the value, whatever it is. If the reply is lost, uvzk reports UVZK_ECONNLOSS
  * without reading the znode. Errors as uvzk_atomic_long_get. */
-UVZK_EXTERN int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic,
-                                           uvzk_atomic_call_t *call, int64_t value,
-                                           uvzk_atomic_call_cb cb);
+UVZK_EXTERN int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
+                                           int64_t value, uvzk_req_cb cb);
 
 /* Creates the znode with this value if there is none. A lost reply is reported as in
  * uvzk_atomic_long_force_set. Errors as uvzk_atomic_long_get. */
-UVZK_EXTERN int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic,
-                                        uvzk_atomic_call_t *call, int64_t value,
-                                        uvzk_atomic_call_cb cb);
+UVZK_EXTERN int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
+                                        int64_t value, uvzk_req_cb cb);
 
 /* Closes an atomic long.
  * Pending calls end with UVZK_ECLOSED, a mutex that one of them holds is released, and cb
@@ -1579,19 +1610,14 @@ UVZK_EXTERN uint64_t uvzk_election_valid_until(const uvzk_election_t *election);
  * use it after deposed_cb. */
 UVZK_EXTERN uvzk_hold_t *uvzk_election_hold(const uvzk_election_t *election);
 
-/* FINAL. status 0: the participants in the order of the queue, the leader first; count is
- * 0 if there are none. The pointers are valid until the callback returns. A participant
- * that has left meanwhile is missing. status < 0: UVZK_ENOAUTH: the path or a znode may
- * not be read. Other codes as in uvzk_participants_cb. */
-typedef void (*uvzk_election_participants_cb)(
-    uvzk_election_participants_t *request, int status,
-    const uvzk_election_participant_t *const *participants, size_t count);
-
 /* Lists the participants, of any client, with their ids: lists the path and reads each
- * znode (getParticipants, getLeader). UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election,
-                                           uvzk_election_participants_t *request,
-                                           uvzk_election_participants_cb cb);
+ * znode (getParticipants, getLeader). UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
+ *
+ * Status 0: req->result->participants has them in the order of the queue, the leader
+ * first; count is 0 if there are none. A participant that has left meanwhile is missing.
+ * UVZK_ENOAUTH: the path or a znode may not be read. Others as uvzk_lock_participants. */
+UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election, uvzk_req_t *req,
+                                           uvzk_req_cb cb);
 
 /* Closes an election.
  * The participant leaves the queue, and its znode is deleted in the background. mode is a
@@ -2122,9 +2148,9 @@ UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *l
 
 /* ----------------------------------------- advanced: calls on holds and znodes
  *
- *     static uvzk_write_t write_request;
+ *     static uvzk_req_t write_request;
  *
- *     static void written(uvzk_write_t *request, int status, size_t failed)
+ *     static void written(uvzk_req_t *req, int status)
  *     {
  *         report("written", status);
  *     }
@@ -2137,18 +2163,16 @@ UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *l
 
 /* ------------------------------------------------------ verify */
 
-/* FINAL. status 0: after the call a quorum agreed that the lock's znode exists and its
+/* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
+ * of the hold. UVZK_ENOTHELD: not held. UV_EINVAL, UV_ENOMEM, UV_EBUSY.
+ *
+ * Status 0: after the call a quorum agreed that the lock's znode exists and its
  * session lives; for a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED,
  * UVZK_EEXPIRED: the hold no longer stands. All other codes: not known. UVZK_ECONNLOSS:
  * the reply was lost. UVZK_ENOTSENT: no connection. UVZK_ECLOSED: the client was closed.
  * UVZK_ENOAUTH: a znode of the hold may not be read. UVZK_EAUTH, UVZK_EUNIMPLEMENTED,
  * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
-typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
-
-/* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
- * of the hold. UVZK_ENOTHELD: not held. UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
-                                 uvzk_verify_cb cb);
+UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *req, uvzk_req_cb cb);
 
 /* ----------------------------------------------- guarded write */
 
@@ -2168,18 +2192,6 @@ typedef struct uvzk_write_op_s {
     size_t data_length; /* of data, bytes */
 } uvzk_write_op_t;
 
-/* FINAL. 0: all operations were carried out, and every znode of the hold existed at that
- * moment. The next codes mean that nothing was carried out. UVZK_EDELETED: another client
- * deleted a znode of the hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS,
- * UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER: an operation was refused. `failed` is its index, or
- * SIZE_MAX if it is none of the caller's operations (the hold's own znode may not be
- * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the server is
- * too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the connection
- * was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM it is not
- * known whether all operations or none were carried out. */
-typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
-
 /* Writes to ZooKeeper only if the hold stands: one transaction checks all znodes of the
  * hold and then carries out all operations or none. So a holder that was stopped or cut
  * off for too long cannot overwrite what the next holder wrote. uvzk does not retry;
@@ -2188,83 +2200,61 @@ typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
  * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
  * tell it from the next holder's znode. UV_EINVAL: also no operations, more than 1000000
  * bytes of paths and data, or more than 1048575 with the ACLs and the hold's znodes.
- * UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
-                                const uvzk_write_op_t *ops, size_t count,
-                                uvzk_write_cb cb);
+ * UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM, UV_EBUSY.
+ *
+ * Status 0: all operations were carried out, and every znode of the hold existed at that
+ * moment. The next codes mean that nothing was carried out. UVZK_EDELETED: another client
+ * deleted a znode of the hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS,
+ * UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER: an operation was refused. result->failed_op is its
+ * index, or SIZE_MAX if it is none of the caller's operations (the hold's own znode may not be
+ * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the server is
+ * too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the connection
+ * was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM it is not
+ * known whether all operations or none were carried out. */
+UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req,
+                                const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb);
 
 /* ------------------------------------------------ participants */
-
-/* FINAL. status 0: the full paths of the contenders' znodes in queue order, without other
- * children; count is 0 if the lock's path does not exist. For a lock with a driver: first
- * the znodes that get the lock, then the others, both in the driver's order; uvzk calls
- * the driver for that. With a fixed name: only the holder's znode. UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes could not be listed. */
-typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
-                                     const char *const *paths, size_t count);
 
 /* Lists the contenders that hold the lock or wait for it, in any process. For one half of
  * a read-write lock it lists the contenders of that half. For a semaphore it lists the
  * znodes of all leases, by number, then the znodes in the queue; one of these may stand
  * for several requests of a client. A request that is being granted at that moment may
  * appear as both. UV_ENOTSUP: a multi lock; list its members. UV_EINVAL, UVZK_ECLOSED,
- * UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
-                                       uvzk_participants_cb cb);
-
-/* Returns how many of the paths, from the first on, are holders'. Call it in the callback
- * or later, until the request is used again. It goes by the order of the znodes alone:
- * the first contender counts as a holder even if its client does not know that yet. It
- * misjudges two kinds of Curator's contenders: a semaphore's waiter that already has a
- * lease's znode counts as a holder; a reader that Curator before 5.5 creates under its
- * own write lock counts as waiting behind writers. */
-UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
+ * UV_ENOMEM, UV_EBUSY.
+ *
+ * Status 0: req->result->paths has the full paths of the contenders' znodes in queue
+ * order, without other children; count is 0 if the lock's path does not exist. For a lock with a driver: first
+ * the znodes that get the lock, then the others, both in the driver's order; uvzk calls
+ * the driver for that. With a fixed name: only the holder's znode. UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes could not be listed.
+ *
+ * result->holding tells how many of the paths, from the first on, are holders'. It goes
+ * by the order of the znodes alone: the first contender counts as a holder even if its
+ * client does not know that yet. It misjudges two kinds of Curator's contenders: a
+ * semaphore's waiter that already has a lease's znode counts as a holder; a reader that
+ * Curator before 5.5 creates under its own write lock counts as waiting behind writers. */
+UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_req_t *req,
+                                       uvzk_req_cb cb);
 
 /* -------------------------------------------------- revocation */
-
-/* FINAL. 0: the message was written; whether a holder reads it and acts on it is not
- * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
-typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
 
 /* Asks the owner of a znode to give it up: writes __REVOKE__ into the znode, as Curator's
  * Revoker does. node_path is a full path as returned by uvzk_hold_path or a participants
  * request, at most 2048 bytes; it is copied. Acquires with options.revoke_cb and
  * Curator's revocable locks notice the message. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
- * UV_EBUSY, UV_ENOMEM. */
-UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
-                                   const char *node_path, uvzk_revoke_cb cb);
-
-/* ---------------------------------------------- a znode's data */
-
-/* What ZooKeeper stores about a znode. For uvzk_future_stat, begin with
- * uvzk_stat_init(&stat). */
-typedef struct uvzk_stat_s {
-    size_t size;        /* set by uvzk_stat_init; for uvzk_read_cb, by uvzk */
-    int64_t czxid;      /* of the transaction that created it; for a mutex or a half of a
-                           read-write lock this is the fencing token */
-    int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
-    int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
-} uvzk_stat_t;
-
-#define uvzk_stat_init(stat) uvzk_stat_init_size((stat), sizeof(*(stat)))
-UVZK_EXTERN void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size);
-
-/* FINAL. 0: the stat and the data of the znode; length may be 0. If status < 0, stat and
- * data are NULL. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UV_EBUSY, UV_ENOMEM.
+ *
+ * Status 0: the message was written; whether a holder reads it and acts on it is not
+ * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
  * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
  * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
-typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                             const void *data, size_t length);
+UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_req_t *req,
+                                   const char *node_path, uvzk_req_cb cb);
 
-/* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a
- * participant. node_path is a full path as returned by uvzk_hold_path,
- * uvzk_hold_node_path or a participants request, with the namespace, at most 2048 bytes;
- * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
-                                 const char *node_path, uvzk_read_cb cb);
+/* ------------------------------------- trace in a znode's data */
 
 /* Finds the traceparent in a znode's data (options.traceparent of an acquire): the last line
  * of the data, "traceparent: 00-...", without a newline. Returns 1 and writes the 55
@@ -2419,7 +2409,7 @@ UVZK_EXTERN int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *future
 UVZK_EXTERN int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *future,
                                        const uvzk_write_op_t *ops, size_t count);
 
-/* Returns the index of the operation for which a write failed, as in uvzk_write_cb;
+/* Returns the index of the operation for which a write failed, as in uvzk_result_t;
  * SIZE_MAX for any other future. */
 UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
 

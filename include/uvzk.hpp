@@ -1653,7 +1653,7 @@ template <class Calls> class basic_shared_value {
         }
         return known;
     }
-    /* Sets the value, whatever it is now; the outcome as in uvzk_set_cb. The data are
+    /* Sets the value, whatever it is now; the outcome as in uvzk_req_cb. The data are
      * copied. The value is set even if the future is ignored. */
     future<void> set(value_type to) noexcept
     {
@@ -1868,7 +1868,7 @@ class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
   public:
     double_barrier() noexcept = default;
     /* Waits until enough members have entered; until all have left. The outcomes are those
-     * of uvzk_barrier_call_cb. Destroying the pending future cancels the enter, or the
+     * of uvzk_req_cb. Destroying the pending future cancels the enter, or the
      * wait for the others: this member is then outside. */
     [[nodiscard]] future<void> enter(milliseconds timeout = forever) noexcept
     {
@@ -1944,7 +1944,7 @@ struct atomic_long_state final : value_in_client {
 } // namespace detail
 
 /* A number of 64 bits that all clients may change, as uvzk_atomic_long_t. The outcome of
- * each call is as in uvzk_atomic_call_cb; a change is made even if the future is ignored.
+ * each call is as in uvzk_req_cb; a change is made even if the future is ignored.
  * Its destructor closes it: pending calls end with UVZK_ECLOSED. It may outlive its client;
  * then its functions return UVZK_ECLOSED, as those of an empty one do. */
 class atomic_long {

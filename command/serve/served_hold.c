@@ -397,13 +397,13 @@ void served_hold_valid(struct served_connection *connection,
 }
 
 struct verifying {
-    uvzk_verify_t request;
+    uvzk_req_t request;
     struct served_connection *connection;
     int64_t id, number;
     uint64_t received;
 };
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     struct verifying *verifying = request->data;
     struct served_connection *connection = verifying->connection;

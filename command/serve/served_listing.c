@@ -91,9 +91,10 @@ static void show(struct served_listing *listing, json_t *names)
     served_connection_send(listing->connection, object);
 }
 
-static void on_participants(uvzk_participants_t *request, int status,
-                            const char *const *paths, size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     struct served_listing *listing = request->data;
 
     listing->listing = false;
@@ -110,7 +111,7 @@ static void on_participants(uvzk_participants_t *request, int status,
         fail(listing, status, false);
         return;
     }
-    size_t holding = uvzk_participants_holding(request);
+    size_t holding = request->result->holding;
     json_t *names = json_object();
     served_answer_add_texts(names, "holders", paths, holding);
     served_answer_add_texts(names, "waiters", holding < count ? paths + holding : NULL,

@@ -17,7 +17,7 @@ struct served_connection;
 
 struct served_listing {
     UT_hash_handle hh;
-    uvzk_participants_t request;
+    uvzk_req_t request;
     uv_timer_t timer; /* of a watch, until the next listing */
     struct served_connection *connection;
     struct served_lock *lock;

@@ -21,13 +21,13 @@ static void known(struct crowd *crowd)
     crowd->known_cb(crowd);
 }
 
-static void on_read(uvzk_read_t *read, int status, const uvzk_stat_t *stat,
-                    const void *data, size_t length)
+static void on_read(uvzk_req_t *read, int status)
 {
+    const void *data = read->result->data;
+    size_t length = read->result->length;
     struct crowd *crowd = read->data;
     struct contender *contender = &crowd->next.contenders[read - crowd->reads];
 
-    (void)stat;
     if (status == 0 && length > 0) { /* otherwise mostly UVZK_ENONODE: it has released */
         snprintf(contender->name, sizeof(contender->name), "%.*s", (int)length,
                  (const char *)data);
@@ -65,16 +65,17 @@ static void take(struct crowd *crowd, int i, const char *path)
     }
 }
 
-static void on_participants(uvzk_participants_t *request, int status,
-                            const char *const *paths, size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     struct crowd *crowd = request->data;
     struct queue *next = &crowd->next;
 
     forget(next);
     if (status == 0) {
         next->standing = (int)count;
-        next->holding = (int)uvzk_participants_holding(request);
+        next->holding = (int)request->result->holding;
         next->shown = count < CROWD_SHOWN ? (int)count : CROWD_SHOWN;
     }
     for (int i = 0; i < next->shown; i++) {

@@ -35,9 +35,9 @@ struct crowd {
     struct queue next;  /* private, from here on: the answer that is not complete yet */
     crowd_known_cb known_cb;
     uvzk_client_t *client;
-    uvzk_participants_t participants;
-    uvzk_read_t reads[CROWD_SHOWN]; /* of the contenders of `next` */
-    int reading;                    /* how many of them are under way */
+    uvzk_req_t participants;
+    uvzk_req_t reads[CROWD_SHOWN]; /* of the contenders of `next` */
+    int reading;                   /* how many of them are under way */
     bool asked;
 };
 

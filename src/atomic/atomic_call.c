@@ -3,6 +3,7 @@
 #include "atomic/atomic_call.h"
 
 #include "base/memory.h"
+#include "engine/req.h"
 #include "engine/turn.h"
 
 /* The call is freed before the callback, which may use the shell for the next one. */
@@ -10,14 +11,15 @@ static void tell(struct uvzk__notification *notification)
 {
     struct uvzk__atomic_call *call =
         UVZK__CONTAINER_OF(notification, struct uvzk__atomic_call, notification);
-    uvzk_atomic_call_t *shell = call->shell;
-    uvzk_atomic_call_cb cb = call->cb;
+    uvzk_req_t *shell = call->shell;
+    uvzk_req_cb cb = call->cb;
     uvzk_atomic_value_t value = call->value;
+    uvzk_result_t result = uvzk__result_of_nothing();
     int status = call->status;
 
+    result.value = &value;
     uvzk__free(call);
-    shell->impl = NULL;
-    cb(shell, status, &value);
+    uvzk__req_end(shell, cb, status, &result);
 }
 
 static bool needs_no_reading(enum uvzk__atomic_kind kind)
@@ -26,8 +28,7 @@ static bool needs_no_reading(enum uvzk__atomic_kind kind)
 }
 
 struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls,
-                                                uvzk_atomic_call_t *shell,
-                                                uvzk_atomic_call_cb cb,
+                                                uvzk_req_t *shell, uvzk_req_cb cb,
                                                 enum uvzk__atomic_kind kind,
                                                 int64_t operand, int64_t expected)
 {
@@ -46,7 +47,7 @@ struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls,
     call->notification.notify_cb = tell;
     uvzk__list_init(&call->notification.link);
     uvzk__list_append(calls, &call->link);
-    shell->impl = call;
+    uvzk__req_begin(shell, call, NULL);
     return call;
 }
 

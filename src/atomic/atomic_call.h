@@ -29,8 +29,8 @@ struct uvzk__atomic_call {
     struct uvzk__link
         link; /* in the calls of its atomic long; alone once it is decided */
     struct uvzk__notification notification;
-    uvzk_atomic_call_t *shell;
-    uvzk_atomic_call_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     int64_t operand;  /* the delta, or the new value */
     int64_t expected; /* of COMPARE_AND_SET */
     int status;       /* for the callback, once it is decided */
@@ -49,10 +49,9 @@ struct uvzk__atomic_call {
 };
 
 /* Makes a call and appends it to the list. NULL: out of memory. */
-struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls,
-                                                uvzk_atomic_call_t *, uvzk_atomic_call_cb,
-                                                enum uvzk__atomic_kind, int64_t operand,
-                                                int64_t expected);
+struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls, uvzk_req_t *,
+                                                uvzk_req_cb, enum uvzk__atomic_kind,
+                                                int64_t operand, int64_t expected);
 
 /* The first call of the list; NULL: none. */
 struct uvzk__atomic_call *uvzk__atomic_call_first(const struct uvzk__link *calls);

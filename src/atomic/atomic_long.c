@@ -11,6 +11,7 @@
 #include "base/refusal.h"
 #include "base/retry.h"
 #include "base/struct_size.h"
+#include "engine/req.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -303,21 +304,16 @@ struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *shell)
 
 /* -------------------------------------------------------------------- the calls */
 
-static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
+static int begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
                  enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
-                 uvzk_atomic_call_cb cb)
+                 uvzk_req_cb cb)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "the atomic long is NULL"
-                                            : call_shell == NULL ? "call is NULL"
-                                            : cb == NULL         ? "cb is NULL"
-                                                                 : NULL);
+    int status = shell == NULL ? uvzk__refuse(UV_EINVAL, "the atomic long is NULL")
+                               : uvzk__req_check(call_shell, cb);
     if (status != 0) {
         return status;
     }
     struct uvzk__atomic_long *atomic = shell->impl;
-    if (call_shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "call is in use, or not zeroed");
-    }
     if (atomic == NULL || atomic->closing || uvzk__session_is_closing(atomic->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "the atomic long or its client is closing, or "
                                           "it is not initialised");
@@ -342,39 +338,37 @@ static int begin(uvzk_atomic_long_t *shell, uvzk_atomic_call_t *call_shell,
     return 0;
 }
 
-int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                         uvzk_atomic_call_cb cb)
+int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_req_t *call, uvzk_req_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_GET, 0, 0, cb);
 }
 
-int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                         int64_t delta, uvzk_atomic_call_cb cb)
+int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_req_t *call, int64_t delta,
+                         uvzk_req_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_ADD, delta, 0, cb);
 }
 
-int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                                     int64_t expected, int64_t value,
-                                     uvzk_atomic_call_cb cb)
+int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic, uvzk_req_t *call,
+                                     int64_t expected, int64_t value, uvzk_req_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_COMPARE_AND_SET, value, expected, cb);
 }
 
-int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                             int64_t value, uvzk_atomic_call_cb cb)
+int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic, uvzk_req_t *call, int64_t value,
+                             uvzk_req_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_TRY_SET, value, 0, cb);
 }
 
-int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                               int64_t value, uvzk_atomic_call_cb cb)
+int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_req_t *call,
+                               int64_t value, uvzk_req_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_FORCE_SET, value, 0, cb);
 }
 
-int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_atomic_call_t *call,
-                            int64_t value, uvzk_atomic_call_cb cb)
+int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_req_t *call, int64_t value,
+                            uvzk_req_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_INITIALIZE, value, 0, cb);
 }

@@ -3,6 +3,7 @@
 #include "barrier/barrier_call.h"
 
 #include "base/refusal.h"
+#include "engine/req.h"
 #include "engine/turn.h"
 
 static const struct uvzk__state table[] = {
@@ -21,21 +22,14 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__barrier_call_machine = UVZK__MACHINE(
     "call on a barrier", table, struct uvzk__barrier_call, state, invariant_holds);
 
-int uvzk__barrier_call_check(const uvzk_barrier_call_t *shell, uvzk_barrier_call_cb cb,
-                             int64_t timeout_ms)
+int uvzk__barrier_call_check(const uvzk_req_t *shell, uvzk_req_cb cb, int64_t timeout_ms)
 {
     int status = uvzk__refuse_if(
-        UV_EINVAL, shell == NULL ? "call is NULL"
-                   : cb == NULL  ? "cb is NULL"
-                   : timeout_ms < UVZK_WAIT_FOREVER || timeout_ms == 0
+        UV_EINVAL, timeout_ms < UVZK_WAIT_FOREVER || timeout_ms == 0
                        ? "timeout_ms is neither UVZK_WAIT_FOREVER nor above 0"
                        : NULL);
 
-    if (status != 0) {
-        return status;
-    }
-    return uvzk__refuse_if(UV_EBUSY,
-                           shell->impl != NULL ? "call is in use, or not zeroed" : NULL);
+    return status != 0 ? status : uvzk__req_check(shell, cb);
 }
 
 static void give_up(struct uvzk__barrier_call *call, int status)
@@ -56,20 +50,42 @@ static void tell(struct uvzk__notification *notification)
 {
     struct uvzk__barrier_call *call =
         UVZK__CONTAINER_OF(notification, struct uvzk__barrier_call, notification);
-    uvzk_barrier_call_t *shell = call->shell;
-    uvzk_barrier_call_cb cb = call->cb;
+    uvzk_req_t *shell = call->shell;
+    uvzk_req_cb cb = call->cb;
     int status = call->status;
 
     uvzk__list_remove(&call->siblings);
-    shell->impl = NULL;
     call->over_cb(call);
-    cb(shell, status);
+    uvzk__req_end(shell, cb, status, NULL);
 }
+
+static bool can_be_given_up(const struct uvzk__barrier_call *call)
+{
+    return call->state == UVZK__BARRIER_CALL_PENDING
+               ? call->given_up_cb != NULL
+               : call->state == UVZK__BARRIER_CALL_DECIDED && call->status == 0 &&
+                     call->can_be_undone != NULL && call->can_be_undone(call);
+}
+
+static int cancel(uvzk_req_t *shell)
+{
+    struct uvzk__barrier_call *call = shell->impl;
+
+    if (!can_be_given_up(call)) {
+        return uvzk__refuse(UVZK_ESTATE, call->given_up_cb == NULL
+                                             ? "a set or a remove cannot be cancelled"
+                                             : "the call is cancelled or over");
+    }
+    uvzk__list_remove(&call->notification.link);
+    give_up(call, UV_ECANCELED);
+    return 0;
+}
+
+static const struct uvzk__req_kind req_kind = {.cancel = cancel};
 
 void uvzk__barrier_call_begin(struct uvzk__barrier_call *call,
                               struct uvzk__session *session, struct uvzk__link *calls,
-                              uvzk_barrier_call_t *shell, int64_t timeout_ms,
-                              uvzk_barrier_call_cb cb)
+                              uvzk_req_t *shell, int64_t timeout_ms, uvzk_req_cb cb)
 {
     call->session = session;
     call->shell = shell;
@@ -78,7 +94,7 @@ void uvzk__barrier_call_begin(struct uvzk__barrier_call *call,
     call->timeout.due = timed_out;
     uvzk__list_init(&call->notification.link);
     uvzk__list_append(calls, &call->siblings);
-    shell->impl = call;
+    uvzk__req_begin(shell, call, &req_kind);
     if (timeout_ms != UVZK_WAIT_FOREVER) {
         uvzk__timer_set(session, &call->timeout,
                         uvzk__now(session) + (uint64_t)timeout_ms);
@@ -99,9 +115,8 @@ void uvzk__barrier_call_end(struct uvzk__barrier_call *call, int status)
 
 bool uvzk__barrier_call_begin_to_send(struct uvzk__barrier_call *call,
                                       struct uvzk__session *session,
-                                      struct uvzk__link *calls,
-                                      uvzk_barrier_call_t *shell, int64_t timeout_ms,
-                                      uvzk_barrier_call_cb cb)
+                                      struct uvzk__link *calls, uvzk_req_t *shell,
+                                      int64_t timeout_ms, uvzk_req_cb cb)
 {
     uvzk__barrier_call_begin(call, session, calls, shell, timeout_ms, cb);
     if (uvzk__auth_has_failed(session)) {
@@ -131,32 +146,7 @@ void uvzk__barrier_calls_free(struct uvzk__link *calls)
         struct uvzk__barrier_call *call = call_at(link);
 
         uvzk__list_remove(&call->notification.link);
-        call->shell->impl = NULL;
+        uvzk__req_begin(call->shell, NULL, NULL);
         call->over_cb(call);
     }
-}
-
-static bool can_be_given_up(const struct uvzk__barrier_call *call)
-{
-    return call->state == UVZK__BARRIER_CALL_PENDING
-               ? call->given_up_cb != NULL
-               : call->state == UVZK__BARRIER_CALL_DECIDED && call->status == 0 &&
-                     call->can_be_undone != NULL && call->can_be_undone(call);
-}
-
-int uvzk_barrier_call_cancel(uvzk_barrier_call_t *shell)
-{
-    if (shell == NULL) {
-        return uvzk__refuse(UV_EINVAL, "call is NULL");
-    }
-    struct uvzk__barrier_call *call = shell->impl;
-    if (call == NULL || !can_be_given_up(call)) {
-        return uvzk__refuse(UVZK_ESTATE, call == NULL ? "call is not in use"
-                                         : call->given_up_cb == NULL
-                                             ? "a set or a remove cannot be cancelled"
-                                             : "call is cancelled or over");
-    }
-    uvzk__list_remove(&call->notification.link);
-    give_up(call, UV_ECANCELED);
-    return 0;
 }

@@ -22,8 +22,8 @@ extern const struct uvzk__machine uvzk__barrier_call_machine;
 /* The first member of the struct of each kind of call. */
 struct uvzk__barrier_call {
     struct uvzk__session *session;
-    uvzk_barrier_call_t *shell;
-    uvzk_barrier_call_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     struct uvzk__link siblings; /* in the barrier's list of calls */
     struct uvzk__notification notification;
     struct uvzk__timer timeout;
@@ -41,20 +41,19 @@ struct uvzk__barrier_call {
 
 /* Returns the code with which a call is refused, or 0. timeout_ms: UVZK_WAIT_FOREVER for
  * a call that has none. */
-int uvzk__barrier_call_check(const uvzk_barrier_call_t *, uvzk_barrier_call_cb,
-                             int64_t timeout_ms);
+int uvzk__barrier_call_check(const uvzk_req_t *, uvzk_req_cb, int64_t timeout_ms);
 
 /* Fills in a call that the caller has allocated with zeros and whose given_up_cb and
  * over_cb it has set, and adds it to `calls`. */
 void uvzk__barrier_call_begin(struct uvzk__barrier_call *, struct uvzk__session *,
-                              struct uvzk__link *calls, uvzk_barrier_call_t *,
-                              int64_t timeout_ms, uvzk_barrier_call_cb);
+                              struct uvzk__link *calls, uvzk_req_t *, int64_t timeout_ms,
+                              uvzk_req_cb);
 
 /* The same for a call that sends requests. Returns false if a server has refused the
  * client's credentials: then the call ends with UVZK_EAUTH. */
 bool uvzk__barrier_call_begin_to_send(struct uvzk__barrier_call *, struct uvzk__session *,
-                                      struct uvzk__link *calls, uvzk_barrier_call_t *,
-                                      int64_t timeout_ms, uvzk_barrier_call_cb);
+                                      struct uvzk__link *calls, uvzk_req_t *,
+                                      int64_t timeout_ms, uvzk_req_cb);
 
 /* The outcome is this, unless the call has an outcome already. */
 void uvzk__barrier_call_end(struct uvzk__barrier_call *, int status);

@@ -88,8 +88,7 @@ int uvzk__barrier_object_open(uvzk_client_t *client,
 
 int uvzk__barrier_object_check(const void *shell,
                                const struct uvzk__barrier_object *object,
-                               const uvzk_barrier_call_t *call, uvzk_barrier_call_cb cb,
-                               int64_t timeout_ms)
+                               const uvzk_req_t *call, uvzk_req_cb cb, int64_t timeout_ms)
 {
     int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "barrier is NULL" : NULL);
 

@@ -47,8 +47,7 @@ int uvzk__barrier_object_open(uvzk_client_t *, const struct uvzk__barrier_kind *
 /* Returns the code with which a call is refused, or 0. The struct is NULL if the user's
  * struct is NULL, or not initialised. timeout_ms: as uvzk__barrier_call_check. */
 int uvzk__barrier_object_check(const void *shell, const struct uvzk__barrier_object *,
-                               const uvzk_barrier_call_t *, uvzk_barrier_call_cb,
-                               int64_t timeout_ms);
+                               const uvzk_req_t *, uvzk_req_cb, int64_t timeout_ms);
 
 /* Returns the code with which the close is refused, or 0: it is closing, and its calls have
  * ended. Its owner queues the notification, whose notify_cb is the second function. This

@@ -61,8 +61,7 @@ static struct change *new_change(struct uvzk__session *session, const char *path
 }
 
 static int begin(struct uvzk__session *session, struct uvzk__link *calls,
-                 const char *path, bool creates, uvzk_barrier_call_t *shell,
-                 uvzk_barrier_call_cb cb)
+                 const char *path, bool creates, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     struct change *change = new_change(session, path);
 
@@ -82,15 +81,13 @@ static int begin(struct uvzk__session *session, struct uvzk__link *calls,
 }
 
 int uvzk__change_call_create(struct uvzk__session *session, struct uvzk__link *calls,
-                             const char *path, uvzk_barrier_call_t *shell,
-                             uvzk_barrier_call_cb cb)
+                             const char *path, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     return begin(session, calls, path, true, shell, cb);
 }
 
 int uvzk__change_call_delete(struct uvzk__session *session, struct uvzk__link *calls,
-                             const char *path, uvzk_barrier_call_t *shell,
-                             uvzk_barrier_call_cb cb)
+                             const char *path, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     return begin(session, calls, path, false, shell, cb);
 }

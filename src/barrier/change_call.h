@@ -10,11 +10,9 @@
  * The path is copied, because a request may be under way after the call. Return 0 or
  * UV_ENOMEM. */
 int uvzk__change_call_create(struct uvzk__session *, struct uvzk__link *calls,
-                             const char *path, uvzk_barrier_call_t *,
-                             uvzk_barrier_call_cb);
+                             const char *path, uvzk_req_t *, uvzk_req_cb);
 int uvzk__change_call_delete(struct uvzk__session *, struct uvzk__link *calls,
-                             const char *path, uvzk_barrier_call_t *,
-                             uvzk_barrier_call_cb);
+                             const char *path, uvzk_req_t *, uvzk_req_cb);
 
 /* No connection will come, or not soon: all calls of the list end with this code, whatever
  * they are. With UVZK_ENOTSENT a change that may have been made ends with

@@ -106,8 +106,7 @@ int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
 
 /* ------------------------------------------------------------------- the calls */
 
-int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
-                     uvzk_barrier_call_cb cb)
+int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
 {
     int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
                                             UVZK_WAIT_FOREVER);
@@ -123,8 +122,7 @@ int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
                                                   object->path, call_shell, cb);
 }
 
-int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
-                        uvzk_barrier_call_cb cb)
+int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
 {
     int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
                                             UVZK_WAIT_FOREVER);
@@ -139,8 +137,8 @@ int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
                                                   object->path, call_shell, cb);
 }
 
-int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_barrier_call_t *call_shell,
-                      int64_t timeout_ms, uvzk_barrier_call_cb cb)
+int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
+                      uvzk_req_cb cb)
 {
     int status =
         uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb, timeout_ms);

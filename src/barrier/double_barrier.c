@@ -104,9 +104,8 @@ static void member_told(struct uvzk__barrier_member *member, int status)
     }
 }
 
-static int check_call(const uvzk_double_barrier_t *shell,
-                      const uvzk_barrier_call_t *call_shell, int64_t timeout_ms,
-                      uvzk_barrier_call_cb cb)
+static int check_call(const uvzk_double_barrier_t *shell, const uvzk_req_t *call_shell,
+                      int64_t timeout_ms, uvzk_req_cb cb)
 {
     const struct uvzk__double_barrier *barrier = shell == NULL ? NULL : shell->impl;
     int status = uvzk__barrier_object_check(
@@ -134,9 +133,8 @@ static struct crossing *new_crossing(struct uvzk__double_barrier *barrier)
     return crossing;
 }
 
-int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell,
-                              uvzk_barrier_call_t *call_shell, int64_t timeout_ms,
-                              uvzk_barrier_call_cb cb)
+int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+                              int64_t timeout_ms, uvzk_req_cb cb)
 {
     int status = check_call(shell, call_shell, timeout_ms, cb);
 
@@ -173,9 +171,8 @@ int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell,
     return 0;
 }
 
-int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell,
-                              uvzk_barrier_call_t *call_shell, int64_t timeout_ms,
-                              uvzk_barrier_call_cb cb)
+int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+                              int64_t timeout_ms, uvzk_req_cb cb)
 {
     int status = check_call(shell, call_shell, timeout_ms, cb);
 

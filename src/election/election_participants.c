@@ -11,6 +11,7 @@
 #include "election/candidacy.h"
 #include "election/election.h"
 #include "election/known_participant.h"
+#include "engine/req.h"
 #include "engine/submission.h"
 
 #define READS_MAX 32U /* at a time, so that no session is flooded */
@@ -24,11 +25,11 @@ struct node_read {
 };
 
 struct election_query {
-    uvzk_participants_t paths_request;
+    uvzk_req_t paths_request;
     struct uvzk__lock *lock; /* referenced: its close callback waits for this query */
     struct uvzk__session *session;
-    uvzk_election_participants_t *shell;
-    uvzk_election_participants_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     /* All of the participants at first have a path only. */
     struct uvzk__known_participant **known;
     size_t count;
@@ -68,11 +69,14 @@ static void tell(struct election_query *query)
     const uvzk_election_participant_t **participants =
         uvzk__calloc(query->count + 1, sizeof(participants[0]));
     int status = query->status == 0 && participants == NULL ? UV_ENOMEM : query->status;
-    size_t count = status == 0 ? collect(query, participants) : 0;
+    uvzk_result_t result = uvzk__result_of_nothing();
 
-    query->shell->impl = NULL;
+    if (status == 0) {
+        result.participants = participants;
+        result.count = collect(query, participants);
+    }
     uvzk__lock_unref(query->lock);
-    query->cb(query->shell, status, status == 0 ? participants : NULL, count);
+    uvzk__req_end(query->shell, query->cb, status, &result);
     uvzk__free(participants);
     free_query(query);
 }
@@ -148,9 +152,10 @@ static int keep_paths(struct election_query *query, const char *const *paths,
     return 0;
 }
 
-static void listed(uvzk_participants_t *request, int status, const char *const *paths,
-                   size_t count)
+static void listed(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     struct election_query *query =
         UVZK__CONTAINER_OF(request, struct election_query, paths_request);
 
@@ -168,8 +173,7 @@ static void listed(uvzk_participants_t *request, int status, const char *const *
     }
 }
 
-static int begin(struct uvzk__election *election, uvzk_election_participants_t *shell,
-                 uvzk_election_participants_cb cb)
+static int begin(struct uvzk__election *election, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     struct election_query *query = uvzk__calloc(1, sizeof(*query));
 
@@ -187,23 +191,19 @@ static int begin(struct uvzk__election *election, uvzk_election_participants_t *
     query->shell = shell;
     query->cb = cb;
     uvzk__lock_ref(query->lock);
-    shell->impl = query;
+    uvzk__req_begin(shell, query, NULL);
     return 0;
 }
 
-int uvzk_election_participants(uvzk_election_t *election_shell,
-                               uvzk_election_participants_t *shell,
-                               uvzk_election_participants_cb cb)
+int uvzk_election_participants(uvzk_election_t *election_shell, uvzk_req_t *shell,
+                               uvzk_req_cb cb)
 {
-    if (election_shell == NULL || shell == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, election_shell == NULL ? "election is NULL"
-                                       : shell == NULL        ? "request is NULL"
-                                                              : "cb is NULL");
+    int status = election_shell == NULL ? uvzk__refuse(UV_EINVAL, "election is NULL")
+                                        : uvzk__req_check(shell, cb);
+    if (status != 0) {
+        return status;
     }
     struct uvzk__election *election = election_shell->impl;
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
-    }
     if (election == NULL || uvzk__candidacy_is_closing(election)) {
         return uvzk__refuse(UVZK_ECLOSED,
                             "election is closing, or it is not initialised");

@@ -7,7 +7,7 @@
 /* The value is copied, because the callback only borrows it. */
 struct calling {
     struct uvzk__future future;
-    uvzk_atomic_call_t call;
+    uvzk_req_t call;
     uvzk_atomic_value_t value; /* size is 0 until the callback */
 };
 
@@ -18,9 +18,9 @@ static struct calling *calling_of(struct uvzk__future *future)
     return UVZK__CONTAINER_OF(future, struct calling, future);
 }
 
-static void was_called(uvzk_atomic_call_t *call, int status,
-                       const uvzk_atomic_value_t *value)
+static void was_called(uvzk_req_t *call, int status)
 {
+    const uvzk_atomic_value_t *value = call->result->value;
     struct calling *called = UVZK__CONTAINER_OF(call, struct calling, call);
 
     /* A cancelled future does not show the call's result; the call continues. */
@@ -32,7 +32,7 @@ static void was_called(uvzk_atomic_call_t *call, int status,
 
 /* Makes a future of a call, and returns its request too. */
 static int new_calling(uvzk_future_t *shell, struct uvzk__future **future,
-                       uvzk_atomic_call_t **call)
+                       uvzk_req_t **call)
 {
     int status = uvzk__future_new(shell, &calling, sizeof(struct calling), future);
 
@@ -45,7 +45,7 @@ static int new_calling(uvzk_future_t *shell, struct uvzk__future **future,
 int uvzk_atomic_long_get_future(uvzk_atomic_long_t *atomic, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    uvzk_atomic_call_t *call;
+    uvzk_req_t *call;
     int status = new_calling(shell, &future, &call);
 
     if (status != 0) {
@@ -58,11 +58,11 @@ int uvzk_atomic_long_get_future(uvzk_atomic_long_t *atomic, uvzk_future_t *shell
 
 /* The functions that take one number. */
 static int begin(uvzk_atomic_long_t *atomic, uvzk_future_t *shell, int64_t number,
-                 int (*function)(uvzk_atomic_long_t *, uvzk_atomic_call_t *, int64_t,
-                                 uvzk_atomic_call_cb))
+                 int (*function)(uvzk_atomic_long_t *, uvzk_req_t *, int64_t,
+                                 uvzk_req_cb))
 {
     struct uvzk__future *future;
-    uvzk_atomic_call_t *call;
+    uvzk_req_t *call;
     int status = new_calling(shell, &future, &call);
 
     if (status != 0) {
@@ -101,7 +101,7 @@ int uvzk_atomic_long_compare_and_set_future(uvzk_atomic_long_t *atomic,
                                             int64_t value)
 {
     struct uvzk__future *future;
-    uvzk_atomic_call_t *call;
+    uvzk_req_t *call;
     int status = new_calling(shell, &future, &call);
 
     if (status != 0) {

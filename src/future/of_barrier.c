@@ -7,11 +7,11 @@
 
 struct crossing {
     struct uvzk__future future;
-    uvzk_barrier_call_t call;
+    uvzk_req_t call;
 };
 
 /* The call's callback ends the future. */
-static void over(uvzk_barrier_call_t *call, int status)
+static void over(uvzk_req_t *call, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(call, struct crossing, call)->future, status);
 }
@@ -20,8 +20,7 @@ static void over(uvzk_barrier_call_t *call, int status)
  * that is a set or a remove, continues by itself. */
 static bool withdraw(struct uvzk__future *future)
 {
-    (void)uvzk_barrier_call_cancel(
-        &UVZK__CONTAINER_OF(future, struct crossing, future)->call);
+    (void)uvzk_req_cancel(&UVZK__CONTAINER_OF(future, struct crossing, future)->call);
     return false;
 }
 
@@ -29,7 +28,7 @@ static const struct uvzk__future_kind kind = {.withdraw = withdraw};
 
 /* Makes a future of a call, and returns the call too. */
 static int new_crossing(uvzk_future_t *shell, struct uvzk__future **future,
-                        uvzk_barrier_call_t **call)
+                        uvzk_req_t **call)
 {
     int status = uvzk__future_new(shell, &kind, sizeof(struct crossing), future);
 
@@ -42,7 +41,7 @@ static int new_crossing(uvzk_future_t *shell, struct uvzk__future **future,
 int uvzk_barrier_set_future(uvzk_barrier_t *barrier, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    uvzk_barrier_call_t *call;
+    uvzk_req_t *call;
     int status = new_crossing(shell, &future, &call);
 
     if (status != 0) {
@@ -56,7 +55,7 @@ int uvzk_barrier_set_future(uvzk_barrier_t *barrier, uvzk_future_t *shell)
 int uvzk_barrier_remove_future(uvzk_barrier_t *barrier, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    uvzk_barrier_call_t *call;
+    uvzk_req_t *call;
     int status = new_crossing(shell, &future, &call);
 
     if (status != 0) {
@@ -70,7 +69,7 @@ int uvzk_barrier_wait_future(uvzk_barrier_t *barrier, uvzk_future_t *shell,
                              int64_t timeout_ms)
 {
     struct uvzk__future *future;
-    uvzk_barrier_call_t *call;
+    uvzk_req_t *call;
     int status = new_crossing(shell, &future, &call);
 
     if (status != 0) {
@@ -84,7 +83,7 @@ int uvzk_double_barrier_enter_future(uvzk_double_barrier_t *barrier, uvzk_future
                                      int64_t timeout_ms)
 {
     struct uvzk__future *future;
-    uvzk_barrier_call_t *call;
+    uvzk_req_t *call;
     int status = new_crossing(shell, &future, &call);
 
     if (status != 0) {
@@ -98,7 +97,7 @@ int uvzk_double_barrier_leave_future(uvzk_double_barrier_t *barrier, uvzk_future
                                      int64_t timeout_ms)
 {
     struct uvzk__future *future;
-    uvzk_barrier_call_t *call;
+    uvzk_req_t *call;
     int status = new_crossing(shell, &future, &call);
 
     if (status != 0) {

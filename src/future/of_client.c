@@ -17,7 +17,7 @@ static struct uvzk__session *session_of(const uvzk_client_t *shell)
 /* The data are copied, because the callback only borrows them. */
 struct reading {
     struct uvzk__future future;
-    uvzk_read_t request;
+    uvzk_req_t request;
     void *data;
     size_t length;
     uvzk_stat_t stat;
@@ -35,9 +35,11 @@ static void free_data(struct uvzk__future *future)
 
 static const struct uvzk__future_kind reading = {.freed = free_data};
 
-static void was_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                     const void *data, size_t length)
+static void was_read(uvzk_req_t *request, int status)
 {
+    const uvzk_stat_t *stat = request->result->stat;
+    const void *data = request->result->data;
+    size_t length = request->result->length;
     struct reading *read = UVZK__CONTAINER_OF(request, struct reading, request);
 
     if (status == 0) {
@@ -102,10 +104,10 @@ int uvzk_future_stat(const uvzk_future_t *shell, uvzk_stat_t *stat)
 
 struct revoking {
     struct uvzk__future future;
-    uvzk_revoke_t request;
+    uvzk_req_t request;
 };
 
-static void revoked(uvzk_revoke_t *request, int status)
+static void revoked(uvzk_req_t *request, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(request, struct revoking, request)->future,
                       status);

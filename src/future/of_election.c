@@ -46,7 +46,7 @@ int uvzk_election_lead_future(uvzk_election_t *election, uvzk_future_t *shell)
 
 struct participants_result {
     struct uvzk__future future;
-    uvzk_election_participants_t request;
+    uvzk_req_t request;
     const uvzk_election_participant_t **participants; /* owned, and so is each of them */
     size_t count;
 };
@@ -88,9 +88,11 @@ static int copy_participants(struct participants_result *result,
     return 0;
 }
 
-static void told(uvzk_election_participants_t *request, int status,
-                 const uvzk_election_participant_t *const *participants, size_t count)
+static void told(uvzk_req_t *request, int status)
 {
+    const uvzk_election_participant_t *const *participants =
+        request->result->participants;
+    size_t count = request->result->count;
     struct participants_result *result =
         UVZK__CONTAINER_OF(request, struct participants_result, request);
 

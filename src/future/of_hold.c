@@ -31,10 +31,10 @@ int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *shell)
 
 struct verifying {
     struct uvzk__future future;
-    uvzk_verify_t request;
+    uvzk_req_t request;
 };
 
-static void verified(uvzk_verify_t *request, int status)
+static void verified(uvzk_req_t *request, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(request, struct verifying, request)->future,
                       status);
@@ -58,7 +58,7 @@ int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *shell)
 
 struct writing {
     struct uvzk__future future;
-    uvzk_write_t request;
+    uvzk_req_t request;
     /* Index of the operation that failed; SIZE_MAX: none, or not known. */
     size_t refused;
 };
@@ -67,8 +67,9 @@ struct writing {
  * it. */
 static const struct uvzk__future_kind writing = {0};
 
-static void written(uvzk_write_t *request, int status, size_t failed)
+static void written(uvzk_req_t *request, int status)
 {
+    size_t failed = request->result->failed_op;
     struct writing *write = UVZK__CONTAINER_OF(request, struct writing, request);
 
     write->refused = status == 0 ? SIZE_MAX : failed;

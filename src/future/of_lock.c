@@ -11,7 +11,7 @@
 
 struct participants_result {
     struct uvzk__future future;
-    uvzk_participants_t request;
+    uvzk_req_t request;
     const char **paths; /* one allocation: the pointers, then the texts */
     size_t count, holding;
 };
@@ -47,16 +47,17 @@ static const char **copy_paths(const char *const *paths, size_t count)
     return copy;
 }
 
-static void told(uvzk_participants_t *request, int status, const char *const *paths,
-                 size_t count)
+static void told(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     struct participants_result *result =
         UVZK__CONTAINER_OF(request, struct participants_result, request);
 
     if (status == 0) {
         result->paths = copy_paths(paths, count);
         result->count = count;
-        result->holding = uvzk_participants_holding(request);
+        result->holding = request->result->holding;
         status = result->paths == NULL ? UV_ENOMEM : 0;
     }
     uvzk__future_over(&result->future, status);

@@ -6,11 +6,11 @@
 
 struct setting {
     struct uvzk__future future;
-    uvzk_set_t request;
+    uvzk_req_t request;
 };
 
 /* The set's callback ends the future. */
-static void was_set(uvzk_set_t *request, int status)
+static void was_set(uvzk_req_t *request, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(request, struct setting, request)->future,
                       status);
@@ -18,7 +18,7 @@ static void was_set(uvzk_set_t *request, int status)
 
 /* Makes a future of a set, and returns its request too. */
 static int new_setting(uvzk_future_t *shell, struct uvzk__future **future,
-                       uvzk_set_t **request)
+                       uvzk_req_t **request)
 {
     int status =
         uvzk__future_new(shell, &uvzk__future_plain, sizeof(struct setting), future);
@@ -33,7 +33,7 @@ int uvzk_shared_value_set_future(uvzk_shared_value_t *value, uvzk_future_t *shel
                                  const void *data, size_t length)
 {
     struct uvzk__future *future;
-    uvzk_set_t *request;
+    uvzk_req_t *request;
     int status = new_setting(shell, &future, &request);
 
     if (status != 0) {
@@ -49,7 +49,7 @@ int uvzk_shared_value_try_set_future(uvzk_shared_value_t *value, uvzk_future_t *
                                      const void *data, size_t length)
 {
     struct uvzk__future *future;
-    uvzk_set_t *request;
+    uvzk_req_t *request;
     int status = new_setting(shell, &future, &request);
 
     if (status != 0) {
@@ -68,7 +68,7 @@ int uvzk_shared_count_set_future(uvzk_shared_count_t *count, uvzk_future_t *shel
                                  int32_t value)
 {
     struct uvzk__future *future;
-    uvzk_set_t *request;
+    uvzk_req_t *request;
     int status = new_setting(shell, &future, &request);
 
     if (status != 0) {
@@ -82,7 +82,7 @@ int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count, uvzk_future_t *
                                      const uvzk_value_version_t *version, int32_t value)
 {
     struct uvzk__future *future;
-    uvzk_set_t *request;
+    uvzk_req_t *request;
     int status = new_setting(shell, &future, &request);
 
     if (status != 0) {

@@ -12,6 +12,7 @@
 #include "base/refusal.h"
 #include "claim/hold_calls.h"
 #include "engine/acl.h"
+#include "engine/req.h"
 #include "engine/request_size.h"
 #include "lock_requests/node_checks.h"
 #include "locks/driver_claim.h"
@@ -26,10 +27,10 @@ struct copy {
     struct uvzk__acl acl;
 };
 
-/* One write under way: shell->impl refers to it until the callback. */
+/* One write under way: the request refers to it until the callback. */
 struct guarded_write {
-    uvzk_write_t *shell;
-    uvzk_write_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     size_t count;
     struct copy copies[];
 };
@@ -170,14 +171,15 @@ static void written(struct uvzk__node_checks *node_checks,
                     const struct uvzk__reply *reply, int status, size_t failed)
 {
     struct guarded_write *write = node_checks->data;
-    uvzk_write_t *shell = write->shell;
-    uvzk_write_cb cb = write->cb;
+    uvzk_req_t *shell = write->shell;
+    uvzk_req_cb cb = write->cb;
+    uvzk_result_t result = uvzk__result_of_nothing();
 
     (void)reply;
-    /* Before the callback, which may use the shell for the next write. */
+    result.failed_op = status == 0 ? SIZE_MAX : failed;
+    /* Before the callback, which may use the request for the next write. */
     free_write(write);
-    shell->impl = NULL;
-    cb(shell, uvzk__status_of_write(status), failed);
+    uvzk__req_end(shell, cb, uvzk__status_of_write(status), &result);
 }
 
 static void discard(struct uvzk__node_checks *node_checks, struct guarded_write *write)
@@ -190,8 +192,8 @@ static void discard(struct uvzk__node_checks *node_checks, struct guarded_write 
     }
 }
 
-static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
-                  const uvzk_write_op_t *ops, size_t count, uvzk_write_cb cb)
+static int submit(struct uvzk__claim *claim, uvzk_req_t *shell,
+                  const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb)
 {
     struct uvzk__node_checks *node_checks = uvzk__node_checks_new(claim, count);
     struct guarded_write *write = NULL;
@@ -212,29 +214,29 @@ static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
     }
     write->shell = shell;
     write->cb = cb;
-    shell->impl = write;
+    uvzk__req_begin(shell, write, NULL);
     uvzk__node_checks_send(node_checks, count, written, write);
     return 0;
 }
 
-int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *shell, const uvzk_write_op_t *ops,
-                    size_t count, uvzk_write_cb cb)
+int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *shell, const uvzk_write_op_t *ops,
+                    size_t count, uvzk_req_cb cb)
 {
-    if (hold == NULL || shell == NULL || ops == NULL || count == 0 || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, hold == NULL    ? "hold is NULL"
-                                       : shell == NULL ? "request is NULL"
-                                       : ops == NULL   ? "ops is NULL"
-                                       : count == 0    ? "count is 0"
-                                                       : "cb is NULL");
+    int status = uvzk__refuse_if(UV_EINVAL, hold == NULL  ? "hold is NULL"
+                                            : ops == NULL ? "ops is NULL"
+                                            : count == 0  ? "count is 0"
+                                                          : NULL);
+    if (status == 0) {
+        status = uvzk__req_check(shell, cb);
+    }
+    if (status != 0) {
+        return status;
     }
     struct uvzk__claim *claim = uvzk__hold_of(hold);
     if (claim == NULL) {
         return uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
-    }
-    int status = check_ops(uvzk__claim_session(claim), ops, count);
+    status = check_ops(uvzk__claim_session(claim), ops, count);
     if (status != 0) {
         return status;
     }

@@ -9,14 +9,15 @@
 #include "claim/hold_calls.h"
 #include "directory/contender.h"
 #include "directory/directories.h"
+#include "engine/req.h"
 #include "engine/submission.h"
 #include "lock_requests/node_checks.h"
 
 /* ------------------------------------------------------------------- verify */
 
 struct verify_request {
-    uvzk_verify_t *shell;
-    uvzk_verify_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
 };
 
 /* A contender may have lost its grant while the request was under way. */
@@ -43,23 +44,19 @@ static void verified(struct uvzk__node_checks *node_checks,
         status = UVZK_ELOST;
     }
     uvzk__free(node_checks->data);
-    verify_request.shell->impl = NULL;
-    verify_request.cb(verify_request.shell, status);
+    uvzk__req_end(verify_request.shell, verify_request.cb, status, NULL);
 }
 
-int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
+int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
 {
-    if (hold == NULL || shell == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, hold == NULL    ? "hold is NULL"
-                                       : shell == NULL ? "request is NULL"
-                                                       : "cb is NULL");
+    int status = hold == NULL ? uvzk__refuse(UV_EINVAL, "hold is NULL")
+                              : uvzk__req_check(shell, cb);
+    if (status != 0) {
+        return status;
     }
     struct uvzk__claim *claim = uvzk__hold_of(hold);
     if (claim == NULL) {
         return uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
-    }
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     struct verify_request *verify_request = uvzk__calloc(1, sizeof(*verify_request));
     struct uvzk__node_checks *node_checks =
@@ -70,7 +67,7 @@ int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
     }
     verify_request->shell = shell;
     verify_request->cb = cb;
-    shell->impl = verify_request;
+    uvzk__req_begin(shell, verify_request, NULL);
     uvzk__node_checks_send(node_checks, 0, verified, verify_request);
     return 0;
 }
@@ -80,8 +77,8 @@ int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
 struct read_query {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
-    uvzk_read_t *shell;
-    uvzk_read_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     char path[]; /* a copy of the caller's */
 };
 
@@ -104,36 +101,40 @@ void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size)
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct read_query *query = UVZK__CONTAINER_OF(rpc, struct read_query, rpc);
-    uvzk_read_t *shell = query->shell;
-    uvzk_read_cb cb = query->cb;
+    uvzk_req_t *shell = query->shell;
+    uvzk_req_cb cb = query->cb;
     uvzk_stat_t stat = public_stat(&reply->stat);
-    bool seen = reply->status == 0;
+    uvzk_result_t result = uvzk__result_of_nothing();
+    int status = reply->status;
 
+    if (status == 0) {
+        result.stat = &stat;
+        result.data = reply->data;
+        result.length = reply->data_length;
+    }
     /* Before the user's callback, because the reply may prove the session. */
     uvzk__answered(query->session, rpc, reply->status, false);
     uvzk__free(query);
-    shell->impl = NULL;
-    cb(shell, reply->status, seen ? &stat : NULL, seen ? reply->data : NULL,
-       seen ? reply->data_length : 0);
+    uvzk__req_end(shell, cb, status, &result);
 }
 
-int uvzk_client_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
-                     const char *node_path, uvzk_read_cb cb)
+int uvzk_client_read(uvzk_client_t *client_shell, uvzk_req_t *shell,
+                     const char *node_path, uvzk_req_cb cb)
 {
-    if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                       : shell == NULL      ? "request is NULL"
-                                       : node_path == NULL  ? "node_path is NULL"
-                                                            : "cb is NULL");
+    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                            : node_path == NULL  ? "node_path is NULL"
+                                                                 : NULL);
+    if (status == 0) {
+        status = uvzk__req_check(shell, cb);
+    }
+    if (status != 0) {
+        return status;
     }
     struct uvzk__session *session = client_shell->impl;
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
-    }
     if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
     }
-    int status = uvzk__path_validate_znode(node_path);
+    status = uvzk__path_validate_znode(node_path);
     if (status != 0) {
         return status;
     }
@@ -148,7 +149,7 @@ int uvzk_client_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
     query->session = uvzk__session_of_node(session, query->path);
     query->shell = shell;
     query->cb = cb;
-    shell->impl = query;
+    uvzk__req_begin(shell, query, NULL);
     uvzk__rpc_prepare(&query->rpc, UVZK__RPC_GET, query->path, read_replied);
     uvzk__submit(query->session, &query->rpc);
     return 0;

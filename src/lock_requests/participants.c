@@ -12,6 +12,7 @@
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
 #include "directory/view.h"
+#include "engine/req.h"
 #include "engine/submission.h"
 
 struct participants_query;
@@ -25,8 +26,8 @@ struct listing {
 struct participants_query {
     struct uvzk__lock *lock; /* referenced: its close callback waits for this query */
     /* The user's struct. It refers to this query until the callback. */
-    uvzk_participants_t *shell;
-    uvzk_participants_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     struct listing listings[UVZK__PARTICIPANT_DIRECTORIES_MAX];
     size_t outstanding; /* listings that have no reply yet */
     /* All contenders found so far; each owns its path. */
@@ -140,20 +141,18 @@ static void free_participants_query(struct participants_query *participants_quer
 
 static void tell(struct participants_query *participants_query)
 {
-    size_t count = 0, holding = 0;
+    uvzk_result_t result = uvzk__result_of_nothing();
     const char **paths = NULL;
     int status = participants_query->status;
 
     if (status == 0) {
-        status = collect_participants(participants_query, &paths, &count, &holding);
+        status = collect_participants(participants_query, &paths, &result.count,
+                                      &result.holding);
     }
-    /* Kept in the shell, for uvzk_participants_holding() in the callback and later. */
-    participants_query->shell->holding = holding;
-    participants_query->shell->impl = NULL;
+    result.paths = paths;
     uvzk__lock_unref(participants_query->lock);
-    /* The shell is the caller's again. The paths stay valid until the callback
-     * returns. */
-    participants_query->cb(participants_query->shell, status, paths, count);
+    /* The paths stay valid until the callback returns. */
+    uvzk__req_end(participants_query->shell, participants_query->cb, status, &result);
     uvzk__free(paths);
     free_participants_query(participants_query);
 }
@@ -199,20 +198,16 @@ static void ask(struct participants_query *participants_query,
     }
 }
 
-int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
-                           uvzk_participants_cb cb)
+int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     struct uvzk__participant_directory directories[UVZK__PARTICIPANT_DIRECTORIES_MAX];
 
-    if (lock_shell == NULL || shell == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, lock_shell == NULL ? "lock is NULL"
-                                       : shell == NULL    ? "request is NULL"
-                                                          : "cb is NULL");
+    int status = lock_shell == NULL ? uvzk__refuse(UV_EINVAL, "lock is NULL")
+                                    : uvzk__req_check(shell, cb);
+    if (status != 0) {
+        return status;
     }
     struct uvzk__lock *lock = lock_shell->impl;
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
-    }
     if (lock == NULL || lock->closing || uvzk__session_is_closing(lock->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "lock or its client is closing, or it is not "
                                           "initialised");
@@ -230,12 +225,7 @@ int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
     participants_query->shell = shell;
     participants_query->cb = cb;
     uvzk__lock_ref(lock);
-    shell->impl = participants_query;
+    uvzk__req_begin(shell, participants_query, NULL);
     ask(participants_query, directories, lock->kind->directories(lock, directories));
     return 0;
-}
-
-size_t uvzk_participants_holding(const uvzk_participants_t *request)
-{
-    return request == NULL ? 0 : request->holding;
 }

@@ -6,13 +6,14 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "directory/directories.h"
+#include "engine/req.h"
 #include "engine/submission.h"
 
 struct revoke_request {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
-    uvzk_revoke_t *shell;
-    uvzk_revoke_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     /* A copy. */
     char *path;
 };
@@ -20,42 +21,38 @@ struct revoke_request {
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct revoke_request *request = UVZK__CONTAINER_OF(rpc, struct revoke_request, rpc);
-    uvzk_revoke_t *shell = request->shell;
-    uvzk_revoke_cb cb = request->cb;
+    uvzk_req_t *shell = request->shell;
+    uvzk_req_cb cb = request->cb;
     int status = reply->status;
 
     uvzk__answered(request->session, rpc, status, true);
-    /* The shell is the caller's again before the callback runs. */
-    shell->impl = NULL;
     uvzk__free(request->path);
     uvzk__free(request);
-    cb(shell, status);
+    uvzk__req_end(shell, cb, status, NULL);
 }
 
-static int check(const uvzk_client_t *client_shell, const uvzk_revoke_t *shell,
-                 const char *node_path)
+static int check(const uvzk_client_t *client_shell, const char *node_path)
 {
     const struct uvzk__session *session = client_shell->impl;
 
-    if (shell->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
-    }
     if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
     }
     return uvzk__path_validate_znode(node_path);
 }
 
-int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_revoke_t *shell,
-                       const char *node_path, uvzk_revoke_cb cb)
+int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
+                       const char *node_path, uvzk_req_cb cb)
 {
-    if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                       : shell == NULL      ? "request is NULL"
-                                       : node_path == NULL  ? "node_path is NULL"
-                                                            : "cb is NULL");
+    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                            : node_path == NULL  ? "node_path is NULL"
+                                                                 : NULL);
+    if (status == 0) {
+        status = uvzk__req_check(shell, cb);
     }
-    int status = check(client_shell, shell, node_path);
+    if (status == 0) {
+        status = check(client_shell, node_path);
+    }
     if (status != 0) {
         return status;
     }
@@ -73,7 +70,7 @@ int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_revoke_t *shell,
     request->session = uvzk__session_of_node(client_shell->impl, request->path);
     request->shell = shell;
     request->cb = cb;
-    shell->impl = request;
+    uvzk__req_begin(shell, request, NULL);
     uvzk__rpc_prepare(&request->rpc, UVZK__RPC_SET, request->path, replied);
     request->rpc.data = UVZK__REVOKE;
     request->rpc.data_length = UVZK__REVOKE_LENGTH;

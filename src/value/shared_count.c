@@ -165,8 +165,8 @@ int uvzk_shared_count_get(const uvzk_shared_count_t *shell, int32_t *count_out,
     return 0;
 }
 
-int uvzk_shared_count_set(uvzk_shared_count_t *shell, uvzk_set_t *request, int32_t count,
-                          uvzk_set_cb cb)
+int uvzk_shared_count_set(uvzk_shared_count_t *shell, uvzk_req_t *request, int32_t count,
+                          uvzk_req_cb cb)
 {
     unsigned char bytes[COUNT_BYTES];
 
@@ -175,9 +175,9 @@ int uvzk_shared_count_set(uvzk_shared_count_t *shell, uvzk_set_t *request, int32
                                  COUNT_BYTES, cb);
 }
 
-int uvzk_shared_count_try_set(uvzk_shared_count_t *shell, uvzk_set_t *request,
+int uvzk_shared_count_try_set(uvzk_shared_count_t *shell, uvzk_req_t *request,
                               const uvzk_value_version_t *version, int32_t count,
-                              uvzk_set_cb cb)
+                              uvzk_req_cb cb)
 {
     unsigned char bytes[COUNT_BYTES];
 

@@ -10,6 +10,7 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
+#include "engine/req.h"
 #include "engine/turn.h"
 #include "engine/znode_owner.h"
 #include "value/value_set.h"
@@ -444,24 +445,22 @@ void uvzk__shared_value_unreachable(struct uvzk__shared_value *value, int code)
     }
 }
 
-static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
+static int begin_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
                      const uvzk_value_version_t *over, const void *data, size_t length,
-                     uvzk_set_cb cb)
+                     uvzk_req_cb cb)
 {
     int status = uvzk__refuse_if(
         UV_EINVAL, shell == NULL                ? "the value is NULL"
-                   : request == NULL            ? "request is NULL"
-                   : cb == NULL                 ? "cb is NULL"
                    : data == NULL && length > 0 ? "data is NULL, length is not 0"
                    : length > UVZK__DATA_MAX    ? "length is more than 1000000"
                                                 : NULL);
+    if (status == 0) {
+        status = uvzk__req_check(request, cb);
+    }
     if (status != 0) {
         return status;
     }
     struct uvzk__shared_value *value = shell->impl;
-    if (request->impl != NULL) {
-        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
-    }
     if (value == NULL || value->closing ||
         uvzk__session_is_closing(value->node_cache->reading.session)) {
         return uvzk__refuse(UVZK_ECLOSED, "the value or its client is closing, or it is "
@@ -480,15 +479,15 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
     return 0;
 }
 
-int uvzk_shared_value_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
-                          const void *data, size_t length, uvzk_set_cb cb)
+int uvzk_shared_value_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
+                          const void *data, size_t length, uvzk_req_cb cb)
 {
     return begin_set(shell, request, NULL, data, length, cb);
 }
 
-int uvzk_shared_value_try_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
+int uvzk_shared_value_try_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
                               const uvzk_value_version_t *version, const void *data,
-                              size_t length, uvzk_set_cb cb)
+                              size_t length, uvzk_req_cb cb)
 {
     if (version == NULL || version->version == UVZK__ANY_VERSION) {
         return uvzk__refuse(UV_EINVAL, version == NULL

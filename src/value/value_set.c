@@ -3,6 +3,7 @@
  * the server has certainly not executed it. */
 #include "value/value_set.h"
 
+#include "engine/req.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -40,18 +41,17 @@ static void tell(struct uvzk__notification *notification)
 {
     struct uvzk__value_set *set =
         UVZK__CONTAINER_OF(notification, struct uvzk__value_set, notification);
-    uvzk_set_t *shell = set->shell;
-    uvzk_set_cb cb = set->cb;
+    uvzk_req_t *shell = set->shell;
+    uvzk_req_cb cb = set->cb;
     int status = set->status;
 
     uvzk__list_remove(&set->siblings);
     /* replied() frees the set if a request is still under way. */
     set->value = NULL;
-    shell->impl = NULL;
     if (!set->under_way) {
         free_set(set);
     }
-    cb(shell, status);
+    uvzk__req_end(shell, cb, status, NULL);
 }
 
 static struct uvzk__session *session_of(const struct uvzk__value_set *set)
@@ -68,10 +68,10 @@ static void decide(struct uvzk__value_set *set, int status)
 }
 
 struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
-                                            uvzk_set_t *shell,
+                                            uvzk_req_t *shell,
                                             const uvzk_value_version_t *over,
                                             const void *data, size_t length,
-                                            uvzk_set_cb cb)
+                                            uvzk_req_cb cb)
 {
     struct uvzk__value_set *set = uvzk__calloc(1, sizeof(*set));
 
@@ -95,7 +95,7 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
     set->notification.notify_cb = tell;
     uvzk__list_init(&set->notification.link);
     uvzk__list_append(&value->sets, &set->siblings);
-    shell->impl = set;
+    uvzk__req_begin(shell, set, NULL);
     return set;
 }
 

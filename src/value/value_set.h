@@ -30,8 +30,8 @@ struct uvzk__value_set {
     struct uvzk__rpc rpc;
     struct uvzk__node_cache *node_cache; /* pinned while a request is under way */
     struct uvzk__shared_value *value;    /* NULL once the callback has run */
-    uvzk_set_t *shell;
-    uvzk_set_cb cb;
+    uvzk_req_t *shell;
+    uvzk_req_cb cb;
     struct uvzk__link siblings; /* in value->sets */
     struct uvzk__notification notification;
     /* A copy; NULL once it has been passed on to the node cache. */
@@ -48,9 +48,9 @@ struct uvzk__value_set {
 
 /* Makes a set in WAITING and adds it to value->sets. over: the version that it may
  * replace; NULL: any version. The data are copied. NULL: out of memory. */
-struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *, uvzk_set_t *,
+struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *, uvzk_req_t *,
                                             const uvzk_value_version_t *over,
-                                            const void *data, size_t length, uvzk_set_cb);
+                                            const void *data, size_t length, uvzk_req_cb);
 
 /* Requests may be sent: sends the set if it is WAITING. */
 void uvzk__value_set_send(struct uvzk__value_set *);

@@ -841,7 +841,7 @@ static void bad_arguments_are_refused(void **state)
     uvzk_client_t *client = &scene->c.process.client;
     uvzk_atomic_long_options_t options;
     uvzk_atomic_long_t atomic = {.data = NULL};
-    uvzk_atomic_call_t call = {.data = NULL};
+    uvzk_req_t call = {.data = NULL};
 
     uvzk_atomic_long_options_init(&options);
     assert_int_equal(uvzk_atomic_long_init(NULL, &atomic, "/n", &options), UV_EINVAL);
@@ -872,7 +872,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(atomic_process_add(&scene->call, &scene->c, 1), 0);
     struct atomic_process_call in_use = scene->call;
     assert_int_equal(
-        uvzk_atomic_long_get(&scene->c.atomic, &in_use.call, (uvzk_atomic_call_cb)abort),
+        uvzk_atomic_long_get(&scene->c.atomic, &in_use.call, (uvzk_req_cb)abort),
         UV_EBUSY);
     assert_int_equal(atomic_process_await(&scene->call), 0);
 }

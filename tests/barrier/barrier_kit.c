@@ -15,7 +15,7 @@ void call_prepare(struct recorded_call *recorded, struct world *world)
     recorded->status = BARRIER_NO_STATUS;
 }
 
-void call_told(uvzk_barrier_call_t *call, int status)
+void call_told(uvzk_req_t *call, int status)
 {
     struct recorded_call *recorded = call->data;
 

@@ -17,7 +17,7 @@
 
 /* One call on a barrier. */
 struct recorded_call {
-    uvzk_barrier_call_t call;
+    uvzk_req_t call;
     struct world *world;
     int told, status;
     uint64_t told_ms;
@@ -27,7 +27,7 @@ struct recorded_call {
 
 void call_prepare(struct recorded_call *, struct world *);
 /* The callback of each call. */
-void call_told(uvzk_barrier_call_t *, int status);
+void call_told(uvzk_req_t *, int status);
 /* Runs the simulation until the callback has come, and asserts its status. */
 void call_await(struct recorded_call *, int status);
 /* Begins the call after call_prepare, and asserts that it is accepted. */

@@ -179,7 +179,7 @@ static void refused_changes_say_why(void **state)
     call_await(&call, 0);
     call_prepare(&other, &world);
     assert_int_equal(uvzk_barrier_remove(&barrier, &other.call, call_told), 0);
-    assert_int_equal(uvzk_barrier_call_cancel(&other.call), UVZK_ESTATE);
+    assert_int_equal(uvzk_req_cancel(&other.call), UVZK_ESTATE);
     call_await(&other, 0);
     end();
 }
@@ -239,12 +239,12 @@ static void given_up_wait_leaves_no_watch(void **state)
     call_await(&call, UV_ETIMEDOUT);
     assert_in_range(call.told_ms - since, 500, 520);
     assert_int_equal(sim_watch_count(world.sim), 1); /* the other one's */
-    assert_int_equal(uvzk_barrier_call_cancel(&other.call), 0);
-    assert_int_equal(uvzk_barrier_call_cancel(&other.call), UVZK_ESTATE);
+    assert_int_equal(uvzk_req_cancel(&other.call), 0);
+    assert_int_equal(uvzk_req_cancel(&other.call), UVZK_ESTATE);
     call_await(&other, UV_ECANCELED);
     world_run_for(&world, 100);
     assert_int_equal(sim_watch_count(world.sim), 0);
-    assert_int_equal(uvzk_barrier_call_cancel(&other.call), UVZK_ESTATE);
+    assert_int_equal(uvzk_req_cancel(&other.call), UVZK_ESTATE);
     end();
 }
 
@@ -470,8 +470,8 @@ static void arguments_are_checked(void **state)
     assert_int_equal(uvzk_barrier_wait(&barrier, &call.call, -2, call_told), UV_EINVAL);
     assert_int_equal(uvzk_barrier_close(NULL, NULL), UV_EINVAL);
     assert_int_equal(uvzk_barrier_close(&none, NULL), UVZK_ESTATE);
-    assert_int_equal(uvzk_barrier_call_cancel(NULL), UV_EINVAL);
-    assert_int_equal(uvzk_barrier_call_cancel(&call.call), UVZK_ESTATE);
+    assert_int_equal(uvzk_req_cancel(NULL), UV_EINVAL);
+    assert_int_equal(uvzk_req_cancel(&call.call), UVZK_ESTATE);
     call_set(&call, &world, &barrier);
     assert_int_equal(uvzk_barrier_wait(&barrier, &call.call, 10, call_told), UV_EBUSY);
     call_await(&call, 0);

@@ -277,7 +277,7 @@ static void lone_member_is_never_let_through(void **state)
         assert_int_equal(calls[0].told, 0);
     }
     assert_int_equal(barrier_members(&world), 1);
-    assert_int_equal(uvzk_barrier_call_cancel(&calls[0].call), 0);
+    assert_int_equal(uvzk_req_cancel(&calls[0].call), 0);
     call_await(&calls[0], UV_ECANCELED);
     nothing_is_left();
     end();
@@ -408,7 +408,7 @@ static void given_up_leave_is_out(void **state)
     nothing_is_left();
     all_enter(2);
     leave(1);
-    assert_int_equal(uvzk_barrier_call_cancel(&calls[1].call), 0);
+    assert_int_equal(uvzk_req_cancel(&calls[1].call), 0);
     call_await(&calls[1], UV_ECANCELED);
     assert_int_equal(barrier_members(&world), 1);
     end();
@@ -447,7 +447,7 @@ static void enter_cancelled_at_any_moment(void **state)
         enter(0);
         enter(1);
         world_run_for(&world, ms);
-        if (uvzk_barrier_call_cancel(&calls[0].call) == 0) {
+        if (uvzk_req_cancel(&calls[0].call) == 0) {
             call_await(&calls[0], UV_ECANCELED);
             assert_int_equal(
                 uvzk_double_barrier_leave(&barriers[0], &calls[0].call, 1000, call_told),
@@ -467,7 +467,7 @@ static void cancel_other(struct recorded_call *recorded)
     struct recorded_call *other = recorded->data;
 
     if (other->told == 0) {
-        assert_int_equal(uvzk_barrier_call_cancel(&other->call), 0);
+        assert_int_equal(uvzk_req_cancel(&other->call), 0);
     }
 }
 

@@ -176,7 +176,7 @@ static void connection_lost_while_it_gives_up(void **state)
     begin();
     call_enter(&call, &world, &ours, UVZK_WAIT_FOREVER);
     world_run_for(&world, 100);
-    assert_int_equal(uvzk_barrier_call_cancel(&call.call), 0);
+    assert_int_equal(uvzk_req_cancel(&call.call), 0);
     sim_disconnect(a.port, SIM_RESET, 5000);
     world_run_for(&world, 100);
     assert_int_equal(call.told, 1);
@@ -355,14 +355,14 @@ static void refusals_are_told(void **state)
     while (barrier_members(&world) == 1) {
         world_steps(&world, 1);
     }
-    assert_int_equal(uvzk_barrier_call_cancel(&call.call), 0);
+    assert_int_equal(uvzk_req_cancel(&call.call), 0);
     call_await(&call, UVZK_ENOAUTH);
     end();
     begin();
     call_enter(&call, &world, &ours, UVZK_WAIT_FOREVER);
     world_run_for(&world, 100);
     sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
-    assert_int_equal(uvzk_barrier_call_cancel(&call.call), 0);
+    assert_int_equal(uvzk_req_cancel(&call.call), 0);
     call_await(&call, UVZK_ENOAUTH);
     assert_int_equal(barrier_members(&world), 1); /* until the session ends */
     assert_int_equal(uvzk_double_barrier_close(&ours, on_closed), 0);

@@ -16,7 +16,7 @@ struct chaos_value {
     char name[WORD_MAX], id[WORD_MAX], content[WORD_MAX * 2];
     uvzk_shared_value_t value;
     uvzk_shared_count_t count;
-    uvzk_set_t request;
+    uvzk_req_t request;
     uv_timer_t timer;
     uint32_t pause_ms, tries;
     uint64_t sent_ns;
@@ -74,7 +74,7 @@ static void on_count(uvzk_shared_count_t *shell, int status, int32_t number)
 
 static void pause_value(struct chaos_value *value);
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     struct chaos_value *value = request->data;
     say("set %s %s %s %s %llu %llu", value->id, value->name,

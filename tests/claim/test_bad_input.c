@@ -142,9 +142,10 @@ static void refuse_with(uvzk_lock_t *on, int status)
 /* How many take part, as uvzk_lock_participants tells, and who comes first. */
 static char first_participant[HOLD_PATH_MAX];
 
-static void on_participants(uvzk_participants_t *request, int status,
-                            const char *const *paths, size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     (void)status;
     (void)snprintf(first_participant, sizeof(first_participant), "%s",
                    count > 0 ? paths[0] : "");
@@ -154,7 +155,7 @@ static void on_participants(uvzk_participants_t *request, int status,
 static int participants(void)
 {
     int count = -1;
-    uvzk_participants_t listing = {.data = &count};
+    uvzk_req_t listing = {.data = &count};
 
     assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, on_participants), 0);
     UNTIL(count >= 0);
@@ -494,7 +495,7 @@ static void test_takes_options_at_their_limits(void **state)
 
 /* ---------------------------------------------------------------------- NULL */
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     *(int *)request->data = status;
 }
@@ -502,8 +503,8 @@ static void on_verified(uvzk_verify_t *request, int status)
 static void test_refuses_null(void **state)
 {
     uvzk_hold_t request = {.data = NULL};
-    uvzk_verify_t question = {.data = NULL};
-    uvzk_participants_t listing = {.data = NULL};
+    uvzk_req_t question = {.data = NULL};
+    uvzk_req_t listing = {.data = NULL};
     begin(state);
     grant(&first, NULL);
     assert_int_equal(uvzk_client_start(NULL), UV_EINVAL);
@@ -679,7 +680,7 @@ static void count_mutex_close(uvzk_mutex_t *closed)
 
 static void test_mutex_states(void **state)
 {
-    uvzk_participants_t listing = {.data = NULL};
+    uvzk_req_t listing = {.data = NULL};
     int closed = 0;
     begin(state);
     other.data = &closed;
@@ -712,7 +713,7 @@ static void test_mutex_states(void **state)
  * or verified, and only a request that is over is used again. */
 static void expect_not_held(struct hold *hold)
 {
-    uvzk_verify_t question = {.data = NULL};
+    uvzk_req_t question = {.data = NULL};
 
     assert_int_equal(uvzk_hold_release(&hold->request, hold_unexpected_cb),
                      UVZK_ENOTHELD);
@@ -806,8 +807,8 @@ static void test_a_final_callback_finds_its_request_idle(void **state)
 static void test_questions_are_asked_one_at_a_time(void **state)
 {
     int status = HOLD_NO_STATUS, count = -1;
-    uvzk_verify_t question = {.data = &status};
-    uvzk_participants_t listing = {.data = &count};
+    uvzk_req_t question = {.data = &status};
+    uvzk_req_t listing = {.data = &count};
     begin(state);
     grant(&first, NULL);
     assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified), 0);
@@ -859,7 +860,7 @@ static void test_only_the_holding_request_releases(void **state)
  * whose callback would then come for a struct that nobody released. */
 static void test_a_copy_of_a_request_is_no_hold(void **state)
 {
-    uvzk_verify_t question = {.data = NULL};
+    uvzk_req_t question = {.data = NULL};
     uvzk_hold_t copy;
     begin(state);
     start(&first, NULL);

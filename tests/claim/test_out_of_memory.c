@@ -26,16 +26,16 @@ static struct hold claims[CLAIMS];
 static struct {
     uint64_t fail_count;    /* allocations in a row */
     const char *unexpected; /* what would be wrong had memory not failed */
-    uvzk_verify_t verify;
-    uvzk_participants_t participants;
+    uvzk_req_t verify;
+    uvzk_req_t participants;
     int verified, verify_status;
     int listed, list_status;
     size_t list_count, list_holding;
     uvzk_locker_t locker;
     int locked, unlocked, unlock_status;
-    uvzk_write_t write;
+    uvzk_req_t write;
     int written, write_status;
-    uvzk_read_t read;
+    uvzk_req_t read;
     int was_read, read_status;
 } play;
 
@@ -211,13 +211,14 @@ static void a_reply_does_not_fit_into_memory(void)
     finish(1);
 }
 
-static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
-                      size_t count)
+static void on_listed(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     play.listed++;
     play.list_status = status;
     play.list_count = count;
-    play.list_holding = uvzk_participants_holding(request);
+    play.list_holding = request->result->holding;
     assert_null(request->impl);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(strncmp(paths[i], WORLD_PATH "/", strlen(WORLD_PATH) + 1), 0);
@@ -310,8 +311,9 @@ static void a_locker_runs(void)
     assert_int_equal(play.unlocked, status == 0);
 }
 
-static void on_written(uvzk_write_t *request, int status, size_t failed)
+static void on_written(uvzk_req_t *request, int status)
 {
+    size_t failed = request->result->failed_op;
     assert_null(request->impl);
     assert_int_equal(failed, SIZE_MAX);
     play.written++;
@@ -338,10 +340,10 @@ static void a_write_is_guarded(void)
     finish(0);
 }
 
-static void on_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                    const void *data, size_t length)
+static void on_read(uvzk_req_t *request, int status)
 {
-    (void)stat;
+    const void *data = request->result->data;
+    size_t length = request->result->length;
     assert_null(request->impl);
     assert_true(status != 0 || (data != NULL && length == 0));
     play.was_read++;
@@ -363,7 +365,7 @@ static void a_znode_is_read(void)
     finish(0);
 }
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     play.verified++;

@@ -27,7 +27,7 @@ static struct {
     uvzk_lock_t locks[2], members[3];
     uvzk_shared_value_t values[2];
     uvzk_shared_count_t counts[2];
-    uvzk_set_t sets[SETS];
+    uvzk_req_t sets[SETS];
     int sets_asked, sets_told;
     uvzk_locker_t lockers[2];
     int lockers_asked, lockers_told;
@@ -277,22 +277,21 @@ static void semaphore_of_several_leases(void)
 
 /* ------------------------------------------------------------------ asked about */
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     assert_true(status == 0 || status == UV_ENOMEM);
     play.told++;
 }
 
-static void on_written(uvzk_write_t *request, int status, size_t at)
+static void on_written(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     assert_true(status == 0 || status == UV_ENOMEM);
-    (void)at;
     play.told++;
 }
 
-static void on_revoke_answered(uvzk_revoke_t *request, int status)
+static void on_revoke_answered(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     assert_true(status == 0 || status == UV_ENOMEM);
@@ -301,8 +300,8 @@ static void on_revoke_answered(uvzk_revoke_t *request, int status)
 
 static void ask_about(struct hold *hold)
 {
-    static uvzk_verify_t verify;
-    static uvzk_write_t write;
+    static uvzk_req_t verify;
+    static uvzk_req_t write;
     const uvzk_write_op_t ops[] = {{UVZK_WRITE_CREATE, -1, "/w", "one", 3},
                                    {UVZK_WRITE_SET, -1, "/w", "two", 3}};
 
@@ -346,7 +345,7 @@ static void on_revoked(uvzk_hold_t *request)
 /* B asks until it is heard. */
 static void write_lock_is_revoked(void)
 {
-    static uvzk_revoke_t revoke_request;
+    static uvzk_req_t revoke_request;
     uvzk_acquire_options_t options;
 
     MADE(uvzk_rwlock_init(&a.client, &play.rwlocks[0], ROOT "/a"));
@@ -436,7 +435,7 @@ static void on_count(uvzk_shared_count_t *count, int status, int32_t value)
     assert_true(may_be_told(status));
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     assert_true(may_be_told(status) || status == UVZK_EBADVERSION ||

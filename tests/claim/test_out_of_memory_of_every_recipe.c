@@ -245,32 +245,28 @@ static void expired(void)
 
 static int told;
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     (void)status;
     told++;
 }
 
-static void on_written(uvzk_write_t *request, int status, size_t at)
+static void on_written(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     (void)status;
-    (void)at;
     told++;
 }
 
-static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
-                      size_t paths_count)
+static void on_listed(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     (void)status;
-    (void)paths;
-    (void)paths_count;
     told++;
 }
 
-static void on_revoked(uvzk_revoke_t *request, int status)
+static void on_revoked(uvzk_req_t *request, int status)
 {
     assert_null(request->impl);
     (void)status;
@@ -294,10 +290,10 @@ static int accepted(int status)
 
 static void asked_about(void)
 {
-    static uvzk_verify_t verify;
-    static uvzk_write_t write;
-    static uvzk_participants_t list;
-    static uvzk_revoke_t revoke_request;
+    static uvzk_req_t verify;
+    static uvzk_req_t write;
+    static uvzk_req_t list;
+    static uvzk_req_t revoke_request;
     static char text[32768];
     const uvzk_write_op_t op = {UVZK_WRITE_CREATE, -1, "/w", "one", 3};
     uvzk_client_metrics_t metrics;

@@ -47,7 +47,7 @@ static uvzk_client_t *const client = &process.client;
 static uvzk_lock_t lock, members[2];
 static uvzk_shared_value_t value;
 static struct hold hold, downgraded, beside;
-static uvzk_set_t set;
+static uvzk_req_t set;
 static int asked, answered; /* sets */
 
 /* ------------------------------------------------------------------- the recipes */
@@ -141,7 +141,7 @@ static void on_revoked(uvzk_hold_t *request)
     (void)request;
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     (void)request;
     (void)status;

@@ -41,7 +41,7 @@ static struct {
     uvzk_lock_t in_turn, driver;
     uvzk_shared_count_t count;
     uvzk_future_t future;
-    uvzk_set_t set;
+    uvzk_req_t set;
     int lines, sets, set_status;
     char line[256];
 } sides[2];
@@ -89,7 +89,7 @@ static void on_count(uvzk_shared_count_t *count, int status, int32_t value)
     (void)value;
 }
 
-static void on_set(uvzk_set_t *set, int status)
+static void on_set(uvzk_req_t *set, int status)
 {
     sides[index_of(set->data)].set_status = status;
     sides[index_of(set->data)].sets++;

@@ -415,8 +415,9 @@ static void test_releasing_and_asking(void **state)
     end();
 }
 
-static void ignore_write(uvzk_write_t *request, int status, size_t failed)
+static void ignore_write(uvzk_req_t *request, int status)
 {
+    size_t failed = request->result->failed_op;
     (void)request;
     (void)status;
     (void)failed;
@@ -426,7 +427,7 @@ static void test_writing(void **state)
 {
     const uvzk_write_op_t good = {UVZK_WRITE_SET, -1, "/a", "b", 1};
     uvzk_write_op_t op = good;
-    uvzk_write_t request = {.data = NULL}, busy = {.impl = &busy};
+    uvzk_req_t request = {.data = NULL}, busy = {.impl = &busy};
     uvzk_hold_t none = {.data = NULL};
     (void)state;
 
@@ -464,40 +465,36 @@ static void test_writing(void **state)
     end();
 }
 
-static void ignore_verify(uvzk_verify_t *request, int status)
+static void ignore_verify(uvzk_req_t *request, int status)
 {
     (void)request;
     (void)status;
 }
-static void ignore_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                        const void *data, size_t length)
+static void ignore_read(uvzk_req_t *request, int status)
 {
-    (void)stat;
+    size_t length = request->result->length;
     (void)request;
     (void)status;
-    (void)data;
     (void)length;
 }
-static void ignore_revoke_status(uvzk_revoke_t *request, int status)
+static void ignore_revoke_status(uvzk_req_t *request, int status)
 {
     (void)request;
     (void)status;
 }
-static void ignore_roll(uvzk_participants_t *request, int status,
-                        const char *const *paths, size_t count)
+static void ignore_roll(uvzk_req_t *request, int status)
 {
+    size_t count = request->result->count;
     (void)request;
     (void)status;
-    (void)paths;
     (void)count;
 }
 
 static void test_questions(void **state)
 {
-    uvzk_verify_t verify = {.data = NULL}, busy_verify = {.impl = &verify};
-    uvzk_read_t read = {.data = NULL}, busy_read = {.impl = &read};
-    uvzk_revoke_t revoke_request = {.data = NULL},
-                  busy_request = {.impl = &revoke_request};
+    uvzk_req_t verify = {.data = NULL}, busy_verify = {.impl = &verify};
+    uvzk_req_t read = {.data = NULL}, busy_read = {.impl = &read};
+    uvzk_req_t revoke_request = {.data = NULL}, busy_request = {.impl = &revoke_request};
     uvzk_hold_t none = {.data = NULL};
     uvzk_client_t nobody = {.data = NULL};
     uvzk_hold_t *held = &first.request;
@@ -545,7 +542,7 @@ static void ignore_unlocked(uvzk_locker_t *locker, int status)
 
 static void test_participants_and_lockers(void **state)
 {
-    uvzk_participants_t roll = {.data = NULL}, busy = {.impl = &roll};
+    uvzk_req_t roll = {.data = NULL}, busy = {.impl = &roll};
     uvzk_multilock_t multi = {.data = NULL};
     uvzk_lock_t none = {.data = NULL}, *one[] = {&a.mutex};
     uvzk_locker_t locker = {.data = NULL};
@@ -574,7 +571,7 @@ static void test_participants_and_lockers(void **state)
 
 /* --------------------------------------------------------------- values and futures */
 
-static void ignore_set(uvzk_set_t *request, int status)
+static void ignore_set(uvzk_req_t *request, int status)
 {
     (void)request;
     (void)status;
@@ -584,7 +581,7 @@ static void test_values(void **state)
 {
     uvzk_shared_value_t value = {.data = NULL}, none = {.data = NULL};
     uvzk_shared_count_t count = {.data = NULL};
-    uvzk_set_t request = {.data = NULL}, busy = {.impl = &request};
+    uvzk_req_t request = {.data = NULL}, busy = {.impl = &request};
     uvzk_value_version_t any = {.version = -1};
     (void)state;
 
@@ -629,7 +626,7 @@ static void test_values(void **state)
     end();
 }
 
-static void ignore_call(uvzk_barrier_call_t *call, int status)
+static void ignore_call(uvzk_req_t *call, int status)
 {
     (void)call;
     (void)status;
@@ -639,7 +636,7 @@ static void test_barriers(void **state)
 {
     uvzk_barrier_t barrier = {.data = NULL}, none = {.data = NULL};
     uvzk_double_barrier_t member = {.data = NULL}, nobody = {.data = NULL};
-    uvzk_barrier_call_t call = {.data = NULL}, busy = {.impl = &call};
+    uvzk_req_t call = {.data = NULL}, busy = {.impl = &call};
     (void)state;
 
     begin();
@@ -651,12 +648,12 @@ static void test_barriers(void **state)
     assert_int_equal(uvzk_barrier_init(client, &barrier, "/b"), 0);
     REFUSED(UV_EBUSY, "barrier", uvzk_barrier_init(client, &barrier, "/b"));
     REFUSED(UV_EINVAL, "barrier", uvzk_barrier_set(NULL, &call, ignore_call));
-    REFUSED(UV_EINVAL, "call", uvzk_barrier_set(&barrier, NULL, ignore_call));
+    REFUSED(UV_EINVAL, "request", uvzk_barrier_set(&barrier, NULL, ignore_call));
     REFUSED(UV_EINVAL, "cb", uvzk_barrier_remove(&barrier, &call, NULL));
     REFUSED(UV_EINVAL, "timeout_ms", uvzk_barrier_wait(&barrier, &call, 0, ignore_call));
-    REFUSED(UV_EBUSY, "call", uvzk_barrier_wait(&barrier, &busy, 1, ignore_call));
+    REFUSED(UV_EBUSY, "request", uvzk_barrier_wait(&barrier, &busy, 1, ignore_call));
     REFUSED(UVZK_ECLOSED, "barrier", uvzk_barrier_wait(&none, &call, 1, ignore_call));
-    REFUSED(UVZK_ESTATE, "call", uvzk_barrier_call_cancel(&call));
+    REFUSED(UVZK_ESTATE, "request", uvzk_req_cancel(&call));
     REFUSED(UVZK_ESTATE, "barrier", uvzk_barrier_close(&none, NULL));
     REFUSED(UV_EINVAL, "member_quantity",
             uvzk_double_barrier_init(client, &member, "/d", 0, NULL));

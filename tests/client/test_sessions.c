@@ -895,12 +895,10 @@ static void a_count_is_known_to_all(void **state)
     world_end(&world);
 }
 
-static void was_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                     const void *data, size_t length)
+static void was_read(uvzk_req_t *request, int status)
 {
-    (void)stat;
+    const void *data = request->result->data;
     (void)data;
-    (void)length;
     *(int *)request->data = status == 0 ? 1 : -1;
 }
 
@@ -908,7 +906,7 @@ static void was_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
 static void a_znode_is_read_by_its_own_session(void **state)
 {
     int told = 0;
-    uvzk_read_t request = {.data = &told};
+    uvzk_req_t request = {.data = &told};
     (void)state;
 
     begin();

@@ -387,7 +387,7 @@ static void what_is_refused(uint64_t seed, void *const *state)
 {
     uvzk_election_options_t options;
     uvzk_election_t election = {.impl = NULL};
-    uvzk_election_participants_t request = {.impl = NULL};
+    uvzk_req_t request = {.impl = NULL};
 
     begin(seed, state);
     uvzk_election_options_init(&options);
@@ -480,10 +480,11 @@ static struct {
     char ids[MANY + 1][CANDIDATE_ID_SIZE];
 } list;
 
-static void on_participants(uvzk_election_participants_t *request, int status,
-                            const uvzk_election_participant_t *const *participants,
-                            size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    const uvzk_election_participant_t *const *participants =
+        request->result->participants;
+    size_t count = request->result->count;
     (void)request;
     list.answered++;
     list.status = status;
@@ -499,7 +500,7 @@ static void on_participants(uvzk_election_participants_t *request, int status,
 
 static void ask_for_participants(struct candidate *candidate)
 {
-    static uvzk_election_participants_t request;
+    static uvzk_req_t request;
 
     memset(&list, 0, sizeof(list));
     memset(&request, 0, sizeof(request));
@@ -718,17 +719,16 @@ static void futures_end_with_the_client(uint64_t seed, void *const *state)
 /* A leader writes with its hold, and after it no more. */
 static int written, write_status;
 
-static void on_written(uvzk_write_t *request, int status, size_t failed)
+static void on_written(uvzk_req_t *request, int status)
 {
     (void)request;
-    (void)failed;
     written++;
     write_status = status;
 }
 
 static void a_leader_writes(uint64_t seed, void *const *state)
 {
-    uvzk_write_t request = {.impl = NULL};
+    uvzk_req_t request = {.impl = NULL};
     const uvzk_write_op_t op = {UVZK_WRITE_CREATE, -1, "/written", "x", 1};
 
     begin(seed, state);

@@ -39,12 +39,10 @@ static bool try_to_begin(struct candidate *candidate, struct process *process,
     return status == 0;
 }
 
-static void on_participants(uvzk_election_participants_t *request, int status,
-                            const uvzk_election_participant_t *const *participants,
-                            size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    size_t count = request->result->count;
     (void)request;
-    (void)participants;
     assert_true(status == 0 ? count <= 2 : count == 0);
     listed++;
     list_status = status;
@@ -58,7 +56,7 @@ static void on_done(uvzk_future_t *future, int status, void *context)
 
 static void look_around(void)
 {
-    static uvzk_election_participants_t request;
+    static uvzk_req_t request;
     uvzk_future_t leads, list;
     int lead_status = 1, future_status = 1;
 

@@ -187,13 +187,14 @@ static void test_it_is_asked_for_a_shared_value(void **state)
 }
 
 static struct {
-    uvzk_write_t request;
+    uvzk_req_t request;
     int status;
     size_t failed;
 } writing;
 
-static void on_written(uvzk_write_t *request, int status, size_t failed)
+static void on_written(uvzk_req_t *request, int status)
 {
+    size_t failed = request->result->failed_op;
     (void)request;
     writing.status = status;
     writing.failed = failed;

@@ -31,8 +31,8 @@ struct handle {
 };
 
 struct call {
-    uvzk_atomic_call_t *request; /* NULL: told */
-    uvzk_future_t *future;       /* in its place; NULL likewise */
+    uvzk_req_t *request;   /* NULL: told */
+    uvzk_future_t *future; /* in its place; NULL likewise */
     struct handle *handle;
     enum kind kind;
     int64_t operand, expected;
@@ -138,9 +138,9 @@ static void was_called(struct call *call, int status, const uvzk_atomic_value_t 
     result_of(history)->promoted += value->promoted_tries > 0;
 }
 
-static void on_call(uvzk_atomic_call_t *request, int status,
-                    const uvzk_atomic_value_t *value)
+static void on_call(uvzk_req_t *request, int status)
 {
+    const uvzk_atomic_value_t *value = request->result->value;
     struct call *call = request->data;
 
     if (call->request != request || request->impl != NULL) {
@@ -264,7 +264,7 @@ static int call_by_future(struct call *call)
 static int call_by_request(struct call *call)
 {
     uvzk_atomic_long_t *atomic = call->handle->atomic;
-    uvzk_atomic_call_t *request = calloc(1, sizeof(*request));
+    uvzk_req_t *request = calloc(1, sizeof(*request));
 
     call->request = request;
     request->data = call;

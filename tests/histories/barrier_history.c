@@ -25,7 +25,7 @@ enum whereabouts { OUTSIDE, ENTERING, INSIDE, LEAVING };
 struct seat {
     struct recipe_client *client;
     uvzk_double_barrier_t *barrier; /* NULL: closed */
-    uvzk_barrier_call_t *call;      /* NULL: told */
+    uvzk_req_t *call;               /* NULL: told */
     enum whereabouts where;
     bool barrier_closing, given_up;
     bool lost;            /* it has been told of a loss inside */
@@ -161,7 +161,7 @@ static void entered(struct seat *slot)
     check_round(slot, true);
 }
 
-static void on_call(uvzk_barrier_call_t *call, int status)
+static void on_call(uvzk_req_t *call, int status)
 {
     struct seat *slot = call->data;
     struct recipe_history *history = slot->client->history;
@@ -330,7 +330,7 @@ static void leave(struct seat *slot)
 
 static void give_up(struct seat *slot)
 {
-    if (slot->call != NULL && uvzk_barrier_call_cancel(slot->call) == 0) {
+    if (slot->call != NULL && uvzk_req_cancel(slot->call) == 0) {
         slot->given_up = true;
         part_of(slot->client->history)->exact = false;
     }

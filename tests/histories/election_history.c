@@ -32,8 +32,8 @@ struct participant {
     int64_t known;  /* the token of the leader that it was told last; 0: none */
     int64_t newest; /* the greatest of them */
     uint64_t next_ms;
-    uvzk_election_participants_t *list; /* a request under way */
-    uvzk_future_t *future;              /* of a wait to lead; NULL: none */
+    uvzk_req_t *list;      /* a request under way */
+    uvzk_future_t *future; /* of a wait to lead; NULL: none */
 };
 
 struct elections {
@@ -349,9 +349,11 @@ static void on_closed(uvzk_election_t *election)
     participant->next_ms = recipe_soon(participant->slot->history, 1500);
 }
 
-static void on_list(uvzk_election_participants_t *request, int status,
-                    const uvzk_election_participant_t *const *participants, size_t count)
+static void on_list(uvzk_req_t *request, int status)
 {
+    const uvzk_election_participant_t *const *participants =
+        request->result->participants;
+    size_t count = request->result->count;
     struct participant *participant = request->data;
     struct recipe_history *history = participant->slot->history;
 

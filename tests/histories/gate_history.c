@@ -33,7 +33,7 @@ static bool is_expected(const struct gate_call *call, int status)
     }
 }
 
-static void on_call(uvzk_barrier_call_t *shell, int status)
+static void on_call(uvzk_req_t *shell, int status)
 {
     static const char *const names[] = {"set", "remove", "wait"};
     struct gate_call *call = shell->data;
@@ -119,7 +119,7 @@ void gates_act(struct gates *gates, int number)
         return;
     }
     if (call->call != NULL) {
-        if (kind < 2 && uvzk_barrier_call_cancel(call->call) == 0) {
+        if (kind < 2 && uvzk_req_cancel(call->call) == 0) {
             call->given_up = true;
         }
         return;

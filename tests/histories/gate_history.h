@@ -20,7 +20,7 @@
 struct gates;
 
 struct gate_call {
-    uvzk_barrier_call_t *call; /* NULL: told */
+    uvzk_req_t *call; /* NULL: told */
     struct gates *gates;
     int number; /* of the client */
     enum { SETS, REMOVES, WAITS } what;

@@ -62,7 +62,7 @@ void revocation_choose(struct acquisition *acquisition, uvzk_acquire_options_t *
 
 /* ------------------------------------------------------------------------- asking */
 
-static void on_asked(uvzk_revoke_t *request, int status)
+static void on_asked(uvzk_req_t *request, int status)
 {
     struct history *history = request->data;
 
@@ -89,7 +89,7 @@ void revocation_step(struct client_slot *slot)
     }
     size_t which = chance(history, 2) == 0 ? 0 : chance(history, count);
     (void)snprintf(path, sizeof(path), "%s/%s", lock, names[which]);
-    uvzk_revoke_t *request = calloc(1, sizeof(*request));
+    uvzk_req_t *request = calloc(1, sizeof(*request));
     request->data = history;
     int status = uvzk_client_revoke(slot->client, request, path, on_asked);
     if (status != 0) {

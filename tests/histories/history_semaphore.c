@@ -79,7 +79,7 @@ static int begin_count(struct client_slot *slot, int path)
                                   on_count);
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     (void)status;
     free(request);
@@ -93,7 +93,7 @@ static void client_slot_step(struct client_slot *slot)
     if (history->max_leases[path] != 0 || chance(history, 100) != 0) {
         return;
     }
-    uvzk_set_t *request = calloc(1, sizeof(*request));
+    uvzk_req_t *request = calloc(1, sizeof(*request));
     int32_t value = 1 + (int32_t)chance(history, LEASES_MOST);
     sim_note(history->sim, "client %d: sets the count of %s to %d", slot->number,
              history_paths[path], (int)value);

@@ -29,7 +29,7 @@ struct handle {
 };
 
 struct set {
-    uvzk_set_t *request;   /* NULL: told */
+    uvzk_req_t *request;   /* NULL: told */
     uvzk_future_t *future; /* in its place; NULL likewise */
     struct handle *handle;
     int incarnation; /* of the handle */
@@ -212,7 +212,7 @@ static void was_set(struct set *set, int status)
     result_of(history)->unknown += status == UVZK_ECONNLOSS;
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     struct set *set = request->data;
 

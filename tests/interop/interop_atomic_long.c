@@ -71,14 +71,14 @@ static void test_we_read_what_curator_writes(void **state)
 
 #define INCREMENTS 200
 
-static uvzk_atomic_call_t increments;
+static uvzk_req_t increments;
 static int done, outrun, promoted;
 
 static void increment(void);
 
-static void on_incremented(uvzk_atomic_call_t *call, int status,
-                           const uvzk_atomic_value_t *value)
+static void on_incremented(uvzk_req_t *call, int status)
 {
+    const uvzk_atomic_value_t *value = call->result->value;
     (void)call;
     if (status == 0) {
         done++;

@@ -13,10 +13,10 @@ static struct process us;
 static struct peer curator;
 static uvzk_barrier_t barrier;
 static uvzk_double_barrier_t member;
-static uvzk_barrier_call_t call;
+static uvzk_req_t call;
 static int told, status_told, closed;
 
-static void on_call(uvzk_barrier_call_t *of, int status)
+static void on_call(uvzk_req_t *of, int status)
 {
     (void)of;
     told++;

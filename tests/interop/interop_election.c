@@ -66,10 +66,11 @@ static struct {
     char text[512]; /* as Curator's side says it */
 } list;
 
-static void on_participants(uvzk_election_participants_t *request, int status,
-                            const uvzk_election_participant_t *const *participants,
-                            size_t count)
+static void on_participants(uvzk_req_t *request, int status)
 {
+    const uvzk_election_participant_t *const *participants =
+        request->result->participants;
+    size_t count = request->result->count;
     size_t length = 0;
 
     (void)request;
@@ -87,7 +88,7 @@ static void on_participants(uvzk_election_participants_t *request, int status,
 /* Both sides list the same ids in the same order, with the same leader. */
 static void assert_same_list(const char *name, size_t count)
 {
-    static uvzk_election_participants_t request;
+    static uvzk_req_t request;
     char expected[600];
 
     memset(&request, 0, sizeof(request));

@@ -98,12 +98,12 @@ static void test_a_version_is_old_after_the_others_change(void **state)
 
 #define INCREMENTS 300
 
-static uvzk_set_t increments;
+static uvzk_req_t increments;
 static int done, outrun; /* increments, and how often the other side was faster */
 
 static void increment(void);
 
-static void on_incremented(uvzk_set_t *request, int status)
+static void on_incremented(uvzk_req_t *request, int status)
 {
     (void)request;
     if (status == 0) {

@@ -9,7 +9,7 @@
 static void go_in(struct mix_member *member);
 
 /* The hold lasts round trips, so that somebody could come in beside it. */
-static void on_proved(uvzk_verify_t *proof, int status)
+static void on_proved(uvzk_req_t *proof, int status)
 {
     struct mix_member *member = proof->data;
     /* A writer that has downgraded has its read lock at last. */

@@ -19,7 +19,7 @@
 struct mix_member {
     struct hold hold;    /* ours, with its proof; theirs have a peer */
     struct hold reading; /* what a downgrading writer goes on with */
-    uvzk_verify_t proof;
+    uvzk_req_t proof;
     struct peer *peer;
     struct mix *mix;
     struct process *process;

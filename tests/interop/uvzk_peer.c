@@ -37,7 +37,7 @@ struct lock {
 struct contender {
     char id[WORD_MAX];
     uvzk_hold_t hold;
-    uvzk_verify_t proof;
+    uvzk_req_t proof;
     uvzk_lock_t *lock;
     enum kind kind;
     int journal, left, round_trips, still;
@@ -90,7 +90,7 @@ static void on_released(uvzk_hold_t *hold, int status)
     }
 }
 
-static void on_proved(uvzk_verify_t *proof, int status)
+static void on_proved(uvzk_req_t *proof, int status)
 {
     struct contender *contender = proof->data;
 

@@ -381,7 +381,7 @@ void hold_finish(struct hold *hold, uint64_t ms)
     assert_null(hold->request.impl);
 }
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     struct hold *hold = request->data;
 

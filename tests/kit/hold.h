@@ -34,7 +34,7 @@ struct hold {
     /* How often each callback has run: acquire, queued, lost, release. */
     int answered, queued, lost, released;
     int revoked;                        /* counted by the test's own callback */
-    uvzk_verify_t verify_request;       /* of hold_verify */
+    uvzk_req_t verify_request;          /* of hold_verify */
     int verified, verify_status;        /* how often its callback ran; its last status */
     int status, reason, release_status; /* of the acquire, the loss, the release */
     uint64_t ahead;                     /* of the queued callback */

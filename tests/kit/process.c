@@ -194,11 +194,11 @@ uint64_t process_watches(const struct process *process)
 }
 
 struct revoke_call {
-    uvzk_revoke_t request;
+    uvzk_req_t request;
     int told, status;
 };
 
-static void on_revoke(uvzk_revoke_t *request, int status)
+static void on_revoke(uvzk_req_t *request, int status)
 {
     struct revoke_call *call = request->data;
 

@@ -188,8 +188,9 @@ static void test_acl_of_a_shared_value(void **state)
 static int written, write_status;
 static size_t write_failed;
 
-static void on_written(uvzk_write_t *request, int status, size_t failed)
+static void on_written(uvzk_req_t *request, int status)
 {
+    size_t failed = request->result->failed_op;
     (void)request;
     written++;
     write_status = status;
@@ -200,7 +201,7 @@ static void test_acl_of_what_is_written(void **state)
 {
     const uvzk_write_op_t good = {UVZK_WRITE_CREATE, -1, "/written", NULL, 0};
     const uvzk_write_op_t bad = {UVZK_WRITE_CREATE, -1, "/invalid", NULL, 0};
-    uvzk_write_t request = {0};
+    uvzk_req_t request = {0};
     (void)state;
 
     begin("/parent/lock");

@@ -79,14 +79,14 @@ static void test_corrupted_data(void **state)
     end();
 }
 
-static uvzk_atomic_call_t calls[CLIENTS];
+static uvzk_req_t calls[CLIENTS];
 static int done[CLIENTS], all_done, tries, promoted;
 
 static void count(int i);
 
-static void on_counted(uvzk_atomic_call_t *call, int status,
-                       const uvzk_atomic_value_t *value)
+static void on_counted(uvzk_req_t *call, int status)
 {
+    const uvzk_atomic_value_t *value = call->result->value;
     int i = (int)(call - calls);
 
     assert_true(status == 0 || status == UVZK_EBADVERSION);
@@ -145,11 +145,9 @@ static void test_many_clients_count_together_with_a_mutex(void **state)
 
 static int lost_status;
 
-static void on_counted_or_not_known(uvzk_atomic_call_t *call, int status,
-                                    const uvzk_atomic_value_t *value)
+static void on_counted_or_not_known(uvzk_req_t *call, int status)
 {
     (void)call;
-    (void)value;
     assert_true(status == 0 || status == UVZK_ECONNLOSS);
     lost_status = status;
     all_done++;

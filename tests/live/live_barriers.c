@@ -15,12 +15,12 @@ static uvzk_barrier_t barriers[2];
 static uvzk_double_barrier_t doubles[MEMBERS];
 
 static struct recorded {
-    uvzk_barrier_call_t call;
+    uvzk_req_t call;
     int told, status;
     uint64_t told_ms;
 } calls[MEMBERS];
 
-static void on_call(uvzk_barrier_call_t *call, int status)
+static void on_call(uvzk_req_t *call, int status)
 {
     struct recorded *recorded = call->data;
 
@@ -29,7 +29,7 @@ static void on_call(uvzk_barrier_call_t *call, int status)
     recorded->told_ms = world_now(&world);
 }
 
-static uvzk_barrier_call_t *fresh(int i)
+static uvzk_req_t *fresh(int i)
 {
     memset(&calls[i], 0, sizeof(calls[i]));
     calls[i].call.data = &calls[i];

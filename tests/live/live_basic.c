@@ -339,11 +339,11 @@ static void test_lists_participants(void **state)
 }
 
 struct question {
-    uvzk_verify_t request;
+    uvzk_req_t request;
     int told, status;
 };
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     struct question *query = request->data;
     query->told++;

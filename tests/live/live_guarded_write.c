@@ -13,13 +13,14 @@ static struct process a;
 static struct hold holder;
 
 static struct {
-    uvzk_write_t request;
+    uvzk_req_t request;
     int told, status;
     size_t failed;
 } writing;
 
-static void on_written(uvzk_write_t *request, int status, size_t failed)
+static void on_written(uvzk_req_t *request, int status)
 {
+    size_t failed = request->result->failed_op;
     assert_null(request->impl);
     writing.told++;
     writing.status = status;

@@ -117,15 +117,17 @@ static void test_a_downgraded_reader_holds(void **state)
 }
 
 static struct {
-    uvzk_read_t request;
+    uvzk_req_t request;
     int told, status;
     uvzk_stat_t stat;
     char text[128];
 } reading;
 
-static void on_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                    const void *data, size_t length)
+static void on_read(uvzk_req_t *request, int status)
 {
+    const uvzk_stat_t *stat = request->result->stat;
+    const void *data = request->result->data;
+    size_t length = request->result->length;
     assert_null(request->impl);
     reading.told++;
     reading.status = status;

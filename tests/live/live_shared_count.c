@@ -130,7 +130,7 @@ static void test_simple(void **state)
 
 static void test_simple_versioned(void **state)
 {
-    uvzk_set_t request = {.data = NULL};
+    uvzk_req_t request = {.data = NULL};
 
     (void)state;
     begin();

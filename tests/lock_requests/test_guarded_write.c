@@ -19,13 +19,14 @@ static struct hold held;  /* of its mutex */
 static struct hold other; /* of another lock of it */
 
 static struct {
-    uvzk_write_t request;
+    uvzk_req_t request;
     int told, status;
     size_t failed;
 } writing;
 
-static void on_written(uvzk_write_t *request, int status, size_t failed)
+static void on_written(uvzk_req_t *request, int status)
 {
+    size_t failed = request->result->failed_op;
     assert_ptr_equal(request, &writing.request);
     assert_null(request->impl);
     writing.told++;
@@ -342,7 +343,7 @@ static void test_every_znode_of_a_hold_is_checked(void **state)
 
 static int verified, verify_status;
 
-static void on_verified(uvzk_verify_t *request, int status)
+static void on_verified(uvzk_req_t *request, int status)
 {
     (void)request;
     verified++;
@@ -352,7 +353,7 @@ static void on_verified(uvzk_verify_t *request, int status)
 /* The znode stood, but the hold is over when that is known. */
 static void test_a_hold_that_is_released_is_not_verified(void **state)
 {
-    uvzk_verify_t question = {0};
+    uvzk_req_t question = {0};
     (void)state;
 
     begin();

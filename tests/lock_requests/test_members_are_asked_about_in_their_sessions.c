@@ -21,7 +21,7 @@ static uvzk_multilock_t multi;
 static struct hold hold;
 
 static struct {
-    uvzk_write_t request;
+    uvzk_req_t request;
     int told, status;
 } writing;
 
@@ -114,10 +114,9 @@ static void begin_durable(void)
     take();
 }
 
-static void on_written(uvzk_write_t *request, int status, size_t failed)
+static void on_written(uvzk_req_t *request, int status)
 {
     (void)request;
-    (void)failed;
     writing.told++;
     writing.status = status;
 }

@@ -5,17 +5,16 @@
 #include <stdio.h>
 
 struct question {
-    uvzk_participants_t request;
+    uvzk_req_t request;
     int told, status;
     size_t count;
 };
 
-static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
-                      size_t count)
+static void on_listed(uvzk_req_t *request, int status)
 {
+    size_t count = request->result->count;
     struct question *query = request->data;
 
-    (void)paths;
     query->told++;
     query->status = status;
     query->count = count;

@@ -133,7 +133,7 @@ static void there_is_room_at_the_grant(struct hold *hold)
     assert_true(count >= 2 || !hold_holds(&held));
 }
 
-static void count_is_set(uvzk_set_t *request, int status)
+static void count_is_set(uvzk_req_t *request, int status)
 {
     (void)request;
     assert_int_equal(status, 0);
@@ -145,7 +145,7 @@ static void count_is_set(uvzk_set_t *request, int status)
 static void what_was_counted_is_counted_again(void **state)
 {
     for (uint64_t pause = 0; pause < 8900; pause += pause < 8000 ? 200 : 25) {
-        uvzk_set_t again = {0};
+        uvzk_req_t again = {0};
         begin(pause / 25, state);
         waiting[0].hook = there_is_room_at_the_grant;
         size_t from = world.line_count;

@@ -517,7 +517,7 @@ static void on_change(uvzk_shared_count_t *count, int status, int32_t value)
     changed_ms = world_now(&world);
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     (void)request;
     assert_int_equal(status, 0);
@@ -528,7 +528,7 @@ static void on_set(uvzk_set_t *request, int status)
 static void test_shared_count_is_one_and_one_more_to_tell(void **state)
 {
     uvzk_shared_count_t ours = {0}, theirs = {0};
-    uvzk_set_t set = {0};
+    uvzk_req_t set = {0};
     (void)state;
     begin(UVZK__TUNE_ALL);
     changes = 0;

@@ -228,7 +228,7 @@ static void set_value(struct user *user);
 static void set_count(struct user *user);
 
 /* Without a znode, as there is of a driver lock that nobody holds, it is set later. */
-static void was_set(uvzk_set_t *set, int status)
+static void was_set(uvzk_req_t *set, int status)
 {
     struct user *user = set->data;
 
@@ -288,11 +288,10 @@ static void begin_count(struct user *user)
 
 static void add(struct user *user);
 
-static void added(uvzk_atomic_call_t *call, int status, const uvzk_atomic_value_t *value)
+static void added(uvzk_req_t *call, int status)
 {
     struct user *user = call->data;
 
-    (void)value;
     /* The others were faster. */
     note(user, status == UVZK_EBADVERSION ? 0 : status);
     user->next = user->status == 0 ? add : NULL;
@@ -314,9 +313,9 @@ static void begin_atomic(struct user *user)
 
 /* ---------------------------------------------------------------------- the barriers */
 
-static void waited(uvzk_barrier_call_t *call, int status);
+static void waited(uvzk_req_t *call, int status);
 
-static void removed(uvzk_barrier_call_t *call, int status)
+static void removed(uvzk_req_t *call, int status)
 {
     struct user *user = call->data;
 
@@ -326,7 +325,7 @@ static void removed(uvzk_barrier_call_t *call, int status)
     }
 }
 
-static void set(uvzk_barrier_call_t *call, int status)
+static void set(uvzk_req_t *call, int status)
 {
     struct user *user = call->data;
 
@@ -342,7 +341,7 @@ static void set_barrier(struct user *user)
 }
 
 /* The other client may have set it again. */
-static void waited(uvzk_barrier_call_t *call, int status)
+static void waited(uvzk_req_t *call, int status)
 {
     struct user *user = call->data;
 
@@ -362,7 +361,7 @@ static void begin_barrier(struct user *user)
 static void enter(struct user *user);
 
 /* Whoever was not joined in time tries again. */
-static void left(uvzk_barrier_call_t *call, int status)
+static void left(uvzk_req_t *call, int status)
 {
     struct user *user = call->data;
 
@@ -375,7 +374,7 @@ static void leave(struct user *user)
     CALL(user, uvzk_double_barrier_leave(&user->gate, &user->call, CALL_MS, left));
 }
 
-static void entered(uvzk_barrier_call_t *call, int status)
+static void entered(uvzk_req_t *call, int status)
 {
     struct user *user = call->data;
 

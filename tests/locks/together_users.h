@@ -39,12 +39,12 @@ struct user {
     uvzk_hold_t hold;
     uvzk_shared_value_t value;
     uvzk_shared_count_t count;
-    uvzk_set_t set;
+    uvzk_req_t set;
     uvzk_barrier_t barrier;
     uvzk_double_barrier_t gate;
-    uvzk_barrier_call_t call;
+    uvzk_req_t call;
     uvzk_atomic_long_t atomic;
-    uvzk_atomic_call_t change;
+    uvzk_req_t change;
     uvzk_group_member_t member;
     uvzk_persistent_node_t node;
     uvzk_election_t election;

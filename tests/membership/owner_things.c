@@ -72,7 +72,7 @@ static int open_node(struct things *things, const char *path)
                                      UVZK_PERSISTENT_NODE_PERSISTENT, "", 0, NULL);
 }
 
-static void called(uvzk_barrier_call_t *call, int status)
+static void called(uvzk_req_t *call, int status)
 {
     (void)call;
     (void)status;
@@ -90,9 +90,9 @@ static int set_barrier(struct things *things, const char *path)
     return status;
 }
 
-static void changed(uvzk_atomic_call_t *call, int status,
-                    const uvzk_atomic_value_t *value)
+static void changed(uvzk_req_t *call, int status)
 {
+    const uvzk_atomic_value_t *value = call->result->value;
     (void)call;
     (void)status;
     (void)value;

@@ -17,8 +17,8 @@ struct things {
     uvzk_double_barrier_t gate;
     uvzk_barrier_t barrier;
     uvzk_atomic_long_t number;
-    uvzk_barrier_call_t call;
-    uvzk_atomic_call_t change;
+    uvzk_req_t call;
+    uvzk_req_t change;
 };
 
 /* open: returns the result of the init, or of the call that makes the znode: a barrier is set,

@@ -80,7 +80,7 @@ static void a_lock_with_other_names_is_no_owner(void **state)
     owner_scene_close_lock(scene);
 }
 
-static void not_called(uvzk_barrier_call_t *call, int status)
+static void not_called(uvzk_req_t *call, int status)
 {
     (void)call;
     fail_msg("called with %d", status);
@@ -90,7 +90,7 @@ static void refuses_barriers(struct owner_scene *scene, const char *sentence)
 {
     uvzk_client_t *client = &scene->c.process.client;
     uvzk_barrier_t barrier = {.data = NULL};
-    uvzk_barrier_call_t call = {.data = NULL};
+    uvzk_req_t call = {.data = NULL};
 
     assert_int_equal(uvzk_barrier_init(client, &barrier, PERSISTENT_PROCESS_PATH), 0);
     assert_int_equal(uvzk_barrier_set(&barrier, &call, not_called), UV_EEXIST);
@@ -127,7 +127,7 @@ static void no_double_barrier_is_entered_where_ready_is_owned(void **state)
     uvzk_client_t *client = &scene->c.process.client;
     uvzk_group_member_t member = {.data = NULL};
     uvzk_double_barrier_t barrier = {.data = NULL};
-    uvzk_barrier_call_t call = {.data = NULL};
+    uvzk_req_t call = {.data = NULL};
 
     assert_int_equal(uvzk_group_member_init(client, &member, OWNER_SCENE_DIRECTORY,
                                             "ready", "m", 1, NULL, NULL),
@@ -141,10 +141,8 @@ static void no_double_barrier_is_entered_where_ready_is_owned(void **state)
     world_run_for(&scene->world, 1000);
 }
 
-static void number_told(uvzk_atomic_call_t *call, int status,
-                        const uvzk_atomic_value_t *value)
+static void number_told(uvzk_req_t *call, int status)
 {
-    (void)value;
     *(int *)call->data = status;
 }
 
@@ -154,7 +152,7 @@ static void no_number_is_changed_where_a_lock_is(void **state)
     struct owner_scene *scene = *state;
     uvzk_atomic_long_t number = {.data = NULL};
     int status = 0;
-    uvzk_atomic_call_t call = {.data = &status};
+    uvzk_req_t call = {.data = &status};
 
     assert_int_equal(owner_scene_open_lock(scene), 0);
     assert_int_equal(uvzk_atomic_long_init(&scene->c.process.client, &number,

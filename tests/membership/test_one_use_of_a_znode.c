@@ -104,13 +104,13 @@ static void a_count_reads_what_a_persistent_node_has(void **state)
 
 /* ---------------------------------------------------------------------- the barriers */
 
-static void not_called(uvzk_barrier_call_t *call, int status)
+static void not_called(uvzk_req_t *call, int status)
 {
     (void)call;
     fail_msg("called with %d", status);
 }
 
-static void waited(uvzk_barrier_call_t *call, int status)
+static void waited(uvzk_req_t *call, int status)
 {
     *(int *)call->data = status;
 }
@@ -120,7 +120,7 @@ static void refuses_to_remove(struct owner_scene *scene, int code)
 {
     int status = 0;
     uvzk_barrier_t barrier = {.data = NULL};
-    uvzk_barrier_call_t call = {.data = &status};
+    uvzk_req_t call = {.data = &status};
     uint64_t before = things_requests(scene);
 
     assert_int_equal(uvzk_barrier_init(&scene->c.process.client, &barrier, PATH), 0);
@@ -163,7 +163,7 @@ static void no_barrier_where_a_value_is(void **state)
     accepts(scene, &things_barrier);
 }
 
-static void none(uvzk_barrier_call_t *call, int status)
+static void none(uvzk_req_t *call, int status)
 {
     (void)call;
     (void)status;
@@ -238,10 +238,8 @@ static void a_number_where_a_value_is(void **state)
     end_thing(scene, &things_value, &things);
 }
 
-static void was_read(uvzk_atomic_call_t *call, int status,
-                     const uvzk_atomic_value_t *value)
+static void was_read(uvzk_req_t *call, int status)
 {
-    (void)value;
     *(int *)call->data = status;
 }
 
@@ -252,9 +250,9 @@ static void who_only_reads_is_in_nobodys_way(void **state)
     uvzk_client_t *client = &scene->c.process.client;
     int read = 1, status = 1;
     uvzk_atomic_long_t number = {.data = NULL};
-    uvzk_atomic_call_t change = {.data = &read};
+    uvzk_req_t change = {.data = &read};
     uvzk_barrier_t barrier = {.data = NULL};
-    uvzk_barrier_call_t call = {.data = &status};
+    uvzk_req_t call = {.data = &status};
 
     assert_int_equal(uvzk_atomic_long_init(client, &number, PATH, NULL), 0);
     assert_int_equal(uvzk_atomic_long_get(&number, &change, was_read), 0);

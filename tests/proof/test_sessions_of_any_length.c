@@ -177,16 +177,14 @@ static void what_one_session_was_given_is_over_with_it(uint64_t seed, void *cons
 
 /* -------------------------------------------------------------- round trips of ticks */
 
-static uvzk_read_t reads[READS];
+static uvzk_req_t reads[READS];
 static int reads_under_way;
 
-static void on_read(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
-                    const void *data, size_t length)
+static void on_read(uvzk_req_t *request, int status)
 {
-    (void)stat;
+    const void *data = request->result->data;
     (void)status;
     (void)data;
-    (void)length;
     request->data = NULL;
     reads_under_way--;
 }

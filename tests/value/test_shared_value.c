@@ -745,7 +745,7 @@ static void misuse_is_refused(void **state)
         UV_EINVAL);
     assert_int_equal(value_process_try_set(&set, value_process, &version, "x"), 0);
     assert_int_equal(uvzk_shared_value_set(&value_process->value, &set.request, "", 0,
-                                           (uvzk_set_cb)abort),
+                                           (uvzk_req_cb)abort),
                      UV_EBUSY);
     value_process_close_value(value_process);
     assert_int_equal(uvzk_shared_value_close(&value_process->value, NULL), UVZK_ESTATE);
@@ -815,7 +815,7 @@ static void on_count_closed(uvzk_shared_count_t *count)
     counted->closed++;
 }
 
-static void on_count_set(uvzk_set_t *request, int status)
+static void on_count_set(uvzk_req_t *request, int status)
 {
     struct counted *counted = request->data;
 
@@ -870,7 +870,7 @@ static void counts_are_four_bytes_the_high_one_first(void **state)
     assert_memory_equal(sim_data(sim, VALUE_PROCESS_PATH, &length), "\xde\xad\xbe\xef",
                         4);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        uvzk_set_t set = {.data = &counted};
+        uvzk_req_t set = {.data = &counted};
         sim_run_for(sim, 10);
         assert_int_equal(
             uvzk_shared_count_set(&counted.count, &set, table[i].count, on_count_set), 0);

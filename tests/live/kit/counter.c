@@ -63,7 +63,7 @@ uvzk_value_version_t counter_version(const struct counter *counter)
     return version;
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     struct counter_set *set = request->data;
 

@@ -18,7 +18,7 @@ struct counter {
 
 /* One set of a counter, with the number of its callbacks and the status of the last. */
 struct counter_set {
-    uvzk_set_t request;
+    uvzk_req_t request;
     int told, status;
 };
 

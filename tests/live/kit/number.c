@@ -4,7 +4,7 @@
 
 /* One call, with the number of its callbacks and the status of the last. */
 struct number_call {
-    uvzk_atomic_call_t call;
+    uvzk_req_t call;
     struct number *number;
     int told, status;
 };
@@ -32,9 +32,9 @@ void number_close(struct number *number)
     assert_true(world_await(number->process->world, &number->closed, PATIENCE_MS));
 }
 
-static void on_call(uvzk_atomic_call_t *shell, int status,
-                    const uvzk_atomic_value_t *value)
+static void on_call(uvzk_req_t *shell, int status)
 {
+    const uvzk_atomic_value_t *value = shell->result->value;
     struct number_call *call = shell->data;
 
     call->told++;

@@ -3,15 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
-                      size_t count)
+static void on_listed(uvzk_req_t *request, int status)
 {
+    const char *const *paths = request->result->paths;
+    size_t count = request->result->count;
     struct participants_call *participants = request->data;
 
     assert_int_equal(status, 0);
     participants->told++;
     participants->count = count;
-    participants->holding = uvzk_participants_holding(request);
+    participants->holding = request->result->holding;
     for (size_t i = 0; i < count && i < PARTICIPANTS_CALL_PATHS; i++) {
         (void)snprintf(participants->paths[i], sizeof(participants->paths[i]), "%s",
                        paths[i]);

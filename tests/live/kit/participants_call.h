@@ -9,7 +9,7 @@
 #define PARTICIPANTS_CALL_PATHS 32
 
 struct participants_call {
-    uvzk_participants_t request;
+    uvzk_req_t request;
     int told;
     /* All participants, and how many of them hold the lock. */
     size_t count, holding;

@@ -93,9 +93,9 @@ void atomic_process_end(struct atomic_process *process)
 
 /* -------------------------------------------------------------------- the calls */
 
-static void on_call(uvzk_atomic_call_t *shell, int status,
-                    const uvzk_atomic_value_t *value)
+static void on_call(uvzk_req_t *shell, int status)
 {
+    const uvzk_atomic_value_t *value = shell->result->value;
     struct atomic_process_call *call = shell->data;
     struct atomic_process *process = call->atomic_process;
 
@@ -118,8 +118,8 @@ static void on_call(uvzk_atomic_call_t *shell, int status,
 
 /* Zeroes a call before its request. `accepted` is true during the request, and false
  * afterwards if it was refused. */
-static uvzk_atomic_call_t *prepare(struct atomic_process_call *call,
-                                   struct atomic_process *process)
+static uvzk_req_t *prepare(struct atomic_process_call *call,
+                           struct atomic_process *process)
 {
     memset(call, 0, sizeof(*call));
     call->call.data = call;

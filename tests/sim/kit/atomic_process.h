@@ -24,7 +24,7 @@ struct atomic_process {
 };
 
 struct atomic_process_call {
-    uvzk_atomic_call_t call;
+    uvzk_req_t call;
     struct atomic_process *atomic_process;
     bool accepted;
     int told, status;

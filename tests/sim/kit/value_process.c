@@ -103,7 +103,7 @@ value_process_node_cache(const struct value_process *value_process)
 
 /* ---------------------------------------------------------------------- the sets */
 
-static void on_set(uvzk_set_t *request, int status)
+static void on_set(uvzk_req_t *request, int status)
 {
     struct value_process_set *set = request->data;
 

@@ -32,7 +32,7 @@ struct value_process {
 };
 
 struct value_process_set {
-    uvzk_set_t request;
+    uvzk_req_t request;
     struct value_process *value_process;
     bool accepted;
     int told, status;

@@ -1,0 +1,29 @@
+/* What all calls with a request of the caller (uvzk_req_t) have in common: how they are
+ * checked, and how they end. */
+#ifndef UVZK_REQ_H
+#define UVZK_REQ_H
+
+#include "uvzk.h"
+
+/* How requests of different calls differ. */
+struct uvzk__req_kind {
+    /* uvzk_req_cancel. */
+    int (*cancel)(uvzk_req_t *);
+};
+
+/* Returns the code with which a call is refused because of its request or its callback,
+ * or 0. */
+int uvzk__req_check(const uvzk_req_t *, uvzk_req_cb);
+
+/* The call is under way. call: what belongs to the request. kind: NULL: the call cannot be
+ * cancelled. */
+void uvzk__req_begin(uvzk_req_t *, void *call, const struct uvzk__req_kind *kind);
+
+/* The result of a call that has found nothing. */
+uvzk_result_t uvzk__result_of_nothing(void);
+
+/* The call is over: the request is the caller's again, and its callback runs. result:
+ * NULL: the call has found nothing. */
+void uvzk__req_end(uvzk_req_t *, uvzk_req_cb, int status, const uvzk_result_t *result);
+
+#endif
