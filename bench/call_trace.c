@@ -19,9 +19,10 @@
 
 #include "uvzk.h"
 
-/* What CALL_TRACE asks for; both are false if it asks for nothing. */
+/* What CALL_TRACE asks for; all are false if it asks for nothing. */
 static bool waits; /* CALL_TRACE=waits */
 static bool way;   /* CALL_TRACE=way */
+static bool wire;  /* CALL_TRACE=wire */
 
 static __thread bool on_loop;
 static __thread bool calling;     /* the loop's thread is inside a call of the C client */
@@ -53,8 +54,12 @@ __attribute__((constructor)) static void begin(void)
     if (waits) {
         waits_begin();
     }
+    wire = what != NULL && strcmp(what, "wire") == 0;
     if (way) {
         handover_trace_begin();
+    }
+    if (wire) {
+        wire_trace_begin();
     }
 }
 
@@ -66,7 +71,10 @@ __attribute__((destructor)) static void end(void)
     if (way) {
         handover_trace_print();
     }
-    waits = way = false;
+    if (wire) {
+        wire_trace_print();
+    }
+    waits = way = wire = false;
 }
 
 /* ------------------------------------------------------------------------- mutexes */
@@ -117,7 +125,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
  * or recv(); the length goes in a call of its own. A request begins with its xid and its
  * type, and a reply with its xid. HEAD is the size of a request's header in bytes; the
  * other numbers are request types of ZooKeeper, and EVENTS is the xid of watch events. */
-enum { HEAD = 8, DELETE = 2, CHILDREN = 8, CHILDREN2 = 12, MULTI = 14, EVENTS = -1 };
+enum { HEAD = 8, CHILDREN = 8, CHILDREN2 = 12, EVENTS = -1 };
 
 static int32_t number_at(const void *bytes, size_t at)
 {
@@ -129,7 +137,7 @@ static int32_t number_at(const void *bytes, size_t at)
 static void see_request(const void *bytes, size_t length)
 {
     int32_t kind = number_at(bytes, 4);
-    if (kind == DELETE || kind == MULTI) {
+    if (kind == CALL_TRACE_DELETE || kind == CALL_TRACE_MULTI) {
         handover_trace_moments(WRITTEN, bytes, length);
     } else if (kind == CHILDREN || kind == CHILDREN2) {
         handover_trace_moment(ASKED_WIRE, number_at(bytes, 0));
@@ -155,6 +163,8 @@ ssize_t send(int fd, const void *bytes, size_t length, int flags)
     ssize_t sent = real_send(fd, bytes, length, flags);
     if (way && sent >= HEAD) {
         see_request(bytes, (size_t)sent);
+    } else if (wire && sent > 0) {
+        wire_trace_sent(fd, bytes, (size_t)sent);
     }
     return sent;
 }
@@ -165,6 +175,8 @@ ssize_t recv(int fd, void *bytes, size_t length, int flags)
     ssize_t got = real_recv(fd, bytes, length, flags);
     if (way && got >= HEAD) {
         see_reply(bytes, (size_t)got);
+    } else if (wire && got > 0) {
+        wire_trace_received(fd, bytes, (size_t)got);
     }
     return got;
 }
@@ -218,11 +230,23 @@ int epoll_wait(int fd, struct epoll_event *events, int count, int timeout)
 int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
 {
     REAL(uvzk_hold_release)
-    const char *path = way ? uvzk_hold_path(hold) : NULL;
-    if (path != NULL) {
+    const char *path = way || wire ? uvzk_hold_path(hold) : NULL;
+    if (path != NULL && way) {
         handover_trace_moments(RELEASED, path, strlen(path));
+    } else if (path != NULL) {
+        wire_trace_released(path);
     }
     return real_uvzk_hold_release(hold, release_cb);
+}
+
+/* The traced program asks for it at each grant, in the callback. */
+int64_t uvzk_hold_token(const uvzk_hold_t *hold)
+{
+    REAL(uvzk_hold_token)
+    if (wire) {
+        wire_trace_granted();
+    }
+    return real_uvzk_hold_token(hold);
 }
 
 /* ------------------------------------------------------------- calls of the C client */

@@ -60,4 +60,18 @@ void handover_trace_moment(enum moment_kind kind, int64_t number);
 /* Records a moment for each lock znode whose name these bytes contain. */
 void handover_trace_moments(enum moment_kind kind, const void *bytes, size_t length);
 
+/* ------- CALL_TRACE=wire: the same over the native transport, from what is on the wire */
+
+/* Request types of ZooKeeper. */
+enum { CALL_TRACE_DELETE = 2, CALL_TRACE_MULTI = 14 };
+
+void wire_trace_begin(void);
+void wire_trace_print(void);
+/* uvzk_hold_release was called for the hold with this path; a grant's callback runs. */
+void wire_trace_released(const char *path);
+void wire_trace_granted(void);
+/* The kernel has taken or given these bytes. */
+void wire_trace_sent(int fd, const void *bytes, size_t length);
+void wire_trace_received(int fd, const void *bytes, size_t length);
+
 #endif

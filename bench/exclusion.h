@@ -13,6 +13,7 @@ struct exclusion {
     size_t together; /* how many may hold at once, if none holds alone */
     size_t holders;
     bool alone;             /* there is one holder, and it holds alone */
+    uint64_t released_ns;   /* when the last release was called; 0: granted since */
     int64_t last_alone;     /* the greatest token of a holder that held alone */
     int64_t last_together;  /* the greatest token of the other holders */
     uint64_t *overlaps;     /* the caller's count of grants that were not allowed */

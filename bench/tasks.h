@@ -37,6 +37,7 @@ struct tasks_result {
     uint64_t proofs;
     double acquire_us[3]; /* acquire to grant: p50, p99, p99.9 */
     double cycle_us[3];
+    double handover_us[3]; /* from the call of a release to the next grant of its lock */
 
     /* In the whole run. Each of these is 0 if the run is right. */
     uint64_t overlaps;       /* grants while one that they exclude was held */

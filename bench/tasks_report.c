@@ -55,6 +55,7 @@ void tasks_print(FILE *out, const struct tasks_options *options,
             seconds, result->cycles, seconds > 0 ? cycles / seconds : 0);
     print_percentiles(out, "acquire", result->acquire_us);
     print_percentiles(out, "cycle", result->cycle_us);
+    print_percentiles(out, "handover", result->handover_us);
     fprintf(out,
             "\"requests\":%" PRIu64 ",\"listings\":%" PRIu64 ",\"proofs\":%" PRIu64 ",",
             result->requests, result->listings, result->proofs);

@@ -217,7 +217,8 @@ static bool allocate(struct tasks_run *run)
     run->tasks = calloc(options->workload.tasks, sizeof(*run->tasks));
     if (run->clients == NULL || run->places == NULL || run->paths == NULL ||
         run->tasks == NULL || latencies_init(&run->acquires, MOST_SAMPLES) != 0 ||
-        latencies_init(&run->cycles, MOST_SAMPLES) != 0) {
+        latencies_init(&run->cycles, MOST_SAMPLES) != 0 ||
+        latencies_init(&run->handovers, MOST_SAMPLES) != 0) {
         return false;
     }
     for (size_t p = 0; p < options->workload.paths; p++) {
@@ -258,6 +259,7 @@ void tasks_run(const struct tasks_options *options, struct tasks_result *result)
     }
     take_latencies(&run.acquires, result->acquire_us);
     take_latencies(&run.cycles, result->cycle_us);
+    take_latencies(&run.handovers, result->handover_us);
     free(run.tasks);
     free(run.paths);
     free(run.places);

@@ -60,7 +60,7 @@ struct tasks_run {
     uint64_t warming_since_ns;
     struct window window;
     uvzk_client_metrics_t before; /* at the begin of the window, for all clients */
-    struct latencies acquires, cycles;
+    struct latencies acquires, cycles, handovers;
 };
 
 /* tasks_run.c */

@@ -68,6 +68,7 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 /* A release is refused only if the hold is lost already. Then on_lost will run. */
 static void give_back(struct task *task)
 {
+    task->path->released_ns = window_now();
     if (uvzk_hold_release(&task->hold, on_released) == 0) {
         exclusion_leave(task->path);
     }
@@ -91,8 +92,13 @@ static void on_acquired(uvzk_hold_t *hold, int status)
         return;
     }
     if (run->window.open) {
-        latencies_add(&run->acquires, window_now() - task->asked_ns);
+        uint64_t now = window_now();
+        latencies_add(&run->acquires, now - task->asked_ns);
+        if (task->path->released_ns != 0) {
+            latencies_add(&run->handovers, now - task->path->released_ns);
+        }
     }
+    task->path->released_ns = 0;
     run->result->invalid_grants += !uvzk_hold_is_valid(hold);
     exclusion_enter(task->path, alone, uvzk_hold_token(hold));
     if (run->options->hold_ms > 0) {
