@@ -34,14 +34,13 @@ static void reached(struct uvzk__session *session)
 }
 
 /* The order matters: settling may grant the next local contender early, and the delete of
- * the released znode then carries a check of that contender's znode. */
+ * the released znode then carries a check of that contender's znode. Settling also sends
+ * the creates, before the requests that are to follow them (settle.c). */
 static void work(struct uvzk__session *session)
 {
     uvzk__claims_withdraw(session);
     uvzk__directories_settle(session);
-    uvzk__create_batches_send(session);
-    uvzk__delete_batches_send(
-        session); /* after settling: a handover is checked by its delete */
+    uvzk__delete_batches_send(session);
 }
 
 /* A znode that is no longer wanted also marks its directory as changed, so nothing else

@@ -146,9 +146,19 @@ static void use_place(struct uvzk__contender *contender)
     }
 }
 
-/* Moves the contender, and moves it to its place on the list of the new state. */
+static bool is_unplaced(enum uvzk__contender_state state)
+{
+    return state == UVZK__CONTENDER_UNPLACED || state == UVZK__CONTENDER_GIVEN_UP;
+}
+
+/* Moves the contender, and moves it to its place on the list of the new state. Contenders
+ * that stay unplaced keep their order, in which they are created (create_order.h). */
 static void become(struct uvzk__contender *contender, enum uvzk__contender_state state)
 {
+    if (is_unplaced(uvzk__contender_state(contender)) && is_unplaced(state)) {
+        move_and_count(contender, state);
+        return;
+    }
     uvzk__queue_leave(contender);
     move_and_count(contender, state);
     uvzk__queue_join(contender);

@@ -84,8 +84,8 @@ struct uvzk__contender_kind {
     bool once;       /* if its node is deleted, the claim ends */
     bool orphan;     /* it never had a claim (divergence.h) */
     bool not_shown;  /* an orphan that its own server does not show (divergence.h) */
-    /* The contender needs its node created. Submits the create now or later. NULL: only
-     * for orphans. */
+    /* The contender needs its node created. Submits the create now or later. NULL: its
+     * create is sent in the order of its directory (create_order.h). */
     void (*create)(struct uvzk__contender *);
     /* Returns the czxid of the place that it has. NULL: that of its own node. */
     int64_t (*place_czxid)(const struct uvzk__contender *);

@@ -16,6 +16,7 @@
 #include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
+#include "directory/settle/create_order.h"
 #include "engine/acl.h"
 #include "engine/inflight.h"
 #include "engine/invariant.h"
@@ -472,10 +473,12 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     } else if (needs != UVZK__NEEDS_NOTHING &&
                uvzk__may_send(uvzk__session_of(contender)) &&
                !uvzk__own_watch_is_arming(contender)) {
-        if (needs == UVZK__NEEDS_CREATE) {
+        if (needs != UVZK__NEEDS_CREATE) {
+            submit_stat(contender);
+        } else if (contender->kind->create != NULL) {
             contender->kind->create(contender);
         } else {
-            submit_stat(contender);
+            uvzk__create_order_want(contender);
         }
     } else if (contender->revocable) {
         uvzk__own_watch_arm(contender);

@@ -48,9 +48,10 @@ struct uvzk__queue_optional {
 
 /* What create_order.c and create_batch.c keep of a directory's creates. */
 struct uvzk__creates {
-    uint16_t in_batch : 12;    /* creates in multis in flight */
+    uint16_t in_batch : 11;    /* creates in multis in flight */
     bool batching : 1;         /* contenders may wait for a multi */
     bool batching_readers : 1; /* with batching: these contenders are readers */
+    bool wanted : 1;           /* contenders have come that need their creates sent */
     bool postponed : 1;        /* contenders wait until those before them are created */
     /* Another session's contenders at this path wait for this directory's creates. */
     bool other_session_waits : 1;

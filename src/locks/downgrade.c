@@ -9,7 +9,6 @@
 #include "directory/contender_request.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"
-#include "directory/settle/create_order.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "locks/rwlock.h"
@@ -114,7 +113,6 @@ static int64_t czxid_of_writer(const struct uvzk__contender *reader)
 const struct uvzk__contender_kind uvzk__reader = {
     .name_prefix = UVZK__READER_PREFIX,
     .shared = true,
-    .create = uvzk__create_order_add,
 };
 
 const struct uvzk__contender_kind uvzk__downgraded_reader = {

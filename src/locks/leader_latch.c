@@ -10,7 +10,6 @@
 #include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
-#include "directory/settle/create_order.h"
 #include "directory/settle/in_order.h"
 
 static const struct uvzk__name_prefix name_prefixes[] = {{UVZK__LATCH_PREFIX, false},
@@ -24,7 +23,6 @@ const struct uvzk__directory_kind uvzk__latches = {
 
 static const struct uvzk__contender_kind contender_kind = {
     .name_prefix = UVZK__LATCH_PREFIX,
-    .create = uvzk__create_order_add,
 };
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)

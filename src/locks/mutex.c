@@ -8,7 +8,6 @@
 #include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
-#include "directory/settle/create_order.h"
 #include "directory/settle/in_order.h"
 #include "locks/cohort.h"
 
@@ -44,7 +43,6 @@ const struct uvzk__directory_kind uvzk__exclusive = {
 
 static const struct uvzk__contender_kind contender_kind = {
     .name_prefix = UVZK__MUTEX_PREFIX,
-    .create = uvzk__create_order_add,
 };
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,

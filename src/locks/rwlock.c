@@ -14,7 +14,6 @@
 #include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
-#include "directory/settle/create_order.h"
 #include "directory/settle/in_order.h"
 #include "locks/downgrade.h"
 #include "proof/prover.h"
@@ -133,7 +132,6 @@ static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t
 
 static const struct uvzk__contender_kind writer = {
     .name_prefix = WRITER_PREFIX,
-    .create = uvzk__create_order_add,
 };
 
 static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,

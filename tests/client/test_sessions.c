@@ -581,6 +581,9 @@ static void newcomers_at_home_keep_nobody_waiting(void **state)
     (void)state;
 
     begin();
+    /* Until the directory exists, nobody at home is done. */
+    (void)sim_create_by_hand(world.sim, "/n", UVZK__PERSISTENT);
+    (void)sim_create_by_hand(world.sim, "/n/000", UVZK__PERSISTENT);
     uvzk_mutex_t *mutex = mutex_at(0, 0);
     const struct uvzk__port *next = a.ports[in_rank(mutex, 1)];
     make_small(mutex);

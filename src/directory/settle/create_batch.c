@@ -1,6 +1,5 @@
 /* Sends the creates that have gathered (create_order.h) in multis, and finds out the czxid
- * of what they have created (create_batch.h). A turn calls it after it has settled the
- * directories (client/round.c).
+ * of what they have created (create_batch.h). settle.c calls it in each round.
  *
  * The idea: one transaction has created all znodes of a multi, so one exists returns the
  * czxid of all. If the multi fails, only the contender whose op failed gets the reason;
@@ -342,13 +341,18 @@ static void submit_each(struct create_batch *batch)
     uvzk__free(batch);
 }
 
+/* Returns true if one create is on the list, which is not empty. */
+static bool is_lone(const struct uvzk__link *head)
+{
+    return head->next == head->prev;
+}
+
 /* Sends the next multi, or the next create alone if it is the only one, or if there is no
  * memory for a batch. */
 static void send_one(struct uvzk__session *session)
 {
     struct uvzk__link *head = &uvzk__directories(session)->to_create;
-    bool lone = head->next == head->prev;
-    struct create_batch *batch = lone ? NULL : uvzk__calloc(1, sizeof(*batch));
+    struct create_batch *batch = is_lone(head) ? NULL : uvzk__calloc(1, sizeof(*batch));
 
     if (batch == NULL) {
         uvzk__create_order_send_alone(to_create_at(head->next));
@@ -371,6 +375,14 @@ bool uvzk__create_batches_due(const struct uvzk__session *session)
     return !uvzk__list_empty(&uvzk__directories(session)->to_create) &&
            uvzk__may_send(session) &&
            uvzk__directories(session)->create_batches_in_flight < CREATE_BATCHES_MAX;
+}
+
+void uvzk__create_batches_send_lone(struct uvzk__session *session)
+{
+    if (uvzk__create_batches_due(session) &&
+        is_lone(&uvzk__directories(session)->to_create)) {
+        send_one(session);
+    }
 }
 
 void uvzk__create_batches_send(struct uvzk__session *session)

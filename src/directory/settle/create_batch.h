@@ -43,8 +43,10 @@ enum uvzk__create_batch_state {
 extern const struct uvzk__machine uvzk__create_batch_machine;
 
 /* Sends the creates on directories->to_create, as long as fewer than four multis are in
- * flight. The second function: whether there is anything to send now. */
+ * flight. The second function does so only if one create is on the list. The third one:
+ * whether there is anything to send now. */
 void uvzk__create_batches_send(struct uvzk__session *);
+void uvzk__create_batches_send_lone(struct uvzk__session *);
 bool uvzk__create_batches_due(const struct uvzk__session *);
 
 #endif

@@ -1,7 +1,7 @@
 /* Decides when a contender's create is sent, and whether it may share a multi
- * (create_order.h). The kinds of most contenders name it as their create; others send
- * their creates themselves. create_batch.c sends the creates that gather here on
- * directories->to_create; settle.c resumes postponed creates.
+ * (create_order.h). A contender that needs its node created only says so; settle.c has
+ * the creates of each changed directory sent at the beginning of a round.
+ * create_batch.c sends the creates that gather here on directories->to_create.
  *
  * The idea: contenders wait behind a multi of their directory that is in flight
  * (creates_postponed). A create that was in a failed multi is sent alone, so no create
@@ -10,6 +10,7 @@
 
 #include "directory/contender.h"
 #include "directory/contender_request.h"
+#include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -172,16 +173,12 @@ static void add_to_batch(struct uvzk__contender *contender)
     queue->creates.batching_readers = uvzk__create_order_shares_czxid(contender);
     uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_create,
                       &contender->in_batch);
-    uvzk__wake(uvzk__session_of(contender));
 }
 
 void uvzk__create_order_add(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    if (!uvzk__list_empty(&contender->in_batch) && !contender->limits.create_alone) {
-        return; /* it waits for a multi already */
-    }
     if (has_to_wait(contender) ||
         (contender->create_stamp == 0 && !uvzk__create_order_allows(queue))) {
         queue->creates.postponed = true;
@@ -211,19 +208,36 @@ void uvzk__create_alone(struct uvzk__contender *contender)
     }
 }
 
-void uvzk__create_order_resume(struct uvzk__queue *queue)
+void uvzk__create_order_want(struct uvzk__contender *contender)
 {
-    if (!queue->creates.postponed || queue->creates.in_batch > 0 ||
-        has_gathered(queue, 1) || uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS) ||
-        !uvzk__create_order_allows(queue)) {
-        return; /* some contenders must be created first */
+    contender->queue->creates.wanted = true;
+    uvzk__queue_settle_later(contender->queue);
+}
+
+/* Returns true if the create of this contender is sent in the order of its directory, and
+ * is neither sent nor gathered yet. */
+static bool is_wanted(const struct uvzk__contender *contender)
+{
+    return contender->kind->create == NULL &&
+           uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE &&
+           uvzk__list_empty(&contender->in_batch) &&
+           !uvzk__own_watch_is_arming(contender);
+}
+
+void uvzk__create_order_send(struct uvzk__queue *queue)
+{
+    queue->creates.postponed |= queue->creates.wanted;
+    queue->creates.wanted = false;
+    if (!queue->creates.postponed || !uvzk__may_send(queue->session) ||
+        uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
+        return;
     }
     queue->creates.postponed = false;
     for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->unplaced, each);
-        if (uvzk__node_needs(&each->node) == UVZK__NEEDS_CREATE) {
-            uvzk__contender_pump(each);
+        if (is_wanted(each)) {
+            uvzk__create_order_add(each);
         }
     }
 }

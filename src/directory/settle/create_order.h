@@ -35,9 +35,9 @@ struct uvzk__contender;
 struct uvzk__session;
 struct uvzk__queue;
 
-/* The contender's node needs a create. Sends it now in a request of its own, or puts the
- * contender on directories->to_create for the next multi, or lets it wait until the
- * contenders before it have been created. Does nothing if it is on that list already. */
+/* For a directory that is being settled, and a contender that is on no list: sends its
+ * create now in a request of its own, or puts it on directories->to_create for the next
+ * multi, or lets it wait until the contenders before it have been created. */
 void uvzk__create_order_add(struct uvzk__contender *);
 
 /* The contender's create is sent in a request of its own, so no other znode has its
@@ -54,9 +54,14 @@ void uvzk__create_order_skip_session(struct uvzk__session *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Sends the creates that were postponed in the directory, if no contender that must be
- * created before them is left. Called when the directory is settled. */
-void uvzk__create_order_resume(struct uvzk__queue *);
+/* The contender's node needs a create, which is sent when its directory is settled
+ * (uvzk__create_order_send). */
+void uvzk__create_order_want(struct uvzk__contender *);
+
+/* Sends the creates that are wanted in the directory, in the order in which they were
+ * requested, or adds them to the next multis. Those that have to wait for others stay
+ * wanted. Called at the beginning of a round for each directory that is settled in it. */
+void uvzk__create_order_send(struct uvzk__queue *);
 
 /* For create_batch.c. Sends the create of a contender that may be on
  * directories->to_create, in a request of its own. */

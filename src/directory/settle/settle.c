@@ -10,6 +10,7 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
+#include "directory/settle/create_batch.h"
 #include "directory/settle/create_order.h"
 #include "directory/watermark.h"
 #include "engine/turn.h"
@@ -95,8 +96,9 @@ void uvzk__directories_free(struct uvzk__session *session)
 
 static void settle(struct uvzk__queue *queue)
 {
-    /* Postponed creates are sent first, so that a listing is sent after them. */
-    uvzk__create_order_resume(queue);
+    if (queue->creates.wanted) {
+        uvzk__queue_settle_later(queue); /* settling another directory wanted them */
+    }
     uvzk__create_order_changed(queue);
     queue->kind->settle(queue);
 
@@ -128,12 +130,22 @@ void uvzk__directory_lock_closed(struct uvzk__session *session,
     }
 }
 
+/* Lone creates are sent before the directories are settled, so that the listing behind
+ * each of them leaves in the same round (listing.h). The multis are sent last: no listing
+ * follows them, and the creates of missing directories, which are sent when these are
+ * settled, are not delayed by them. */
 void uvzk__directories_settle(struct uvzk__session *session)
 {
     struct uvzk__link changed, *link;
 
     uvzk__directories_take_changed(uvzk__directories(session), &changed);
+    for (link = changed.next; link != &changed; link = link->next) {
+        uvzk__create_order_send(
+            UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));
+    }
+    uvzk__create_batches_send_lone(session);
     while ((link = uvzk__list_take(&changed)) != NULL) {
         settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));
     }
+    uvzk__create_batches_send(session);
 }

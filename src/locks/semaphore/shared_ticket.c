@@ -13,7 +13,6 @@
 #include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
-#include "directory/settle/create_order.h"
 #include "directory/settle/in_order.h"
 #include "engine/turn.h"
 #include "locks/mutex.h"
@@ -215,14 +214,12 @@ bool uvzk__ticket_place_is_lost(const struct uvzk__lease_request *request)
 static const struct uvzk__contender_kind ticket_kind = {
     .name_prefix = UVZK__MUTEX_PREFIX,
     .admits = true,
-    .create = uvzk__create_order_add,
 };
 
 static const struct uvzk__contender_kind ticket_once_kind = {
     .name_prefix = UVZK__MUTEX_PREFIX,
     .admits = true,
     .once = true,
-    .create = uvzk__create_order_add,
 };
 
 void uvzk__ticket_forbid_recreate(struct uvzk__contender *ticket)

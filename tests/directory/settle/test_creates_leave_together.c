@@ -182,6 +182,73 @@ static void a_lone_create_is_none(void **state)
     }
 }
 
+/* What is cancelled before the turn has sent nothing, wherever it stood in line. */
+static void who_is_cancelled_in_its_turn_sends_nothing(void **state)
+{
+    struct hold more[2];
+
+    (void)state;
+    for (unsigned left = 0; left < 8; left++) {
+        begin(1 + left, 1, WORN);
+        uint64_t before = requests();
+        struct hold *asked[] = {&holds[0], &more[0], &more[1]};
+        for (size_t i = 0; i < 3; i++) {
+            hold_begin_on(asked[i], &a, &locks[0], 0, UVZK_WAIT_FOREVER);
+        }
+        for (size_t i = 0; i < 3; i++) {
+            if ((left & 1U << i) == 0) {
+                hold_cancel(asked[i]);
+            }
+        }
+        uint64_t creates_left = (left & 1U) + (left >> 1 & 1U) + (left >> 2 & 1U);
+        world_run_for(&world, 300);
+        assert_int_equal(requests() - before, creates_left == 0 ? 0 : creates_left + 1);
+        for (size_t i = 0; i < 3; i++) {
+            if ((left & 1U << i) != 0) {
+                hold_acquire_release(asked[i], 2000);
+            }
+        }
+        end();
+    }
+}
+
+static uint64_t requests_when_told;
+
+static void on_refused(uvzk_hold_t *hold, int status)
+{
+    (void)hold;
+    assert_int_equal(status, UV_ETIMEDOUT);
+    requests_when_told = requests();
+}
+
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    (void)hold;
+    fail_msg("lost: %s", uvzk_err_name(reason));
+}
+
+/* When the first callback of the turn runs, the listing has left too. */
+static void a_listing_leaves_with_its_create(void **state)
+{
+    static uvzk_hold_t refused;
+    uvzk_acquire_options_t options;
+
+    (void)state;
+    begin(1, 2, WORN);
+    hold_begin_on(&holds[1], &a, &locks[1], 0, UVZK_WAIT_FOREVER);
+    hold_await(&holds[1], 1000);
+    uint64_t before = requests();
+    uvzk_acquire_options_init(&options);
+    options.timeout_ms = UVZK_TRY_ONCE;
+    requests_when_told = 0;
+    hold_begin_on(&holds[0], &a, &locks[0], 0, UVZK_WAIT_FOREVER);
+    assert_int_equal(
+        uvzk_lock_acquire(&locks[1], &refused, &options, on_refused, on_lost), 0);
+    hold_await(&holds[0], 1000);
+    assert_int_equal(requests_when_told - before, 2);
+    end();
+}
+
 /* Whoever asks for a lock first has it first, whatever else is asked for, and whatever
  * becomes of that: in the same turn, or so many events later. */
 static void check_order(uint64_t seed, uint64_t steps, bool missing)
@@ -348,7 +415,8 @@ static void the_others_of_a_refused_one_go_on(void **state)
     }
 }
 
-/* Whoever has come behind one that is refused, or given up, is not kept by it. */
+/* Whoever has come behind one that is refused, or given up, is not kept by it. One that is
+ * given up before the turn has sent nothing, so the one behind it would be refused. */
 static void who_comes_behind_is_not_forgotten(void **state)
 {
     (void)state;
@@ -361,7 +429,7 @@ static void who_comes_behind_is_not_forgotten(void **state)
             ask();
             world_steps(&world, steps);
             hold_begin_on(&behind, &a, &locks[0], 0, UVZK_WAIT_FOREVER);
-            if (seed % 2 == 0 && hold_pending(&holds[0])) {
+            if (seed % 2 == 0 && steps > 0 && hold_pending(&holds[0])) {
                 (void)uvzk_hold_cancel(&holds[0].request); /* it may be refused by now */
             }
             hold_finish(&holds[0], 2000);
@@ -641,6 +709,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_turn_is_two_requests),
         cmocka_unit_test(a_lone_create_is_none),
+        cmocka_unit_test(who_is_cancelled_in_its_turn_sends_nothing),
+        cmocka_unit_test(a_listing_leaves_with_its_create),
         cmocka_unit_test(the_order_in_a_directory_is_kept),
         cmocka_unit_test(four_are_under_way),
         cmocka_unit_test(a_request_has_its_limits),
