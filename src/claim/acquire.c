@@ -149,11 +149,10 @@ static struct uvzk__claim *new_claim(struct uvzk__session *session,
     struct uvzk__claim *claim =
         uvzk__claim_new(lock, session, lock->kind->claim_kind, options);
 
-    if (claim != NULL) {
-        struct uvzk__hold_limit *limit = uvzk__claim_hold_limit(claim);
-        uvzk__hold_limit_init(limit, claim, session, &uvzk__claim_limit_user);
-        uvzk__hold_limit_set(limit, (uint64_t)options->max_hold_ms,
-                             options->max_hold_warning_ms);
+    if (claim != NULL && claim->limited) {
+        uvzk__hold_limit_init(uvzk__claim_hold_limit(claim), claim, session,
+                              (uint64_t)options->max_hold_ms,
+                              options->max_hold_warning_ms);
     }
     return claim;
 }

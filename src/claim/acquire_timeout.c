@@ -46,11 +46,8 @@ void uvzk__acquire_timeout_start(struct uvzk__acquisition *acquisition,
                                  int64_t timeout_ms)
 {
     struct uvzk__session *session = uvzk__acquisition_session(acquisition);
-
-    if (!acquisition->is_limited) {
-        return;
-    }
     struct uvzk__acquire_timeout *timeout = uvzk__timeout_of(acquisition);
+
     timeout->acquisition = acquisition;
     timeout->try_once = timeout_ms == UVZK_TRY_ONCE;
     if (timeout->try_once) {
@@ -69,7 +66,7 @@ void uvzk__acquire_timeout_stop(struct uvzk__acquisition *acquisition)
 
     if (deadline != NULL) {
         uvzk__timer_clear(uvzk__acquisition_session(acquisition), deadline);
-    } else if (acquisition->is_limited) {
+    } else {
         uvzk__list_remove(&uvzk__timeout_of(acquisition)->try_link);
     }
 }

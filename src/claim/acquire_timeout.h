@@ -17,8 +17,8 @@ struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* The acquisition of a claim waits from now on. timeout_ms: as in the options. Does nothing
- * if it waits without limit. */
+/* For an acquisition that is limited. The acquisition of a claim waits from now on.
+ * timeout_ms: as in the options. */
 void uvzk__acquire_timeout_start(struct uvzk__acquisition *, int64_t timeout_ms);
 /* The acquisition no longer waits. */
 void uvzk__acquire_timeout_stop(struct uvzk__acquisition *);

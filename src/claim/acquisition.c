@@ -97,6 +97,14 @@ static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
     return shell;
 }
 
+/* The acquisition no longer waits. */
+static void stop_timeout(struct uvzk__acquisition *acquisition)
+{
+    if (acquisition->is_limited) {
+        uvzk__acquire_timeout_stop(acquisition);
+    }
+}
+
 static void deliver_grant(struct uvzk__acquisition *acquisition)
 {
     /* [P2] The clock is read again right before acquire_cb runs. The process may have
@@ -112,7 +120,7 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
         }
         return;
     }
-    uvzk__acquire_timeout_stop(acquisition);
+    stop_timeout(acquisition);
     uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
                UVZK__ACQUISITION_GRANTED);
     /* A broken client grants nothing. The user has not been told, so this ends as a
@@ -122,7 +130,8 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
                    UVZK__ACQUISITION_GRANTING);
         return;
     }
-    if (uvzk__hold_limit_granted(uvzk__claim_hold_limit(acquisition->claim))) {
+    if (acquisition->claim->limited &&
+        uvzk__hold_limit_granted(uvzk__claim_hold_limit(acquisition->claim))) {
         uvzk__acquisition_warn(acquisition); /* it has re-entered late */
     }
     observe(acquisition, UVZK_TRACE_GRANTED, 0);
@@ -309,7 +318,9 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
      * needed. */
     if (claim != NULL) {
         uvzk__ring_append(&claim->acquisitions, &acquisition->in_claim);
-        uvzk__acquire_timeout_start(acquisition, timeout_ms);
+        if (acquisition->is_limited) {
+            uvzk__acquire_timeout_start(acquisition, timeout_ms);
+        }
     }
 }
 
@@ -339,7 +350,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     switch (acquisition->state) {
     case UVZK__ACQUISITION_ASKED:
     case UVZK__ACQUISITION_GRANTING:
-        uvzk__acquire_timeout_stop(acquisition);
+        stop_timeout(acquisition);
         uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
                    UVZK__ACQUISITION_REFUSED);
         observe(acquisition, UVZK_TRACE_REFUSED, reason);

@@ -277,6 +277,19 @@ void uvzk__claim_detach(struct uvzk__contender *contender)
     free_if_over(claim);
 }
 
+int uvzk__claim_new_contender(struct uvzk__claim *claim, struct uvzk__queue *queue,
+                              const struct uvzk__contender_kind *contender_kind,
+                              void *extra, struct uvzk__contender **out)
+{
+    int status = uvzk__contender_new(queue, contender_kind, extra, out);
+
+    if (status == 0) {
+        uvzk__contender_set_persistent(*out, claim->persistent);
+        uvzk__claim_attach(claim, *out);
+    }
+    return status;
+}
+
 int uvzk__claim_add_contender(struct uvzk__claim *claim,
                               const struct uvzk__directory_kind *kind,
                               struct uvzk__shared_path *path,
@@ -285,9 +298,9 @@ int uvzk__claim_add_contender(struct uvzk__claim *claim,
                               struct uvzk__contender **out)
 {
     struct uvzk__queue *queue = uvzk__queue_of(claim->session, kind, path);
-    int status = queue == NULL
-                     ? UV_ENOMEM
-                     : uvzk__contender_new(claim, queue, contender_kind, extra, out);
+    int status = queue == NULL ? UV_ENOMEM
+                               : uvzk__claim_new_contender(claim, queue, contender_kind,
+                                                           extra, out);
 
     if (status == 0 && options->queued_cb != NULL) {
         uvzk__contender_want_position(*out);
@@ -462,3 +475,40 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
     }
     return NULL;
 }
+
+/* --------------------------------------------------------------- the plain kind */
+
+void uvzk__claim_plain_granted(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+    int64_t token = 0;
+
+    /* The claim is HELD already, is given up, or is being emptied; or another of its
+     * contenders still waits. */
+    if (claim->state != UVZK__CLAIM_ASKING ||
+        claim->held_count < claim->contender_count) {
+        return;
+    }
+    for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
+         each = uvzk__claim_next_contender(each)) {
+        int64_t czxid = uvzk__contender_place(each).czxid;
+        token = czxid > token ? czxid : token;
+    }
+    uvzk__claim_grant(claim, token);
+}
+
+void uvzk__claim_plain_ungranted(struct uvzk__contender *contender)
+{
+    uvzk__claim_ungrant(uvzk__contender_claim(contender));
+}
+
+void uvzk__claim_plain_ended(struct uvzk__contender *contender, int code)
+{
+    uvzk__claim_end(uvzk__contender_claim(contender), code);
+}
+
+const struct uvzk__claim_kind uvzk__claim_plain = {
+    .granted = uvzk__claim_plain_granted,
+    .ungranted = uvzk__claim_plain_ungranted,
+    .ended = uvzk__claim_plain_ended,
+};

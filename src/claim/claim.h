@@ -11,7 +11,7 @@
  *   EMPTYING
  *
  * The claim_kind of a recipe decides when the claim as a whole holds. The plain kind
- * (plain_claim.h) needs all contenders to hold. */
+ * (uvzk__claim_plain) needs all contenders to hold. */
 #ifndef UVZK_CLAIM_H
 #define UVZK_CLAIM_H
 
@@ -198,9 +198,13 @@ void uvzk__claim_set_release_status(struct uvzk__claim *, int status);
 void uvzk__claim_attach(struct uvzk__claim *, struct uvzk__contender *);
 void uvzk__claim_detach(struct uvzk__contender *);
 
-/* Adds a contender to the claim, in the directory of that path (uvzk__contender_new,
- * whose codes it returns; UV_ENOMEM). If options->queued_cb is set, the contender will
- * report how many contenders are ahead of it. */
+/* Makes a contender of the claim in this directory (uvzk__contender_new, whose codes it
+ * returns). The second function makes it in the directory of that path, and may return
+ * UV_ENOMEM. If options->queued_cb is set, the contender will report how many contenders
+ * are ahead of it. */
+int uvzk__claim_new_contender(struct uvzk__claim *, struct uvzk__queue *,
+                              const struct uvzk__contender_kind *, void *extra,
+                              struct uvzk__contender **out);
 int uvzk__claim_add_contender(struct uvzk__claim *, const struct uvzk__directory_kind *,
                               struct uvzk__shared_path *path,
                               const struct uvzk__contender_kind *, void *extra,
@@ -223,6 +227,16 @@ uvzk__claim_next_contender(struct uvzk__contender *contender)
 /* The full path of the index-th of those znodes that hold, or NULL beyond the last. The
  * claim or its member owns the text. */
 const char *uvzk__claim_node_path(const struct uvzk__claim *, uint32_t index);
+
+/* The plain kind: a claim that holds when all of its contenders hold, and ends when one of
+ * them ends, for whatever reason. The end of the claim withdraws the other contenders. Its
+ * fencing token is the greatest czxid of their znodes. */
+extern const struct uvzk__claim_kind uvzk__claim_plain;
+
+/* The functions of the plain kind, for other kinds that differ from it in one of them. */
+void uvzk__claim_plain_granted(struct uvzk__contender *);
+void uvzk__claim_plain_ungranted(struct uvzk__contender *);
+void uvzk__claim_plain_ended(struct uvzk__contender *, int code);
 
 /* ------------------------------------------------------------ for this room alone */
 

@@ -27,7 +27,7 @@ bool uvzk__claim_grant_notified(const struct uvzk__claim *claim)
 
 /* ------------------------------------------------------------------ its limit */
 
-static void warn(struct uvzk__claim *claim)
+void uvzk__claim_warn(struct uvzk__claim *claim)
 {
     for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
          each != NULL; each = uvzk__claim_next_acquisition(each)) {
@@ -40,7 +40,7 @@ static void warn(struct uvzk__claim *claim)
  * ended as others do, the delete would be sent before a lost callback that waits for
  * other callbacks. A multi lock may be in another session than the member whose limit
  * ends it, and so may be the notification of its loss. */
-static void give_back(struct uvzk__claim *claim)
+void uvzk__claim_give_back(struct uvzk__claim *claim)
 {
     const struct uvzk__session *session = claim->session;
 
@@ -56,9 +56,6 @@ static void give_back(struct uvzk__claim *claim)
     uvzk__claim_withdraw_given_up(claim);
     uvzk__claim_unref(claim);
 }
-
-const struct uvzk__hold_limit_user uvzk__claim_limit_user = {.warned = warn,
-                                                             .over = give_back};
 
 /* ------------------------------------------------------------------ its ends */
 

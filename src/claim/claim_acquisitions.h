@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "claim/hold_limit.h"
-
 struct uvzk__claim;
 
 /* The place of the claim in its queue is known: `ahead` contenders are ahead of it. */
@@ -22,9 +20,6 @@ bool uvzk__claim_grant_notified(const struct uvzk__claim *);
  * the claim if no other acquisition is left. */
 void uvzk__claim_end_try_once(struct uvzk__claim *);
 
-/* What happens to the claim at its hold_limit. */
-extern const struct uvzk__hold_limit_user uvzk__claim_limit_user;
-
 /* For a broken client (engine/invariant.h): ends the user's holds of the claim, but not
  * what waits. */
 void uvzk__claim_end_holds(struct uvzk__claim *, int code);
@@ -33,5 +28,12 @@ void uvzk__claim_end_holds(struct uvzk__claim *, int code);
  * znodes. Does nothing for a persistent claim and UVZK_EEXPIRED: its znodes still exist,
  * and their deletes go on. */
 void uvzk__claim_fail_releases(struct uvzk__claim *, int code);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Its hold_limit: the time of the warning has come; and the end, which ends the claim. The
+ * second function is called only where callbacks may run. */
+void uvzk__claim_warn(struct uvzk__claim *);
+void uvzk__claim_give_back(struct uvzk__claim *);
 
 #endif

@@ -25,7 +25,8 @@ static uint64_t members_valid_until(const struct uvzk__claim *claim)
  * validity stops before the lock is released. */
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 {
-    uint64_t limit = uvzk__hold_limit_end(uvzk__hold_limit_before(claim, claim->limited));
+    uint64_t limit =
+        claim->limited ? uvzk__hold_limit_end(uvzk__claim_hold_limit(claim)) : UINT64_MAX;
 
     if (uvzk__is_broken(claim->session)) {
         return 0;

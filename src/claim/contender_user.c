@@ -11,14 +11,6 @@
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
 
-static void added(struct uvzk__contender *contender)
-{
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
-
-    uvzk__contender_set_persistent(contender, claim->persistent);
-    uvzk__claim_attach(claim, contender);
-}
-
 static void granted(struct uvzk__contender *contender)
 {
     struct uvzk__claim *claim = uvzk__contender_claim(contender);
@@ -128,12 +120,15 @@ static void data(const struct uvzk__contender *contender, const void **bytes,
 {
     const struct uvzk__claim *claim = uvzk__contender_claim(contender);
 
-    *bytes = uvzk__claim_data(claim);
-    *length = uvzk__claim_data_length(claim);
+    *bytes = NULL;
+    *length = 0;
+    if (claim->has_data) {
+        *bytes = uvzk__claim_data(claim);
+        *length = uvzk__claim_data_length(claim);
+    }
 }
 
 const struct uvzk__contender_user uvzk__claim_contender_user = {
-    .added = added,
     .granted = granted,
     .hold_ended = hold_ended,
     .ungranted = ungranted,

@@ -8,6 +8,7 @@
  * timer: the lost callbacks must run before the delete is sent. */
 #include "claim/hold_limit.h"
 
+#include "claim/claim_acquisitions.h"
 #include "engine/session.h"
 
 /* Without a warning_ms, the warning comes when this part of the time is left. */
@@ -18,7 +19,7 @@ static void notify_end(struct uvzk__notification *notification)
     struct uvzk__hold_limit *limit =
         UVZK__CONTAINER_OF(notification, struct uvzk__hold_limit, notification);
 
-    limit->user->over(limit->claim);
+    uvzk__claim_give_back(limit->claim);
 }
 
 static void due(struct uvzk__timer *timer)
@@ -31,38 +32,25 @@ static void due(struct uvzk__timer *timer)
         return;
     }
     limit->warned = true;
-    limit->user->warned(limit->claim);
+    uvzk__claim_warn(limit->claim);
     uvzk__timer_set(limit->session, timer, limit->ends_at);
 }
 
 void uvzk__hold_limit_init(struct uvzk__hold_limit *limit, struct uvzk__claim *claim,
-                           struct uvzk__session *session,
-                           const struct uvzk__hold_limit_user *user)
+                           struct uvzk__session *session, uint64_t max_ms,
+                           uint64_t warning_ms)
 {
-    if (limit != NULL) {
-        limit->timer.due = due;
-        limit->notification.notify_cb = notify_end;
-        uvzk__list_init(&limit->notification.link);
-        limit->claim = claim;
-        limit->session = session;
-        limit->user = user;
-    }
-}
-
-void uvzk__hold_limit_set(struct uvzk__hold_limit *limit, uint64_t max_ms,
-                          uint64_t warning_ms)
-{
-    if (limit != NULL) {
-        limit->max_ms = max_ms;
-        limit->warning_ms = warning_ms != 0 ? warning_ms : max_ms / WARNING_PART;
-    }
+    limit->timer.due = due;
+    limit->notification.notify_cb = notify_end;
+    uvzk__list_init(&limit->notification.link);
+    limit->claim = claim;
+    limit->session = session;
+    limit->max_ms = max_ms;
+    limit->warning_ms = warning_ms != 0 ? warning_ms : max_ms / WARNING_PART;
 }
 
 bool uvzk__hold_limit_granted(struct uvzk__hold_limit *limit)
 {
-    if (limit == NULL) {
-        return false;
-    }
     if (limit->ends_at == 0) {
         uint64_t now = uvzk__now(limit->session);
         limit->ends_at = now + limit->max_ms;
@@ -89,6 +77,6 @@ uint64_t uvzk__hold_limit_end(const struct uvzk__hold_limit *limit)
 void uvzk__hold_limit_check(struct uvzk__hold_limit *limit)
 {
     if (limit != NULL && uvzk__hold_limit_end(limit) <= uvzk__now(limit->session)) {
-        limit->user->over(limit->claim);
+        uvzk__claim_give_back(limit->claim);
     }
 }

@@ -19,18 +19,10 @@ struct uvzk__claim;
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* What happens to the claim. Both are called inside a turn. */
-struct uvzk__hold_limit_user {
-    void (*warned)(struct uvzk__claim *);
-    /* Ends the claim. Called only where callbacks may run. */
-    void (*over)(struct uvzk__claim *);
-};
-
 /* In front of the memory of a claim whose hold is limited (claim.h). */
 struct uvzk__hold_limit {
     struct uvzk__timer timer;               /* for the warning, then for the end */
-    struct uvzk__notification notification; /* calls user->over */
-    const struct uvzk__hold_limit_user *user;
+    struct uvzk__notification notification; /* ends the claim */
     struct uvzk__claim *claim;
     struct uvzk__session *session;
     uint64_t max_ms;
@@ -46,17 +38,17 @@ uvzk__hold_limit_before(const struct uvzk__claim *claim, bool is_limited)
     return is_limited ? (struct uvzk__hold_limit *)(uintptr_t)claim - 1 : NULL;
 }
 
-/* The functions below do nothing if the limit is NULL. */
-
+/* The time of the limit: max_ms after the first acquire callback, with a warning warning_ms
+ * before that. */
 void uvzk__hold_limit_init(struct uvzk__hold_limit *, struct uvzk__claim *,
-                           struct uvzk__session *, const struct uvzk__hold_limit_user *);
-/* The time of the limit. */
-void uvzk__hold_limit_set(struct uvzk__hold_limit *, uint64_t max_ms,
-                          uint64_t warning_ms);
+                           struct uvzk__session *, uint64_t max_ms, uint64_t warning_ms);
 
 /* An acquire callback of the claim is about to report a grant. The first one starts the
  * time. Returns true if the warning has come before. */
 bool uvzk__hold_limit_granted(struct uvzk__hold_limit *);
+
+/* The functions below do nothing if the limit is NULL. */
+
 /* The claim has ended, or is freed: no timer and no notification still refers to it. */
 void uvzk__hold_limit_stop(struct uvzk__hold_limit *);
 /* The end of the hold's time, in ms of uvzk__now; UINT64_MAX: it has none yet. */

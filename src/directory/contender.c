@@ -256,7 +256,7 @@ struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
     return contender;
 }
 
-int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
+int uvzk__contender_new(struct uvzk__queue *queue,
                         const struct uvzk__contender_kind *kind, void *extra,
                         struct uvzk__contender **out)
 {
@@ -282,8 +282,6 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
         return status;
     }
     add_contender(contender);
-    contender->claim = claim;
-    uvzk__user_of(contender)->added(contender);
     *out = contender;
     return 0;
 }

@@ -183,8 +183,6 @@ static inline bool uvzk__contender_has_ended(const struct uvzk__contender *conte
  * claim/contender_user.c implements them. A contender without a claim calls only those
  * that say so. */
 struct uvzk__contender_user {
-    /* The contender is new, and contender->claim is set. */
-    void (*added)(struct uvzk__contender *);
     /* The contender is granted. hold_ended: it is no longer granted, for any reason. */
     void (*granted)(struct uvzk__contender *);
     void (*hold_ended)(struct uvzk__contender *);
@@ -219,12 +217,12 @@ struct uvzk__contender_user {
     void (*data)(const struct uvzk__contender *, const void **data, size_t *length);
 };
 
-/* Makes a contender of the claim, with a new name. extra: for the kind. Pump the
- * contender when the claim is ready. Returns 0 and sets *out, or returns UV_ENOMEM,
- * UVZK_ELIMIT (the session's budget of paths is used up) or UV_EIO (no random bytes). */
-int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *,
-                        const struct uvzk__contender_kind *, void *extra,
-                        struct uvzk__contender **out);
+/* Makes a contender, with a new name, for the claim that it is then attached to
+ * (uvzk__claim_new_contender). extra: for the kind. Pump the contender when the claim is
+ * ready. Returns 0 and sets *out, or returns UV_ENOMEM, UVZK_ELIMIT (the session's budget
+ * of paths is used up) or UV_EIO (no random bytes). */
+int uvzk__contender_new(struct uvzk__queue *, const struct uvzk__contender_kind *,
+                        void *extra, struct uvzk__contender **out);
 
 /* Makes a contender for an orphan (divergence.h): a znode of this client that belongs to
  * none of its contenders. Its node starts in DELETING. shown: the session's own server

@@ -4,8 +4,8 @@
 #include "locks/cohort.h"
 
 #include "base/refusal.h"
+#include "claim/claim.h"
 #include "claim/hold_calls.h"
-#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "directory/settle/in_order.h"

@@ -4,7 +4,6 @@
 #include "locks/downgrade.h"
 
 #include "claim/claim.h"
-#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/freshness.h"

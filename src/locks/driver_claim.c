@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"
-#include "claim/plain_claim.h"
 #include "claim/wait_reason.h"
 #include "directory/contender.h"
 #include "directory/directories.h"

@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"
-#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/contender_request.h"

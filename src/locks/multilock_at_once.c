@@ -14,7 +14,6 @@
  * and claims could then wait for each other in a circle. The claim ends. */
 #include "claim/claim.h"
 #include "claim/lock.h"
-#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
@@ -195,9 +194,10 @@ static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
     struct uvzk__queue *queue =
         uvzk__queue_of(at_once->claim->session, &uvzk__exclusive, member->path);
     struct uvzk__contender **contender = &at_once->contenders[at_once->count];
-    int status = queue == NULL ? UV_ENOMEM
-                               : uvzk__contender_new(at_once->claim, queue,
-                                                     &contender_kind, NULL, contender);
+    int status = queue == NULL
+                     ? UV_ENOMEM
+                     : uvzk__claim_new_contender(at_once->claim, queue, &contender_kind,
+                                                 NULL, contender);
 
     if (status == 0) {
         at_once->count++;

@@ -5,7 +5,6 @@
 
 #include "base/refusal.h"
 #include "claim/claim.h"
-#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "directory/settle/in_order.h"

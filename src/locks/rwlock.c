@@ -11,7 +11,6 @@
 #include "claim/claim.h"
 #include "claim/claim_validity.h"
 #include "claim/lock.h"
-#include "claim/plain_claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "directory/settle/in_order.h"

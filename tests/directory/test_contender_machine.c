@@ -123,7 +123,7 @@ static struct {
     bool wants_position;
     int code; /* with which the present event ends the claim */
     /* What the callbacks have told the claim. is_ungranted: in the present event. */
-    bool is_added, is_held, is_ungranted, has_ended, is_undeletable, is_over;
+    bool is_held, is_ungranted, has_ended, is_undeletable, is_over;
 } model;
 
 static const char *way[LONGEST + 8]; /* the events so far */
@@ -164,12 +164,6 @@ static bool is_subject(const struct uvzk__contender *contender)
         note_state(uvzk__contender_state(contender));
     }
     return yes;
-}
-
-static void added(struct uvzk__contender *contender)
-{
-    expect(contender->claim != NULL && !model.is_added, "added twice, or too early");
-    model.is_added = true;
 }
 
 static void granted(struct uvzk__contender *contender)
@@ -235,7 +229,6 @@ static bool may_delete(struct uvzk__contender *contender)
 }
 
 static const struct uvzk__contender_user user = {
-    .added = added,
     .granted = granted,
     .hold_ended = hold_ended,
     .ungranted = ungranted,
@@ -328,7 +321,6 @@ static void check_contender(const struct uvzk__contender *contender)
 
 static void check(enum uvzk__contender_state state)
 {
-    expect(model.is_added == !model.variant->orphan, "added is not told");
     expect(model.state == state, "another state than the expected one");
     expect(model.is_over == (state == UVZK__CONTENDER_ENDED), "over is not told");
     expect(model.is_held == holds(state), "granted or hold_ended is not told");
@@ -751,9 +743,10 @@ static void begin(const struct variant *variant)
         begin_orphan(variant);
         return;
     }
-    assert_int_equal(uvzk__contender_new((void *)&claim, world.queue, &variant->kind,
-                                         world.admitted, &model.contender),
+    assert_int_equal(uvzk__contender_new(world.queue, &variant->kind, world.admitted,
+                                         &model.contender),
                      0);
+    uvzk__contender_set_claim(model.contender, (void *)&claim);
     uvzk__contender_set_persistent(model.contender, variant->persistent);
     if (variant->wants_position) {
         uvzk__contender_want_position(model.contender);

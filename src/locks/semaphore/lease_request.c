@@ -404,8 +404,8 @@ int uvzk__lease_request_fill(struct uvzk__lease_request *request)
     for (uint32_t have = uvzk__lease_request_lease_count(request);
          status == 0 && have < request->wanted; have++) {
         struct uvzk__contender *lease;
-        status = uvzk__contender_new(request->claim, request->leases, &lease_kind, NULL,
-                                     &lease);
+        status = uvzk__claim_new_contender(request->claim, request->leases, &lease_kind,
+                                           NULL, &lease);
     }
     return status;
 }

@@ -353,9 +353,10 @@ int uvzk__ticket_make(struct uvzk__lease_request *request)
     struct uvzk__queue *locks = uvzk__queue_of(request->claim->session, &uvzk__exclusive,
                                                uvzk__leases(request->leases)->locks_path);
     struct uvzk__contender *ticket;
-    int status = locks == NULL ? UV_ENOMEM
-                               : uvzk__contender_new(request->claim, locks, &ticket_kind,
-                                                     request->leases, &ticket);
+    int status = locks == NULL
+                     ? UV_ENOMEM
+                     : uvzk__claim_new_contender(request->claim, locks, &ticket_kind,
+                                                 request->leases, &ticket);
 
     if (status == 0) {
         if (request->wants_position) {
