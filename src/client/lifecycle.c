@@ -25,7 +25,7 @@
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
 #include "directory/own_watch.h"
-#include "directory/settle/create_order.h"
+#include "directory/settle/creates.h"
 #include "directory/settle/settle.h"
 #include "election/elections.h"
 #include "engine/barrier.h"

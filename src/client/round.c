@@ -8,7 +8,7 @@
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
-#include "directory/settle/create_batch.h"
+#include "directory/settle/creates.h"
 #include "directory/settle/delete_batch.h"
 #include "directory/settle/settle.h"
 #include "directory/watermark.h"

@@ -152,7 +152,7 @@ static bool is_unplaced(enum uvzk__contender_state state)
 }
 
 /* Moves the contender, and moves it to its place on the list of the new state. Contenders
- * that stay unplaced keep their order, in which they are created (create_order.h). */
+ * that stay unplaced keep their order, in which they are created (creates.h). */
 static void become(struct uvzk__contender *contender, enum uvzk__contender_state state)
 {
     if (is_unplaced(uvzk__contender_state(contender)) && is_unplaced(state)) {

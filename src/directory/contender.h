@@ -85,7 +85,7 @@ struct uvzk__contender_kind {
     bool orphan;     /* it never had a claim (divergence.h) */
     bool not_shown;  /* an orphan that its own server does not show (divergence.h) */
     /* The contender needs its node created. Submits the create now or later. NULL: its
-     * create is sent in the order of its directory (create_order.h). */
+     * create is sent in the order of its directory (creates.h). */
     void (*create)(struct uvzk__contender *);
     /* Returns the czxid of the place that it has. NULL: that of its own node. */
     int64_t (*place_czxid)(const struct uvzk__contender *);
@@ -115,7 +115,7 @@ struct uvzk__contender {
     union {
         /* While its znode exists and is wanted: what proofs check (prover.h). */
         struct uvzk__proof_subject proof_subject;
-        /* Before that on directories->to_create (create_batch.h), after that on
+        /* Before that on directories->to_create (creates.h), after that on
          * directories->to_delete or ->delete_later (delete_batch.h). */
         struct uvzk__link in_batch;
     };
@@ -343,7 +343,7 @@ static inline bool uvzk__contender_wants_position(const struct uvzk__contender *
 {
     return contender->wants_position;
 }
-/* Returns true if it is in one of the lists for the next multi (create_batch.h,
+/* Returns true if it is in one of the lists for the next multi (creates.h,
  * delete_batch.h). */
 static inline bool uvzk__contender_is_in_batch(const struct uvzk__contender *contender)
 {

@@ -1,7 +1,7 @@
 /* The requests of one contender (contender_request.h): builds its name, submits its
  * create and its exists, passes each result to the machine of its node, and pauses before
  * a create or a delete is repeated. Deletes are sent by delete_batch.c, most creates by
- * create_batch.c.
+ * creates.c.
  *
  * The idea: uvzk__contender_pump sends what the node needs next, whatever has happened
  * before. So no event has to know which request follows from it. */
@@ -16,7 +16,7 @@
 #include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
-#include "directory/settle/create_order.h"
+#include "directory/settle/creates.h"
 #include "engine/acl.h"
 #include "engine/inflight.h"
 #include "engine/invariant.h"

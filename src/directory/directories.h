@@ -51,7 +51,7 @@ struct uvzk__directories {
     struct uvzk__link behind_creator; /* directories that wait for parents_creator */
     struct uvzk__link contenders;     /* all contenders of the session */
     struct uvzk__link to_settle;      /* directories in which something has changed */
-    struct uvzk__link to_create;      /* contenders for the next multis, create_batch.h */
+    struct uvzk__link to_create;      /* contenders for the next multis, creates.h */
     struct uvzk__link to_delete;      /* contenders to be deleted, delete_batch.h */
     struct uvzk__link delete_later;   /* postponed until the next round, delete_batch.h */
     struct uvzk__timer delete_retry;  /* armed when deletes found no memory */

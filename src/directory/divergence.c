@@ -47,7 +47,7 @@ static const struct uvzk__session *owner_of(const struct uvzk__session *session,
     return NULL;
 }
 
-/* Contenders of one path may be in several sessions of the client (create_order.h). */
+/* Contenders of one path may be in several sessions of the client (creates.h). */
 bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 {
     for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {

@@ -46,7 +46,7 @@ struct uvzk__queue_optional {
     struct uvzk__unsearchables unsearchables;
 };
 
-/* What create_order.c and create_batch.c keep of a directory's creates. */
+/* What creates.c keeps of a directory's creates. */
 struct uvzk__creates {
     uint16_t in_batch : 11;    /* creates in multis in flight */
     bool batching : 1;         /* contenders may wait for a multi */

@@ -17,7 +17,7 @@
 #include "claim/lock.h"
 #include "claim/timed_out_wait.h"
 #include "directory/contender.h"
-#include "directory/settle/create_order.h"
+#include "directory/settle/creates.h"
 #include "locks/multilock.h"
 #include "locks/semaphore/semaphore.h"
 

@@ -14,7 +14,7 @@
 #include "directory/own_watch.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
-#include "directory/settle/create_batch.h"
+#include "directory/settle/creates.h"
 #include "directory/settle/delete_batch.h"
 #include "directory/watermark.h"
 #include "discovery/search.h"
@@ -65,7 +65,7 @@ static const struct {
     {&uvzk__queue_machine, "src/directory/queue.h"},
     {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__watermark_machine, "src/directory/watermark.h"},
-    {&uvzk__create_batch_machine, "src/directory/settle/create_batch.h"},
+    {&uvzk__create_batch_machine, "src/directory/settle/creates.h"},
     {&uvzk__delete_batch_machine, "src/directory/settle/delete_batch.h"},
     {&uvzk__divergence_machine, "src/directory/divergence.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},

@@ -25,7 +25,7 @@
  * If the listing itself is lost, refused or not sent, the predecessors are still not known,
  * and in_order.c sends another one. After a multi of creates a listing leaves only when the
  * multi has been answered: the exists that reads the czxid takes that round trip anyway
- * (create_batch.h). */
+ * (creates.h). */
 #ifndef UVZK_LISTING_H
 #define UVZK_LISTING_H
 

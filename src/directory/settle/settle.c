@@ -10,8 +10,7 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
-#include "directory/settle/create_batch.h"
-#include "directory/settle/create_order.h"
+#include "directory/settle/creates.h"
 #include "directory/watermark.h"
 #include "engine/turn.h"
 

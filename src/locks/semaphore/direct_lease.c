@@ -13,7 +13,7 @@
 #include "directory/contender.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"
-#include "directory/settle/create_order.h"
+#include "directory/settle/creates.h"
 #include "directory/watermark.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"

@@ -1,4 +1,4 @@
-/* The order in which contenders are created, and which of their creates may share a multi.
+/* The creates of contenders: in which order they are sent, and which of them share a multi.
  *
  * In one directory, contenders are created in the order in which they were requested, even
  * if a multi fails; only the order of readers in a row does not matter. So a contender
@@ -21,19 +21,51 @@
  * and is being created. So newcomers of the other session do not delay a contender here,
  * no matter how many come. A contender that pauses before it creates a new node does not
  * delay others either, nor does one that is searched for in a directory that may not be
- * listed. */
-#ifndef UVZK_CREATE_ORDER_H
-#define UVZK_CREATE_ORDER_H
+ * listed.
+ *
+ * Create batches: creates of several contenders that are sent in one multi, up to 64 in
+ * each. They are creates in different directories, or creates of readers in one directory
+ * that come in a row. A lone create is a separate request and is sent
+ * without delay. Creates gather only while four multis are in flight. Any other contender
+ * that comes to a directory in which this session has contenders is created alone, after
+ * them.
+ *
+ * All znodes of one multi have the same czxid. The reply to the multi does not contain
+ * it, so an exists of one of the znodes returns it for all of them.
+ *
+ *   GATHERING -- full, or none is left --> UNDER_WAY -- created --> IDENTIFYING
+ *                                              |                       |
+ *                                refused, lost |                       | known, lost,
+ *                                              v                       | or none is left
+ *                                           SETTLED <------------------'
+ *
+ * In SETTLED each contender continues with the machine of its own znode (node.h), and the
+ * batch is freed. If the multi was refused, the contender whose op failed gets the
+ * reason. Of the other creates it is only known that they were not carried out: each is
+ * sent again alone, at once. But if a directory was missing, the directories of the
+ * creates after the failed one may be missing too, for example in a new place. These
+ * contenders create their directories first. If that is refused, their creates are sent
+ * alone (parents.c).
+ *
+ * Fencing tokens: two holds that exclude one another must have different tokens, and the
+ * later one a greater token. So a multi never contains two creates of one directory,
+ * unless all creates of that directory in it are readers'. Equal tokens belong to readers
+ * in a row, which hold together, or to locks that are not compared: locks on other paths,
+ * or of other kinds on one path, which do not exclude one another. */
+#ifndef UVZK_CREATES_H
+#define UVZK_CREATES_H
 
-#include <stdbool.h>
+#include "base/machine.h"
+#include "directory/queue.h"
 
-/* Two readers of one directory need two requests either way: two creates, or a multi and
- * its exists, which takes one more round trip. */
-#define UVZK__READERS_PER_BATCH_MIN 3U
+enum uvzk__create_batch_state {
+    UVZK__CREATE_BATCH_GATHERING,   /* next: UNDER_WAY */
+    UVZK__CREATE_BATCH_UNDER_WAY,   /* next: IDENTIFYING SETTLED */
+    UVZK__CREATE_BATCH_IDENTIFYING, /* next: SETTLED */
+    UVZK__CREATE_BATCH_SETTLED      /* final */
+};
 
-struct uvzk__contender;
-struct uvzk__session;
-struct uvzk__queue;
+extern const struct uvzk__machine uvzk__create_batch_machine;
 
 /* For a directory that is being settled, and a contender that is on no list: sends its
  * create now in a request of its own, or puts it on directories->to_create for the next
@@ -52,6 +84,9 @@ bool uvzk__create_order_allows(struct uvzk__queue *);
  * because they no longer wait for this one. */
 void uvzk__create_order_skip_session(struct uvzk__session *);
 
+/* Returns true if a create can be sent now. */
+bool uvzk__create_batches_due(const struct uvzk__session *);
+
 /* ------------------------------------------------------------ for this room alone */
 
 /* The contender's node needs a create, which is sent when its directory is settled
@@ -63,15 +98,13 @@ void uvzk__create_order_want(struct uvzk__contender *);
  * wanted. Called at the beginning of a round for each directory that is settled in it. */
 void uvzk__create_order_send(struct uvzk__queue *);
 
-/* For create_batch.c. Sends the create of a contender that may be on
- * directories->to_create, in a request of its own. */
-void uvzk__create_order_send_alone(struct uvzk__contender *);
-/* Returns true if the contender may have the same czxid as others of its directory: only
- * readers may. */
-bool uvzk__create_order_shares_czxid(const struct uvzk__contender *);
-
 /* Something has changed in this directory: settles the directories of the client's other
  * sessions at the same path that wait for it. */
 void uvzk__create_order_changed(struct uvzk__queue *);
+
+/* Sends the creates that have gathered, as long as fewer than four multis are in flight. The
+ * second function does so only if one create has gathered. */
+void uvzk__create_batches_send(struct uvzk__session *);
+void uvzk__create_batches_send_lone(struct uvzk__session *);
 
 #endif
