@@ -209,13 +209,14 @@ static struct uvzk__contender *alloc_contender(struct uvzk__queue *queue,
     return contender;
 }
 
-/* Adds a contender to its session, and to the list of its directory. */
-static void add_contender(struct uvzk__contender *contender)
+/* Adds a contender to its session, and to the list of its directory. path_size: the
+ * greatest size of a path there. */
+static void add_contender(struct uvzk__contender *contender, size_t path_size)
 {
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__session *session = queue->session;
 
-    uvzk__directories(session)->node_bytes += uvzk__contender_path_size(queue);
+    uvzk__directories(session)->node_bytes += path_size;
     uvzk__directories(session)->contender_count++;
     queue->counts.contenders++;
     contender->first_attempt_ms = uvzk__now(session);
@@ -248,7 +249,7 @@ struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
     }
     (void)uvzk__path_join_into(contender->path, queue->path->text, name);
     contender->state = UVZK__CONTENDER_GIVEN_UP;
-    add_contender(contender);
+    add_contender(contender, uvzk__contender_path_size(queue));
     uvzk__node_sent(&contender->node);
     uvzk__node_unwanted(&contender->node);
     uvzk__node_created(&contender->node, 0, place);
@@ -261,9 +262,10 @@ int uvzk__contender_new(struct uvzk__queue *queue,
                         struct uvzk__contender **out)
 {
     struct uvzk__session *session = queue->session;
+    size_t path_size = uvzk__contender_path_size(queue);
 
     uvzk__queue_settle_later(queue); /* frees it if it stays empty after an error */
-    if (uvzk__directories(session)->node_bytes + uvzk__contender_path_size(queue) >
+    if (uvzk__directories(session)->node_bytes + path_size >
         uvzk__directories(session)->node_bytes_max) {
         return uvzk__refuse(UVZK_ELIMIT,
                             "the session's budget of znodes, 1500000 bytes of their "
@@ -271,7 +273,7 @@ int uvzk__contender_new(struct uvzk__queue *queue,
     }
     struct uvzk__contender *contender = alloc_contender(
         queue, kind, extra,
-        uvzk__contender_path_room(queue,
+        uvzk__contender_path_room(queue->kind, path_size,
                                   kind->name_prefix != NULL ? kind->name_prefix : extra));
     if (contender == NULL) {
         return UV_ENOMEM;
@@ -281,7 +283,7 @@ int uvzk__contender_new(struct uvzk__queue *queue,
         uvzk__free(contender);
         return status;
     }
-    add_contender(contender);
+    add_contender(contender, path_size);
     *out = contender;
     return 0;
 }

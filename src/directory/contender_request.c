@@ -40,20 +40,19 @@ size_t uvzk__contender_path_size(const struct uvzk__queue *queue)
 }
 
 /* A lock driver may choose the whole name, so its contenders get the greatest size. */
-size_t uvzk__contender_path_room(const struct uvzk__queue *queue, const char *name_prefix)
+size_t uvzk__contender_path_room(const struct uvzk__directory_kind *kind,
+                                 size_t path_size, const char *name_prefix)
 {
-    size_t prefix = UVZK__PROTECTION_LENGTH + strlen(name_prefix);
-
-    return uvzk__is_driver_defined(queue->kind)
-               ? uvzk__contender_path_size(queue)
-               : strlen(queue->path->text) + 1 + prefix + SEQUENCE_SIZE;
+    return uvzk__is_driver_defined(kind)
+               ? path_size
+               : path_size - UVZK__PROTECTED_NAME_SIZE + UVZK__PROTECTION_LENGTH +
+                     strlen(name_prefix);
 }
 
 /* Each create gets a new UUID, as in Curator: a name must identify one node, and an
  * earlier node of this contender may still exist. */
 int uvzk__contender_new_name(struct uvzk__contender *contender)
 {
-    struct uvzk__queue *queue = contender->queue;
     char prefix[UVZK__PROTECTED_NAME_SIZE];
     uint8_t uuid[UVZK__UUID_BYTES];
 
@@ -66,10 +65,7 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
      * them. */
     uvzk__directories_apply_uuid_prefix(uvzk__directories(uvzk__session_of(contender)),
                                         prefix + UVZK__UUID_AT);
-    (void)snprintf(
-        contender->path,
-        uvzk__contender_path_room(queue, uvzk__contender_name_prefix(contender)), "%s/%s",
-        queue->path->text, prefix);
+    (void)uvzk__path_join_into(contender->path, contender->queue->path->text, prefix);
     return 0;
 }
 

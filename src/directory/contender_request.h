@@ -80,8 +80,10 @@ bool uvzk__contender_record_revocation(struct uvzk__contender *, int64_t mzxid);
  * for each contender. */
 size_t uvzk__contender_path_size(const struct uvzk__queue *);
 
-/* The size that is allocated for the path of a contender whose name has this prefix. */
-size_t uvzk__contender_path_room(const struct uvzk__queue *, const char *name_prefix);
+/* The size that is allocated for the path of a contender whose name has this prefix, in a
+ * directory of this kind. path_size: the greatest size there. */
+size_t uvzk__contender_path_room(const struct uvzk__directory_kind *, size_t path_size,
+                                 const char *name_prefix);
 
 /* The UUID in its name: a pointer to the 36 characters in its path, which are not
  * terminated. Not for a contender with a fixed name. */

@@ -4,7 +4,9 @@
  * The idea: first everything that needs memory is done, in a struct scan: parse the
  * names, match them with the local contenders, copy the foreign nodes that are kept. Only
  * then is the view changed, by steps that cannot fail. The scan sorts both sides, so a
- * listing of thousands of names costs n log n.
+ * listing of thousands of names costs n log n. Three passes go over the names: one parses
+ * and matches them, one copies the foreign nodes, and one tells the local contenders what
+ * the listing has shown.
  *
  * The listing is fresh enough to show that a znode does not exist: its barrier's reply
  * came before it (listing.h), so it shows the effect of every create that was sent before
@@ -40,6 +42,7 @@ struct sighting {
 struct scan {
     struct sighting *sightings; /* by sequence number */
     size_t sighting_count;
+    uint64_t foreign_contenders;
     uint64_t foreign_children;        /* names that are no contender's */
     struct uvzk__contender **placed;  /* holders, waiters and deleting, by place */
     struct uvzk__contender **unknown; /* unplaced contenders in UNKNOWN, by UUID */
@@ -79,22 +82,32 @@ static int contenders_by_uuid(const void *left, const void *right)
     return memcmp(uvzk__contender_uuid(a), uvzk__contender_uuid(b), UVZK__UUID_TEXT);
 }
 
-/* Writes the contenders of a ring into `into`, and returns how many there are. into NULL:
- * only counts. */
-static size_t collect(const struct uvzk__ring *ring, bool unknown_only,
-                      struct uvzk__contender **into)
+/* Writes the contenders of a ring into `into`, and returns how many there are. */
+static size_t collect(const struct uvzk__ring *ring, struct uvzk__contender **into)
 {
     size_t count = 0;
 
     for (struct uvzk__contender *contender = uvzk__first_in(ring); contender != NULL;
          contender = uvzk__next_in(ring, contender)) {
-        if (unknown_only && uvzk__node_state(&contender->node) != UVZK__NODE_UNKNOWN) {
-            continue;
+        into[count++] = contender;
+    }
+    return count;
+}
+
+/* Like collect, but only contenders whose nodes are UNKNOWN. into NULL: only counts. */
+static size_t collect_unknown(const struct uvzk__queue *queue,
+                              struct uvzk__contender **into)
+{
+    size_t count = 0;
+
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->unplaced);
+         contender != NULL; contender = uvzk__next_in(&queue->unplaced, contender)) {
+        if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN) {
+            if (into != NULL) {
+                into[count] = contender;
+            }
+            count++;
         }
-        if (into != NULL) {
-            into[count] = contender;
-        }
-        count++;
     }
     return count;
 }
@@ -105,26 +118,41 @@ static void *room_for(size_t count, size_t size)
     return uvzk__calloc(count == 0 ? 1 : count, size);
 }
 
-static int collect_ours(struct uvzk__queue *queue, struct scan *scan)
+static int collect_placed(struct uvzk__queue *queue, struct scan *scan)
 {
     struct uvzk__contender **into;
 
-    scan->placed_count = collect(&queue->holders, false, NULL) +
-                         collect(&queue->waiters, false, NULL) +
-                         collect(&queue->deleting, false, NULL);
-    scan->unknown_count = collect(&queue->unplaced, true, NULL);
-    scan->placed = room_for(scan->placed_count, sizeof(struct uvzk__contender *));
-    scan->unknown = room_for(scan->unknown_count, sizeof(struct uvzk__contender *));
-    if (scan->placed == NULL || scan->unknown == NULL) {
+    scan->placed =
+        room_for(uvzk__ring_length(&queue->holders) + uvzk__ring_length(&queue->waiters) +
+                     uvzk__ring_length(&queue->deleting),
+                 sizeof(struct uvzk__contender *));
+    if (scan->placed == NULL) {
         return UV_ENOMEM;
     }
     into = scan->placed;
-    into += collect(&queue->holders, false, into);
-    into += collect(&queue->waiters, false, into);
-    (void)collect(&queue->deleting, false, into);
-    (void)collect(&queue->unplaced, true, scan->unknown);
+    into += collect(&queue->holders, into);
+    into += collect(&queue->waiters, into);
+    into += collect(&queue->deleting, into);
+    scan->placed_count = (size_t)(into - scan->placed);
     qsort(scan->placed, scan->placed_count, sizeof(struct uvzk__contender *),
           contenders_by_place);
+    return 0;
+}
+
+/* Contenders that are searched for are rare. */
+static int collect_ours(struct uvzk__queue *queue, struct scan *scan)
+{
+    int status = collect_placed(queue, scan);
+
+    if (status != 0 || queue->counts.asking == 0) {
+        return status;
+    }
+    scan->unknown_count = collect_unknown(queue, NULL);
+    scan->unknown = room_for(scan->unknown_count, sizeof(struct uvzk__contender *));
+    if (scan->unknown == NULL) {
+        return UV_ENOMEM;
+    }
+    (void)collect_unknown(queue, scan->unknown);
     qsort(scan->unknown, scan->unknown_count, sizeof(struct uvzk__contender *),
           contenders_by_uuid);
     return 0;
@@ -229,13 +257,16 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
         if (uvzk__foreign_nodes_is_denied(queue, names[i])) {
             continue;
         }
-        if (sighting->contender != NULL || contends(queue, &sighting->parsed)) {
-            scan->sighting_count++;
+        if (sighting->contender != NULL) {
+            sighting->contender->listed_stamp = uvzk__listing_stamp(queue);
+        } else if (contends(queue, &sighting->parsed)) {
+            scan->foreign_contenders++;
+            scan->possible_orphans += may_be_orphan(queue, sighting);
         } else {
             scan->foreign_children++;
             continue;
         }
-        scan->possible_orphans += may_be_orphan(queue, sighting);
+        scan->sighting_count++;
     }
     qsort(scan->sightings, scan->sighting_count, sizeof(struct sighting), by_sequence);
     return 0;
@@ -294,17 +325,6 @@ static void free_scan(struct scan *scan)
     }
 }
 
-/* How many leases other clients have; 0 in other directories. */
-static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan *scan)
-{
-    uint64_t count = 0;
-
-    for (size_t i = 0; i < scan->sighting_count; i++) {
-        count += scan->sightings[i].contender == NULL;
-    }
-    return queue->kind->counted ? count : 0;
-}
-
 /* Allocates the optional part of the directory if the view will contain anything of other
  * clients. */
 static int need_room(struct uvzk__queue *queue, const struct scan *scan)
@@ -315,28 +335,16 @@ static int need_room(struct uvzk__queue *queue, const struct scan *scan)
     return !any || uvzk__queue_need_optional(queue) ? 0 : UV_ENOMEM;
 }
 
-/* The order matters: uvzk__blocker reads the foreign nodes that are set first. */
+/* Leases are only counted. In other directories their number is 0. */
 static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
 {
     uvzk__foreign_nodes_set(queue, scan->foreign_nodes, scan->foreign_node_count,
-                            count_leases(queue, scan));
+                            queue->kind->counted ? scan->foreign_contenders : 0);
     scan->foreign_nodes = NULL;
     uvzk__foreign_nodes_set_behind(queue, scan->others_behind);
     uvzk__foreign_children(queue, scan->foreign_children);
     uvzk__freshness_view_updated(queue, scan->sighting_count + scan->foreign_children);
     uvzk__watermark_listed(queue, scan->last, scan->others_behind);
-    for (size_t i = 0; i < scan->sighting_count; i++) {
-        struct uvzk__contender *contender = scan->sightings[i].contender;
-        if (contender != NULL) {
-            contender->predecessors_known = true;
-            contender->listed_stamp = uvzk__listing_stamp(queue);
-            if (contender->unblocked_stamp == 0 &&
-                uvzk__node_has_place(&contender->node) &&
-                uvzk__blocker(queue, contender) == NULL) {
-                uvzk__contender_set_unblocked(contender, uvzk__listing_stamp(queue));
-            }
-        }
-    }
     uvzk__mirror_listed(queue);
 }
 
@@ -347,7 +355,7 @@ static void check_blockers(struct uvzk__queue *queue, const struct scan *scan)
 {
     size_t most = queue->kind->in_order ? 1 : BLOCKERS_CHECKED_MAX;
 
-    for (size_t i = 0; queue->blocked_long && most > 0 && i < scan->sighting_count; i++) {
+    for (size_t i = 0; most > 0 && i < scan->sighting_count; i++) {
         if (scan->sightings[i].contender == NULL) {
             uvzk__divergence_ask(queue, scan->sightings[i].name);
             most--;
@@ -372,39 +380,6 @@ static void check_possible_orphans(struct uvzk__queue *queue, const struct scan 
     }
 }
 
-/* The listing shows that these nodes exist. It must run after resolve_missing: each node
- * that is reported missing there raises foreign_deletes, and a sighting counts only if it
- * is not older than the last of these reports (freshness.h). */
-static void mark_seen(struct uvzk__queue *queue, const struct scan *scan)
-{
-    for (size_t i = 0; i < scan->sighting_count; i++) {
-        struct uvzk__contender *contender = scan->sightings[i].contender;
-        if (contender != NULL) {
-            uvzk__last_seen_set(contender, uvzk__listing_stamp(queue));
-        }
-    }
-}
-
-/* Contenders in UNKNOWN that the listing shows have a place now. Those that it does not
- * show were never created (listing.h), if their create was sent before the listing. Each
- * state is read again here, because an earlier step may have changed it. */
-static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
-{
-    for (size_t i = 0; i < scan->sighting_count; i++) {
-        struct uvzk__contender *contender = scan->sightings[i].contender;
-        if (contender != NULL &&
-            uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN) {
-            uvzk__contender_found(contender, scan->sightings[i].parsed.sequence);
-        }
-    }
-    for (size_t i = 0; i < scan->unknown_count; i++) {
-        if (scan->unknown[i]->listed_stamp != uvzk__listing_stamp(queue) &&
-            scan->unknown[i]->create_stamp < uvzk__listing_stamp(queue)) {
-            uvzk__contender_absent(scan->unknown[i]);
-        }
-    }
-}
-
 /* A node whose create was answered is gone if the listing does not show it and was sent
  * after the create. In DELETING that does not matter. */
 static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
@@ -415,6 +390,49 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
             contender->create_stamp < uvzk__listing_stamp(queue) &&
             contender->listed_stamp != uvzk__listing_stamp(queue)) {
             uvzk__contender_not_shown(contender);
+        }
+    }
+}
+
+/* The listing shows the node of a local contender, and all nodes before it. In UNKNOWN the
+ * node has a place now. */
+static void tell_shown(struct uvzk__queue *queue, const struct sighting *sighting)
+{
+    struct uvzk__contender *contender = sighting->contender;
+
+    contender->predecessors_known = true;
+    if (uvzk__node_has_place(&contender->node) &&
+        uvzk__blocker(queue, contender) == NULL) {
+        uvzk__contender_set_unblocked(contender, uvzk__listing_stamp(queue));
+    }
+    uvzk__last_seen_set(contender, uvzk__listing_stamp(queue));
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN) {
+        uvzk__contender_found(contender, sighting->parsed.sequence);
+    }
+}
+
+/* It must run after resolve_missing: each node that is reported missing there raises
+ * foreign_deletes, and a sighting counts only if it is not older than the last of these
+ * reports (freshness.h). And it must run after apply_listing, because uvzk__blocker reads
+ * the foreign nodes. Each state is read again, because an earlier step may have changed
+ * it. */
+static void tell_all_shown(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        if (scan->sightings[i].contender != NULL) {
+            tell_shown(queue, &scan->sightings[i]);
+        }
+    }
+}
+
+/* Contenders in UNKNOWN that the listing does not show were never created (listing.h), if
+ * their create was sent before the listing. */
+static void resolve_absent(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->unknown_count; i++) {
+        if (scan->unknown[i]->listed_stamp != uvzk__listing_stamp(queue) &&
+            scan->unknown[i]->create_stamp < uvzk__listing_stamp(queue)) {
+            uvzk__contender_absent(scan->unknown[i]);
         }
     }
 }
@@ -467,11 +485,15 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     }
     if (status == 0) {
         apply_listing(queue, &scan);
-        check_blockers(queue, &scan);
-        check_possible_orphans(queue, &scan);
+        if (queue->blocked_long) {
+            check_blockers(queue, &scan);
+        }
+        if (scan.possible_orphans > 0) {
+            check_possible_orphans(queue, &scan);
+        }
         resolve_missing(queue, &scan);
-        mark_seen(queue, &scan);
-        resolve_unknown(queue, &scan);
+        tell_all_shown(queue, &scan);
+        resolve_absent(queue, &scan);
         notify_positions(queue);
     }
     free_scan(&scan);

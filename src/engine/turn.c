@@ -75,7 +75,9 @@ static struct uvzk__notification *notification_at(struct uvzk__link *link)
 
 static void notify(struct uvzk__link *link)
 {
-    notification_at(link)->notify_cb(notification_at(link));
+    struct uvzk__notification *notification = notification_at(link);
+
+    notification->notify_cb(notification);
 }
 
 void uvzk__notify_all(struct uvzk__session *session)

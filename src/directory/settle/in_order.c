@@ -104,6 +104,9 @@ static struct remains pending_deletes_before(const struct uvzk__contender *conte
     const struct uvzk__ring *deleting = &contender->queue->deleting;
     struct remains pending_deletes = {false, false};
 
+    if (uvzk__ring_empty(deleting)) {
+        return pending_deletes;
+    }
     for (const struct uvzk__contender *left = last_deleting_before(contender);
          left != NULL && !pending_deletes.held_writer;
          left = uvzk__prev_in(deleting, left)) {
@@ -347,7 +350,8 @@ static bool grant_front(struct uvzk__queue *queue)
         }
     } else if (!uvzk__may_be_granted(queue->session)) {
         request_proof(queue, front);
-    } else if (uvzk__contender_is_shared(front) || !downgrade_pending(queue)) {
+    } else if (!queue->kind->has_readers || uvzk__contender_is_shared(front) ||
+               !downgrade_pending(queue)) {
         return grant_if_allowed(queue, front);
     }
     return false;
