@@ -21,10 +21,12 @@
 #include <stdint.h>
 
 #include "history_sim.h"
+#include "node_handles.h"
 
 struct group_history_result {
     struct history_outcome outcome;
-    uint64_t told, present, changes, closes;
+    struct node_handle_counts counts;
+    uint64_t changes;
 };
 
 /* On failure the trace's last lines have been printed to stderr. verbose: every line

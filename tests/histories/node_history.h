@@ -18,10 +18,11 @@
 #include <stdint.h>
 
 #include "history_sim.h"
+#include "node_handles.h"
 
 struct node_history_result {
     struct history_outcome outcome;
-    uint64_t told, present, closes;
+    struct node_handle_counts counts;
 };
 
 /* On failure the trace's last lines have been printed to stderr. verbose: every line

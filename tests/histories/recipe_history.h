@@ -18,6 +18,7 @@
 #define RECIPE_CLIENTS_MAX 5
 
 struct recipe_history;
+struct node_handle_kind;
 
 /* A client, opened anew each time. */
 struct recipe_client {
@@ -35,6 +36,7 @@ struct recipe_history_kind {
     size_t size; /* of what it keeps of a history, its part */
     uint32_t active_ms, heal_ms;
     bool leaves_no_watch; /* it is checked that none is left in the end */
+    const struct node_handle_kind *handles; /* node_handles.h; may be NULL */
     /* May be NULL: the servers. */
     void (*options)(struct sim_options *options);
     /* How many clients there are, and all that is the kind's own, before they are opened. */

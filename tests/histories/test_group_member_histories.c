@@ -25,10 +25,10 @@ static void run_one(uint64_t seed, bool verbose, bool counts,
     group_history_run(seed, verbose, &result);
     *outcome = result.outcome;
     if (counts) {
-        sum.told += result.told;
-        sum.present += result.present;
+        sum.counts.told += result.counts.told;
+        sum.counts.present += result.counts.present;
         sum.changes += result.changes;
-        sum.closes += result.closes;
+        sum.counts.closes += result.counts.closes;
     }
 }
 
@@ -41,6 +41,6 @@ int main(void)
     }
     printf(", %" PRIu64 " joins, %" PRIu64 " times told, %" PRIu64 " lists, %" PRIu64
            " closes: all checks hold\n",
-           sum.present, sum.told, sum.changes, sum.closes);
+           sum.counts.present, sum.counts.told, sum.changes, sum.counts.closes);
     return 0;
 }

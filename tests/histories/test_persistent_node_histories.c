@@ -25,9 +25,9 @@ static void run_one(uint64_t seed, bool verbose, bool counts,
     node_history_run(seed, verbose, &result);
     *outcome = result.outcome;
     if (counts) {
-        sum.told += result.told;
-        sum.present += result.present;
-        sum.closes += result.closes;
+        sum.counts.told += result.counts.told;
+        sum.counts.present += result.counts.present;
+        sum.counts.closes += result.counts.closes;
     }
 }
 
@@ -40,6 +40,6 @@ int main(void)
     }
     printf(": %" PRIu64 " times told, %" PRIu64 " times there, %" PRIu64
            " closes: all checks hold\n",
-           sum.told, sum.present, sum.closes);
+           sum.counts.told, sum.counts.present, sum.counts.closes);
     return 0;
 }
