@@ -12,7 +12,7 @@
 #include "directory/settle/delete_batch.h"
 #include "directory/settle/settle.h"
 #include "directory/watermark.h"
-#include "election/leader_caches.h"
+#include "election/leader_cache.h"
 #include "membership/watched_children.h"
 #include "proof/prover.h"
 #include "value/shared_value.h"

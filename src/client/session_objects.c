@@ -5,7 +5,7 @@
 
 #include "barrier/barriers.h"
 #include "claim/lock.h"
-#include "election/leader_caches.h"
+#include "election/leader_cache.h"
 #include "engine/session_object.h"
 #include "membership/watched_children.h"
 #include "value/node_cache.h"

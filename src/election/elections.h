@@ -5,13 +5,13 @@
 #include "base/list.h"
 #include "uvzk.h"
 
-struct uvzk__leader_cache;
+struct uvzk__reading;
 struct uvzk__session;
 
 /* One for each session. */
 struct uvzk__elections {
-    struct uvzk__link all;                    /* struct uvzk__election */
-    struct uvzk__leader_cache *leader_caches; /* uthash by path (leader_cache.h) */
+    struct uvzk__link all;               /* struct uvzk__election */
+    struct uvzk__reading *leader_caches; /* engine/reading.h: struct uvzk__leader_cache */
 };
 
 void uvzk__elections_init(struct uvzk__elections *);

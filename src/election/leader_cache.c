@@ -1,66 +1,31 @@
-/* Reads who leads at one path (leader_cache.h). leader_caches.c makes leader caches and
- * passes on what happens to the session; the reports are notified when another leader is
- * known.
- *
- * As in a node cache (value/node_cache.c), each reply, event and timer records what has
- * happened, and uvzk__leader_cache_pump sends the request that is due. Each listing
- * begins without a watch, so that the path of a watch never changes under it. */
+/* Reads who leads at one path (leader_cache.h): what the requests of a reading are, and what
+ * their replies show. leader_report.c joins the caches; the reports are notified when
+ * another leader is known. */
 #include "election/leader_cache.h"
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/node_name.h"
 #include "base/path.h"
+#include "base/refusal.h"
 #include "directory/queue.h"
+#include "election/elections.h"
 #include "election/leader_report.h"
-#include "engine/invariant.h"
-#include "engine/submission.h"
+#include "engine/session.h"
 #include "engine/turn.h"
 
-static const struct uvzk__state table[] = {
-    UVZK__STATE(UVZK__LEADER_CACHE_, IDLE, LISTING, READING, LOOKING),
-    UVZK__STATE(UVZK__LEADER_CACHE_, LISTING, IDLE),
-    UVZK__STATE(UVZK__LEADER_CACHE_, READING, IDLE),
-    UVZK__STATE(UVZK__LEADER_CACHE_, LOOKING, IDLE),
-};
-
-static bool invariant_holds(const void *object)
+static struct uvzk__leader_cache *cache_of(struct uvzk__reading *reading)
 {
-    const struct uvzk__leader_cache *leader_cache = object;
-
-    return leader_cache->state == UVZK__LEADER_CACHE_IDLE || leader_cache->refs > 0;
+    return UVZK__CONTAINER_OF(reading, struct uvzk__leader_cache, reading);
 }
-
-const struct uvzk__machine uvzk__leader_cache_machine = UVZK__MACHINE(
-    "leader cache's request", table, struct uvzk__leader_cache, state, invariant_holds);
 
 static struct uvzk__leader_report *report_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__leader_report, in_cache);
 }
 
-/* -------------------------------------------------------------------- memory */
-
-void uvzk__leader_cache_free(struct uvzk__leader_cache *leader_cache)
-{
-    uvzk__free(leader_cache->path);
-    uvzk__free(leader_cache->first);
-    uvzk__free(leader_cache->leader);
-    uvzk__free(leader_cache);
-}
-
-void uvzk__leader_cache_pin(struct uvzk__leader_cache *leader_cache)
-{
-    leader_cache->refs++;
-}
-
-void uvzk__leader_cache_unpin(struct uvzk__leader_cache *leader_cache)
-{
-    leader_cache->refs--;
-    if (leader_cache->ended && leader_cache->refs == 0) {
-        uvzk__leader_cache_free(leader_cache);
-    }
-}
+/* ------------------------------------------------------------------ what is known */
 
 static void tell(struct uvzk__leader_cache *leader_cache)
 {
@@ -68,11 +33,22 @@ static void tell(struct uvzk__leader_cache *leader_cache)
 
     for (link = leader_cache->reports.next; link != &leader_cache->reports;
          link = link->next) {
-        uvzk__notify_later(leader_cache->session, &report_at(link)->notification);
+        uvzk__notify_later(leader_cache->reading.session, &report_at(link)->notification);
     }
 }
 
-/* ------------------------------------------------------------------ what is known */
+static void no_memory_due(struct uvzk__timer *timer)
+{
+    tell(UVZK__CONTAINER_OF(timer, struct uvzk__leader_cache, no_memory));
+}
+
+void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *leader_cache)
+{
+    struct uvzk__session *session = leader_cache->reading.session;
+
+    uvzk__timer_set(session, &leader_cache->no_memory,
+                    uvzk__now(session) + UVZK__SHORT_PAUSE_MS);
+}
 
 const uvzk_election_participant_t *
 uvzk__leader_cache_leader(const struct uvzk__leader_cache *leader_cache)
@@ -90,140 +66,29 @@ static void set_leader(struct uvzk__leader_cache *leader_cache,
     tell(leader_cache);
 }
 
-static void begin_pause(struct uvzk__leader_cache *leader_cache, uint64_t ms)
-{
-    uvzk__growing_pause_begin_once(leader_cache->session, &leader_cache->pause, ms);
-}
-
-void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *leader_cache)
-{
-    begin_pause(leader_cache, UVZK__SHORT_PAUSE_MS);
-}
-
-/* The last known leader stays. */
-static void no_answer(struct uvzk__leader_cache *leader_cache, int status)
-{
-    leader_cache->read_again = true;
-    (void)uvzk__growing_pause_begin_after(leader_cache->session, &leader_cache->pause,
-                                          status);
-}
-
 /* ---------------------------------------------------------------------- requests */
 
-static void submit(struct uvzk__leader_cache *leader_cache,
-                   enum uvzk__leader_cache_state state)
+/* Returns true if an election that shares the cache does not lead. */
+static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
 {
-    /* reply_begins() removes this reference. */
-    uvzk__leader_cache_pin(leader_cache);
-    uvzk__move(leader_cache->session, &uvzk__leader_cache_machine, leader_cache, state);
-    uvzk__submit(leader_cache->session, &leader_cache->rpc);
+    struct uvzk__link *link = leader_cache->reports.next;
+
+    while (link != &leader_cache->reports && report_at(link)->own_token != 0) {
+        link = link->next;
+    }
+    return link != &leader_cache->reports;
 }
 
-/* Called first for every reply. armed: the request has set the watch, if it carried one.
- * Returns NULL if the cache has ended; it may be freed then. */
-static struct uvzk__leader_cache *reply_begins(struct uvzk__rpc *rpc, int status,
-                                               bool armed)
+static bool list(struct uvzk__reading *reading)
 {
-    struct uvzk__leader_cache *leader_cache =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__leader_cache, rpc);
+    struct uvzk__leader_cache *leader_cache = cache_of(reading);
 
-    uvzk__answered(leader_cache->session, rpc, status, false);
-    uvzk__move(leader_cache->session, &uvzk__leader_cache_machine, leader_cache,
-               UVZK__LEADER_CACHE_IDLE);
-    if (leader_cache->ended) {
-        uvzk__leader_cache_unpin(leader_cache);
-        return NULL;
+    if (!is_wanted(leader_cache)) {
+        return false;
     }
-    leader_cache->refs--; /* not ended, so nothing has to be freed */
-    uvzk__watch_answered(&leader_cache->renewed.watcher, armed);
-    return leader_cache;
-}
-
-/* Prepares the request to carry the watch. Without room it is not sent, because nothing
- * would report the next change. */
-static bool arm(struct uvzk__leader_cache *leader_cache)
-{
-    if (uvzk__watch_join_with(&leader_cache->renewed.watcher, &leader_cache->rpc)) {
-        return true;
-    }
-    leader_cache->read_again = true;
-    begin_pause(leader_cache, UVZK__NO_ROOM_PAUSE_MS);
-    return false;
-}
-
-static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    bool missing = reply->status == UVZK_ENONODE;
-    /* The watch is armed on a path that exists too. The next listing removes it. */
-    struct uvzk__leader_cache *leader_cache =
-        reply_begins(rpc, reply->status, missing || reply->status == 0);
-
-    if (leader_cache == NULL) {
-        return;
-    }
-    if (missing) {
-        set_leader(leader_cache, NULL);
-    } else if (reply->status == 0) {
-        leader_cache->read_again = true; /* created since the listing */
-    } else {
-        no_answer(leader_cache, reply->status);
-    }
-    uvzk__leader_cache_pump(leader_cache);
-}
-
-/* The path does not exist. An exists still sets a watch on it. */
-static void look(struct uvzk__leader_cache *leader_cache)
-{
-    if (!uvzk__may_send(leader_cache->session)) {
-        leader_cache->read_again = true;
-        return;
-    }
-    uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_EXISTS, leader_cache->path, looked);
-    if (arm(leader_cache)) {
-        submit(leader_cache, UVZK__LEADER_CACHE_LOOKING);
-    }
-}
-
-static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    int status = reply->status;
-    struct uvzk__leader_cache *leader_cache = reply_begins(rpc, status, status == 0);
-    struct uvzk__known_participant *leader = NULL;
-
-    if (leader_cache == NULL) {
-        return;
-    }
-    leader_cache->missing = status == UVZK_ENONODE;
-    if (status == 0) {
-        leader = uvzk__known_participant_new(leader_cache->first, reply->stat.czxid,
-                                             reply->stat.ephemeral_owner, reply->data,
-                                             reply->data_length);
-        status = leader == NULL ? UV_ENOMEM : 0;
-    }
-    if (status == 0) {
-        leader->shown.is_leader = 1;
-        uvzk__growing_pause_reset(&leader_cache->pause);
-        set_leader(leader_cache, leader);
-    } else if (status == UVZK_ENONODE) {
-        /* Deleted since the listing (CURATOR-645). */
-        leader_cache->read_again = true;
-    } else {
-        no_answer(leader_cache, status);
-    }
-    uvzk__leader_cache_pump(leader_cache);
-}
-
-static void read_first(struct uvzk__leader_cache *leader_cache)
-{
-    if (!uvzk__may_send(leader_cache->session)) {
-        leader_cache->read_again = true;
-        return;
-    }
-    uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_GET, leader_cache->first,
-                      read_replied);
-    if (arm(leader_cache)) {
-        submit(leader_cache, UVZK__LEADER_CACHE_READING);
-    }
+    uvzk__watch_leave(&reading->renewed.watcher);
+    return uvzk__reading_ask(reading, UVZK__RPC_CHILDREN, reading->path,
+                             leader_cache->on_children);
 }
 
 /* The first in the queue, among the children; NULL: no child is a participant. */
@@ -253,20 +118,24 @@ static const char *first_of(const struct uvzk__leader_cache *leader_cache,
 static void watch_children(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->on_children = true;
-    leader_cache->read_again = !uvzk__watcher_is_set(&leader_cache->renewed.watcher);
+    if (!uvzk__watcher_is_set(&leader_cache->reading.renewed.watcher)) {
+        uvzk__reading_want(&leader_cache->reading);
+    }
 }
 
 /* There is a first in the queue, and its path is stored. */
 static void listed_first(struct uvzk__leader_cache *leader_cache)
 {
     leader_cache->on_children = false;
-    uvzk__watch_leave(&leader_cache->renewed.watcher);
-    read_first(leader_cache);
+    uvzk__watch_leave(&leader_cache->reading.renewed.watcher);
+    (void)uvzk__reading_ask(&leader_cache->reading, UVZK__RPC_GET, leader_cache->first,
+                            true);
 }
 
-static void take_listing(struct uvzk__leader_cache *leader_cache, const char *name)
+static void listed(struct uvzk__leader_cache *leader_cache, const char *name)
 {
-    char *first = name == NULL ? NULL : uvzk__path_join(leader_cache->path, name);
+    struct uvzk__reading *reading = &leader_cache->reading;
+    char *first = name == NULL ? NULL : uvzk__path_join(reading->path, name);
 
     if (name == NULL) {
         set_leader(leader_cache, NULL);
@@ -274,7 +143,7 @@ static void take_listing(struct uvzk__leader_cache *leader_cache, const char *na
         return;
     }
     if (first == NULL) {
-        no_answer(leader_cache, UV_ENOMEM);
+        (void)uvzk__reading_repeat(reading, UV_ENOMEM);
         return;
     }
     bool again = leader_cache->missing && strcmp(leader_cache->first, first) == 0;
@@ -284,107 +153,141 @@ static void take_listing(struct uvzk__leader_cache *leader_cache, const char *na
         /* The server shows it to one request and not to the other. Without a pause, the
          * two would alternate as fast as it answers. */
         leader_cache->missing = false;
-        leader_cache->read_again = true;
-        begin_pause(leader_cache, UVZK__SHORT_PAUSE_MS);
+        uvzk__reading_repeat_soon(reading);
     } else {
         listed_first(leader_cache);
     }
 }
 
-static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void read_first(struct uvzk__leader_cache *leader_cache,
+                       const struct uvzk__reply *reply)
 {
-    struct uvzk__leader_cache *leader_cache =
-        reply_begins(rpc, reply->status, reply->status == 0);
+    struct uvzk__known_participant *leader;
 
-    if (leader_cache == NULL) {
+    leader_cache->missing = reply->status == UVZK_ENONODE;
+    if (leader_cache->missing) {
+        /* Deleted since the listing (CURATOR-645). */
+        uvzk__reading_want(&leader_cache->reading);
         return;
     }
-    if (reply->status == 0) {
-        take_listing(leader_cache, first_of(leader_cache, reply));
-    } else if (reply->status == UVZK_ENONODE) {
-        look(leader_cache);
+    leader = uvzk__known_participant_new(leader_cache->first, reply->stat.czxid,
+                                         reply->stat.ephemeral_owner, reply->data,
+                                         reply->data_length);
+    if (leader == NULL) {
+        (void)uvzk__reading_repeat(&leader_cache->reading, UV_ENOMEM);
+        return;
+    }
+    leader->shown.is_leader = 1;
+    uvzk__growing_pause_reset(&leader_cache->reading.pause);
+    set_leader(leader_cache, leader);
+}
+
+static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply)
+{
+    struct uvzk__leader_cache *leader_cache = cache_of(reading);
+    bool missing = reply->status == UVZK_ENONODE;
+
+    if (reading->rpc.kind == UVZK__RPC_GET) {
+        read_first(leader_cache, reply);
+    } else if (reading->rpc.kind == UVZK__RPC_CHILDREN && missing) {
+        (void)uvzk__reading_ask(reading, UVZK__RPC_EXISTS, reading->path, true);
+    } else if (reading->rpc.kind == UVZK__RPC_CHILDREN) {
+        listed(leader_cache, first_of(leader_cache, reply));
+    } else if (missing) {
+        set_leader(leader_cache, NULL);
     } else {
-        no_answer(leader_cache, reply->status);
-    }
-    uvzk__leader_cache_pump(leader_cache);
-}
-
-static void list_path(struct uvzk__leader_cache *leader_cache)
-{
-    uvzk__watch_leave(&leader_cache->renewed.watcher);
-    uvzk__rpc_prepare(&leader_cache->rpc, UVZK__RPC_CHILDREN, leader_cache->path, listed);
-    if (!leader_cache->on_children || arm(leader_cache)) {
-        leader_cache->read_again = false;
-        submit(leader_cache, UVZK__LEADER_CACHE_LISTING);
-        leader_cache->read_stamp = uvzk__stamp(leader_cache->session);
+        /* Created since the listing. The exists has armed the watch on the path, which the
+         * next listing removes. */
+        uvzk__reading_want(reading);
     }
 }
 
-/* Returns true if an election that shares the cache does not lead. */
-static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
+/* The last known leader stays. */
+static void failed(struct uvzk__reading *reading, int status)
 {
-    struct uvzk__link *link = leader_cache->reports.next;
-
-    while (link != &leader_cache->reports && report_at(link)->own_token != 0) {
-        link = link->next;
+    if (reading->rpc.kind == UVZK__RPC_GET && status != UVZK_ELIMIT) {
+        cache_of(reading)->missing = false;
     }
-    return link != &leader_cache->reports;
+    (void)uvzk__reading_repeat(reading, status);
 }
 
-static bool is_due(const struct uvzk__leader_cache *leader_cache)
+/* ------------------------------------------------------------ making and ending */
+
+static struct uvzk__reading **table(const struct uvzk__session *session)
 {
-    return leader_cache->read_again ||
-           !uvzk__watcher_is_set(&leader_cache->renewed.watcher) ||
-           !uvzk__is_of_this_connection(leader_cache->session, leader_cache->read_stamp);
+    return &uvzk__elections(session)->leader_caches;
 }
 
-void uvzk__leader_cache_pump(struct uvzk__leader_cache *leader_cache)
+static void free_memory(struct uvzk__reading *reading)
 {
-    if (leader_cache->state == UVZK__LEADER_CACHE_IDLE &&
-        !uvzk__growing_pause_runs(&leader_cache->pause) &&
-        !uvzk__session_is_closing(leader_cache->session) &&
-        uvzk__may_send(leader_cache->session) && is_due(leader_cache) &&
-        is_wanted(leader_cache)) {
-        list_path(leader_cache);
+    struct uvzk__leader_cache *leader_cache = cache_of(reading);
+
+    uvzk__free(leader_cache->first);
+    uvzk__free(leader_cache->leader);
+    uvzk__free(leader_cache);
+}
+
+static const struct uvzk__reading_kind reading_kind = {
+    .table = table,
+    .begin = list,
+    .shown = shown,
+    .failed = failed,
+    .free_memory = free_memory,
+};
+
+static struct uvzk__leader_cache *
+new_cache(struct uvzk__session *session,
+          const struct uvzk__participant_directory *directory)
+{
+    struct uvzk__leader_cache *leader_cache = uvzk__calloc(1, sizeof(*leader_cache));
+
+    if (leader_cache == NULL) {
+        return NULL;
     }
-}
-
-/* ------------------------------------------------------------- what calls back */
-
-static void pause_over(struct uvzk__timer *timer)
-{
-    uvzk__leader_cache_resume(
-        UVZK__CONTAINER_OF(timer, struct uvzk__leader_cache, pause.timer));
-}
-
-void uvzk__leader_cache_resume(struct uvzk__leader_cache *leader_cache)
-{
-    uvzk__growing_pause_end(leader_cache->session, &leader_cache->pause);
-    tell(leader_cache);
-    uvzk__leader_cache_pump(leader_cache);
-}
-
-/* Any event makes a listing due. After a loss nothing may be sent yet. */
-static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
-{
-    if (news != UVZK__NEWS_LOST) {
-        uvzk__leader_cache_pump(
-            UVZK__CONTAINER_OF(watcher, struct uvzk__leader_cache, renewed.watcher));
-    }
-}
-
-void uvzk__leader_cache_init(struct uvzk__leader_cache *leader_cache)
-{
-    leader_cache->pause.timer.due = pause_over;
-    uvzk__renewed_watcher_init(&leader_cache->renewed, leader_cache->session, told);
+    leader_cache->kind = directory->kind;
+    leader_cache->no_memory.due = no_memory_due;
     uvzk__list_init(&leader_cache->reports);
+    if (!uvzk__reading_init(&leader_cache->reading, session, &reading_kind,
+                            directory->path)) {
+        uvzk__free(leader_cache);
+        return NULL;
+    }
+    return leader_cache;
 }
 
-void uvzk__leader_cache_end(struct uvzk__leader_cache *leader_cache)
+int uvzk__leader_cache_join(struct uvzk__leader_report *report,
+                            struct uvzk__session *session,
+                            const struct uvzk__participant_directory *directory)
 {
-    uvzk__growing_pause_end(leader_cache->session, &leader_cache->pause);
-    uvzk__watch_leave(&leader_cache->renewed.watcher);
-    leader_cache->ended = true;
-    uvzk__leader_cache_pin(leader_cache);
-    uvzk__leader_cache_unpin(leader_cache);
+    struct uvzk__reading *reading =
+        uvzk__reading_find(session, &reading_kind, directory->path);
+    struct uvzk__leader_cache *leader_cache =
+        reading == NULL ? new_cache(session, directory) : cache_of(reading);
+
+    if (leader_cache == NULL) {
+        return UV_ENOMEM;
+    }
+    if (leader_cache->kind != directory->kind) {
+        return uvzk__refuse(UV_EINVAL, "options.kind: another election of this client on "
+                                       "this path is of the other kind");
+    }
+    report->leader_cache = leader_cache;
+    uvzk__list_append(&leader_cache->reports, &report->in_cache);
+    /* Another election may have read it already. */
+    uvzk__notify_later(session, &report->notification);
+    uvzk__reading_pump(&leader_cache->reading);
+    return 0;
+}
+
+void uvzk__leader_cache_end_unused(struct uvzk__leader_cache *leader_cache)
+{
+    if (uvzk__list_empty(&leader_cache->reports)) {
+        uvzk__timer_clear(leader_cache->reading.session, &leader_cache->no_memory);
+        uvzk__reading_end(&leader_cache->reading);
+    }
+}
+
+void uvzk__leader_caches_resume(struct uvzk__session *session)
+{
+    uvzk__readings_resume(session, &reading_kind);
 }

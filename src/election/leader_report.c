@@ -8,7 +8,6 @@
 #include "claim/lock.h"
 #include "election/election.h"
 #include "election/leader_cache.h"
-#include "election/leader_caches.h"
 
 static struct uvzk__election *election_of(struct uvzk__leader_report *report)
 {
@@ -80,9 +79,9 @@ static void tell_cached(struct uvzk__leader_report *report)
         leader = NULL;
     }
     /* The callback may close the election, and with it the cache. */
-    uvzk__leader_cache_pin(leader_cache);
+    uvzk__reading_pin(&leader_cache->reading);
     tell_if_news(report, leader);
-    uvzk__leader_cache_unpin(leader_cache);
+    uvzk__reading_unpin(&leader_cache->reading);
 }
 
 static void tell(struct uvzk__notification *notification)
@@ -133,7 +132,7 @@ void uvzk__leader_report_leads(struct uvzk__leader_report *report, int64_t token
 void uvzk__leader_report_follow(struct uvzk__leader_report *report)
 {
     if (report->leader_cache != NULL) {
-        uvzk__leader_cache_pump(report->leader_cache);
+        uvzk__reading_pump(&report->leader_cache->reading);
     }
 }
 

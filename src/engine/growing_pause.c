@@ -5,6 +5,8 @@
 #include "base/outcome.h"
 #include "engine/session.h"
 
+#define NO_ROOM_PAUSE_MS 1000U /* no room for a watch: others must be removed first */
+
 static void grow(struct uvzk__growing_pause *pause, uint64_t first_ms, uint64_t most_ms)
 {
     pause->last_ms = pause->last_ms == 0 ? first_ms : 2 * pause->last_ms;
@@ -51,7 +53,7 @@ bool uvzk__growing_pause_begin_after(struct uvzk__session *session,
         return false;
     }
     if (status == UVZK_ELIMIT) {
-        uvzk__growing_pause_begin_once(session, pause, UVZK__NO_ROOM_PAUSE_MS);
+        uvzk__growing_pause_begin_once(session, pause, NO_ROOM_PAUSE_MS);
     } else {
         uvzk__growing_pause_begin(session, pause);
     }

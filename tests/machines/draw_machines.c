@@ -20,7 +20,6 @@
 #include "discovery/search.h"
 #include "elect_job.h"
 #include "election/candidacy.h"
-#include "election/leader_cache.h"
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "engine/invariant.h"
@@ -74,7 +73,6 @@ static const struct {
     {&uvzk__member_machine, "src/locks/multilock.h"},
     {&uvzk__atomic_machine, "src/atomic/atomic_long.h"},
     {&uvzk__candidacy_machine, "src/election/candidacy.h"},
-    {&uvzk__leader_cache_machine, "src/election/leader_cache.h"},
     {&uvzk__persistent_node_machine, "src/membership/persistent_node.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/port_life.h"},

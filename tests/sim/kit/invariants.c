@@ -16,7 +16,6 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "election/elections.h"
-#include "election/leader_cache.h"
 #include "engine/reading.h"
 #include "proof/prover.h"
 
@@ -263,17 +262,13 @@ void invariants_expect_more_watchers(void)
 static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
                                   bool any_driver_defined)
 {
-    struct uvzk__leader_cache *leader_cache, *following;
     uint64_t count = session->watchers.count;
 
     seen += readings_watched(session->node_caches);
     seen += readings_watched(session->watched_children);
+    seen += readings_watched(session->elections->leader_caches);
     seen += readings_watched(uvzk__barriers(session)->watched);
 
-    HASH_ITER(hh, session->elections->leader_caches, leader_cache, following)
-    {
-        seen += is_set(&leader_cache->renewed);
-    }
     if (any_driver_defined || more_watchers ? count < seen : count != seen) {
         return "the table of watchers is not what its owners say";
     }
