@@ -92,47 +92,15 @@ static void looked(struct uvzk__node_cache *node_cache, bool stands)
     }
 }
 
-/* Creates the znode with its seed, or an ancestor. */
-static void make(struct uvzk__node_cache *node_cache)
+static void seed_answered(struct uvzk__node_cache *node_cache, int status)
 {
-    struct uvzk__seed_value *seed = &node_cache->seed;
-    struct uvzk__reading *reading = &node_cache->reading;
+    int refusal = uvzk__seed_value_answered(node_cache, status);
 
-    if (uvzk__reading_may_ask(reading)) {
-        uvzk__node_create_set_data(&seed->create, seed->data, seed->length);
-        uvzk__node_create_prepare(reading->session, &seed->create, &reading->rpc,
-                                  uvzk__reading_replied);
-        uvzk__reading_send(reading);
-    } /* it starts again with a read when sending is possible */
-}
-
-static void seed_refused(struct uvzk__node_cache *node_cache, int status)
-{
-    if (uvzk__is_transient(status)) {
-        no_answer(node_cache, status);
-    } else {
-        /* A refused seed is not tried again. The refusal is reported for as long as the
-         * znode is missing. */
-        uvzk__seed_value_drop(node_cache);
-        node_cache->seed.refusal = status;
-        settle_without(node_cache, status);
+    if (uvzk__is_transient(refusal)) {
+        no_answer(node_cache, refusal);
+    } else if (refusal != 0) {
+        settle_without(node_cache, refusal);
         look(node_cache);
-    }
-}
-
-static void seed_replied(struct uvzk__node_cache *node_cache, int status)
-{
-    struct uvzk__reading *reading = &node_cache->reading;
-
-    if (uvzk__node_create_next(reading->session, &node_cache->seed.create, &reading->rpc,
-                               status)) {
-        make(node_cache);
-    } else if (status == 0 || status == UVZK_ENODEEXISTS) {
-        /* The read takes the znode's data, whichever client has created it. */
-        uvzk__seed_value_drop(node_cache);
-        uvzk__reading_want(reading);
-    } else {
-        seed_refused(node_cache, status);
     }
 }
 
@@ -158,8 +126,7 @@ static void read_missing(struct uvzk__node_cache *node_cache)
     int refusal = node_cache->seed.refusal;
 
     if (uvzk__seed_value_is_wanted(node_cache)) {
-        uvzk__node_create_begin(&node_cache->seed.create);
-        make(node_cache);
+        uvzk__seed_value_write(node_cache);
     } else {
         /* A missing znode is reported with the reason why the seed could not be
          * written. */
@@ -195,7 +162,7 @@ static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply
     enum uvzk__rpc_kind asked = (enum uvzk__rpc_kind)reading->rpc.kind;
 
     if (asked == UVZK__RPC_CREATE) {
-        seed_replied(node_cache, reply->status);
+        seed_answered(node_cache, reply->status);
     } else if (asked == UVZK__RPC_EXISTS) {
         looked(node_cache, reply->status == 0);
     } else if (reply->status == 0) {
@@ -212,7 +179,7 @@ static void failed(struct uvzk__reading *reading, int status)
     bool was_read = reading->rpc.kind == UVZK__RPC_GET && status != UVZK_ELIMIT;
 
     if (reading->rpc.kind == UVZK__RPC_CREATE) {
-        seed_replied(node_cache, status);
+        seed_answered(node_cache, status);
     } else if (was_read && status == UVZK_ENOAUTH) {
         settle_without(node_cache, status);
         look(node_cache);

@@ -1,8 +1,9 @@
-/* Keeps the seed until the znode exists or the server refuses it (seed_value.h).
- * node_cache.c sends the creates. */
+/* Keeps the seed until the znode exists or the server refuses it, and sends the creates
+ * (seed_value.h). */
 #include "value/seed_value.h"
 
 #include "base/memory.h"
+#include "base/outcome.h"
 #include "engine/znode_owner.h"
 #include "value/node_cache.h"
 
@@ -34,4 +35,48 @@ void uvzk__seed_value_drop(struct uvzk__node_cache *node_cache)
 {
     uvzk__free(node_cache->seed.data);
     node_cache->seed.data = NULL;
+}
+
+/* Creates the znode with its seed, or an ancestor. */
+static void create(struct uvzk__node_cache *node_cache)
+{
+    struct uvzk__seed_value *seed = &node_cache->seed;
+    struct uvzk__reading *reading = &node_cache->reading;
+
+    if (uvzk__reading_may_ask(reading)) {
+        uvzk__node_create_set_data(&seed->create, seed->data, seed->length);
+        uvzk__node_create_prepare(reading->session, &seed->create, &reading->rpc,
+                                  uvzk__reading_replied);
+        uvzk__reading_send(reading);
+    } /* it starts again with a read when sending is possible */
+}
+
+void uvzk__seed_value_write(struct uvzk__node_cache *node_cache)
+{
+    uvzk__node_create_begin(&node_cache->seed.create);
+    create(node_cache);
+}
+
+int uvzk__seed_value_answered(struct uvzk__node_cache *node_cache, int status)
+{
+    struct uvzk__seed_value *seed = &node_cache->seed;
+    struct uvzk__reading *reading = &node_cache->reading;
+
+    if (uvzk__node_create_next(reading->session, &seed->create, &reading->rpc, status)) {
+        create(node_cache);
+        return 0;
+    }
+    if (status == 0 || status == UVZK_ENODEEXISTS) {
+        /* The read takes the znode's data, whichever client has created it. */
+        uvzk__seed_value_drop(node_cache);
+        uvzk__reading_want(reading);
+        return 0;
+    }
+    if (!uvzk__is_transient(status)) {
+        /* A refused seed is not tried again. The refusal is reported for as long as the
+         * znode is missing. */
+        uvzk__seed_value_drop(node_cache);
+        seed->refusal = status;
+    }
+    return status;
 }

@@ -1,5 +1,5 @@
 /* The value with which a node cache creates its znode if the znode is missing (Curator's
- * seedValue). The node cache sends the necessary creates (SEEDING). */
+ * seedValue). The creates are requests of the node cache's reading. */
 #ifndef UVZK_SEED_VALUE_H
 #define UVZK_SEED_VALUE_H
 
@@ -27,5 +27,11 @@ bool uvzk__seed_value_is_wanted(struct uvzk__node_cache *);
 
 /* Nothing is left to write. */
 void uvzk__seed_value_drop(struct uvzk__node_cache *);
+
+/* The znode is missing: begins to create it with the seed. */
+void uvzk__seed_value_write(struct uvzk__node_cache *);
+/* A create was answered with this status. Returns 0 if the next one is under way, or if the
+ * znode exists, which wants a reading then; else why it could not be written. */
+int uvzk__seed_value_answered(struct uvzk__node_cache *, int status);
 
 #endif
