@@ -48,7 +48,10 @@ static void create(struct uvzk__node_cache *node_cache)
         uvzk__node_create_prepare(reading->session, &seed->create, &reading->rpc,
                                   uvzk__reading_replied);
         uvzk__reading_send(reading);
-    } /* it starts again with a read when sending is possible */
+    } else {
+        /* It starts again with a read when sending is possible, even if a watch is set. */
+        uvzk__reading_want(reading);
+    }
 }
 
 void uvzk__seed_value_write(struct uvzk__node_cache *node_cache)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/barrier.h"
+#include "engine/submission.h"
 #include "engine/watch_budget.h"
 #include "value/node_cache.h"
 #include "value/value_set.h"
@@ -101,6 +102,37 @@ static void refused_seed_is_told_and_the_place_is_watched(void **state)
     value_process_make_by_hand(sim);
     value_process_await(value_process, &value_process->told, 2);
     assert_true(value_process_is_current(value_process));
+}
+
+static int seed_closed;
+
+static void on_seed_closed(uvzk_shared_value_t *value)
+{
+    (void)value;
+    seed_closed++;
+}
+
+/* The place is watched already, so nothing but the seed makes a reading due. */
+static void a_seed_that_could_not_be_sent_is_sent_after_the_pause(void **state)
+{
+    struct value_process *value_process = *state;
+    struct sim *sim = value_process_sim(value_process);
+    uvzk_shared_value_t other = {0};
+
+    seed_closed = 0;
+    sim_refuse(sim, UVZK__RPC_CREATE, UVZK_EINVALIDACL, 1);
+    value_process_start(value_process, "refused");
+    sim_run_for(sim, 5000);
+    assert_int_equal(value_process->status, UVZK_EINVALIDACL);
+    assert_int_equal(uvzk_shared_value_init(&value_process->process.client, &other,
+                                            VALUE_PROCESS_PATH, "seed", 4, NULL),
+                     0);
+    uvzk__back_off(value_process->process.client.impl); /* until after the reply */
+    sim_run_for(sim, 500);
+    assert_true(sim_exists(sim, VALUE_PROCESS_PATH));
+    assert_true(value_process_knows(value_process, "seed"));
+    assert_int_equal(uvzk_shared_value_close(&other, on_seed_closed), 0);
+    value_process_await(value_process, &seed_closed, 1);
 }
 
 /* ------------------------------------------------------------------- following */
@@ -950,6 +982,8 @@ int main(void)
         cmocka_unit_test(parents_are_persistent_where_there_are_no_containers),
         VALUE_PROCESS_CASE(znode_that_exists_keeps_its_data, value_process_made),
         VALUE_PROCESS_CASE(an_empty_value_is_a_value, value_process_made),
+        VALUE_PROCESS_CASE(a_seed_that_could_not_be_sent_is_sent_after_the_pause,
+                           value_process_made),
         VALUE_PROCESS_CASE(refused_seed_is_told_and_the_place_is_watched,
                            value_process_made),
         VALUE_PROCESS_CASE(every_change_by_others_is_told, value_process_told),
