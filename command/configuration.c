@@ -179,6 +179,7 @@ int configuration_read(const char *file, bool optional,
 {
     struct place place = {.file = file};
     const char *hosts = configuration->client->hosts;
+    const void *auth = configuration->client->auth;
     FILE *open = fopen(file, "re");
 
     if (open == NULL && optional && is_missing(file, errno)) {
@@ -200,6 +201,9 @@ int configuration_read(const char *file, bool optional,
     fclose(open);
     if (configuration->client->hosts != hosts) {
         configuration->hosts_from = file;
+    }
+    if (configuration->client->auth != auth) {
+        configuration->auth_from = file;
     }
     return failed;
 }

@@ -19,6 +19,7 @@ size_t configuration_files(const char *files[CONFIGURATION_FILES]);
 struct configuration {
     uvzk_client_options_t *client;
     const char *hosts_from; /* the file that sets the hosts */
+    const char *auth_from;  /* the file that sets auth */
     bool lock_is_write;     /* `uvzk lock` without an option takes the write half of a
                                read-write lock, as it did before version 0.4; else a mutex */
 };

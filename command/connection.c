@@ -18,6 +18,8 @@
 
 /* If neither the command line nor a file has them. */
 #define SESSION_TIMEOUT_MS 15000U
+/* --session-timeout is in seconds: who asks for more than an hour means ms. */
+#define SESSION_TIMEOUT_MOST_MS 3600000U
 #define TICK_MS 2000U
 
 /* What connection_options_complete has found: the options of each client of this process.
@@ -57,6 +59,17 @@ void connection_options_init(struct connection_options *options)
                                            .connect_timeout_ms = 10000};
 }
 
+static uint64_t session_timeout(const char *text)
+{
+    uint64_t ms = argument_milliseconds("--session-timeout", text);
+
+    if (ms == 0 || ms > SESSION_TIMEOUT_MOST_MS) {
+        argument_wrong("--session-timeout", text,
+                       "seconds, more than 0 and at most 3600");
+    }
+    return ms;
+}
+
 static const char *transport(const char *text)
 {
     if (strcmp(text, "native") != 0 && strcmp(text, "c-client") != 0) {
@@ -94,7 +107,7 @@ bool connection_option(struct connection_options *options, int option,
         options->quiet = true;
         return true;
     case CONNECTION_FIRST_OPTION:
-        options->session_ms = argument_milliseconds("--session-timeout", argument);
+        options->session_ms = session_timeout(argument);
         return true;
     case CONNECTION_FIRST_OPTION + 1:
         options->connect_timeout_ms =
@@ -148,6 +161,9 @@ static int read_files(struct connection_options *options)
     for (size_t i = 0; i < count && failed == EX_OK; i++) {
         failed = configuration_read(files[i], usual, &configuration);
     }
+    if (configured.auth != NULL) {
+        options->auth_from = configuration.auth_from;
+    }
     options->hosts_from = configuration.hosts_from;
     options->lock_is_write = configuration.lock_is_write;
     return failed;
@@ -156,6 +172,8 @@ static int read_files(struct connection_options *options)
 static int read_strings(struct connection_options *options)
 {
     const char *hosts = getenv("ZOOKEEPER_HOSTS");
+    const void *auth = configured.auth;
+    int failed;
 
     if (options->hosts != NULL) {
         options->hosts_from = "--hosts";
@@ -165,7 +183,20 @@ static int read_strings(struct connection_options *options)
         return EX_OK;
     }
     options->hosts_from = "ZOOKEEPER_HOSTS";
-    return configuration_parse("ZOOKEEPER_HOSTS", hosts, false, &configured);
+    failed = configuration_parse("ZOOKEEPER_HOSTS", hosts, false, &configured);
+    options->auth_from = configured.auth != auth ? "ZOOKEEPER_HOSTS" : options->auth_from;
+    return failed;
+}
+
+/* The library's sentence names fields, and does not know which file has set them. */
+static int check_auth(const struct connection_options *options)
+{
+    if (configured.auth == NULL || configured.auth_scheme != NULL ||
+        options->auth_file != NULL) {
+        return EX_OK;
+    }
+    output_report("%s: auth without auth_scheme, such as digest", options->auth_from);
+    return EX_USAGE;
 }
 
 /* Only the native transport has TLS, so an option for TLS also selects that transport. */
@@ -220,6 +251,9 @@ int connection_options_complete(struct connection_options *options)
     }
     if (failed == EX_OK) {
         failed = read_strings(options);
+    }
+    if (failed == EX_OK) {
+        failed = check_auth(options);
     }
     apply_command_line(options);
     options->hosts = configured.hosts;

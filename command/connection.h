@@ -27,6 +27,7 @@ struct connection_options {
     /* What has set hosts: "--hosts", "ZOOKEEPER_HOSTS", or the name of a file; and ns:
      * "--namespace", or the name of the option in a file. */
     const char *hosts_from, *ns_from;
+    const char *auth_from; /* the file or variable that has set auth; NULL: none has */
     const char *auth_file; /* NULL: not given */
     const char *transport; /* "c-client" or "native"; NULL: not given */
     bool tls;              /* one of the options --tls... was given */

@@ -114,7 +114,7 @@ static void read_arguments(struct elect_request *request, int argc, char **argv)
     }
     request->path = argv[optind++];
     read_options(request, argc, argv);
-    if (!job_command(&request->command, argc, argv)) {
+    if (!job_command(request->path, &request->command, argc, argv)) {
         subcommand_usage(help);
     }
     /* An election exists to prevent a command from running while another host leads. */

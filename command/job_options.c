@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "output.h"
 
 static enum on_lost read_on_lost(const char *text)
 {
@@ -41,11 +42,18 @@ bool job_option(struct termination_rules *rules, char ***command, int option,
     }
 }
 
-bool job_command(char ***command, int argc, char **argv)
+bool job_command(const char *path, char ***command, int argc, char **argv)
 {
-    if (*command != NULL) {
-        return optind >= argc;
+    if (*command != NULL && optind < argc) {
+        output_report("%s: -c is the command, so there is no other one after PATH", path);
+        return false;
     }
-    *command = argv + optind;
-    return optind < argc;
+    if (*command == NULL && optind >= argc) {
+        output_report("%s: there is no command after PATH", path);
+        return false;
+    }
+    if (*command == NULL) {
+        *command = argv + optind;
+    }
+    return true;
 }

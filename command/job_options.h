@@ -25,8 +25,8 @@ enum { JOB_ON_LOST = 900, JOB_GRACE };
 bool job_option(struct termination_rules *, char ***command, int option,
                 const char *argument);
 
-/* Takes the words from optind on as CMD, unless -c has set *command. Returns false if there
- * are both, or neither. */
-bool job_command(char ***command, int argc, char **argv);
+/* Takes the words from optind on as CMD, unless -c has set *command. Returns false, after
+ * it has printed what is wrong, if there are both, or neither. */
+bool job_command(const char *path, char ***command, int argc, char **argv);
 
 #endif

@@ -246,7 +246,7 @@ static void read_arguments(struct lock_request *request, int argc, char **argv)
     }
     request->path = argv[optind++];
     read_options(request, argc, argv);
-    if (!job_command(&request->command, argc, argv)) {
+    if (!job_command(request->path, &request->command, argc, argv)) {
         subcommand_usage(help);
     }
     if (request->node_data == NULL) {

@@ -127,18 +127,24 @@ int uvzk__hosts_next(const char **cursor, struct uvzk__host *host)
     return rc < 0 ? rc : 1;
 }
 
-/* The entry as it may be shown: it ends at a '?', because credentials may follow, and other
- * characters than printable ones are '?'. */
+/* It ends at a '?', because credentials may follow. */
 static void show_entry(const char *entry, char shown[SHOWN])
 {
     size_t length = strcspn(entry, ",/?");
 
     trim(&entry, &length);
-    length = length < SHOWN ? length : SHOWN - 1;
-    for (size_t i = 0; i < length; i++) {
-        shown[i] = (char)(entry[i] > ' ' && entry[i] < 127 ? entry[i] : '?');
-    }
-    shown[length] = '\0';
+    uvzk__refusal_show(shown, SHOWN, entry, length);
+}
+
+/* Returns true if only the port of this entry is wrong, and is a number. */
+static bool has_port_out_of_range(const char *text)
+{
+    size_t length = strcspn(text, ",/");
+    struct entry entry;
+
+    trim(&text, &length);
+    return split(text, length, &entry) == 0 && name_is_sound(&entry) &&
+           entry.port_length > 0 && strspn(entry.port, "0123456789") >= entry.port_length;
 }
 
 static int refuse_entry(const char *entry, unsigned number)
@@ -146,9 +152,15 @@ static int refuse_entry(const char *entry, unsigned number)
     char shown[SHOWN];
 
     show_entry(entry, shown);
-    return shown[0] == '\0'
-               ? uvzk__refuse_with(UV_EINVAL, "options.hosts: entry %u names no server",
-                                   number)
+    if (shown[0] == '\0') {
+        return uvzk__refuse_with(UV_EINVAL, "options.hosts: entry %u names no server",
+                                 number);
+    }
+    return has_port_out_of_range(entry)
+               ? uvzk__refuse_with(UV_EINVAL,
+                                   "options.hosts: entry %u, \"%s\": the port is not 1 "
+                                   "to 65535",
+                                   number, shown)
                : uvzk__refuse_with(UV_EINVAL,
                                    "options.hosts: entry %u, \"%s\", is neither host nor "
                                    "host:port, or an IPv6 address without brackets",

@@ -37,3 +37,12 @@ const char *uvzk_refusal(int code)
 {
     return code != 0 && code == last.code ? last.sentence : uvzk_strerror(code);
 }
+
+void uvzk__refusal_show(char *shown, size_t size, const char *text, size_t length)
+{
+    length = length < size ? length : size - 1;
+    for (size_t i = 0; i < length; i++) {
+        shown[i] = (char)(text[i] > ' ' && text[i] < 127 ? text[i] : '?');
+    }
+    shown[length] = '\0';
+}

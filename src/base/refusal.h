@@ -19,4 +19,8 @@ static inline int uvzk__refuse_if(int code, const char *sentence)
     return sentence == NULL ? 0 : uvzk__refuse(code, sentence);
 }
 
+/* Copies a text as a sentence may show it, cut to size - 1 bytes: blanks and characters
+ * that are not printable are '?'. */
+void uvzk__refusal_show(char *shown, size_t size, const char *text, size_t length);
+
 #endif

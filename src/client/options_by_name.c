@@ -11,6 +11,8 @@
 #include "base/struct_size.h"
 #include "client/option_table.h"
 
+#define SHOWN 40 /* bytes of a name that a refusal shows, with its NUL */
+
 struct copy {
     struct copy *older; /* NULL: this is the first */
     size_t size;        /* of the text, with its NUL */
@@ -113,6 +115,14 @@ static bool decode(char *text)
     return true;
 }
 
+static int refuse_name(const char *name)
+{
+    char shown[SHOWN];
+
+    uvzk__refusal_show(shown, sizeof(shown), name, strlen(name));
+    return uvzk__refuse_with(UV_ENOENT, "text: \"%s\" after '?' names no option", shown);
+}
+
 /* Sets what an entry "NAME=VALUE" says. *given: a bit for each option that has been set. */
 static int set_entry(uvzk_client_options_t *options, char *entry, uint64_t *given)
 {
@@ -124,7 +134,7 @@ static int set_entry(uvzk_client_options_t *options, char *entry, uint64_t *give
     *value++ = '\0';
     const struct uvzk__option *option = uvzk__option_find(entry);
     if (option == NULL) {
-        return uvzk__refuse(UV_ENOENT, "text: an entry after '?' names no option");
+        return refuse_name(entry);
     }
     uint64_t bit = UINT64_C(1) << (option - uvzk__option_at(0));
     if (*given & bit) {

@@ -308,8 +308,10 @@ static void malformed_strings_change_nothing(void **state)
     PARSE_REFUSED(UV_EINVAL, "NAME=VALUE", "b:1?namespace");
     PARSE_REFUSED(UV_EINVAL, "NAME=VALUE", "b:1?namespace=other&");
     PARSE_REFUSED(UV_EINVAL, "NAME=VALUE", "b:1?namespace=other&&tick_ms=20");
-    PARSE_REFUSED(UV_ENOENT, "names no option", "b:1?=app");
-    PARSE_REFUSED(UV_ENOENT, "names no option", "b:1?namespace=other&tick=20");
+    PARSE_REFUSED(UV_ENOENT, "\"\" after '?' names no option", "b:1?=app");
+    PARSE_REFUSED(UV_ENOENT, "\"tick\" after '?' names no option",
+                  "b:1?namespace=other&tick=20");
+    PARSE_REFUSED(UV_ENOENT, "\"t?k\" after '?' names no option", "b:1?t\nk=20");
     PARSE_REFUSED(UV_EINVAL, "twice", "b:1?tick_ms=20&namespace=other&tick_ms=20");
     PARSE_REFUSED(UV_EINVAL, "twice", "b:1?hosts=c:1");
     PARSE_REFUSED(UV_EINVAL, "options.tick_ms", "b:1?namespace=other&tick_ms=9");

@@ -52,6 +52,11 @@ static void the_bad_entry_is_named(void **state)
         {"a:1,::1", "entry 2, \"::1\", is neither"},
         {"a:1,b:x/app", "entry 2, \"b:x\", is neither"},
         {"a:1?auth=ann:secret", "entry 1, \"a:1\", is neither"},
+        {"a:1,b:65536/app", "entry 2, \"b:65536\": the port is not 1 to 65535"},
+        {"[::1]:0", "entry 1, \"[::1]:0\": the port is not 1 to 65535"},
+        {"a:123456,b:1", "entry 1, \"a:123456\": the port is not 1 to 65535"},
+        {":65536", "entry 1, \":65536\", is neither"},
+        {"a:", "entry 1, \"a:\", is neither"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
