@@ -11,6 +11,10 @@
 struct uvzk__lock_kind {
     const struct uvzk__claim_kind *claim_kind;
     bool ignores_owners; /* its acquires have no owner, so there is no re-entry */
+    /* Of a kind whose claims have one contender each, for the functions in
+     * locks/mutex.h. */
+    const struct uvzk__directory_kind *directory_kind;
+    const struct uvzk__contender_kind *contender_kind;
     /* Checks the options of an acquire: 0, or the code that uvzk_lock_acquire returns. */
     int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* Returns true if an acquire with UVZK_TRY_ONCE would have to wait for a local

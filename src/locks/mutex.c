@@ -10,7 +10,10 @@
 #include "directory/settle/in_order.h"
 #include "locks/cohort.h"
 
-static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+/* --------------------------------------- what all kinds with one contender have in common */
+
+int uvzk__one_contender_check(struct uvzk__lock *lock,
+                              const uvzk_acquire_options_t *options)
 {
     (void)lock;
     return uvzk__refuse_if(UV_EINVAL, options->leases > 1
@@ -18,11 +21,43 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
                                           : NULL);
 }
 
-static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+bool uvzk__one_contender_occupied(struct uvzk__lock *lock,
+                                  const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->session, &uvzk__exclusive, lock->path->text, false);
+    return uvzk__queue_occupied(lock->session, lock->kind->directory_kind,
+                                lock->path->text, false);
 }
+
+int uvzk__one_contender_prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                                const uvzk_acquire_options_t *options)
+{
+    struct uvzk__contender *contender;
+
+    return uvzk__claim_add_contender(claim, lock->kind->directory_kind, lock->path,
+                                     lock->kind->contender_kind, NULL, options,
+                                     &contender);
+}
+
+size_t uvzk__one_contender_directories(const struct uvzk__lock *lock,
+                                       struct uvzk__participant_directory *directory)
+{
+    *directory = (struct uvzk__participant_directory){lock->path->text,
+                                                      lock->kind->directory_kind};
+    return 1;
+}
+
+/* The participants are sorted by sequence number, and the first one holds. */
+int uvzk__one_contender_classify(const struct uvzk__lock *lock,
+                                 struct uvzk__participant *participants, size_t count)
+{
+    (void)lock;
+    (void)count;
+    participants[0].holds = true;
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- the mutex */
 
 static const char *session_order_path(const struct uvzk__lock *lock,
                                       const uvzk_acquire_options_t *options)
@@ -44,57 +79,35 @@ static const struct uvzk__contender_kind contender_kind = {
     .name_prefix = UVZK__MUTEX_PREFIX,
 };
 
-static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
-                   const uvzk_acquire_options_t *options)
-{
-    struct uvzk__contender *contender;
-
-    return uvzk__claim_add_contender(claim, &uvzk__exclusive, lock->path, &contender_kind,
-                                     NULL, options, &contender);
-}
-
-static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__participant_directory *directory)
-{
-    *directory = (struct uvzk__participant_directory){lock->path->text, &uvzk__exclusive};
-    return 1;
-}
-
-/* The participants are sorted by sequence number, and the first one holds. */
-static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
-                    size_t count)
-{
-    (void)lock;
-    (void)count;
-    participants[0].holds = true;
-    return 0;
-}
-
 static int prepare_in_cohort(struct uvzk__lock *lock, struct uvzk__claim *claim,
                              const uvzk_acquire_options_t *options)
 {
     int status = uvzk__cohort_add_claim(lock, claim);
 
-    return status == 0 ? prepare(lock, claim, options) : status;
+    return status == 0 ? uvzk__one_contender_prepare(lock, claim, options) : status;
 }
 
 const struct uvzk__lock_kind uvzk__mutex = {
     .claim_kind = &uvzk__claim_plain,
-    .check = check,
-    .occupied = occupied,
+    .directory_kind = &uvzk__exclusive,
+    .contender_kind = &contender_kind,
+    .check = uvzk__one_contender_check,
+    .occupied = uvzk__one_contender_occupied,
     .session_order_path = session_order_path,
-    .prepare = prepare,
-    .directories = directories,
-    .classify = classify,
+    .prepare = uvzk__one_contender_prepare,
+    .directories = uvzk__one_contender_directories,
+    .classify = uvzk__one_contender_classify,
 };
 
 const struct uvzk__lock_kind uvzk__mutex_in_cohort = {
     .claim_kind = &uvzk__claim_in_cohort,
-    .check = check,
-    .occupied = occupied,
+    .directory_kind = &uvzk__exclusive,
+    .contender_kind = &contender_kind,
+    .check = uvzk__one_contender_check,
+    .occupied = uvzk__one_contender_occupied,
     .prepare = prepare_in_cohort,
-    .directories = directories,
-    .classify = classify,
+    .directories = uvzk__one_contender_directories,
+    .classify = uvzk__one_contender_classify,
     .freed = uvzk__cohort_freed,
 };
 

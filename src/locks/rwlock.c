@@ -15,6 +15,7 @@
 #include "directory/queue.h"
 #include "directory/settle/in_order.h"
 #include "locks/downgrade.h"
+#include "locks/mutex.h"
 #include "proof/prover.h"
 
 #define WRITER_PREFIX "__WRIT__"
@@ -51,14 +52,6 @@ static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
 }
 
 /* ------------------------------------------------------------- participants */
-
-static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__participant_directory *directory)
-{
-    *directory =
-        (struct uvzk__participant_directory){lock->path->text, &uvzk__read_write};
-    return 1;
-}
 
 /* The lowest sequence number among the readers (shared) or among the writers. INT64_MAX:
  * there are none. The participants are sorted. */
@@ -109,8 +102,10 @@ static int classify_readers(const struct uvzk__lock *lock,
 
 static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
-    if (options->leases > 1) {
-        return uvzk__refuse(UV_EINVAL, "options.leases: only a semaphore has several");
+    int status = uvzk__one_contender_check(lock, options);
+
+    if (status != 0) {
+        return status;
     }
     uvzk__prover_check(lock->session); /* ends a write hold whose proof has expired */
     if (uvzk__claim_of(lock, options->owner) == NULL &&
@@ -122,45 +117,23 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
     return 0;
 }
 
-static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
-{
-    (void)options;
-    return uvzk__queue_occupied(lock->session, &uvzk__read_write, lock->path->text,
-                                false);
-}
-
 static const struct uvzk__contender_kind writer = {
     .name_prefix = WRITER_PREFIX,
 };
 
-static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
-                         const uvzk_acquire_options_t *options)
-{
-    struct uvzk__contender *contender;
-
-    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path, &writer, NULL,
-                                     options, &contender);
-}
-
 static const struct uvzk__lock_kind write_half = {
     .claim_kind = &uvzk__claim_plain,
+    .directory_kind = &uvzk__read_write,
+    .contender_kind = &writer,
     .check = check_write,
-    .occupied = write_occupied,
-    .prepare = prepare_write,
-    .directories = directories,
+    .occupied = uvzk__one_contender_occupied,
+    .prepare = uvzk__one_contender_prepare,
+    .directories = uvzk__one_contender_directories,
     .classify = classify_writers,
     .freed = half_freed,
 };
 
 /* --------------------------------------------------------------------- read */
-
-static int check_read(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
-{
-    (void)lock;
-    return uvzk__refuse_if(UV_EINVAL, options->leases > 1
-                                          ? "options.leases: only a semaphore has several"
-                                          : NULL);
-}
 
 /* The claim of this owner's write hold, if the hold is valid at this moment; else
  * NULL. */
@@ -196,10 +169,11 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
 
 static const struct uvzk__lock_kind read_half = {
     .claim_kind = &uvzk__claim_reading,
-    .check = check_read,
+    .directory_kind = &uvzk__read_write,
+    .check = uvzk__one_contender_check,
     .occupied = read_occupied,
     .prepare = prepare_read,
-    .directories = directories,
+    .directories = uvzk__one_contender_directories,
     .classify = classify_readers,
     .freed = half_freed,
 };
