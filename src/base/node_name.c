@@ -57,24 +57,42 @@ static int hex_value(char digit)
 }
 
 /* Parses 16 bytes in hex, either with hyphens in their places or without hyphens. Returns
- * the text after them; NULL: no UUID. A NUL is not a hex digit, so nothing after it is
- * read. */
+ * the text after them; NULL: no UUID. All digits are read before any is found to be wrong,
+ * so the length is checked first. */
 static const char *parse_uuid(const char *text, bool hyphens,
                               uint8_t uuid[UVZK__UUID_BYTES])
 {
+    size_t length = hyphens ? UVZK__UUID_TEXT : 2 * (size_t)UVZK__UUID_BYTES;
+    int wrong = 0;
+
+    if (strnlen(text, length) < length) {
+        return NULL;
+    }
     for (size_t i = 0; i < UVZK__UUID_BYTES; i++) {
-        if (hyphens && has_hyphen_before(i) && *text++ != '-') {
-            return NULL;
+        if (hyphens && has_hyphen_before(i)) {
+            wrong |= *text++ != '-';
         }
-        int high = hex_value(text[0]);
-        int low = high < 0 ? -1 : hex_value(text[1]);
-        if (low < 0) {
-            return NULL;
-        }
-        uuid[i] = (uint8_t)(high << 4 | low);
+        int high = hex_value(text[0]), low = hex_value(text[1]);
+        wrong |= high < 0 || low < 0;
+        uuid[i] = (uint8_t)((unsigned)high << 4 | ((unsigned)low & 15U));
         text += 2;
     }
-    return text;
+    return wrong ? NULL : text;
+}
+
+void uvzk__sequence_write(char out[UVZK__SEQUENCE_SIZE], int32_t sequence)
+{
+    bool negative = sequence < 0;
+    uint32_t rest = negative ? 0U - (uint32_t)sequence : (uint32_t)sequence;
+    size_t at = negative && rest >= 1000000000U ? SEQUENCE_DIGITS + 1 : SEQUENCE_DIGITS;
+
+    out[at] = '\0';
+    for (; at > 0; rest /= 10) {
+        out[--at] = (char)('0' + rest % 10);
+    }
+    if (negative) {
+        out[0] = '-';
+    }
 }
 
 /* Parses a text that consists of exactly what %010d prints for an int32_t. The width of

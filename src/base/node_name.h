@@ -19,6 +19,9 @@
 /* "_c_" uuid "-" name prefix and a NUL: the name in a create request. */
 #define UVZK__PROTECTED_NAME_SIZE (UVZK__PROTECTION_LENGTH + UVZK__NAME_PREFIX_MAX + 1)
 
+/* "-2147483648" and the NUL. */
+#define UVZK__SEQUENCE_SIZE 12
+
 /* Turns 16 random bytes into a UUID of version 4 and variant 1, in place. */
 void uvzk__uuid_from_random(uint8_t uuid[UVZK__UUID_BYTES]);
 
@@ -27,6 +30,9 @@ void uvzk__uuid_from_random(uint8_t uuid[UVZK__UUID_BYTES]);
 size_t uvzk__protected_name(char out[UVZK__PROTECTED_NAME_SIZE],
                             const uint8_t uuid[UVZK__UUID_BYTES],
                             const char *name_prefix);
+
+/* Writes a sequence number as the server does, as %010d, and a NUL. */
+void uvzk__sequence_write(char out[UVZK__SEQUENCE_SIZE], int32_t sequence);
 
 /* The parsed name of a child. All zeros if it is not a contender's. */
 struct uvzk__node_name {

@@ -7,7 +7,6 @@
  * before. So no event has to know which request follows from it. */
 #include "directory/contender_request.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,14 +28,12 @@
  * old node. */
 #define BACK_OFF_AGAIN_MS 10U
 
-/* "-2147483648" and the NUL. */
-#define SEQUENCE_SIZE 12U
-
 /* ---------------------------------------------------------------- its name */
 
 size_t uvzk__contender_path_size(const struct uvzk__queue *queue)
 {
-    return strlen(queue->path->text) + 1 + UVZK__PROTECTED_NAME_SIZE + SEQUENCE_SIZE;
+    return strlen(queue->path->text) + 1 + UVZK__PROTECTED_NAME_SIZE +
+           UVZK__SEQUENCE_SIZE;
 }
 
 /* A lock driver may choose the whole name, so its contenders get the greatest size. */
@@ -95,7 +92,7 @@ static char *number_of(struct uvzk__contender *contender)
 
 void uvzk__contender_set_sequence(struct uvzk__contender *contender, int32_t sequence)
 {
-    (void)snprintf(number_of(contender), SEQUENCE_SIZE, "%010" PRId32, sequence);
+    uvzk__sequence_write(number_of(contender), sequence);
 }
 
 /* -------------------------------------------------------------- its pauses */

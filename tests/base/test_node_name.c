@@ -97,6 +97,21 @@ static void contenders_are_recognised(void **state)
     }
 }
 
+/* As printf does, whose format the server uses. */
+static void numbers_are_written_as_the_server_does(void **state)
+{
+    static const int32_t numbers[] = {0,  1,          9,           10,        2147483647,
+                                      -1, -999999999, -1000000000, INT32_MIN, 1000000000};
+    char text[UVZK__SEQUENCE_SIZE], expected[UVZK__SEQUENCE_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        uvzk__sequence_write(text, numbers[i]);
+        snprintf(expected, sizeof(expected), "%010" PRId32, numbers[i]);
+        assert_string_equal(text, expected);
+    }
+}
+
 static void foreign_names_are_not_contenders(void **state)
 {
     (void)state;
@@ -247,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_prefix_is_written_as_curator_does),
         cmocka_unit_test(the_longest_token_fits),
         cmocka_unit_test(contenders_are_recognised),
+        cmocka_unit_test(numbers_are_written_as_the_server_does),
         cmocka_unit_test(foreign_names_are_not_contenders),
         cmocka_unit_test(names_survive_a_round_trip),
         cmocka_unit_test(damaged_names_are_refused_or_mean_what_they_say),

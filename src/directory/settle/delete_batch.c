@@ -47,6 +47,7 @@ static const struct uvzk__state table[] = {
 struct delete_batch {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
+    /* Behind this struct, in the same piece of memory: */
     struct uvzk__op *ops;
     struct uvzk__contender **contenders;  /* of each op, referenced */
     struct uvzk__queue **checked;         /* directories whose checks are in the batch */
@@ -83,34 +84,42 @@ static struct uvzk__contender *to_delete_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_batch);
 }
 
-static void free_batch(struct delete_batch *batch)
+/* Returns true if contenders may have been granted early in a directory whose checks go with
+ * one of the first `deletes` deletes. */
+static bool may_have_early_grants(const struct uvzk__session *session, size_t deletes)
 {
-    if (batch != NULL) {
-        uvzk__free(batch->ops);
-        uvzk__free(batch->contenders);
-        uvzk__free(batch->checked);
-        uvzk__free(batch);
+    const struct uvzk__link *link = uvzk__directories(session)->to_delete.next;
+    bool any = false;
+
+    for (; deletes > 0 && !any; deletes--, link = link->next) {
+        const struct uvzk__contender *contender =
+            to_delete_at((struct uvzk__link *)(uintptr_t)link);
+        const struct uvzk__queue *admitted = uvzk__contender_admits_to(contender);
+        any = uvzk__early_grants(contender->queue) > 0 ||
+              (admitted != NULL && uvzk__early_grants(admitted) > 0);
     }
+    return any;
 }
 
+/* One piece of memory, with the arrays behind the struct. Each delete may bring a check of
+ * the next holder. Most batches are of one delete, and no contender was granted early. */
 static struct delete_batch *new_batch(struct uvzk__session *session, size_t deletes)
 {
-    struct delete_batch *batch = uvzk__calloc(1, sizeof(*batch));
+    size_t room =
+        2 * deletes + (may_have_early_grants(session, deletes) ? EARLY_GRANTS : 0);
+    struct delete_batch *batch =
+        uvzk__calloc(1, sizeof(*batch) + room * sizeof(batch->ops[0]) +
+                            (room + 2 * deletes) * sizeof(struct uvzk__contender *));
 
     if (batch == NULL) {
         return NULL;
     }
     batch->session = session;
     batch->size = UVZK__MULTI_SIZE;
-    batch->room =
-        2 * deletes + EARLY_GRANTS; /* each: a delete and the next holder's check */
-    batch->ops = uvzk__calloc(batch->room, sizeof(batch->ops[0]));
-    batch->contenders = uvzk__calloc(batch->room, sizeof(struct uvzk__contender *));
-    batch->checked = uvzk__calloc(2 * deletes, sizeof(struct uvzk__queue *));
-    if (batch->ops == NULL || batch->contenders == NULL || batch->checked == NULL) {
-        free_batch(batch);
-        return NULL;
-    }
+    batch->room = room;
+    batch->ops = (struct uvzk__op *)(batch + 1);
+    batch->contenders = (struct uvzk__contender **)(batch->ops + room);
+    batch->checked = (struct uvzk__queue **)(batch->contenders + room);
     return batch;
 }
 
@@ -341,7 +350,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         uvzk__contender_unref(batch->contenders[i]);
     }
     uvzk__wake(batch->session);
-    free_batch(batch);
+    uvzk__free(batch);
 }
 
 static bool send_one(struct uvzk__session *session)
