@@ -97,7 +97,7 @@ void uvzk__sequence_write(char out[UVZK__SEQUENCE_SIZE], int32_t sequence)
 
 /* Parses a text that consists of exactly what %010d prints for an int32_t. The width of
  * 10 includes the sign, so a negative number has nine or ten digits. */
-static bool parse_sequence(const char *text, int32_t *sequence)
+bool uvzk__sequence_parse(const char *text, int32_t *sequence)
 {
     bool negative = *text == '-';
     const char *digits = negative ? text + 1 : text;
@@ -146,7 +146,7 @@ void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
     }
     if (rest == NULL || *rest != '-' ||
         strncmp(rest + 1, name_prefix, name_prefix_length) != 0 ||
-        !parse_sequence(rest + 1 + name_prefix_length, &parsed.sequence)) {
+        !uvzk__sequence_parse(rest + 1 + name_prefix_length, &parsed.sequence)) {
         return;
     }
     *out = parsed;

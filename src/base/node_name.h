@@ -33,6 +33,8 @@ size_t uvzk__protected_name(char out[UVZK__PROTECTED_NAME_SIZE],
 
 /* Writes a sequence number as the server does, as %010d, and a NUL. */
 void uvzk__sequence_write(char out[UVZK__SEQUENCE_SIZE], int32_t sequence);
+/* Parses a text that consists of exactly that. False: it does not. */
+bool uvzk__sequence_parse(const char *text, int32_t *sequence);
 
 /* The parsed name of a child. All zeros if it is not a contender's. */
 struct uvzk__node_name {

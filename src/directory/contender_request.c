@@ -233,6 +233,17 @@ const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender,
     return acl;
 }
 
+/* Reads the number that the server has appended to the path of the create. False: the path
+ * is not that one with a number. */
+static bool read_number(struct uvzk__contender *contender, const char *path,
+                        int32_t *sequence)
+{
+    size_t length = (size_t)(number_of(contender) - contender->path);
+
+    return strncmp(path, contender->path, length) == 0 &&
+           uvzk__sequence_parse(path + length, sequence);
+}
+
 /* Passes the reply of a create to the node's machine. The caller updates the contender
  * afterwards. */
 static void apply_create(struct uvzk__contender *contender, int status, const char *path,
@@ -241,12 +252,8 @@ static void apply_create(struct uvzk__contender *contender, int status, const ch
     struct uvzk__place place = {0, czxid};
 
     if (status == 0) {
-        struct uvzk__node_name name;
-        uvzk__node_name_parse(&name, uvzk__path_name(path),
-                              uvzk__contender_name_prefix(contender));
-        if (name.is_contender) {
-            place.sequence = name.sequence;
-            uvzk__contender_set_sequence(contender, name.sequence);
+        if (read_number(contender, path, &place.sequence)) {
+            uvzk__contender_set_sequence(contender, place.sequence);
         } else {
             status = UVZK_EZOOKEEPER; /* a node exists: it is searched for */
         }
