@@ -15,6 +15,7 @@ struct uvzk__shared_path *uvzk__shared_path_join(const char *parent, const char 
     if (path != NULL) {
         path->refs = 1;
         (void)uvzk__path_join_into(path->text, parent, child);
+        path->hash = uvzk__path_hash(path->text);
     }
     return path;
 }

@@ -7,6 +7,7 @@
 
 struct uvzk__shared_path {
     uint32_t refs; /* the path is freed when it reaches 0 */
+    uint32_t hash; /* uvzk__path_hash of the text */
     char text[];
 };
 

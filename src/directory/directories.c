@@ -85,27 +85,31 @@ static struct uvzk__queue *at_path(struct uvzk__queue *queue, uint32_t hash,
     return queue;
 }
 
+/* Without directories there may be no buckets. */
 static struct uvzk__queue *first_at(const struct uvzk__catalogue *catalogue,
-                                    const char *path)
+                                    const char *path, uint32_t hash)
 {
-    /* Without directories there may be no buckets. */
-    if (catalogue->count == 0) {
-        return NULL;
+    return catalogue->count == 0 ? NULL
+                                 : at_path(*bucket_of(catalogue, hash), hash, path);
+}
+
+static struct uvzk__queue *find(const struct uvzk__catalogue *catalogue,
+                                const struct uvzk__directory_kind *kind, const char *path,
+                                uint32_t hash)
+{
+    struct uvzk__queue *queue = first_at(catalogue, path, hash);
+
+    while (queue != NULL && queue->kind != kind) {
+        queue = at_path(queue->entry.next, hash, path);
     }
-    uint32_t hash = uvzk__path_hash(path);
-    return at_path(*bucket_of(catalogue, hash), hash, path);
+    return queue;
 }
 
 struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue,
                                          const struct uvzk__directory_kind *kind,
                                          const char *path)
 {
-    struct uvzk__queue *queue = first_at(catalogue, path);
-
-    while (queue != NULL && queue->kind != kind) {
-        queue = at_path(queue->entry.next, queue->entry.hash, path);
-    }
-    return queue;
+    return find(catalogue, kind, path, uvzk__path_hash(path));
 }
 
 static void put(struct uvzk__catalogue *catalogue, struct uvzk__queue *queue)
@@ -147,7 +151,7 @@ int uvzk__catalogue_add(struct uvzk__catalogue *catalogue, struct uvzk__queue *q
     if (catalogue->buckets == NULL) {
         return UV_ENOMEM;
     }
-    queue->entry.hash = uvzk__path_hash(queue->path->text);
+    queue->entry.hash = queue->path->hash;
     put(catalogue, queue);
     uvzk__list_append(&catalogue->all, &queue->entry.in_all);
     catalogue->count++;
@@ -192,9 +196,16 @@ struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *session,
     return uvzk__catalogue_find(&uvzk__directories(session)->catalogue, kind, path);
 }
 
+struct uvzk__queue *uvzk__queue_at(const struct uvzk__session *session,
+                                   const struct uvzk__directory_kind *kind,
+                                   const struct uvzk__shared_path *path)
+{
+    return find(&uvzk__directories(session)->catalogue, kind, path->text, path->hash);
+}
+
 struct uvzk__queue *uvzk__first_at(const struct uvzk__session *session, const char *path)
 {
-    return first_at(&uvzk__directories(session)->catalogue, path);
+    return first_at(&uvzk__directories(session)->catalogue, path, uvzk__path_hash(path));
 }
 
 struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *queue)

@@ -18,6 +18,7 @@
 struct uvzk__contender;
 struct uvzk__directory_kind;
 struct uvzk__queue;
+struct uvzk__shared_path;
 
 /* The bytes of all paths of a session's znodes. The closeSession transaction contains the
  * paths of all ephemeral znodes of the session, and a server cannot read back a
@@ -178,6 +179,11 @@ struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *,
 int uvzk__catalogue_add(struct uvzk__catalogue *, struct uvzk__queue *);
 /* Removes a directory that is in the table. Does not free it. */
 void uvzk__catalogue_remove(struct uvzk__catalogue *, struct uvzk__queue *);
+
+/* The session's directory of this kind and path, or NULL. */
+struct uvzk__queue *uvzk__queue_at(const struct uvzk__session *,
+                                   const struct uvzk__directory_kind *,
+                                   const struct uvzk__shared_path *);
 
 /* The session's directories of this path, of any kind: the first one, and the next one of
  * the same path. NULL: there is none. */

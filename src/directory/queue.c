@@ -139,16 +139,11 @@ bool uvzk__queue_occupied(struct uvzk__session *session,
                              anyone_wanted(&queue->unplaced, writers_only));
 }
 
-static void init_lists(struct uvzk__queue *queue)
-{
-    uvzk__list_init(&queue->in_to_settle);
-}
-
 struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
                                    const struct uvzk__directory_kind *kind,
                                    struct uvzk__shared_path *path)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(session, kind, path->text);
+    struct uvzk__queue *queue = uvzk__queue_at(session, kind, path);
 
     if (queue != NULL) {
         return queue;
@@ -160,7 +155,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
     queue->session = session;
     queue->kind = kind;
     queue->path = path;
-    init_lists(queue);
+    uvzk__list_init(&queue->in_to_settle);
     if (kind->init != NULL) {
         kind->init(queue);
     }
