@@ -258,7 +258,7 @@ static void apply_create(struct uvzk__contender *contender, int status, const ch
             status = UVZK_EZOOKEEPER; /* a node exists: it is searched for */
         }
         /* The new directory has given out number 0: later creates need a listing. */
-        uvzk__queue_set_just_created(contender->queue, false);
+        contender->queue->just_created = false;
     }
     if (status == UVZK_ENONODE) {
         uvzk__watermark_end(contender->queue); /* its watch has not reported that */
@@ -312,7 +312,7 @@ void uvzk__contender_create_sent_unlisted(struct uvzk__contender *contender)
     contender->predecessors_known = false;
     contender->unblocked_stamp = 0;
     contender->has_held = false;
-    uvzk__contender_set_create_stamp(contender, uvzk__stamp(uvzk__session_of(contender)));
+    contender->create_stamp = uvzk__stamp(uvzk__session_of(contender));
     uvzk__node_sent(&contender->node);
     uvzk__watermark_create_sent(contender->queue);
 }

@@ -196,7 +196,8 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 bool uvzk__own_watch_is_arming(const struct uvzk__contender *contender)
 {
-    return uvzk__own_watch_state(contender) == UVZK__OWN_WATCH_ARMING;
+    return contender->own_watch.data != NULL &&
+           contender->own_watch.data->state == UVZK__OWN_WATCH_ARMING;
 }
 
 bool uvzk__own_watch_is_armed(const struct uvzk__contender *contender)

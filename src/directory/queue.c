@@ -82,11 +82,11 @@ void uvzk__queue_trim_optional(struct uvzk__queue *queue)
 {
     const struct uvzk__queue_optional *optional = uvzk__queue_optional(queue);
 
-    if (optional->predecessor.path == NULL && !optional->predecessor.missing &&
-        optional->backoff == NULL && optional->parents.path == NULL &&
-        !uvzk__foreign_nodes_known(&optional->foreign_nodes) &&
-        optional->watermark.mark == NULL && optional->undeletables.data == NULL &&
-        optional->unsearchables.those == NULL) {
+    if (optional->watermark.mark == NULL && optional->predecessor.path == NULL &&
+        !optional->predecessor.missing && optional->backoff == NULL &&
+        optional->parents.path == NULL && optional->undeletables.data == NULL &&
+        optional->unsearchables.those == NULL &&
+        !uvzk__foreign_nodes_known(&optional->foreign_nodes)) {
         uvzk__free(queue->optional);
         queue->optional = NULL;
     }

@@ -78,9 +78,6 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
 
 void uvzk__create_order_changed(struct uvzk__queue *queue)
 {
-    if (!queue->creates.other_session_waits) {
-        return;
-    }
     queue->creates.other_session_waits = false;
     for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {
         struct uvzk__queue *next = in_session(uvzk__session_at(queue->session, i), queue);

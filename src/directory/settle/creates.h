@@ -98,8 +98,8 @@ void uvzk__create_order_want(struct uvzk__contender *);
  * wanted. Called at the beginning of a round for each directory that is settled in it. */
 void uvzk__create_order_send(struct uvzk__queue *);
 
-/* Something has changed in this directory: settles the directories of the client's other
- * sessions at the same path that wait for it. */
+/* Something has changed in this directory, for which others wait (other_session_waits):
+ * settles the directories of the client's other sessions at the same path that wait. */
 void uvzk__create_order_changed(struct uvzk__queue *);
 
 /* Sends the creates that have gathered, as long as fewer than four multis are in flight. The

@@ -394,13 +394,15 @@ static void drop_other_watch(struct uvzk__queue *queue,
                              const struct uvzk__foreign_node *needed)
 {
     const char *watched = uvzk__watched_path(queue);
+
+    if (watched == NULL) {
+        return;
+    }
     bool awaited =
         uvzk__predecessor_is_on_children(&uvzk__queue_optional(queue)->predecessor)
             ? queue->wants_children_watch
-            : needed != NULL && watched != NULL &&
-                  strcmp(uvzk__path_name(watched), needed->name) == 0;
-
-    if (watched != NULL && !awaited) {
+            : needed != NULL && strcmp(uvzk__path_name(watched), needed->name) == 0;
+    if (!awaited) {
         uvzk__predecessor_unwatch(queue);
     }
 }

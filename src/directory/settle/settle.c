@@ -98,7 +98,9 @@ static void settle(struct uvzk__queue *queue)
     if (queue->creates.wanted) {
         uvzk__queue_settle_later(queue); /* settling another directory wanted them */
     }
-    uvzk__create_order_changed(queue);
+    if (queue->creates.other_session_waits) {
+        uvzk__create_order_changed(queue);
+    }
     queue->kind->settle(queue);
 
     /* Nothing is left: no contender, no request in flight, no use by the recipe. */
