@@ -36,3 +36,17 @@ s/\buvzk_participants_holding\(&?(\w+)\)/\1->result->holding/g
 s/\buvzk_(verify|write|participants|revoke|read|set|election_participants|atomic_call|barrier_call)_(t|cb)\b/uvzk_req_\2/g
 s/\bstruct uvzk_(verify|write|participants|revoke|read|set|election_participants|atomic_call|barrier_call)_s\b/struct uvzk_req_s/g
 s/\buvzk_barrier_call_cancel\b/uvzk_req_cancel/g
+
+# Futures: a call takes the request of a future. The future of a close or a release is attached to it.
+s/\buvzk_(hold_verify|hold_write|lock_participants|client_revoke|client_read|shared_value_set|shared_value_try_set|shared_count_set|shared_count_try_set|barrier_set|barrier_remove|barrier_wait|double_barrier_enter|double_barrier_leave|atomic_long_get|atomic_long_add|atomic_long_compare_and_set|atomic_long_try_set|atomic_long_force_set|atomic_long_create|election_participants)_future\((([^(),]|\(([^()]|\([^()]*\))*\))+),([[:space:]]*)(([^(),]|\(([^()]|\([^()]*\))*\))+)((,([^()]|\(([^()]|\([^()]*\))*\))*)?)\)/uvzk_\1(\2,\5uvzk_future_req(\6)\9, uvzk_future_complete)/g
+s/(\n[[:blank:]]*)(\w+) = uvzk_((lock|shared_value|shared_count|client|barrier|double_barrier|atomic_long|persistent_node|group_member)_close|hold_release)_future\((([^(),]|\(([^()]|\([^()]*\))*\))+),[[:space:]]*([^(),]+)\);/\1\2 = uvzk_\3(\5, NULL);\1if (\2 == 0) {\1    \2 = uvzk_future_end(\8, \5);\1}/g
+s/(\n[[:blank:]]*)uvzk_((lock|shared_value|shared_count|client|barrier|double_barrier|atomic_long|persistent_node|group_member)_close|hold_release)_future\((([^(),]|\(([^()]|\([^()]*\))*\))+),[[:space:]]*([^(),]+)\);/\1uvzk_\2(\4, NULL);\1uvzk_future_end(\7, \4);/g
+s/\buvzk_((lock|shared_value|shared_count|client|barrier|double_barrier|atomic_long|persistent_node|group_member)_close|hold_release)_future\((([^(),]|\(([^()]|\([^()]*\))*\))+),[[:space:]]*([^(),]+)\)/(uvzk_\1(\3, NULL) == 0 ? uvzk_future_end(\6, \3) : UVZK_ESTATE)/g
+s/\buvzk_election_close_future\(([^(),]+),[[:space:]]*([^(),]+),[[:space:]]*([^(),]+)\)/(uvzk_election_close(\1, \3, NULL) == 0 ? uvzk_future_end(\2, \1) : UVZK_ESTATE)/g
+s/\buvzk_future_data\(([^(),]+),[[:space:]]*&(\w+),[[:space:]]*&(\w+)\)/(uvzk_future_status(\1) == 0 ? (\2 = uvzk_future_req(\1)->result->data, \3 = uvzk_future_req(\1)->result->length, 0) : UVZK_ESTATE)/g
+s/\buvzk_future_stat\(([^(),]+),[[:space:]]*&(\w+)\)/(uvzk_future_status(\1) == 0 ? (\2 = *uvzk_future_req(\1)->result->stat, 0) : UVZK_ESTATE)/g
+s/\buvzk_future_participants\(([^(),]+),[[:space:]]*&(\w+),[[:space:]]*&(\w+),[[:space:]]*&(\w+)\)/(uvzk_future_status(\1) == 0 ? (\2 = uvzk_future_req(\1)->result->paths, \3 = uvzk_future_req(\1)->result->count, \4 = uvzk_future_req(\1)->result->holding, 0) : UVZK_ESTATE)/g
+s/\buvzk_future_election_participants\(([^(),]+),[[:space:]]*&(\w+),[[:space:]]*&(\w+)\)/(uvzk_future_status(\1) == 0 ? (\2 = uvzk_future_req(\1)->result->participants, \3 = uvzk_future_req(\1)->result->count, 0) : UVZK_ESTATE)/g
+s/\buvzk_future_atomic_value\(([^(),]+),[[:space:]]*&(\w+)\)/(uvzk_future_req(\1)->result != NULL ? (\2 = *uvzk_future_req(\1)->result->value, 0) : UVZK_ESTATE)/g
+s/\buvzk_future_refused\(([^(),]+)\)/uvzk_future_req(\1)->result->failed_op/g
+s/\n[[:blank:]]*uvzk_(stat|atomic_value)_init\(&\w+\);//g

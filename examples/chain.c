@@ -70,8 +70,11 @@ static void on_deleted(uvzk_future_t *future, int status, void *context)
     (void)context;
     if (!failed("deleted, too", status)) {
         uvzk_hold_t *hold = uvzk_future_hold(&acquired);
-        next("to be released", uvzk_hold_release_future(hold, &released), &released,
-             on_released);
+        status = uvzk_hold_release(hold, NULL);
+        if (status == 0) {
+            status = uvzk_future_end(&released, hold);
+        }
+        next("to be released", status, &released, on_released);
     }
 }
 
@@ -80,13 +83,14 @@ static void on_read(uvzk_future_t *future, int status, void *context)
     const uvzk_write_op_t remove = {
         .kind = UVZK_WRITE_DELETE, .version = -1, .path = "/examples/sum"};
     uvzk_hold_t *hold = uvzk_future_hold(&acquired);
-    const void *data;
-    size_t length;
 
     (void)context;
-    if (!failed("read", status) && uvzk_future_data(future, &data, &length) == 0) {
-        printf("the sum is %.*s\n", (int)length, (const char *)data);
-        next("to be deleted", uvzk_hold_write_future(hold, &deleted, &remove, 1),
+    if (!failed("read", status)) {
+        const uvzk_result_t *found = uvzk_future_req(future)->result;
+        printf("the sum is %.*s\n", (int)found->length, (const char *)found->data);
+        next("to be deleted",
+             uvzk_hold_write(hold, uvzk_future_req(&deleted), &remove, 1,
+                             uvzk_future_complete),
              &deleted, on_deleted);
     }
 }
@@ -96,7 +100,9 @@ static void on_written(uvzk_future_t *future, int status, void *context)
     (void)future;
     (void)context;
     if (!failed("written, while the lock was held", status)) {
-        next("to be read", uvzk_client_read_future(&client, &reading, "/examples/sum"),
+        next("to be read",
+             uvzk_client_read(&client, uvzk_future_req(&reading), "/examples/sum",
+                              uvzk_future_complete),
              &reading, on_read);
     }
 }
@@ -122,7 +128,9 @@ static void on_computed(uv_work_t *request, int status)
 
     (void)request;
     if (!failed("computed", status)) {
-        next("to be written", uvzk_hold_write_future(hold, &written, &create, 1),
+        next("to be written",
+             uvzk_hold_write(hold, uvzk_future_req(&written), &create, 1,
+                             uvzk_future_complete),
              &written, on_written);
     }
 }

@@ -174,11 +174,11 @@ typedef struct uvzk_future_s uvzk_future_t;                 /* the outcome of on
 typedef struct uvzk_barrier_s uvzk_barrier_t;               /* DistributedBarrier */
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
 
-#define UVZK_HANDLE_FIELDS                                                       \
-    void *data;       /* the caller's; uvzk neither reads nor writes it */       \
-    void *impl;       /* private; NULL before the first use and after the end */ \
-    void *end_future; /* private; of the release or the close under way */       \
-    void *reserved    /* private */
+#define UVZK_HANDLE_FIELDS                                                    \
+    void *data;    /* the caller's; uvzk neither reads nor writes it */       \
+    void *impl;    /* private; NULL before the first use and after the end */ \
+    void *end;     /* private; of the release or the close under way */       \
+    void *reserved /* private */
 
 struct uvzk_client_s {
     UVZK_HANDLE_FIELDS;
@@ -780,8 +780,8 @@ UVZK_EXTERN int uvzk_lock_set_max_hold(uvzk_lock_t *lock, uint32_t max_hold_ms,
  * UV_EINVAL. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
-/* Releases a hold. A hold cannot be lost while it is being released: release_cb, which is
- * required, receives the outcome. UVZK_ENOTHELD: not granted, or already released or
+/* Releases a hold. A hold cannot be lost while it is being released: release_cb (may be
+ * NULL) receives the outcome. UVZK_ENOTHELD: not granted, or already released or
  * lost. UV_EINVAL. */
 UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb);
 
@@ -1010,18 +1010,14 @@ typedef void (*uvzk_req_cb)(uvzk_req_t *req, int status);
  * another call, which cannot be cancelled. UV_EINVAL. */
 UVZK_EXTERN int uvzk_req_cancel(uvzk_req_t *req);
 
-/* What ZooKeeper stores about a znode. For uvzk_future_stat, begin with
- * uvzk_stat_init(&stat). */
+/* What ZooKeeper stores about a znode. */
 typedef struct uvzk_stat_s {
-    size_t size;        /* set by uvzk_stat_init; in uvzk_result_t, by uvzk */
+    size_t size;        /* of the library's struct, which may grow at its end */
     int64_t czxid;      /* of the transaction that created it; for a mutex or a half of a
                            read-write lock this is the fencing token */
     int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
     int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
 } uvzk_stat_t;
-
-#define uvzk_stat_init(stat) uvzk_stat_init_size((stat), sizeof(*(stat)))
-UVZK_EXTERN void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size);
 
 /* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a
  * participant. node_path is a full path as returned by uvzk_hold_path,
@@ -1364,10 +1360,6 @@ typedef struct uvzk_atomic_value_s {
                                   wait for the mutex */
     uint64_t promoted_ms;
 } uvzk_atomic_value_t;
-
-#define uvzk_atomic_value_init(value) \
-    uvzk_atomic_value_init_size((value), sizeof(*(value)))
-UVZK_EXTERN void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t size);
 
 /* FINAL for the atomic long. */
 typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
@@ -2318,16 +2310,33 @@ UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
  *
  *     pending ---> done, with the status that the callback would have received
  *
- * Each uvzk_..._future does what the function without that suffix does, and takes a
- * future in place of the request and the callback. It returns the same errors; UV_EINVAL
- * also if the future is NULL, and UV_EBUSY also if the future is in use. Drop each future
- * once if its call returned 0: pending or done, before or after its client is closed, in
- * any callback, in any order. */
+ * For a call with a request, it owns the request (uvzk_future_req); it is attached to a
+ * close or a release (uvzk_future_end); and uvzk_lock_acquire, uvzk_lock_run and the wait
+ * for leadership have functions with a future (uvzk_..._future). These return the same
+ * errors as the calls themselves; UV_EINVAL also if the future is NULL, and UV_EBUSY also
+ * if the future is in use. Drop each future once if its call returned 0: pending or done,
+ * before or after its client is closed, in any callback, in any order. */
 
 /* The future is done. Several callbacks may wait for it; each is called once, in the
  * order in which they were added, never from inside a call. The callback may drop the
  * future. */
 typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context);
+
+/* Returns the request of a future, for any function that takes a request and a callback,
+ * together with uvzk_future_complete:
+ *
+ *     uvzk_client_read(&client, uvzk_future_req(&future), path, uvzk_future_complete);
+ *
+ * If the call returns 0, the future is pending. If it is refused, the future is not in
+ * use. When the future is done, req->result has what the call has found, until the future
+ * is dropped; NULL if the future was cancelled. It is never NULL. If there is no request
+ * to return, the call is refused: UV_ENOMEM; UV_EBUSY: the future is in use; UV_EINVAL:
+ * the future is NULL. */
+UVZK_EXTERN uvzk_req_t *uvzk_future_req(uvzk_future_t *future);
+
+/* Completes the future whose request this is: the callback to pass with uvzk_future_req. A
+ * call with a future's request and another callback is refused with UV_EINVAL. */
+UVZK_EXTERN void uvzk_future_complete(uvzk_req_t *req, int status);
 
 /* Calls cb when the future is done; if it is done already, soon, from the loop.
  * UV_EINVAL. UVZK_ESTATE: not in use. UV_ENOMEM. UVZK_ECLOSED: the future is done and its
@@ -2344,6 +2353,15 @@ UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
  * pending acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be undone;
  * only their outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in use. */
 UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
+
+/* Attaches a future to a close or a release that is under way, after the function that has
+ * begun it has returned 0. The future is done with its status, after its callback. handle:
+ * the hold, lock, half of a read-write lock, shared value or count, barrier, atomic long,
+ * election, persistent node, group member or client. Its memory is in use until then,
+ * whether the future is dropped or not. UVZK_ESTATE: no close or release of it is under
+ * way. UV_EBUSY: the future is in use, or another future is attached already. UV_EINVAL.
+ * UV_ENOMEM: the close or the release goes on. */
+UVZK_EXTERN int uvzk_future_end(uvzk_future_t *future, void *handle);
 
 /* Sets a deadline: a future that is still pending timeout_ms from now ends with
  * UV_ETIMEDOUT, as if it were cancelled. Replaces an earlier deadline. UV_EINVAL.
@@ -2374,7 +2392,7 @@ UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
  * UVZK_ENOTHELD.
  *
  * UV_EINVAL: also no parts, n is 0 or more than count, parts of several clients or of
- * uvzk_client_close_future, more than 64 nested combinations. UVZK_ESTATE: a part is not
+ * the client's own close, more than 64 nested combinations. UVZK_ESTATE: a part is not
  * in use. UV_EBUSY: the future is in use, or a part belongs to another combination or is
  * named twice. UVZK_ECLOSED: the parts' client is closed. UV_ENOMEM. */
 UVZK_EXTERN int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts,
@@ -2388,7 +2406,7 @@ UVZK_EXTERN int uvzk_future_n_of(uvzk_future_t *future, uvzk_future_t *const *pa
  * of the part for place 0, 1, ...; SIZE_MAX beyond the last, and for any other future. */
 UVZK_EXTERN size_t uvzk_future_winner(const uvzk_future_t *future, size_t place);
 
-/* -------------------------------------------- of locks and holds */
+/* ----------------------------------- of acquires, runs and leaders */
 
 /* Starts to acquire a lock, with a future.
  * The future owns the hold, whose `data` is the future. lost_cb (required) is called if
@@ -2401,18 +2419,6 @@ UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *futur
  * hold after the future is dropped. NULL: not granted, released, lost or cancelled. */
 UVZK_EXTERN uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *future);
 
-/* Release a hold, verify it, or write with it, with a future.
- * If the hold is the caller's own (not uvzk_future_hold's), do not drop the future of a
- * release before it is done: until then the hold's memory is in use. */
-UVZK_EXTERN int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *future);
-UVZK_EXTERN int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *future);
-UVZK_EXTERN int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *future,
-                                       const uvzk_write_op_t *ops, size_t count);
-
-/* Returns the index of the operation for which a write failed, as in uvzk_result_t;
- * SIZE_MAX for any other future. */
-UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
-
 /* Acquires a lock, calls locked_cb, and releases the lock, with a future. locked_cb
  * receives a locker that the future owns, whose `data` is the future. Call
  * uvzk_locker_done when the work is done. If the future is cancelled or dropped while the
@@ -2420,103 +2426,6 @@ UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
 UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                      const uvzk_acquire_options_t *options,
                                      uvzk_locker_locked_cb locked_cb);
-
-/* Lists the contenders that hold the lock or wait for it, with a future.
- * uvzk_future_participants returns the paths, and how many of them are holders'. They are
- * valid until the future is dropped; each pointer may be NULL. UV_EINVAL. UVZK_ESTATE:
- * not a future of participants that is done with 0. */
-UVZK_EXTERN int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *future);
-UVZK_EXTERN int uvzk_future_participants(const uvzk_future_t *future,
-                                         const char *const **paths, size_t *count,
-                                         size_t *holding);
-
-/* Closes a lock, with a future.
- * Do not drop the future before it is done: until then the lock's memory is in use. */
-UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future);
-
-/* ----------------------------------------- of clients and values */
-
-/* Reads a znode and its stat, with a future.
- * uvzk_future_data returns the data, which are valid until the future is dropped; each
- * pointer may be NULL. uvzk_future_stat copies the stat. UV_EINVAL: also if stat was not
- * initialised. UVZK_ESTATE: not a future of a read that is done with 0. */
-UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
-                                        const char *node_path);
-UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
-                                 size_t *length);
-UVZK_EXTERN int uvzk_future_stat(const uvzk_future_t *future, uvzk_stat_t *stat);
-
-/* Ask for a release, and set values, with a future; otherwise as the functions without
- * _future. */
-UVZK_EXTERN int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *future,
-                                          const char *node_path);
-UVZK_EXTERN int uvzk_shared_value_set_future(uvzk_shared_value_t *value,
-                                             uvzk_future_t *future, const void *data,
-                                             size_t length);
-UVZK_EXTERN int uvzk_shared_value_try_set_future(uvzk_shared_value_t *value,
-                                                 uvzk_future_t *future,
-                                                 const uvzk_value_version_t *version,
-                                                 const void *data, size_t length);
-UVZK_EXTERN int uvzk_shared_count_set_future(uvzk_shared_count_t *count,
-                                             uvzk_future_t *future, int32_t value);
-UVZK_EXTERN int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count,
-                                                 uvzk_future_t *future,
-                                                 const uvzk_value_version_t *version,
-                                                 int32_t value);
-
-/* Close a value, a count or a client, with a future, as uvzk_lock_close_future does. */
-UVZK_EXTERN int uvzk_shared_value_close_future(uvzk_shared_value_t *value,
-                                               uvzk_future_t *future);
-UVZK_EXTERN int uvzk_shared_count_close_future(uvzk_shared_count_t *count,
-                                               uvzk_future_t *future);
-UVZK_EXTERN int uvzk_client_close_future(uvzk_client_t *client, uvzk_future_t *future);
-
-/* -------------------------------------------------- of barriers */
-
-/* Set, remove, wait, enter and leave, with a future; otherwise as the functions without
- * _future. Cancelling the future of a wait, an enter or a leave also cancels the call. */
-UVZK_EXTERN int uvzk_barrier_set_future(uvzk_barrier_t *barrier, uvzk_future_t *future);
-UVZK_EXTERN int uvzk_barrier_remove_future(uvzk_barrier_t *barrier,
-                                           uvzk_future_t *future);
-UVZK_EXTERN int uvzk_barrier_wait_future(uvzk_barrier_t *barrier, uvzk_future_t *future,
-                                         int64_t timeout_ms);
-UVZK_EXTERN int uvzk_double_barrier_enter_future(uvzk_double_barrier_t *barrier,
-                                                 uvzk_future_t *future,
-                                                 int64_t timeout_ms);
-UVZK_EXTERN int uvzk_double_barrier_leave_future(uvzk_double_barrier_t *barrier,
-                                                 uvzk_future_t *future,
-                                                 int64_t timeout_ms);
-
-/* Close a barrier, with a future, as uvzk_lock_close_future does. */
-UVZK_EXTERN int uvzk_barrier_close_future(uvzk_barrier_t *barrier, uvzk_future_t *future);
-UVZK_EXTERN int uvzk_double_barrier_close_future(uvzk_double_barrier_t *barrier,
-                                                 uvzk_future_t *future);
-/* Call an atomic long, with a future.
- * uvzk_future_atomic_value copies what the call found and did, whatever its status, into
- * a struct that the caller has initialised with uvzk_atomic_value_init. UV_EINVAL: also
- * if value was not initialised. UVZK_ESTATE: pending, cancelled, or not a future of such
- * a call. Do not drop the future of a close before it is done: until then the memory of
- * the atomic long is in use. */
-UVZK_EXTERN int uvzk_atomic_long_get_future(uvzk_atomic_long_t *atomic,
-                                            uvzk_future_t *future);
-UVZK_EXTERN int uvzk_atomic_long_add_future(uvzk_atomic_long_t *atomic,
-                                            uvzk_future_t *future, int64_t delta);
-UVZK_EXTERN int uvzk_atomic_long_compare_and_set_future(uvzk_atomic_long_t *atomic,
-                                                        uvzk_future_t *future,
-                                                        int64_t expected, int64_t value);
-UVZK_EXTERN int uvzk_atomic_long_try_set_future(uvzk_atomic_long_t *atomic,
-                                                uvzk_future_t *future, int64_t value);
-UVZK_EXTERN int uvzk_atomic_long_force_set_future(uvzk_atomic_long_t *atomic,
-                                                  uvzk_future_t *future, int64_t value);
-UVZK_EXTERN int uvzk_atomic_long_create_future(uvzk_atomic_long_t *atomic,
-                                               uvzk_future_t *future, int64_t value);
-UVZK_EXTERN int uvzk_atomic_long_close_future(uvzk_atomic_long_t *atomic,
-                                              uvzk_future_t *future);
-
-UVZK_EXTERN int uvzk_future_atomic_value(const uvzk_future_t *future,
-                                         uvzk_atomic_value_t *value);
-
-/* ---------------------------------------------- of elections */
 
 /* Waits until this participant leads, with a future.
  * The future is done with 0 when leader_cb has been called, or soon if it leads already.
@@ -2526,29 +2435,6 @@ UVZK_EXTERN int uvzk_future_atomic_value(const uvzk_future_t *future,
  * the participant is not queued and uvzk will not queue it again. */
 UVZK_EXTERN int uvzk_election_lead_future(uvzk_election_t *election,
                                           uvzk_future_t *future);
-
-/* Lists the participants, with a future.
- * uvzk_future_election_participants returns them. They are valid until the future is
- * dropped; each pointer may be NULL. UV_EINVAL. UVZK_ESTATE: not a future of participants
- * that is done with 0. */
-UVZK_EXTERN int uvzk_election_participants_future(uvzk_election_t *election,
-                                                  uvzk_future_t *future);
-UVZK_EXTERN int
-uvzk_future_election_participants(const uvzk_future_t *future,
-                                  const uvzk_election_participant_t *const **participants,
-                                  size_t *count);
-
-/* Closes an election, with a future, as uvzk_lock_close_future does. */
-UVZK_EXTERN int uvzk_election_close_future(uvzk_election_t *election,
-                                           uvzk_future_t *future, unsigned mode);
-
-/* Closes a persistent node, with a future, as uvzk_lock_close_future does. */
-UVZK_EXTERN int uvzk_persistent_node_close_future(uvzk_persistent_node_t *node,
-                                                  uvzk_future_t *future);
-
-/* Closes a group member, with a future, as uvzk_lock_close_future does. */
-UVZK_EXTERN int uvzk_group_member_close_future(uvzk_group_member_t *member,
-                                               uvzk_future_t *future);
 
 /* --------------------------------------------------------- advanced: memory */
 

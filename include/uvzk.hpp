@@ -10,6 +10,9 @@
  *
  *     uvzk::result<uvzk::hold> got = co_await stock->acquire(10s);  // C++20
  *
+ * This header is experimental: it may change in any version, also after 1.0. What it stands
+ * on, the binary interface of uvzk.h, does not.
+ *
  * The rules of uvzk.h about threads, outcomes and times apply here too: use only the
  * loop's thread; every outcome is reported once, later, never from inside a call; a call
  * that is refused runs no callback. This header adds no thread, no lock and no global
@@ -482,6 +485,24 @@ class ending : public attachment {
     call *call_ = nullptr;
 };
 
+/* A function that takes a request, as one that takes a C future in its place. */
+template <auto Function> struct by_future {
+    template <class Object, class... Arguments>
+    int operator()(Object *object, uvzk_future_t *future,
+                   const Arguments &...arguments) const noexcept
+    {
+        return Function(object, uvzk_future_req(future), arguments...,
+                        uvzk_future_complete);
+    }
+};
+
+/* What a call has found; NULL if it is pending, was cancelled, or is none with a
+ * request. */
+inline const uvzk_result_t *result_of(const call_ref &from) noexcept
+{
+    return from && from->c.impl != nullptr ? uvzk_future_req(&from->c)->result : nullptr;
+}
+
 /* Makes a call, which begin(future) starts. begin returns 0 or an error; so does this
  * function. */
 template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
@@ -611,7 +632,8 @@ template <class T> class future {
      * if that is not known, SIZE_MAX. */
     std::size_t refused_operation() const noexcept
     {
-        return call_ ? uvzk_future_refused(&call_->c) : SIZE_MAX;
+        const uvzk_result_t *found = detail::result_of(call_);
+        return found != nullptr ? found->failed_op : SIZE_MAX;
     }
 
 #ifdef UVZK_COROUTINES
@@ -1140,21 +1162,20 @@ class hold {
     {
         hold ends(std::move(*this)); /* its destructor stops on_lost and releases */
         return ends.asked([](uvzk_hold_t *of, uvzk_future_t *c) {
-            return uvzk_hold_release_future(of, c);
+            int status = uvzk_hold_release(of, nullptr);
+            return status != 0 ? status : uvzk_future_end(c, of);
         });
     }
     /* Asks a quorum whether the hold stands, as uvzk_hold_verify. */
     future<void> verify() noexcept
     {
-        return asked([](uvzk_hold_t *of, uvzk_future_t *c) {
-            return uvzk_hold_verify_future(of, c);
-        });
+        return asked(detail::by_future<uvzk_hold_verify>());
     }
     /* Writes in one transaction, only if the hold stands, as uvzk_hold_write. */
     future<void> write(const uvzk_write_op_t *ops, std::size_t count) noexcept
     {
         return asked([=](uvzk_hold_t *of, uvzk_future_t *c) {
-            return uvzk_hold_write_future(of, c, ops, count);
+            return detail::by_future<uvzk_hold_write>()(of, c, ops, count);
         });
     }
 
@@ -1184,7 +1205,11 @@ class participants {
   public:
     explicit participants(detail::call_ref call) noexcept : call_(std::move(call))
     {
-        (void)uvzk_future_participants(&call_->c, &paths_, &size_, &holding_);
+        if (const uvzk_result_t *found = detail::result_of(call_)) {
+            paths_ = found->paths;
+            size_ = found->count;
+            holding_ = found->holding;
+        }
     }
     std::size_t size() const noexcept
     {
@@ -1213,19 +1238,12 @@ class znode {
     }
     uvzk_stat_t stat() const noexcept
     {
-        uvzk_stat_t stat;
-        uvzk_stat_init(&stat);
-        (void)uvzk_future_stat(&call_->c, &stat);
-        return stat;
+        return *detail::result_of(call_)->stat;
     }
     std::string_view view() const noexcept
     {
-        const void *data = nullptr;
-        std::size_t length = 0;
-        (void)uvzk_future_data(&call_->c, &data, &length);
-        return data == nullptr
-                   ? std::string_view()
-                   : std::string_view(static_cast<const char *>(data), length);
+        const uvzk_result_t *found = detail::result_of(call_);
+        return std::string_view(static_cast<const char *>(found->data), found->length);
     }
 
   private:
@@ -1398,8 +1416,9 @@ class lock {
     }
     future<uvzk::participants> participants() noexcept
     {
-        return detail::future_of<uvzk::participants>(
-            [this](uvzk_future_t *c) { return uvzk_lock_participants_future(c_, c); });
+        return detail::future_of<uvzk::participants>([this](uvzk_future_t *c) {
+            return detail::by_future<uvzk_lock_participants>()(c_, c);
+        });
     }
     /* Closes the lock, as its destructor does. The future is done when the lock has been
      * closed. The lock object is empty at once. */
@@ -1520,13 +1539,13 @@ struct value_calls {
     }
     static int set(native *c, uvzk_future_t *future, value to) noexcept
     {
-        return uvzk_shared_value_set_future(c, future, to.data(), to.size());
+        return by_future<uvzk_shared_value_set>()(c, future, to.data(), to.size());
     }
     static int try_set(native *c, uvzk_future_t *future, const value_version &version,
                        value to) noexcept
     {
-        return uvzk_shared_value_try_set_future(c, future, &version, to.data(),
-                                                to.size());
+        return by_future<uvzk_shared_value_try_set>()(c, future, &version, to.data(),
+                                                      to.size());
     }
 };
 struct count_calls {
@@ -1534,7 +1553,7 @@ struct count_calls {
     using value = std::int32_t;
     using on_change = function<void(status, std::int32_t)>;
     static constexpr auto init = uvzk_shared_count_init;
-    static constexpr auto set = uvzk_shared_count_set_future;
+    static constexpr by_future<uvzk_shared_count_set> set{};
     static constexpr auto close = uvzk_shared_count_close;
 
     static int get(const native *c, versioned_value<value> &into) noexcept
@@ -1544,7 +1563,7 @@ struct count_calls {
     static int try_set(native *c, uvzk_future_t *future, const value_version &version,
                        value to) noexcept
     {
-        return uvzk_shared_count_try_set_future(c, future, &version, to);
+        return by_future<uvzk_shared_count_try_set>()(c, future, &version, to);
     }
 };
 
@@ -1841,18 +1860,19 @@ class barrier : public detail::barrier_owner<uvzk_barrier_t> {
     /* Set the barrier, or remove it; carried out even if the future is ignored. */
     future<void> set() noexcept
     {
-        return asked(uvzk_barrier_set_future);
+        return asked(detail::by_future<uvzk_barrier_set>());
     }
     future<void> remove() noexcept
     {
-        return asked(uvzk_barrier_remove_future);
+        return asked(detail::by_future<uvzk_barrier_remove>());
     }
     /* Waits until the barrier is not set. UV_ETIMEDOUT. A timeout of 0 is refused with
      * UV_EINVAL. Destroying the pending future cancels the wait. */
     [[nodiscard]] future<void> wait(milliseconds timeout = forever) noexcept
     {
         return asked([&](uvzk_barrier_t *c, uvzk_future_t *f) {
-            return uvzk_barrier_wait_future(c, f, timeout.count());
+            return detail::by_future<uvzk_barrier_wait>()(c, f,
+                                                          std::int64_t(timeout.count()));
         });
     }
 
@@ -1868,18 +1888,20 @@ class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
   public:
     double_barrier() noexcept = default;
     /* Waits until enough members have entered; until all have left. The outcomes are those
-     * of uvzk_req_cb. Destroying the pending future cancels the enter, or the
+     * of uvzk_double_barrier_enter. Destroying the pending future cancels the enter, or the
      * wait for the others: this member is then outside. */
     [[nodiscard]] future<void> enter(milliseconds timeout = forever) noexcept
     {
         return asked([&](uvzk_double_barrier_t *c, uvzk_future_t *f) {
-            return uvzk_double_barrier_enter_future(c, f, timeout.count());
+            return detail::by_future<uvzk_double_barrier_enter>()(
+                c, f, std::int64_t(timeout.count()));
         });
     }
     [[nodiscard]] future<void> leave(milliseconds timeout = forever) noexcept
     {
         return asked([&](uvzk_double_barrier_t *c, uvzk_future_t *f) {
-            return uvzk_double_barrier_leave_future(c, f, timeout.count());
+            return detail::by_future<uvzk_double_barrier_leave>()(
+                c, f, std::int64_t(timeout.count()));
         });
     }
 
@@ -1895,8 +1917,9 @@ class atomic_value {
   public:
     explicit atomic_value(const detail::call_ref &call) noexcept
     {
-        uvzk_atomic_value_init(&c);
-        (void)uvzk_future_atomic_value(&call->c, &c);
+        if (const uvzk_result_t *found = detail::result_of(call)) {
+            c = *found->value;
+        }
     }
     std::int64_t before() const noexcept /* what the call has replaced */
     {
@@ -1906,7 +1929,7 @@ class atomic_value {
     {
         return c.post_value;
     }
-    uvzk_atomic_value_t c; /* all of it, as in uvzk.h */
+    uvzk_atomic_value_t c = {}; /* all of it, as in uvzk.h */
 };
 
 struct atomic_long_options {
@@ -1974,30 +1997,31 @@ class atomic_long {
     /* The value, which may be older than the newest; add(0) returns the newest. */
     future<atomic_value> get() noexcept
     {
-        return asked(uvzk_atomic_long_get_future);
+        return asked(detail::by_future<uvzk_atomic_long_get>());
     }
     /* delta may be negative. UV_ERANGE: the sum does not fit in 64 bits. */
     future<atomic_value> add(std::int64_t delta) noexcept
     {
-        return asked(uvzk_atomic_long_add_future, delta);
+        return asked(detail::by_future<uvzk_atomic_long_add>(), delta);
     }
     /* In one try. UVZK_EBADVERSION: the value is not the expected one. */
     future<atomic_value> compare_and_set(std::int64_t expected,
                                          std::int64_t value) noexcept
     {
-        return asked(uvzk_atomic_long_compare_and_set_future, expected, value);
+        return asked(detail::by_future<uvzk_atomic_long_compare_and_set>(), expected,
+                     value);
     }
     future<atomic_value> try_set(std::int64_t value) noexcept
     {
-        return asked(uvzk_atomic_long_try_set_future, value);
+        return asked(detail::by_future<uvzk_atomic_long_try_set>(), value);
     }
     future<atomic_value> force_set(std::int64_t value) noexcept
     {
-        return asked(uvzk_atomic_long_force_set_future, value);
+        return asked(detail::by_future<uvzk_atomic_long_force_set>(), value);
     }
     future<atomic_value> create(std::int64_t value) noexcept
     {
-        return asked(uvzk_atomic_long_create_future, value);
+        return asked(detail::by_future<uvzk_atomic_long_create>(), value);
     }
     /* Closes the atomic long, as its destructor does. The future is done when it has been
      * closed. The object is empty at once. */
@@ -2151,7 +2175,10 @@ class election_participants {
     explicit election_participants(detail::call_ref call) noexcept
         : call_(std::move(call))
     {
-        (void)uvzk_future_election_participants(&call_->c, &participants_, &size_);
+        if (const uvzk_result_t *found = detail::result_of(call_)) {
+            participants_ = found->participants;
+            size_ = found->count;
+        }
     }
     std::size_t size() const noexcept
     {
@@ -2211,7 +2238,8 @@ class election {
     }
     future<election_participants> participants() noexcept
     {
-        return asked<election_participants>(uvzk_election_participants_future);
+        return asked<election_participants>(
+            detail::by_future<uvzk_election_participants>());
     }
     status resign() noexcept
     {
@@ -2245,14 +2273,12 @@ class election {
      * hold::verify() and hold::write(). Refused with UVZK_ENOTHELD if it does not. */
     future<void> verify() noexcept
     {
-        return held([](uvzk_hold_t *hold, uvzk_future_t *c) {
-            return uvzk_hold_verify_future(hold, c);
-        });
+        return held(detail::by_future<uvzk_hold_verify>());
     }
     future<void> write(const uvzk_write_op_t *ops, std::size_t count) noexcept
     {
         return held([=](uvzk_hold_t *hold, uvzk_future_t *c) {
-            return uvzk_hold_write_future(hold, c, ops, count);
+            return detail::by_future<uvzk_hold_write>()(hold, c, ops, count);
         });
     }
     uvzk_hold_t *native_hold() const noexcept /* NULL if it does not lead */
@@ -3025,11 +3051,11 @@ class client {
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
     future<void> revoke(std::string_view node_path) noexcept
     {
-        return asked<void>(node_path, uvzk_client_revoke_future);
+        return asked<void>(node_path, detail::by_future<uvzk_client_revoke>());
     }
     future<znode> read(std::string_view node_path) noexcept
     {
-        return asked<znode>(node_path, uvzk_client_read_future);
+        return asked<znode>(node_path, detail::by_future<uvzk_client_read>());
     }
 
     uvzk_client_state_t state() const noexcept

@@ -203,15 +203,13 @@ static void not_granted(struct order *order, const char *before)
 static void on_known(uvzk_future_t *future, int status, void *context)
 {
     struct order *order = context;
-    const void *data = NULL;
-    size_t length = 0;
+    const uvzk_result_t *found = uvzk_future_req(future)->result;
     char name[HOLDER_NAME_MAX + 1];
 
-    (void)status;
-    bool known = uvzk_future_data(future, &data, &length) == 0 && length > 0;
+    bool known = status == 0 && found->length > 0;
     if (known) {
-        length = length < HOLDER_NAME_MAX ? length : HOLDER_NAME_MAX;
-        snprintf(name, sizeof(name), "%.*s", (int)length, (const char *)data);
+        size_t length = found->length < HOLDER_NAME_MAX ? found->length : HOLDER_NAME_MAX;
+        snprintf(name, sizeof(name), "%.*s", (int)length, (const char *)found->data);
     }
     uvzk_future_drop(future);
     not_granted(order, known ? name : NULL);
@@ -222,7 +220,8 @@ static bool ask(struct order *order, const char *node_path)
 {
     uvzk_client_t *client = &order->product->stock->client;
 
-    if (uvzk_client_read_future(client, &order->before, node_path) < 0) {
+    if (uvzk_client_read(client, uvzk_future_req(&order->before), node_path,
+                         uvzk_future_complete) < 0) {
         return false;
     }
     if (uvzk_future_deadline(&order->before, ASKING_MS) < 0 ||

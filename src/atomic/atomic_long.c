@@ -11,6 +11,7 @@
 #include "base/refusal.h"
 #include "base/retry.h"
 #include "base/struct_size.h"
+#include "engine/handle_end.h"
 #include "engine/req.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -209,9 +210,12 @@ static void closed(struct uvzk__notification *notification)
     leave_shell(atomic);
     atomic->ended = true;
     uvzk__atomic_pump(atomic);
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
     if (close_cb != NULL) {
         close_cb(shell);
     }
+    uvzk__end_tell(listener, 0);
 }
 
 static struct uvzk__atomic_long *new_atomic(struct uvzk__session *session,
@@ -287,6 +291,7 @@ int uvzk_atomic_long_close(uvzk_atomic_long_t *shell, uvzk_atomic_long_close_cb 
     }
     atomic->closing = true;
     atomic->close_cb = close_cb;
+    uvzk__end_begin(&shell->end, atomic->session);
     end_calls(atomic, UVZK_ECLOSED);
     if (!uvzk__atomic_promotion_is_possible(atomic) ||
         uvzk_lock_close(&atomic->promotion.mutex, mutex_closed) != 0) {
@@ -304,9 +309,9 @@ struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *shell)
 
 /* -------------------------------------------------------------------- the calls */
 
-static int begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
-                 enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
-                 uvzk_req_cb cb)
+static int begin_call(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
+                      enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
+                      uvzk_req_cb cb)
 {
     int status = shell == NULL ? uvzk__refuse(UV_EINVAL, "the atomic long is NULL")
                                : uvzk__req_check(call_shell, cb);
@@ -336,6 +341,15 @@ static int begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
     }
     uvzk__atomic_pump(atomic);
     return 0;
+}
+
+static int begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
+                 enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
+                 uvzk_req_cb cb)
+{
+    int status = begin_call(shell, call_shell, kind, operand, expected, cb);
+
+    return uvzk__req_begun(call_shell, uvzk__atomic_long_session(shell), status);
 }
 
 int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_req_t *call, uvzk_req_cb cb)
@@ -371,12 +385,4 @@ int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_req_t *call, int64_
                             uvzk_req_cb cb)
 {
     return begin(atomic, call, UVZK__ATOMIC_INITIALIZE, value, 0, cb);
-}
-
-void uvzk_atomic_value_init_size(uvzk_atomic_value_t *value, size_t size)
-{
-    if (value != NULL) {
-        memset(value, 0, size);
-        value->size = size;
-    }
 }

@@ -5,6 +5,8 @@
 #include "barrier/change_call.h"
 #include "barrier/watched_znode.h"
 #include "base/memory.h"
+#include "engine/handle_end.h"
+#include "engine/req.h"
 #include "engine/turn.h"
 
 /* -------------------------------------------------------------------------- wait */
@@ -66,9 +68,12 @@ static void tell_closed(struct uvzk__barrier_object *object)
 {
     const struct uvzk__distributed_barrier *barrier = barrier_with(object);
 
+    struct uvzk__end_listener *listener = uvzk__end_take(&barrier->shell->end);
+
     if (barrier->close_cb != NULL) {
         barrier->close_cb(barrier->shell);
     }
+    uvzk__end_tell(listener, 0);
 }
 
 static void end(struct uvzk__barrier_object *object)
@@ -99,6 +104,7 @@ int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
 
     if (status == 0) {
         barrier_with(object)->close_cb = close_cb;
+        uvzk__end_begin(&shell->end, object->session);
         uvzk__notify_later(object->session, &object->notification);
     }
     return status;
@@ -106,7 +112,7 @@ int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
 
 /* ------------------------------------------------------------------- the calls */
 
-int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+static int set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
 {
     int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
                                             UVZK_WAIT_FOREVER);
@@ -122,7 +128,14 @@ int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb 
                                                   object->path, call_shell, cb);
 }
 
-int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+{
+    int status = set(shell, call_shell, cb);
+
+    return uvzk__req_begun(call_shell, uvzk__distributed_barrier_session(shell), status);
+}
+
+static int remove_znode(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
 {
     int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
                                             UVZK_WAIT_FOREVER);
@@ -137,8 +150,15 @@ int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_
                                                   object->path, call_shell, cb);
 }
 
-int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
-                      uvzk_req_cb cb)
+int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+{
+    int status = remove_znode(shell, call_shell, cb);
+
+    return uvzk__req_begun(call_shell, uvzk__distributed_barrier_session(shell), status);
+}
+
+static int wait_for_end(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
+                        uvzk_req_cb cb)
 {
     int status =
         uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb, timeout_ms);
@@ -162,4 +182,12 @@ int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t tim
     (void)uvzk__barrier_call_begin_to_send(&wait->call, object->session, &object->calls,
                                            call_shell, timeout_ms, cb);
     return 0;
+}
+
+int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
+                      uvzk_req_cb cb)
+{
+    int status = wait_for_end(shell, call_shell, timeout_ms, cb);
+
+    return uvzk__req_begun(call_shell, uvzk__distributed_barrier_session(shell), status);
 }

@@ -4,6 +4,8 @@
 
 #include "barrier/member.h"
 #include "base/refusal.h"
+#include "engine/handle_end.h"
+#include "engine/req.h"
 #include "engine/turn.h"
 
 static const struct uvzk__state table[] = {
@@ -133,8 +135,8 @@ static struct crossing *new_crossing(struct uvzk__double_barrier *barrier)
     return crossing;
 }
 
-int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
-                              int64_t timeout_ms, uvzk_req_cb cb)
+static int enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
+                 uvzk_req_cb cb)
 {
     int status = check_call(shell, call_shell, timeout_ms, cb);
 
@@ -171,8 +173,16 @@ int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_she
     return 0;
 }
 
-int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
                               int64_t timeout_ms, uvzk_req_cb cb)
+{
+    int status = enter(shell, call_shell, timeout_ms, cb);
+
+    return uvzk__req_begun(call_shell, uvzk__double_barrier_session(shell), status);
+}
+
+static int leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
+                 uvzk_req_cb cb)
 {
     int status = check_call(shell, call_shell, timeout_ms, cb);
 
@@ -201,6 +211,14 @@ int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_she
         uvzk__barrier_member_leave(barrier->member);
     }
     return 0;
+}
+
+int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+                              int64_t timeout_ms, uvzk_req_cb cb)
+{
+    int status = leave(shell, call_shell, timeout_ms, cb);
+
+    return uvzk__req_begun(call_shell, uvzk__double_barrier_session(shell), status);
 }
 
 /* ----------------------------------------------------------------- init and close */
@@ -233,9 +251,12 @@ static void tell_closed(struct uvzk__barrier_object *object)
     const struct uvzk__double_barrier *barrier =
         UVZK__CONTAINER_OF(object, struct uvzk__double_barrier, object);
 
+    struct uvzk__end_listener *listener = uvzk__end_take(&barrier->shell->end);
+
     if (barrier->close_cb != NULL) {
         barrier->close_cb(barrier->shell);
     }
+    uvzk__end_tell(listener, 0);
 }
 
 int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell,
@@ -277,6 +298,7 @@ int uvzk_double_barrier_close(uvzk_double_barrier_t *shell,
         return status;
     }
     barrier->close_cb = close_cb;
+    uvzk__end_begin(&shell->end, barrier->object.session);
     if (barrier->member == NULL) {
         tell_later(barrier);
     } else {

@@ -20,6 +20,7 @@
 #include "claim/revocation.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
+#include "engine/handle_end.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
 #include "proof/validity.h"
@@ -363,6 +364,7 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
      * acquisition refers to the lock, unref below queues the close callback. */
     uvzk__lock_ref(lock);
     lock->closing = true;
+    uvzk__end_begin(&shell->end, lock->session);
     struct uvzk__claim *claim;
     /* Its end removes it from lock->claims. */
     while ((claim = uvzk__lock_first_claim(lock)) != NULL) {

@@ -17,6 +17,7 @@
 #include "claim/lock.h"
 #include "claim/observed_steps.h"
 #include "claim/timed_out_wait.h"
+#include "engine/handle_end.h"
 #include "engine/probe_points.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
@@ -158,6 +159,17 @@ static void notify_place(struct uvzk__acquisition *acquisition)
     queued_cb(acquisition->shell, place->ahead);
 }
 
+static void notify_release(uvzk_hold_t *shell, uvzk_hold_release_cb release_cb,
+                           int status)
+{
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
+    if (release_cb != NULL) {
+        release_cb(shell, status);
+    }
+    uvzk__end_tell(listener, status);
+}
+
 static void deliver(struct uvzk__notification *notification)
 {
     struct uvzk__acquisition *acquisition =
@@ -179,7 +191,7 @@ static void deliver(struct uvzk__notification *notification)
         lost_cb(finish(acquisition), status);
         break;
     case UVZK__ACQUISITION_RELEASED:
-        release_cb(finish(acquisition), status);
+        notify_release(finish(acquisition), release_cb, status);
         break;
     case UVZK__ACQUISITION_REFUSED:
         notify_refusal(acquisition);
@@ -425,6 +437,7 @@ void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
     /* This overwrites acquire_cb or losing_cb in the union; neither is needed from now
      * on. */
     acquisition->release_cb = release_cb;
+    uvzk__end_begin(&acquisition->shell->end, uvzk__acquisition_session(acquisition));
     /* The hold was lost, and its lost callback has not run yet. The release callback runs
      * in its place, with UVZK_ELOST. */
     if (acquisition->state == UVZK__ACQUISITION_LOSING) {

@@ -20,9 +20,8 @@ static struct uvzk__acquisition *acquisition_of(const uvzk_hold_t *hold)
 
 int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
 {
-    if (hold == NULL || release_cb == NULL) {
-        return uvzk__refuse(UV_EINVAL,
-                            hold == NULL ? "hold is NULL" : "release_cb is NULL");
+    if (hold == NULL) {
+        return uvzk__refuse(UV_EINVAL, "hold is NULL");
     }
     struct uvzk__acquisition *acquisition = acquisition_of(hold);
     if (acquisition == NULL || (acquisition->state != UVZK__ACQUISITION_GRANTED &&

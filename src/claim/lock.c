@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "directory/settle/settle.h"
+#include "engine/handle_end.h"
 #include "engine/invariant.h"
 #include "engine/turn.h"
 #include "engine/znode_owner.h"
@@ -40,9 +41,12 @@ static void notify_closed(struct uvzk__notification *notification)
     /* Before the lock is freed: the directories' paths belong to it. */
     leave_directories(lock);
     uvzk__lock_free(lock);
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
     if (close_cb != NULL) {
         close_cb(shell);
     }
+    uvzk__end_tell(listener, 0);
 }
 
 void uvzk__lock_free(struct uvzk__lock *lock)

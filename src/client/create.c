@@ -23,6 +23,7 @@
 #include "directory/contender_proof.h"
 #include "election/elections.h"
 #include "engine/acl.h"
+#include "engine/handle_end.h"
 #include "engine/log.h"
 #include "engine/session.h"
 #include "future/future.h"
@@ -275,6 +276,7 @@ static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
 {
     session->shell = shell;
     session->port = port;
+    session->unheard_end.session = session;
     session->tuning = tuning;
     session->lifecycle->state_cb = options->state_cb;
     session->log_cb = options->log_cb;
@@ -375,6 +377,7 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     }
     /* The first session keeps it, because its port is the last to be closed. */
     session->lifecycle->close_cb = close_cb;
+    uvzk__end_begin(&shell->end, session);
     for (uint32_t i = 0; i < session->client->count; i++) {
         uvzk__close(session->client->sessions[i]);
     }

@@ -29,6 +29,7 @@
 #include "directory/settle/settle.h"
 #include "election/elections.h"
 #include "engine/barrier.h"
+#include "engine/handle_end.h"
 #include "engine/log.h"
 #include "engine/session_object.h"
 #include "engine/size_limit.h"
@@ -483,9 +484,12 @@ static void on_closed(struct uvzk__port_user *user)
     uvzk_client_close_cb close_cb = uvzk__first_session(session)->lifecycle->close_cb;
     end(session->client);
     shell->impl = NULL;
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
     if (close_cb != NULL) {
         close_cb(shell);
     }
+    uvzk__end_tell(listener, 0);
 }
 
 void uvzk__lifecycle_init(struct uvzk__session *session)

@@ -9,6 +9,7 @@
 #include "claim/lock.h"
 #include "election/candidacy.h"
 #include "election/elections.h"
+#include "engine/handle_end.h"
 #include "locks/leader_latch.h"
 #include "locks/mutex.h"
 
@@ -202,6 +203,7 @@ int uvzk_election_close(uvzk_election_t *shell, unsigned mode,
         return uvzk__refuse(UVZK_ESTATE, "the election is closing, or not initialised");
     }
     election->close_cb = close_cb;
+    uvzk__end_begin(&shell->end, election->session);
     uvzk__candidacy_close(election, mode == UVZK_ELECTION_NOTIFY);
     return 0;
 }

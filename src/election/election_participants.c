@@ -195,8 +195,8 @@ static int begin(struct uvzk__election *election, uvzk_req_t *shell, uvzk_req_cb
     return 0;
 }
 
-int uvzk_election_participants(uvzk_election_t *election_shell, uvzk_req_t *shell,
-                               uvzk_req_cb cb)
+static int check_and_begin(uvzk_election_t *election_shell, uvzk_req_t *shell,
+                           uvzk_req_cb cb)
 {
     int status = election_shell == NULL ? uvzk__refuse(UV_EINVAL, "election is NULL")
                                         : uvzk__req_check(shell, cb);
@@ -209,4 +209,12 @@ int uvzk_election_participants(uvzk_election_t *election_shell, uvzk_req_t *shel
                             "election is closing, or it is not initialised");
     }
     return begin(election, shell, cb);
+}
+
+int uvzk_election_participants(uvzk_election_t *election_shell, uvzk_req_t *shell,
+                               uvzk_req_cb cb)
+{
+    int status = check_and_begin(election_shell, shell, cb);
+
+    return uvzk__req_begun(shell, uvzk__election_session(election_shell), status);
 }

@@ -5,6 +5,7 @@
 
 #include "election/candidacy.h"
 #include "election/election.h"
+#include "engine/handle_end.h"
 
 static struct uvzk__election *election_at(struct uvzk__link *link)
 {
@@ -51,9 +52,12 @@ void uvzk__election_lock_closed(uvzk_lock_t *lock)
     uvzk_election_t *shell = election->shell;
 
     free_election(election);
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
     if (close_cb != NULL) {
         close_cb(shell);
     }
+    uvzk__end_tell(listener, 0);
 }
 
 void uvzk__elections_free(struct uvzk__session *session)

@@ -7,13 +7,69 @@
 
 #include "base/refusal.h"
 
+static const struct {
+    int status;
+    const char *why;
+} failures[] = {
+    {UV_ENOMEM, NULL},
+    {UV_EBUSY, "future is in use, or not zeroed"},
+    {UV_EINVAL, "future is NULL"},
+};
+#define FAILURES (sizeof(failures) / sizeof(failures[0]))
+
+/* One for each failure. Nothing writes to them. */
+static uvzk_req_t failing[FAILURES];
+
+uvzk_req_t *uvzk__req_that_fails(int status)
+{
+    size_t i = 0;
+
+    while (i < FAILURES - 1 && failures[i].status != status) {
+        i++;
+    }
+    return &failing[i];
+}
+
+static int check_failing(const uvzk_req_t *req)
+{
+    for (size_t i = 0; i < FAILURES; i++) {
+        if (req == &failing[i]) {
+            return failures[i].why == NULL
+                       ? failures[i].status
+                       : uvzk__refuse(failures[i].status, failures[i].why);
+        }
+    }
+    return 0;
+}
+
 int uvzk__req_check(const uvzk_req_t *req, uvzk_req_cb cb)
 {
     if (req == NULL || cb == NULL) {
         return uvzk__refuse(UV_EINVAL, req == NULL ? "request is NULL" : "cb is NULL");
     }
+    int status = check_failing(req);
+    if (status != 0) {
+        return status;
+    }
+    const struct uvzk__req_owner *owner = req->owner;
+    if (owner != NULL && owner->cb != cb) {
+        return uvzk__refuse(UV_EINVAL,
+                            "cb is not uvzk_future_complete, as for a future's request");
+    }
     return uvzk__refuse_if(UV_EBUSY,
                            req->impl != NULL ? "request is in use, or not zeroed" : NULL);
+}
+
+int uvzk__req_begun(uvzk_req_t *req, struct uvzk__session *session, int status)
+{
+    const struct uvzk__req_owner *owner = req == NULL ? NULL : req->owner;
+
+    if (owner != NULL && status == 0) {
+        owner->begun(req, session);
+    } else if (owner != NULL) {
+        owner->refused(req, status);
+    }
+    return status;
 }
 
 void uvzk__req_begin(uvzk_req_t *req, void *call, const struct uvzk__req_kind *kind)

@@ -20,6 +20,12 @@
 #include "engine/watch.h"
 #include "engine/watch_budget.h"
 
+/* Who is told that the close or the release of a handle is done (handle_end.h). */
+struct uvzk__end_listener {
+    struct uvzk__session *session;
+    void (*ended)(struct uvzk__end_listener *, int status); /* NULL: nobody */
+};
+
 struct uvzk__session {
     uvzk_client_t *shell;        /* the user's; shared by all sessions of a client */
     struct uvzk__port *port;     /* NULL: the port has closed */
@@ -59,6 +65,8 @@ struct uvzk__session {
     struct uvzk__link notifications;
     struct uvzk__link objects; /* struct uvzk__session_object */
     struct uvzk__submissions submissions;
+    /* Stands for the end of a handle to which nobody listens (handle_end.h). */
+    struct uvzk__end_listener unheard_end;
     struct uvzk__inflight_pool inflight_pool;
 
     /* submissions.stamp at the last CONNECTED: a request with a greater stamp was sent on

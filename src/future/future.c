@@ -10,6 +10,7 @@
 #include "base/refusal.h"
 
 static const struct uvzk__state table[] = {
+    UVZK__STATE(UVZK__FUTURE_, NEW, PENDING),
     UVZK__STATE(UVZK__FUTURE_, PENDING, HOLDING, LEAVING, OVER),
     UVZK__STATE(UVZK__FUTURE_, HOLDING, LEAVING, OVER),
     UVZK__STATE(UVZK__FUTURE_, LEAVING, OVER),
@@ -202,12 +203,14 @@ int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
 int uvzk__future_begun(struct uvzk__future *future, struct uvzk__session *session,
                        int status)
 {
-    /* The call has failed at once: the shell stays unused. */
+    /* The call has failed at once: the handle is not in use. */
     if (status != 0) {
+        future->shell->impl = NULL;
         free_future(future);
         return status;
     }
     future->session = session;
+    uvzk__move(session, &uvzk__future_machine, future, UVZK__FUTURE_PENDING);
     uvzk__list_append(&uvzk__futures(session)->all, &future->of_session);
     future->shell->impl = future;
     return 0;
@@ -235,7 +238,9 @@ struct uvzk__future *uvzk__future_of(const uvzk_future_t *shell)
 {
     struct uvzk__future *future = shell == NULL ? NULL : shell->impl;
 
-    return future == NULL || future->shell != shell ? NULL : future;
+    return future == NULL || future->shell != shell || future->state == UVZK__FUTURE_NEW
+               ? NULL
+               : future;
 }
 
 struct uvzk__future *uvzk__future_done(const uvzk_future_t *shell,
@@ -330,9 +335,15 @@ int uvzk_future_deadline(uvzk_future_t *shell, uint64_t timeout_ms)
 
 void uvzk_future_drop(uvzk_future_t *shell)
 {
-    struct uvzk__future *future = uvzk__future_of(shell);
+    struct uvzk__future *future = shell == NULL ? NULL : shell->impl;
 
-    if (future == NULL) {
+    if (future == NULL || future->shell != shell) {
+        return;
+    }
+    /* Its request was handed out, and no call has begun with it. */
+    if (future->state == UVZK__FUTURE_NEW) {
+        shell->impl = NULL;
+        free_future(future);
         return;
     }
     /* From now on the shell belongs to the caller, and no callback runs. */

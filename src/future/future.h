@@ -2,6 +2,8 @@
  * callbacks. Its status, which is what the user sees, is set once, when it leaves
  * PENDING. The other states are about the call below it.
  *
+ *   NEW --- the call has begun
+ *     |
  *   PENDING --- the call has ended -------------------------> OVER
  *     |  \                                                     ^ ^
  *     |   `--- it has something to keep -------> HOLDING ------' |
@@ -9,7 +11,8 @@
  *     `------------ given up ---> LEAVING <--------'             |
  *                                    `------ the call has ended -'
  *
- * HOLDING: an acquire has its hold, a combination has its winners. OVER: nothing is under
+ * NEW: it has been handed out, with its request or inside a function, and is not in use for
+ * the user. If the call is refused, it is freed. HOLDING: an acquire has its hold, a combination has its winners. OVER: nothing is under
  * way. The future is freed when it is OVER, has been dropped and has no references. */
 #ifndef UVZK_FUTURE_H
 #define UVZK_FUTURE_H
@@ -18,6 +21,7 @@
 #include "engine/session.h"
 
 enum uvzk__future_state {
+    UVZK__FUTURE_NEW,     /* next: PENDING */
     UVZK__FUTURE_PENDING, /* next: HOLDING LEAVING OVER */
     UVZK__FUTURE_HOLDING, /* next: LEAVING OVER */
     UVZK__FUTURE_LEAVING, /* next: OVER */
@@ -64,7 +68,7 @@ struct uvzk__future {
     struct uvzk__future *combination; /* the combination that it is a part of, or NULL */
     size_t index;                     /* of the part in that combination */
     int status;                       /* UV_EAGAIN while PENDING */
-    uint8_t state;                    /* enum uvzk__future_state */
+    uint8_t state;                    /* enum uvzk__future_state; NEW at first */
     uint8_t depth; /* of combinations inside one another; 0: no combination */
     uint8_t refs;  /* it is not freed before this is 0 */
     bool listed;   /* it has been seen in the list of parts of the running call */
@@ -84,6 +88,8 @@ void uvzk__futures_init(struct uvzk__futures *);
  * their session. */
 void uvzk__futures_session_gone(struct uvzk__session *);
 
+/* ------------------------------------------------------------ for this room alone */
+
 /* Makes a future of `size` bytes, which begin with struct uvzk__future, for this shell.
  * The shell does not refer to it yet. Returns 0, UV_EINVAL, UV_EBUSY or UV_ENOMEM. */
 int uvzk__future_new(uvzk_future_t *, const struct uvzk__future_kind *, size_t size,
@@ -97,8 +103,6 @@ int uvzk__future_begun(struct uvzk__future *, struct uvzk__session *, int status
  * lost. Runs the user's callbacks if the future was PENDING. The future may have been
  * freed when it returns. */
 void uvzk__future_over(struct uvzk__future *, int status);
-
-/* ------------------------------------------------------------ for this room alone */
 
 /* The future is not freed between ref and unref. Used around user callbacks, which may
  * drop it. */

@@ -47,7 +47,9 @@ static void released(uvzk_hold_t *hold, int status)
  * callback runs first, and the future is OVER after it. */
 static void overheard(uvzk_hold_t *hold, int status)
 {
-    of(hold)->release_cb(hold, status);
+    if (of(hold)->release_cb != NULL) {
+        of(hold)->release_cb(hold, status);
+    }
     released(hold, status);
 }
 

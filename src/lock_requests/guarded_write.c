@@ -219,8 +219,8 @@ static int submit(struct uvzk__claim *claim, uvzk_req_t *shell,
     return 0;
 }
 
-int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *shell, const uvzk_write_op_t *ops,
-                    size_t count, uvzk_req_cb cb)
+static int begin(uvzk_hold_t *hold, uvzk_req_t *shell, const uvzk_write_op_t *ops,
+                 size_t count, uvzk_req_cb cb)
 {
     int status = uvzk__refuse_if(UV_EINVAL, hold == NULL  ? "hold is NULL"
                                             : ops == NULL ? "ops is NULL"
@@ -241,4 +241,12 @@ int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *shell, const uvzk_write_op_t 
         return status;
     }
     return submit(claim, shell, ops, count, cb);
+}
+
+int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req, const uvzk_write_op_t *ops,
+                    size_t count, uvzk_req_cb cb)
+{
+    int status = begin(hold, req, ops, count, cb);
+
+    return uvzk__req_begun(req, uvzk__hold_session(hold), status);
 }

@@ -47,7 +47,7 @@ static void verified(struct uvzk__node_checks *node_checks,
     uvzk__req_end(verify_request.shell, verify_request.cb, status, NULL);
 }
 
-int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
+static int verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     int status = hold == NULL ? uvzk__refuse(UV_EINVAL, "hold is NULL")
                               : uvzk__req_check(shell, cb);
@@ -72,6 +72,13 @@ int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
     return 0;
 }
 
+int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *req, uvzk_req_cb cb)
+{
+    int status = verify(hold, req, cb);
+
+    return uvzk__req_begun(req, uvzk__hold_session(hold), status);
+}
+
 /* ---------------------------------------------------------------------- read */
 
 struct read_query {
@@ -88,14 +95,6 @@ static uvzk_stat_t public_stat(const struct uvzk__stat *stat)
                          .czxid = stat->czxid,
                          .session_id = stat->ephemeral_owner,
                          .created_ms = stat->created_ms};
-}
-
-void uvzk_stat_init_size(uvzk_stat_t *stat, size_t size)
-{
-    if (stat != NULL) {
-        memset(stat, 0, size);
-        stat->size = size;
-    }
 }
 
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -118,8 +117,8 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__req_end(shell, cb, status, &result);
 }
 
-int uvzk_client_read(uvzk_client_t *client_shell, uvzk_req_t *shell,
-                     const char *node_path, uvzk_req_cb cb)
+static int read_znode(uvzk_client_t *client_shell, uvzk_req_t *shell,
+                      const char *node_path, uvzk_req_cb cb)
 {
     int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
                                             : node_path == NULL  ? "node_path is NULL"
@@ -153,4 +152,12 @@ int uvzk_client_read(uvzk_client_t *client_shell, uvzk_req_t *shell,
     uvzk__rpc_prepare(&query->rpc, UVZK__RPC_GET, query->path, read_replied);
     uvzk__submit(query->session, &query->rpc);
     return 0;
+}
+
+int uvzk_client_read(uvzk_client_t *client, uvzk_req_t *req, const char *node_path,
+                     uvzk_req_cb cb)
+{
+    int status = read_znode(client, req, node_path, cb);
+
+    return uvzk__req_begun(req, client == NULL ? NULL : client->impl, status);
 }

@@ -198,7 +198,7 @@ static void ask(struct participants_query *participants_query,
     }
 }
 
-int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_cb cb)
+static int begin(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     struct uvzk__participant_directory directories[UVZK__PARTICIPANT_DIRECTORIES_MAX];
 
@@ -228,4 +228,11 @@ int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_
     uvzk__req_begin(shell, participants_query, NULL);
     ask(participants_query, directories, lock->kind->directories(lock, directories));
     return 0;
+}
+
+int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_req_t *req, uvzk_req_cb cb)
+{
+    int status = begin(lock, req, cb);
+
+    return uvzk__req_begun(req, uvzk__lock_session(lock), status);
 }

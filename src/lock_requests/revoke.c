@@ -41,7 +41,7 @@ static int check(const uvzk_client_t *client_shell, const char *node_path)
     return uvzk__path_validate_znode(node_path);
 }
 
-int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
+static int send_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
                        const char *node_path, uvzk_req_cb cb)
 {
     int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
@@ -76,4 +76,12 @@ int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
     request->rpc.data_length = UVZK__REVOKE_LENGTH;
     uvzk__submit(request->session, &request->rpc);
     return 0;
+}
+
+int uvzk_client_revoke(uvzk_client_t *client, uvzk_req_t *req, const char *node_path,
+                       uvzk_req_cb cb)
+{
+    int status = send_revoke(client, req, node_path, cb);
+
+    return uvzk__req_begun(req, client == NULL ? NULL : client->impl, status);
 }

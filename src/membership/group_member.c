@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/refusal.h"
+#include "engine/handle_end.h"
 #include "engine/log.h"
 #include "engine/turn.h"
 #include "membership/persistent_node.h"
@@ -64,9 +65,12 @@ static void node_closed(uvzk_persistent_node_t *node, int status)
 
     leave_shell(member);
     uvzk__group_member_part_ended(member);
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
     if (close_cb != NULL) {
         close_cb(shell, status);
     }
+    uvzk__end_tell(listener, status);
 }
 
 /* ------------------------------------------------------------------- reporting */
@@ -297,6 +301,7 @@ int uvzk_group_member_close(uvzk_group_member_t *shell,
     }
     member->closing = true;
     member->close_cb = close_cb;
+    uvzk__end_begin(&shell->end, member->session);
     uvzk__children_listener_end(&member->children);
     uvzk__group_member_part_ended(member); /* the node is left */
     uvzk__group_entries_drop_all(&member->entries);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/refusal.h"
+#include "engine/handle_end.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -136,9 +137,12 @@ static void value_closed(uvzk_shared_value_t *value)
     shell->impl = NULL;
     let_next_begin(node);
     free_node(node);
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
     if (close_cb != NULL) {
         close_cb(shell, status);
     }
+    uvzk__end_tell(listener, status);
 }
 
 static void tell(struct uvzk__notification *notification)
@@ -647,6 +651,7 @@ int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
     node->closing = true;
     uvzk__znode_owner_closing(&node->owner);
     node->close_cb = close_cb;
+    uvzk__end_begin(&shell->end, node->session);
     uvzk__growing_pause_end(node->session, &node->pause);
     if (uvzk__session_is_closing(node->session)) {
         unreachable(&node->listener, UVZK_ECLOSED);

@@ -2,6 +2,7 @@
  * an int: two's complement, the high byte first. It is a shared value (shared_value.c)
  * with a listener that parses each new value. */
 #include "base/refusal.h"
+#include "engine/handle_end.h"
 #include "value/shared_value.h"
 
 #define COUNT_BYTES 4U
@@ -97,9 +98,12 @@ static void value_closed(uvzk_shared_value_t *value)
     uvzk_shared_count_close_cb close_cb = count->close_cb;
 
     free_count(value);
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
     if (close_cb != NULL) {
         close_cb(shell);
     }
+    uvzk__end_tell(listener, 0);
 }
 
 void uvzk__shared_count_listen(uvzk_shared_count_t *shell,
@@ -195,6 +199,7 @@ int uvzk_shared_count_close(uvzk_shared_count_t *shell,
     if (status == 0) {
         struct shared_count *count = shell->impl;
         count->close_cb = close_cb;
+        uvzk__end_begin(&shell->end, uvzk__shared_value_session(&shell->value));
     }
     return status;
 }

@@ -10,6 +10,7 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
+#include "engine/handle_end.h"
 #include "engine/req.h"
 #include "engine/turn.h"
 #include "engine/znode_owner.h"
@@ -80,9 +81,12 @@ static void tell(struct uvzk__notification *notification)
         }
     } else { /* The callbacks of its sets have run, because they were queued earlier. */
         free_value(value);
+        struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+
         if (close_cb != NULL) {
             close_cb(shell);
         }
+        uvzk__end_tell(listener, 0);
     }
 }
 
@@ -274,6 +278,7 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
     }
     value->closing = true;
     value->close_cb = close_cb;
+    uvzk__end_begin(&shell->end, uvzk__shared_value_session(shell));
     /* A change that has not been reported is dropped. The notification is queued again
      * below, after those of the sets. */
     uvzk__list_remove(&value->notification.link);
@@ -482,17 +487,23 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
 int uvzk_shared_value_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
                           const void *data, size_t length, uvzk_req_cb cb)
 {
-    return begin_set(shell, request, NULL, data, length, cb);
+    int status = begin_set(shell, request, NULL, data, length, cb);
+
+    return uvzk__req_begun(request, uvzk__shared_value_session(shell), status);
 }
 
 int uvzk_shared_value_try_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
                               const uvzk_value_version_t *version, const void *data,
                               size_t length, uvzk_req_cb cb)
 {
-    if (version == NULL || version->version == UVZK__ANY_VERSION) {
-        return uvzk__refuse(UV_EINVAL, version == NULL
-                                           ? "version is NULL"
-                                           : "version->version is -1, which means any");
+    int status = uvzk__refuse_if(UV_EINVAL, version == NULL ? "version is NULL"
+                                            : version->version == UVZK__ANY_VERSION
+                                                ? "version->version is -1, "
+                                                  "which means any"
+                                                : NULL);
+
+    if (status == 0) {
+        status = begin_set(shell, request, version, data, length, cb);
     }
-    return begin_set(shell, request, version, data, length, cb);
+    return uvzk__req_begun(request, uvzk__shared_value_session(shell), status);
 }

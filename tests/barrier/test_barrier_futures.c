@@ -61,42 +61,64 @@ static void each_call_has_one(void **state)
 {
     (void)state;
     begin();
-    assert_int_equal(uvzk_barrier_set_future(&barrier, &futures[0]), 0);
-    assert_int_equal(uvzk_barrier_set_future(&barrier, &futures[0]), UV_EBUSY);
+    assert_int_equal(
+        uvzk_barrier_set(&barrier, uvzk_future_req(&futures[0]), uvzk_future_complete),
+        0);
+    assert_int_equal(
+        uvzk_barrier_set(&barrier, uvzk_future_req(&futures[0]), uvzk_future_complete),
+        UV_EBUSY);
     await(&futures[0], 0);
-    assert_int_equal(uvzk_barrier_wait_future(&barrier, &futures[1], 300), 0);
+    assert_int_equal(uvzk_barrier_wait(&barrier, uvzk_future_req(&futures[1]), 300,
+                                       uvzk_future_complete),
+                     0);
     await(&futures[1], UV_ETIMEDOUT);
-    assert_int_equal(uvzk_barrier_wait_future(&barrier, &futures[2], UVZK_WAIT_FOREVER),
+    assert_int_equal(uvzk_barrier_wait(&barrier, uvzk_future_req(&futures[2]),
+                                       UVZK_WAIT_FOREVER, uvzk_future_complete),
                      0);
     again(&futures[0]);
-    assert_int_equal(uvzk_barrier_remove_future(&barrier, &futures[0]), 0);
+    assert_int_equal(
+        uvzk_barrier_remove(&barrier, uvzk_future_req(&futures[0]), uvzk_future_complete),
+        0);
     await(&futures[0], 0);
     await(&futures[2], 0);
     again(&futures[0]);
-    assert_int_equal(uvzk_double_barrier_enter_future(&ours, &futures[0], 5000), 0);
+    assert_int_equal(uvzk_double_barrier_enter(&ours, uvzk_future_req(&futures[0]), 5000,
+                                               uvzk_future_complete),
+                     0);
     again(&futures[1]);
-    assert_int_equal(uvzk_double_barrier_enter_future(&theirs, &futures[1], 5000), 0);
+    assert_int_equal(uvzk_double_barrier_enter(&theirs, uvzk_future_req(&futures[1]),
+                                               5000, uvzk_future_complete),
+                     0);
     await(&futures[0], 0);
     await(&futures[1], 0);
     again(&futures[0]);
     again(&futures[1]);
-    assert_int_equal(uvzk_double_barrier_leave_future(&ours, &futures[0], 5000), 0);
-    assert_int_equal(uvzk_double_barrier_leave_future(&theirs, &futures[1], 5000), 0);
+    assert_int_equal(uvzk_double_barrier_leave(&ours, uvzk_future_req(&futures[0]), 5000,
+                                               uvzk_future_complete),
+                     0);
+    assert_int_equal(uvzk_double_barrier_leave(&theirs, uvzk_future_req(&futures[1]),
+                                               5000, uvzk_future_complete),
+                     0);
     await(&futures[0], 0);
     await(&futures[1], 0);
     again(&futures[0]);
     again(&futures[1]);
-    assert_int_equal(uvzk_double_barrier_close_future(&ours, &futures[0]), 0);
-    assert_int_equal(uvzk_barrier_close_future(&barrier, &futures[1]), 0);
+    assert_int_equal(uvzk_double_barrier_close(&ours, NULL), 0);
+    assert_int_equal(uvzk_future_end(&futures[0], &ours), 0);
+    assert_int_equal(uvzk_barrier_close(&barrier, NULL), 0);
+    assert_int_equal(uvzk_future_end(&futures[1], &barrier), 0);
     await(&futures[0], 0);
     await(&futures[1], 0);
     assert_null(ours.impl);
     assert_null(barrier.impl);
     again(&futures[0]);
-    assert_int_equal(uvzk_double_barrier_enter_future(&ours, &futures[0], 5000),
+    assert_int_equal(uvzk_double_barrier_enter(&ours, uvzk_future_req(&futures[0]), 5000,
+                                               uvzk_future_complete),
                      UVZK_ECLOSED);
-    assert_int_equal(uvzk_barrier_wait_future(&barrier, &futures[0], 5000), UVZK_ECLOSED);
-    assert_int_equal(uvzk_barrier_close_future(&barrier, &futures[0]), UVZK_ESTATE);
+    assert_int_equal(uvzk_barrier_wait(&barrier, uvzk_future_req(&futures[0]), 5000,
+                                       uvzk_future_complete),
+                     UVZK_ECLOSED);
+    assert_int_equal(uvzk_barrier_close(&barrier, NULL), UVZK_ESTATE);
     end();
 }
 
@@ -106,8 +128,10 @@ static void an_enter_goes_with_its_future(void **state)
     (void)state;
     for (int how = 0; how < 3; how++) {
         begin();
-        assert_int_equal(
-            uvzk_double_barrier_enter_future(&ours, &futures[0], UVZK_WAIT_FOREVER), 0);
+        assert_int_equal(uvzk_double_barrier_enter(&ours, uvzk_future_req(&futures[0]),
+                                                   UVZK_WAIT_FOREVER,
+                                                   uvzk_future_complete),
+                         0);
         barrier_await_members(&world, 1);
         if (how == 0) {
             assert_int_equal(uvzk_future_cancel(&futures[0]), 0);
@@ -121,8 +145,12 @@ static void an_enter_goes_with_its_future(void **state)
         barrier_await_members(&world, 0);
         world_run_for(&world, 100);
         /* It may enter anew. */
-        assert_int_equal(uvzk_double_barrier_enter_future(&ours, &futures[1], 5000), 0);
-        assert_int_equal(uvzk_double_barrier_enter_future(&theirs, &futures[2], 5000), 0);
+        assert_int_equal(uvzk_double_barrier_enter(&ours, uvzk_future_req(&futures[1]),
+                                                   5000, uvzk_future_complete),
+                         0);
+        assert_int_equal(uvzk_double_barrier_enter(&theirs, uvzk_future_req(&futures[2]),
+                                                   5000, uvzk_future_complete),
+                         0);
         await(&futures[1], 0);
         await(&futures[2], 0);
         end();
@@ -133,11 +161,14 @@ static void a_wait_goes_with_its_future(void **state)
 {
     (void)state;
     begin();
-    assert_int_equal(uvzk_barrier_set_future(&barrier, &futures[0]), 0);
+    assert_int_equal(
+        uvzk_barrier_set(&barrier, uvzk_future_req(&futures[0]), uvzk_future_complete),
+        0);
     await(&futures[0], 0);
     for (int i = 1; i < 3; i++) {
-        assert_int_equal(
-            uvzk_barrier_wait_future(&barrier, &futures[i], UVZK_WAIT_FOREVER), 0);
+        assert_int_equal(uvzk_barrier_wait(&barrier, uvzk_future_req(&futures[i]),
+                                           UVZK_WAIT_FOREVER, uvzk_future_complete),
+                         0);
     }
     world_run_for(&world, 100);
     assert_int_equal(sim_watch_count(world.sim), 1);
@@ -155,15 +186,21 @@ static void futures_of_barriers_are_combined(void **state)
 
     (void)state;
     begin();
-    assert_int_equal(uvzk_barrier_set_future(&barrier, &futures[2]), 0);
-    await(&futures[2], 0);
-    assert_int_equal(uvzk_barrier_wait_future(&barrier, &futures[0], UVZK_WAIT_FOREVER),
-                     0);
     assert_int_equal(
-        uvzk_double_barrier_enter_future(&ours, &futures[1], UVZK_WAIT_FOREVER), 0);
+        uvzk_barrier_set(&barrier, uvzk_future_req(&futures[2]), uvzk_future_complete),
+        0);
+    await(&futures[2], 0);
+    assert_int_equal(uvzk_barrier_wait(&barrier, uvzk_future_req(&futures[0]),
+                                       UVZK_WAIT_FOREVER, uvzk_future_complete),
+                     0);
+    assert_int_equal(uvzk_double_barrier_enter(&ours, uvzk_future_req(&futures[1]),
+                                               UVZK_WAIT_FOREVER, uvzk_future_complete),
+                     0);
     assert_int_equal(uvzk_future_any_of(&whole, parts, 2), 0);
     barrier_await_members(&world, 1);
-    assert_int_equal(uvzk_barrier_remove_future(&barrier, &futures[3]), 0);
+    assert_int_equal(
+        uvzk_barrier_remove(&barrier, uvzk_future_req(&futures[3]), uvzk_future_complete),
+        0);
     await(&whole, 0);
     assert_int_equal(uvzk_future_status(&futures[1]), UV_ECANCELED);
     barrier_await_members(&world, 0);

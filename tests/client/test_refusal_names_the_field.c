@@ -397,7 +397,6 @@ static void test_releasing_and_asking(void **state)
     struct hold lease;
     hold_take_on(&lease, &a, &a.semaphore, 1);
     REFUSED(UV_EINVAL, "hold", uvzk_hold_release(NULL, ignore));
-    REFUSED(UV_EINVAL, "release_cb", uvzk_hold_release(&first.request, NULL));
     REFUSED(UVZK_ENOTHELD, "hold", uvzk_hold_release(&none, ignore));
     REFUSED(UV_EINVAL, "hold", uvzk_hold_cancel(NULL));
     REFUSED(UVZK_ESTATE, "hold", uvzk_hold_cancel(&first.request));
@@ -694,11 +693,17 @@ static void test_futures(void **state)
     REFUSED(UVZK_ESTATE, "future", uvzk_future_then(&none, ignore_future, NULL));
     REFUSED(UV_EINVAL, "future", uvzk_future_cancel(NULL));
     REFUSED(UVZK_ESTATE, "future", uvzk_future_deadline(&none, 1));
-    REFUSED(UV_EINVAL, "future", uvzk_future_data(NULL, NULL, NULL));
-    REFUSED(UVZK_ESTATE, "read", uvzk_future_data(&part, NULL, NULL));
-    REFUSED(UV_EINVAL, "future", uvzk_future_participants(NULL, NULL, NULL, NULL));
-    REFUSED(UVZK_ESTATE, "participants",
-            uvzk_future_participants(&part, NULL, NULL, NULL));
+    REFUSED(
+        UV_EINVAL, "future",
+        uvzk_client_read(&a.client, uvzk_future_req(NULL), "/x", uvzk_future_complete));
+    REFUSED(
+        UV_EBUSY, "future",
+        uvzk_client_read(&a.client, uvzk_future_req(&part), "/x", uvzk_future_complete));
+    REFUSED(UV_EINVAL, "uvzk_future_complete",
+            uvzk_client_read(&a.client, uvzk_future_req(&none), "/x", ignore_read));
+    assert_null(none.impl);
+    REFUSED(UV_EINVAL, "handle", uvzk_future_end(&none, NULL));
+    REFUSED(UVZK_ESTATE, "handle", uvzk_future_end(&none, &a.client));
     REFUSED(UV_EINVAL, "future", uvzk_future_all_of(NULL, parts, 1));
     REFUSED(UV_EINVAL, "parts", uvzk_future_all_of(&whole, NULL, 1));
     REFUSED(UV_EINVAL, "n is 0", uvzk_future_n_of(&whole, parts, 1, 2));

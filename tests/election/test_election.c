@@ -648,13 +648,16 @@ static void futures(uint64_t seed, void *const *state)
     assert_int_equal(uvzk_election_lead_future(&second.election, &future), 0);
     uvzk_future_drop(&future); /* pending */
     memset(&future, 0, sizeof(future));
-    assert_int_equal(uvzk_election_participants_future(&second.election, &other), 0);
-    assert_int_equal(uvzk_future_election_participants(&other, &participants, &count),
-                     UVZK_ESTATE);
+    assert_int_equal(uvzk_election_participants(&second.election, uvzk_future_req(&other),
+                                                uvzk_future_complete),
+                     0);
+    assert_null(uvzk_future_req(&other)->result);
     done = 0;
     assert_int_equal(uvzk_future_then(&other, on_done, NULL), 0);
     assert_true(world_await(&world, &done, MS));
-    assert_int_equal(uvzk_future_election_participants(&other, &participants, &count), 0);
+    assert_int_equal(uvzk_future_status(&other), 0);
+    participants = uvzk_future_req(&other)->result->participants;
+    count = uvzk_future_req(&other)->result->count;
     assert_int_equal(count, 2);
     assert_string_equal(participants[0]->id, "first");
     assert_true(participants[0]->is_leader && !participants[1]->is_leader);
@@ -665,9 +668,9 @@ static void futures(uint64_t seed, void *const *state)
     uvzk_future_drop(&future);
     memset(&future, 0, sizeof(future));
     first.closing = true;
-    assert_int_equal(uvzk_election_close_future(&first.election, &future, 2), UV_EINVAL);
-    assert_int_equal(
-        uvzk_election_close_future(&first.election, &future, UVZK_ELECTION_NOTIFY), 0);
+    assert_int_equal(uvzk_election_close(&first.election, 2, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_election_close(&first.election, UVZK_ELECTION_NOTIFY, NULL), 0);
+    assert_int_equal(uvzk_future_end(&future, &first.election), 0);
     await_done(&future, 0);
     assert_null(first.election.impl);
     candidates_reset();

@@ -67,7 +67,8 @@ static void look_around(void)
     int status = uvzk_election_participants(&first.election, &request, on_participants);
     assert_true(status == 0 || status == UV_ENOMEM);
     bool waits = uvzk_election_lead_future(&first.election, &leads) == 0;
-    bool lists = uvzk_election_participants_future(&first.election, &list) == 0;
+    bool lists = uvzk_election_participants(&first.election, uvzk_future_req(&list),
+                                            uvzk_future_complete) == 0;
     waits = waits && uvzk_future_then(&leads, on_done, &lead_status) == 0;
     lists = lists && uvzk_future_then(&list, on_done, &future_status) == 0;
     world_run_for(&world, 3500);

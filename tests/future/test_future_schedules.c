@@ -238,12 +238,15 @@ static void begin(struct slot *slot)
         break;
     case 3:
         if (hold != NULL) {
-            (void)uvzk_hold_release_future(hold, &slot->future);
+            (void)(uvzk_hold_release(hold, NULL) == 0
+                       ? uvzk_future_end(&slot->future, hold)
+                       : UVZK_ESTATE);
         }
         break;
     case 4:
         if (hold != NULL) {
-            (void)uvzk_hold_verify_future(hold, &slot->future);
+            (void)uvzk_hold_verify(hold, uvzk_future_req(&slot->future),
+                                   uvzk_future_complete);
         }
         break;
     default:

@@ -200,7 +200,8 @@ static void test_an_acquire(void **state)
     assert_true(uvzk_hold_is_valid(hold));
     wait_for(&late, &parts[0]);
     await_call(&late, 0);
-    assert_int_equal(uvzk_hold_release_future(hold, &other), 0);
+    assert_int_equal(uvzk_hold_release(hold, NULL), 0);
+    assert_int_equal(uvzk_future_end(&other, hold), 0);
     assert_null(uvzk_future_hold(&parts[0]));
     assert_int_equal(outcome(&other), 0);
     assert_int_equal(znodes(0), 0);
@@ -293,7 +294,9 @@ static void test_dropped_while_it_is_released(void **state)
     uvzk_future_drop(&parts[0]);
     assert_true(world_await(&world, &released_calls, PATIENCE));
     assert_int_equal(released_status, 0);
-    assert_int_equal(uvzk_hold_release_future(uvzk_future_hold(&parts[1]), &other), 0);
+    uvzk_hold_t *hold = uvzk_future_hold(&parts[1]);
+    assert_int_equal(uvzk_hold_release(hold, NULL), 0);
+    assert_int_equal(uvzk_future_end(&other, hold), 0);
     uvzk_future_drop(&parts[1]);
     assert_int_equal(outcome(&other), 0);
     take(2);
@@ -579,7 +582,9 @@ static void check_bytes(const char *expected)
     size_t length;
 
     assert_int_equal(outcome(&other), 0);
-    assert_int_equal(uvzk_future_data(&other, &data, &length), 0);
+    assert_int_equal(uvzk_future_status(&other), 0);
+    data = uvzk_future_req(&other)->result->data;
+    length = uvzk_future_req(&other)->result->length;
     assert_int_equal(length, strlen(expected));
     assert_memory_equal(data, expected, length);
     uvzk_future_drop(&other);
@@ -589,9 +594,8 @@ static void check_stat_of_persistent(void)
 {
     uvzk_stat_t stat = {0};
 
-    assert_int_equal(uvzk_future_stat(&other, &stat), UV_EINVAL); /* not initialised */
-    uvzk_stat_init(&stat);
-    assert_int_equal(uvzk_future_stat(&other, &stat), 0);
+    assert_int_equal(uvzk_future_status(&other), 0);
+    stat = *uvzk_future_req(&other)->result->stat;
     assert_int_equal(stat.size, sizeof(stat));
     assert_int_equal(stat.session_id, 0);
     assert_true(stat.czxid > 0);
@@ -612,44 +616,59 @@ static void test_what_is_done_with_a_hold(void **state)
     begin();
     take(0);
     uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
-    assert_int_equal(uvzk_hold_verify_future(hold, &other), 0);
+    assert_int_equal(
+        uvzk_hold_verify(hold, uvzk_future_req(&other), uvzk_future_complete), 0);
     assert_int_equal(outcome(&other), 0);
     uvzk_future_drop(&other);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(uvzk_hold_write_future(hold, &other, ops, 1), 0);
-        assert_int_equal(uvzk_future_refused(&other), SIZE_MAX);
+        assert_int_equal(
+            uvzk_hold_write(hold, uvzk_future_req(&other), ops, 1, uvzk_future_complete),
+            0);
+        assert_null(uvzk_future_req(&other)->result);
         assert_int_equal(outcome(&other), i == 0 ? 0 : UVZK_ENODEEXISTS);
-        assert_int_equal(uvzk_future_refused(&other), i == 0 ? SIZE_MAX : 0);
-        assert_int_equal(uvzk_future_data(&other, NULL, NULL), UVZK_ESTATE);
+        assert_int_equal(uvzk_future_req(&other)->result->failed_op,
+                         i == 0 ? SIZE_MAX : 0);
+        assert_null(uvzk_future_req(&other)->result->data);
         uvzk_future_drop(&other);
     }
-    assert_int_equal(uvzk_client_read_future(client, &other, "/written"), 0);
+    assert_int_equal(uvzk_client_read(client, uvzk_future_req(&other), "/written",
+                                      uvzk_future_complete),
+                     0);
     assert_int_equal(outcome(&other), 0);
     check_stat_of_persistent();
     check_bytes("x");
-    assert_int_equal(uvzk_lock_participants_future(&theirs[0], &other), 0);
-    assert_int_equal(uvzk_future_participants(&other, &paths, &count, &holding),
-                     UVZK_ESTATE);
+    assert_int_equal(
+        uvzk_lock_participants(&theirs[0], uvzk_future_req(&other), uvzk_future_complete),
+        0);
+    assert_null(uvzk_future_req(&other)->result);
     assert_int_equal(outcome(&other), 0);
-    assert_int_equal(uvzk_future_participants(&other, &paths, &count, &holding), 0);
+    paths = uvzk_future_req(&other)->result->paths;
+    count = uvzk_future_req(&other)->result->count;
+    holding = uvzk_future_req(&other)->result->holding;
     assert_int_equal(count, 1);
     assert_int_equal(holding, 1);
     assert_string_equal(paths[0], uvzk_hold_path(hold));
     uvzk_future_drop(&other);
-    assert_int_equal(uvzk_client_revoke_future(client, &other, uvzk_hold_path(hold)), 0);
+    assert_int_equal(uvzk_client_revoke(client, uvzk_future_req(&other),
+                                        uvzk_hold_path(hold), uvzk_future_complete),
+                     0);
     assert_int_equal(outcome(&other), 0);
     uvzk_future_drop(&other);
-    assert_int_equal(uvzk_client_read_future(client, &other, uvzk_hold_path(hold)), 0);
-    uvzk_stat_init(&stat);
-    assert_int_equal(uvzk_future_stat(&other, &stat), UVZK_ESTATE); /* not yet */
+    assert_int_equal(uvzk_client_read(client, uvzk_future_req(&other),
+                                      uvzk_hold_path(hold), uvzk_future_complete),
+                     0);
+    assert_null(uvzk_future_req(&other)->result); /* not yet */
     assert_int_equal(outcome(&other), 0);
-    assert_int_equal(uvzk_future_stat(&other, &stat), 0);
+    assert_int_equal(uvzk_future_status(&other), 0);
+    stat = *uvzk_future_req(&other)->result->stat;
     assert_int_equal(stat.czxid, uvzk_hold_token(hold));
     assert_int_equal(stat.session_id, uvzk_client_session_id(client));
     check_bytes("__REVOKE__");
-    assert_int_equal(uvzk_client_read_future(client, &other, "/nowhere"), 0);
+    assert_int_equal(uvzk_client_read(client, uvzk_future_req(&other), "/nowhere",
+                                      uvzk_future_complete),
+                     0);
     assert_int_equal(outcome(&other), UVZK_ENONODE);
-    assert_int_equal(uvzk_future_stat(&other, &stat), UVZK_ESTATE);
+    assert_null(uvzk_future_req(&other)->result->stat);
     uvzk_future_drop(&other);
     end();
 }
@@ -704,20 +723,29 @@ static void test_values(void **state)
     assert_int_equal(uvzk_shared_count_init(client, &count, "/count", 7, NULL), 0);
     world_run_for(&world, 200);
     assert_int_equal(uvzk_shared_value_get(&value, NULL, NULL, &version), 0);
-    assert_int_equal(uvzk_shared_value_set_future(&value, &parts[0], "b", 1), 0);
+    assert_int_equal(uvzk_shared_value_set(&value, uvzk_future_req(&parts[0]), "b", 1,
+                                           uvzk_future_complete),
+                     0);
     assert_int_equal(outcome(&parts[0]), 0);
-    assert_int_equal(
-        uvzk_shared_value_try_set_future(&value, &parts[1], &version, "c", 1), 0);
+    assert_int_equal(uvzk_shared_value_try_set(&value, uvzk_future_req(&parts[1]),
+                                               &version, "c", 1, uvzk_future_complete),
+                     0);
     assert_int_equal(outcome(&parts[1]), UVZK_EBADVERSION);
     assert_int_equal(uvzk_shared_count_get(&count, NULL, &version), 0);
-    assert_int_equal(uvzk_shared_count_try_set_future(&count, &parts[2], &version, 8), 0);
+    assert_int_equal(uvzk_shared_count_try_set(&count, uvzk_future_req(&parts[2]),
+                                               &version, 8, uvzk_future_complete),
+                     0);
     assert_int_equal(outcome(&parts[2]), 0);
-    assert_int_equal(uvzk_shared_count_set_future(&count, &parts[3], 9), 0);
+    assert_int_equal(uvzk_shared_count_set(&count, uvzk_future_req(&parts[3]), 9,
+                                           uvzk_future_complete),
+                     0);
     assert_int_equal(outcome(&parts[3]), 0);
     assert_int_equal(uvzk_shared_count_get(&count, &number, NULL), 0);
     assert_int_equal(number, 9);
-    assert_int_equal(uvzk_shared_value_close_future(&value, &whole), 0);
-    assert_int_equal(uvzk_shared_count_close_future(&count, &other), 0);
+    assert_int_equal(uvzk_shared_value_close(&value, NULL), 0);
+    assert_int_equal(uvzk_future_end(&whole, &value), 0);
+    assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
+    assert_int_equal(uvzk_future_end(&other, &count), 0);
     assert_int_equal(outcome(&whole), 0);
     assert_int_equal(outcome(&other), 0);
     assert_null(value.impl);
@@ -735,11 +763,13 @@ static void test_closing(void **state)
     others_take(&other, 0);
     acquire(0); /* waits */
     take(1);
-    assert_int_equal(uvzk_lock_close_future(&ours[2], &parts[2]), 0);
+    assert_int_equal(uvzk_lock_close(&ours[2], NULL), 0);
+    assert_int_equal(uvzk_future_end(&parts[2], &ours[2]), 0);
     assert_int_equal(outcome(&parts[2]), 0);
     assert_null(ours[2].impl);
     wait_for(&refused, &parts[0]);
-    assert_int_equal(uvzk_client_close_future(client, &whole), 0);
+    assert_int_equal(uvzk_client_close(client, NULL), 0);
+    assert_int_equal(uvzk_future_end(&whole, client), 0);
     a.closing = true;
     wait_for(&closed, &whole);
     assert_int_equal(uvzk_future_any_of(&parts[3], ends, 1), UV_EINVAL);
@@ -757,13 +787,172 @@ static void test_closing(void **state)
     end();
 }
 
+static void on_leader(uvzk_election_t *election, int64_t token, uint64_t valid_until)
+{
+    (void)election;
+    (void)token;
+    (void)valid_until;
+}
+
+static void on_deposed(uvzk_election_t *election, int reason)
+{
+    (void)election;
+    (void)reason;
+}
+
+/* The order in which the callback and the future of a release are told. */
+static int told, future_told;
+
+static void on_own_release(uvzk_hold_t *hold, int status)
+{
+    (void)hold;
+    assert_int_equal(status, 0);
+    assert_int_equal(future_told, 0);
+    told++;
+}
+
+static void on_end(uvzk_future_t *future, int status, void *context)
+{
+    (void)future;
+    (void)context;
+    assert_int_equal(status, 0);
+    assert_int_equal(told, 1);
+    future_told++;
+}
+
+static void test_the_future_of_a_release(void **state)
+{
+    (void)state;
+
+    begin();
+    take(0);
+    told = future_told = 0;
+    uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
+    assert_int_equal(uvzk_future_end(&other, hold), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_release(hold, on_own_release), 0);
+    assert_null(uvzk_future_hold(&parts[0]));
+    assert_int_equal(uvzk_future_end(&other, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_future_end(NULL, hold), UV_EINVAL);
+    assert_int_equal(uvzk_future_end(&other, hold), 0);
+    assert_int_equal(uvzk_future_end(&whole, hold), UV_EBUSY);
+    assert_int_equal(uvzk_future_end(&other, hold), UV_EBUSY);
+    assert_int_equal(uvzk_future_then(&other, on_end, NULL), 0);
+    assert_true(world_await(&world, &future_told, PATIENCE));
+    uvzk_future_drop(&other);
+    take(1); /* dropped before the release is done */
+    hold = uvzk_future_hold(&parts[1]);
+    assert_int_equal(uvzk_hold_release(hold, NULL), 0);
+    assert_int_equal(uvzk_future_end(&other, hold), 0);
+    uvzk_future_drop(&other);
+    uvzk_future_drop(&parts[1]);
+    world_run_for(&world, 1000);
+    assert_int_equal(znodes(1), 0);
+    end();
+}
+
+static void check_end(int status, void *handle)
+{
+    assert_int_equal(status, 0);
+    assert_int_equal(uvzk_future_end(&other, handle), 0);
+    assert_int_equal(outcome(&other), 0);
+    assert_int_equal(uvzk_future_end(&whole, handle), UVZK_ESTATE);
+    uvzk_future_drop(&other);
+}
+
+static void test_the_end_of_every_handle(void **state)
+{
+    static uvzk_rwlock_t both;
+    static uvzk_barrier_t barrier;
+    static uvzk_double_barrier_t members;
+    static uvzk_atomic_long_t number;
+    static uvzk_election_t election;
+    static uvzk_persistent_node_t node;
+    static uvzk_group_member_t member;
+    uvzk_election_options_t options;
+    (void)state;
+
+    begin();
+    assert_int_equal(uvzk_rwlock_init(client, &both, "/both"), 0);
+    assert_int_equal(uvzk_barrier_init(client, &barrier, "/barrier"), 0);
+    assert_int_equal(uvzk_double_barrier_init(client, &members, "/members", 2, NULL), 0);
+    assert_int_equal(uvzk_atomic_long_init(client, &number, "/number", NULL), 0);
+    uvzk_election_options_init(&options);
+    options.leader_cb = on_leader;
+    options.deposed_cb = on_deposed;
+    assert_int_equal(uvzk_election_init(client, &election, "/election", &options), 0);
+    assert_int_equal(uvzk_persistent_node_init(client, &node, "/node",
+                                               UVZK_PERSISTENT_NODE_EPHEMERAL, NULL, 0,
+                                               NULL),
+                     0);
+    assert_int_equal(
+        uvzk_group_member_init(client, &member, "/group", "1", NULL, 0, NULL, NULL), 0);
+    world_run_for(&world, 500);
+    check_end(uvzk_lock_close(&both.read, NULL), &both.read);
+    check_end(uvzk_lock_close(&both.write, NULL), &both.write);
+    check_end(uvzk_barrier_close(&barrier, NULL), &barrier);
+    check_end(uvzk_double_barrier_close(&members, NULL), &members);
+    check_end(uvzk_atomic_long_close(&number, NULL), &number);
+    check_end(uvzk_election_close(&election, UVZK_ELECTION_SILENT, NULL), &election);
+    check_end(uvzk_persistent_node_close(&node, NULL), &node);
+    check_end(uvzk_group_member_close(&member, NULL), &member);
+    end();
+}
+
+static void ignore(uvzk_req_t *req, int status)
+{
+    (void)req;
+    (void)status;
+}
+
+static int read_by(uvzk_future_t *future, const char *path, uvzk_req_cb cb)
+{
+    return uvzk_client_read(client, uvzk_future_req(future), path, cb);
+}
+
+static void test_the_request_of_a_future(void **state)
+{
+    uvzk_req_t *req;
+    (void)state;
+
+    begin();
+    take(0);                       /* which makes /f/0 */
+    req = uvzk_future_req(&other); /* and no call */
+    assert_ptr_equal(uvzk_future_req(&other), req);
+    assert_int_equal(uvzk_future_status(&other), UVZK_ESTATE);
+    assert_int_equal(uvzk_future_then(&other, on_done, NULL), UVZK_ESTATE);
+    uvzk_future_drop(&other);
+    assert_null(other.impl);
+    assert_int_equal(read_by(NULL, "/", uvzk_future_complete), UV_EINVAL);
+    assert_int_equal(read_by(&other, "/", ignore), UV_EINVAL);
+    assert_null(other.impl);
+    assert_int_equal(read_by(&other, "nowhere", uvzk_future_complete), UVZK_EPATH);
+    assert_null(other.impl);
+    failing_allocator_arm(1, 1);
+    assert_int_equal(read_by(&other, "/f/0", uvzk_future_complete), UV_ENOMEM);
+    failing_allocator_arm(0, 0);
+    assert_null(other.impl);
+    assert_int_equal(read_by(&other, "/f/0", uvzk_future_complete), 0);
+    assert_int_equal(read_by(&other, "/f/0", uvzk_future_complete), UV_EBUSY);
+    assert_null(uvzk_future_req(&other)->result);
+    assert_int_equal(outcome(&other), 0);
+    const uvzk_result_t *found = uvzk_future_req(&other)->result;
+    assert_true(found->stat->czxid > 0);
+    assert_int_equal(read_by(&other, "/nowhere", uvzk_future_complete), UV_EBUSY);
+    assert_ptr_equal(uvzk_future_req(&other)->result, found);
+    uvzk_future_drop(&other);
+    assert_int_equal(read_by(&other, "/f/0", uvzk_future_complete), 0);
+    assert_int_equal(uvzk_future_cancel(&other), 0);
+    world_run_for(&world, 1000);
+    assert_null(uvzk_future_req(&other)->result);
+    end();
+}
+
 /* ------------------------------------------------------------------- bad input */
 
 static void test_refuses_bad_input(void **state)
 {
     uvzk_mutex_t closed = {0};
     uvzk_hold_t nothing = {0};
-    uvzk_stat_t stat;
     uvzk_future_t copy;
     (void)state;
 
@@ -773,12 +962,10 @@ static void test_refuses_bad_input(void **state)
     assert_int_equal(uvzk_lock_acquire_future(NULL, &other, NULL, on_lost), UV_EINVAL);
     assert_int_equal(uvzk_lock_acquire_future(&closed, &other, NULL, on_lost),
                      UVZK_ECLOSED);
-    assert_int_equal(uvzk_hold_release_future(&nothing, &other), UVZK_ENOTHELD);
-    assert_int_equal(uvzk_client_read_future(client, &other, "no path"), UVZK_EPATH);
-    uvzk_stat_init(&stat);
-    assert_int_equal(uvzk_future_stat(NULL, &stat), UV_EINVAL);
-    assert_int_equal(uvzk_future_stat(&other, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_future_stat(&other, &stat), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_release(&nothing, NULL), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_client_read(client, uvzk_future_req(&other), "no path",
+                                      uvzk_future_complete),
+                     UVZK_EPATH);
     assert_null(other.impl);
     assert_int_equal(uvzk_future_status(&other), UVZK_ESTATE);
     assert_int_equal(uvzk_future_status(NULL), UV_EINVAL);
@@ -845,8 +1032,10 @@ static void test_answers_out_of_memory(void **state)
     for (int i = 0; i < 2; i++) {
         uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
         assert_int_equal(
-            i == 0 ? uvzk_client_read_future(client, &other, uvzk_hold_path(hold))
-                   : uvzk_lock_participants_future(&ours[0], &other),
+            i == 0 ? uvzk_client_read(client, uvzk_future_req(&other),
+                                      uvzk_hold_path(hold), uvzk_future_complete)
+                   : uvzk_lock_participants(&ours[0], uvzk_future_req(&other),
+                                            uvzk_future_complete),
             0);
         failing_allocator_arm(1, 1000);
         while (uvzk_future_status(&other) == UV_EAGAIN) {
@@ -881,6 +1070,9 @@ int main(void)
         cmocka_unit_test(test_a_locker),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_closing),
+        cmocka_unit_test(test_the_future_of_a_release),
+        cmocka_unit_test(test_the_end_of_every_handle),
+        cmocka_unit_test(test_the_request_of_a_future),
         cmocka_unit_test(test_refuses_bad_input),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_answers_out_of_memory),

@@ -154,13 +154,11 @@ static void on_call(uvzk_req_t *request, int status)
 static void on_call_done(uvzk_future_t *future, int status, void *context)
 {
     struct call *call = context;
-    uvzk_atomic_value_t value;
 
-    uvzk_atomic_value_init(&value);
-    if (call->future != future || uvzk_future_status(future) != status ||
-        uvzk_future_atomic_value(future, &value) != 0) {
+    if (call->future != future || uvzk_future_status(future) != status) {
         recipe_fail(call->handle->slot->history, "told of another future");
     }
+    uvzk_atomic_value_t value = *uvzk_future_req(future)->result->value;
     uvzk_future_drop(future);
     free(future);
     call->future = NULL;
@@ -239,23 +237,29 @@ static int call_by_future(struct call *call)
     call->future = future;
     switch (call->kind) {
     case GET:
-        status = uvzk_atomic_long_get_future(atomic, future);
+        status =
+            uvzk_atomic_long_get(atomic, uvzk_future_req(future), uvzk_future_complete);
         break;
     case ADD:
-        status = uvzk_atomic_long_add_future(atomic, future, call->operand);
+        status = uvzk_atomic_long_add(atomic, uvzk_future_req(future), call->operand,
+                                      uvzk_future_complete);
         break;
     case COMPARE_AND_SET:
-        status = uvzk_atomic_long_compare_and_set_future(atomic, future, call->expected,
-                                                         call->operand);
+        status = uvzk_atomic_long_compare_and_set(atomic, uvzk_future_req(future),
+                                                  call->expected, call->operand,
+                                                  uvzk_future_complete);
         break;
     case TRY_SET:
-        status = uvzk_atomic_long_try_set_future(atomic, future, call->operand);
+        status = uvzk_atomic_long_try_set(atomic, uvzk_future_req(future), call->operand,
+                                          uvzk_future_complete);
         break;
     case FORCE_SET:
-        status = uvzk_atomic_long_force_set_future(atomic, future, call->operand);
+        status = uvzk_atomic_long_force_set(atomic, uvzk_future_req(future),
+                                            call->operand, uvzk_future_complete);
         break;
     case INITIALIZE:
-        status = uvzk_atomic_long_create_future(atomic, future, call->operand);
+        status = uvzk_atomic_long_create(atomic, uvzk_future_req(future), call->operand,
+                                         uvzk_future_complete);
         break;
     }
     return status != 0 ? status : uvzk_future_then(future, on_call_done, call);

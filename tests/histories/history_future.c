@@ -89,7 +89,8 @@ void by_future_release(struct acquisition *acquisition)
         return;
     }
     acquisition->state = RELEASING;
-    if (uvzk_hold_release_future(acquisition->request, &by->released) != 0 ||
+    if (uvzk_hold_release(acquisition->request, NULL) != 0 ||
+        uvzk_future_end(&by->released, acquisition->request) != 0 ||
         uvzk_future_then(&by->released, on_released, acquisition) != 0) {
         history_fail(acquisition->worker->history, "release refused");
     }

@@ -290,11 +290,13 @@ static int set_by_future(struct set *set)
     uvzk_shared_value_t *value = set->handle->value;
 
     set->future = calloc(1, sizeof(*set->future));
-    int status = set->conditional
-                     ? uvzk_shared_value_try_set_future(value, set->future, &set->over,
-                                                        set->text, strlen(set->text))
-                     : uvzk_shared_value_set_future(value, set->future, set->text,
-                                                    strlen(set->text));
+    int status =
+        set->conditional
+            ? uvzk_shared_value_try_set(value, uvzk_future_req(set->future), &set->over,
+                                        set->text, strlen(set->text),
+                                        uvzk_future_complete)
+            : uvzk_shared_value_set(value, uvzk_future_req(set->future), set->text,
+                                    strlen(set->text), uvzk_future_complete);
     return status != 0 ? status : uvzk_future_then(set->future, on_set_done, set);
 }
 

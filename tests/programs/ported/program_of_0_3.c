@@ -40,6 +40,46 @@ static void on_made(uvzk_atomic_call_t *of, int status, const uvzk_atomic_value_
     done = 1;
 }
 
+static void on_written(uvzk_write_t *of, int status, size_t failed)
+{
+    (void)of;
+    printf("written: %s, %d\n", uvzk_err_name(status), failed == 1);
+    done = 1;
+}
+
+static void on_participants(uvzk_participants_t *of, int status, const char *const *paths,
+                            size_t count)
+{
+    printf("participants: %s, %zu, %zu, /mutex/: %d\n", uvzk_err_name(status), count,
+           uvzk_participants_holding(of), strncmp(paths[0], "/mutex/", 7) == 0);
+    done = 1;
+}
+
+static void on_read(uvzk_read_t *of, int status, const uvzk_stat_t *stat,
+                    const void *data, size_t length)
+{
+    (void)of;
+    (void)data;
+    printf("read: %s, %d, %zu\n", uvzk_err_name(status), stat->czxid > 0, length);
+    done = 1;
+}
+
+static void on_verified(uvzk_verify_t *of, int status)
+{
+    (void)of;
+    printf("verified: %s\n", uvzk_err_name(status));
+    done = 1;
+}
+
+static void on_waited(uvzk_barrier_call_t *of, int status);
+
+static void on_waited(uvzk_barrier_call_t *of, int status)
+{
+    (void)of;
+    printf("waited: %s\n", uvzk_err_name(status));
+    done = 1;
+}
+
 static void on_closed(uvzk_client_t *of)
 {
     (void)of;
@@ -86,6 +126,78 @@ static void use_locks(void)
            wait.kind == UVZK_WAITS_FOR_OURS);
 }
 
+static void use_requests(void)
+{
+    static uvzk_write_t writing;
+    static uvzk_participants_t listing;
+    static uvzk_read_t reading;
+    static uvzk_verify_t verifying;
+    const uvzk_write_op_t ops[] = {
+        {UVZK_WRITE_CHECK, -1, "/mutex", NULL, 0},
+        {UVZK_WRITE_CHECK, -1, "/nowhere", NULL, 0},
+    };
+
+    uvzk_hold_write(&hold, &writing, ops, 2, on_written);
+    await_done();
+    uvzk_lock_participants(&mutex, &listing, on_participants);
+    await_done();
+    uvzk_client_read(&client, &reading, uvzk_hold_path(&hold), on_read);
+    await_done();
+    uvzk_hold_verify(&hold, &verifying, (uvzk_verify_cb)on_verified);
+    await_done();
+}
+
+static void use_a_barrier(void)
+{
+    static uvzk_barrier_t barrier;
+    static uvzk_barrier_call_t waits;
+    static uvzk_future_t set;
+
+    uvzk_barrier_init(&client, &barrier, "/barrier");
+    uvzk_barrier_set_future(&barrier, &set);
+    uvzk_sim_run_for(1000);
+    printf("set: %s\n", uvzk_err_name(uvzk_future_status(&set)));
+    uvzk_future_drop(&set);
+    uvzk_barrier_wait(&barrier, &waits, UVZK_WAIT_FOREVER, on_waited);
+    uvzk_sim_run_for(1000);
+    uvzk_barrier_call_cancel(&waits);
+    await_done();
+    int status = uvzk_barrier_close_future(&barrier, &set);
+    uvzk_sim_run_for(1000);
+    printf("closed: %s, %s\n", uvzk_err_name(status),
+           uvzk_err_name(uvzk_future_status(&set)));
+    uvzk_future_drop(&set);
+}
+
+static void use_futures(void)
+{
+    static uvzk_future_t future;
+    const uvzk_write_op_t check = {UVZK_WRITE_CHECK, -1, "/nowhere", NULL, 0};
+    const void *data;
+    size_t length;
+    uvzk_stat_t stat;
+
+    uvzk_client_read_future(&client, &future, uvzk_hold_path(&hold));
+    uvzk_sim_run_for(1000);
+    uvzk_stat_init(&stat);
+    int status = uvzk_future_stat(&future, &stat);
+    if (status == 0 && uvzk_future_data(&future, &data, &length) == 0) {
+        printf("future of a read: %d, %zu, %d\n", data != NULL, length, stat.czxid > 0);
+    }
+    uvzk_future_drop(&future);
+    uvzk_hold_write_future(&hold, &future, &check, 1);
+    uvzk_sim_run_for(1000);
+    printf("future of a write: %s, %zu\n", uvzk_err_name(uvzk_future_status(&future)),
+           uvzk_future_refused(&future));
+    uvzk_future_drop(&future);
+    if (uvzk_hold_release_future(&hold, &future) != 0) {
+        printf("not released\n");
+    }
+    uvzk_sim_run_for(1000);
+    printf("released: %s\n", uvzk_err_name(uvzk_future_status(&future)));
+    uvzk_future_drop(&future);
+}
+
 static void use_a_cohort(void)
 {
     static uvzk_mutex_t cohort;
@@ -113,6 +225,9 @@ int main(void)
     uvzk_sim_begin(NULL);
     start();
     use_locks();
+    use_requests();
+    use_a_barrier();
+    use_futures();
     use_a_cohort();
     use_a_number();
     uvzk_client_close(&client, on_closed);
