@@ -41,7 +41,7 @@ bool uvzk__mirror_keeps_all(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return is_mirror(mark) && mark->state == UVZK__WATERMARK_ARMED;
+    return is_mirror(mark) && uvzk__watermark_is_armed(mark);
 }
 
 bool uvzk__is_mirrored(const struct uvzk__queue *queue)
@@ -248,8 +248,7 @@ static bool is_due(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return is_mirror(mark) && mark->state == UVZK__WATERMARK_UNWATCHED &&
-           queue->blocked_long;
+    return is_mirror(mark) && uvzk__watermark_wants_watch(mark) && queue->blocked_long;
 }
 
 /* The get that has armed the watch of the predecessor has shown that it is no orphan of

@@ -19,29 +19,28 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 
-/* ------------------------------------------------------------------------ its machine */
-
-static const struct uvzk__state table[] = {
-    UVZK__STATE(UVZK__WATERMARK_, UNWATCHED, ARMING),
-    UVZK__STATE(UVZK__WATERMARK_, ARMING, ARMED, ENDING),
-    UVZK__STATE(UVZK__WATERMARK_, ARMED, UNWATCHED),
-    UVZK__FINAL(UVZK__WATERMARK_, ENDING),
-};
-
-static bool invariant_holds(const void *object)
-{
-    const struct uvzk__mark *mark = object;
-
-    return mark->sequence == UVZK__MARK_NOT_KNOWN || mark->state == UVZK__WATERMARK_ARMED;
-}
-
 struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->watermark.mark;
 }
 
-const struct uvzk__machine uvzk__watermark_machine =
-    UVZK__MACHINE("watermark", table, struct uvzk__mark, state, invariant_holds);
+bool uvzk__watermark_is_armed(const struct uvzk__mark *mark)
+{
+    return mark != NULL && mark->watcher.state == UVZK__WATCHER_ARMED;
+}
+
+/* While the request of a mark that was ended is in flight, it needs nothing. */
+bool uvzk__watermark_wants_watch(const struct uvzk__mark *mark)
+{
+    return mark != NULL && !mark->asking &&
+           mark->watcher.state == UVZK__WATCHER_UNWATCHED;
+}
+
+/* The mark was ended before its watch was armed: the reply frees it. */
+static bool is_ending(const struct uvzk__mark *mark)
+{
+    return mark->asking && !uvzk__watcher_is_set(&mark->watcher);
+}
 
 /* -------------------------------------------------------- beginning and ending a mark */
 
@@ -85,35 +84,23 @@ void uvzk__watermark_begin(struct uvzk__queue *queue)
     }
 }
 
+/* If the mark stays, settling arms the watch again, before it sends a listing. */
 static void unwatch(struct uvzk__mark *mark)
 {
     uvzk__watch_leave(&mark->watcher);
     mark->sequence = UVZK__MARK_NOT_KNOWN;
 }
 
-/* Settling arms the watch again, before it sends a listing. */
-static void arm_again(struct uvzk__mark *mark)
-{
-    unwatch(mark);
-    uvzk__move(mark->queue->session, &uvzk__watermark_machine, mark,
-               UVZK__WATERMARK_UNWATCHED);
-}
-
 void uvzk__watermark_end(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (mark == NULL || mark->state == UVZK__WATERMARK_ENDING) {
+    if (mark == NULL) {
         return;
     }
-    if (mark->state != UVZK__WATERMARK_UNWATCHED) {
-        unwatch(mark);
-    }
-    if (mark->state == UVZK__WATERMARK_ARMING) {
-        /* The request in flight still needs the mark and the path. */
-        uvzk__move(queue->session, &uvzk__watermark_machine, mark,
-                   UVZK__WATERMARK_ENDING);
-    } else {
+    unwatch(mark);
+    /* Otherwise the request in flight still needs the mark and the path. */
+    if (!mark->asking) {
         free_mark(mark);
     }
 }
@@ -152,7 +139,7 @@ static void renew_mirror(struct uvzk__mark *mark)
     if ((!blocks && !mark->heard_others) || !uvzk__foreign_nodes_are_of_few(queue)) {
         uvzk__watermark_end(queue);
     } else {
-        arm_again(mark);
+        unwatch(mark);
     }
     uvzk__queue_set_blocked_long(queue, blocks);
     uvzk__freshness_set_stale(queue);
@@ -165,7 +152,7 @@ static void timer_due(struct uvzk__timer *timer)
 
     if (mark->queue->counts.contenders == 0) {
         keep_time_over(mark);
-    } else if (mark->mirrors && mark->state == UVZK__WATERMARK_ARMED) {
+    } else if (mark->mirrors && uvzk__watermark_is_armed(mark)) {
         renew_mirror(mark);
     }
     /* Otherwise the timer is set again when they have gone, or the watch is armed. */
@@ -186,20 +173,11 @@ static void renew_later(struct uvzk__mark *mark)
 
 /* -------------------------------------------------------------------------- its watch */
 
-/* Returns true if the mark needs a watch and has none. */
-static bool wants_watch(const struct uvzk__queue *queue)
-{
-    const struct uvzk__mark *mark = uvzk__mark_of(queue);
-
-    return mark != NULL && mark->state == UVZK__WATERMARK_UNWATCHED;
-}
-
 bool uvzk__watermark_watches(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && (mark->state == UVZK__WATERMARK_ARMING ||
-                            mark->state == UVZK__WATERMARK_ARMED);
+    return mark != NULL && uvzk__watcher_is_set(&mark->watcher);
 }
 
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -208,17 +186,18 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     uvzk__inflight_done(queue->session, rpc, reply->status, false);
+    bool ended = is_ending(mark);
+    mark->asking = false;
     if (mark->mirrors && reply->status != 0 && !uvzk__is_transient(reply->status)) {
         uvzk__directories(queue->session)->no_persistent_watches = true;
     }
-    if (mark->state == UVZK__WATERMARK_ARMING && reply->status == 0) {
+    if (!ended && reply->status == 0) {
         uvzk__watch_answered(&mark->watcher, true);
-        uvzk__move(queue->session, &uvzk__watermark_machine, mark, UVZK__WATERMARK_ARMED);
         if (mark->mirrors) {
             renew_later(mark);
         }
     } else {
-        uvzk__watch_answered(&mark->watcher, false); /* in ENDING it has left already */
+        uvzk__watch_answered(&mark->watcher, false);
         free_mark(mark);
     }
     uvzk__queue_settle_later(queue);
@@ -248,7 +227,7 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
     mark->gap_seen = mark->heard_others = false;
-    uvzk__move(session, &uvzk__watermark_machine, mark, UVZK__WATERMARK_ARMING);
+    mark->asking = true;
 }
 
 /* The connection that a mirror's watch was on is lost. A plain watch is set again only for
@@ -257,17 +236,17 @@ static void renew_lost_mirror(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (mark != NULL && mark->mirrors && mark->state == UVZK__WATERMARK_ARMED &&
-        queue->counts.contenders > 0 &&
+    if (uvzk__watermark_is_armed(mark) && mark->mirrors && queue->counts.contenders > 0 &&
         !uvzk__is_of_this_connection(queue->session, mark->armed_stamp)) {
-        arm_again(mark);
+        unwatch(mark);
     }
 }
 
 void uvzk__watermark_send_watch(struct uvzk__queue *queue)
 {
     renew_lost_mirror(queue);
-    if (!wants_watch(queue) || !uvzk__may_send(queue->session)) {
+    if (!uvzk__watermark_wants_watch(uvzk__mark_of(queue)) ||
+        !uvzk__may_send(queue->session)) {
         return;
     }
     if (!uvzk__watch_budget_is_ample(queue->session)) {
@@ -285,7 +264,7 @@ bool uvzk__watermark_is_silent(const struct uvzk__mark *mark)
 {
     struct uvzk__session *session = mark->queue->session;
 
-    return mark->state == UVZK__WATERMARK_ARMED &&
+    return uvzk__watermark_is_armed(mark) &&
            uvzk__is_of_this_connection(session, mark->armed_stamp) &&
            uvzk__now(session) - mark->armed_ms < uvzk__session_timeout(session);
 }
@@ -294,14 +273,13 @@ void uvzk__watermark_create_sent(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (mark == NULL || mark->state != UVZK__WATERMARK_ARMED ||
-        uvzk__watermark_is_silent(mark)) {
+    if (!uvzk__watermark_is_armed(mark) || uvzk__watermark_is_silent(mark)) {
         return;
     }
     if (mark->listings_saved == 0) {
         uvzk__watermark_end(queue);
     } else {
-        arm_again(mark);
+        unwatch(mark);
     }
 }
 
@@ -410,8 +388,7 @@ bool uvzk__watermark_is_alone(const struct uvzk__queue *queue)
 {
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    return mark != NULL && mark->state != UVZK__WATERMARK_ENDING && !mark->gap_seen &&
-           !mark->mirrors;
+    return mark != NULL && !is_ending(mark) && !mark->gap_seen && !mark->mirrors;
 }
 
 void uvzk__watermark_others_seen(struct uvzk__queue *queue)
@@ -430,7 +407,7 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others
     /* In ARMED the get was answered before the listing. Replies arrive in the order of
      * the requests, so the listing was sent after the get. A greater mark stays, unless
      * there are foreign nodes that the view does not keep. */
-    if (mark != NULL && mark->state == UVZK__WATERMARK_ARMED &&
+    if (uvzk__watermark_is_armed(mark) &&
         ((others_behind && !mark->mirrors) || last > mark->sequence)) {
         mark->sequence = last;
     }
@@ -442,7 +419,7 @@ bool uvzk__watermark_keeps_directory(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__mark_of(queue);
 
-    if (wants_watch(queue)) {
+    if (uvzk__watermark_wants_watch(mark)) {
         uvzk__watermark_end(queue);
         return false;
     }

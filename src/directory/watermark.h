@@ -14,13 +14,13 @@
  *                                 have been silent since.
  *
  * docs/decisions/directory.md says why these readings are fresh enough. The states are
- * those of the watch:
+ * those of the watch (engine/watch.h):
  *
  *   UNWATCHED --> ARMING --> ARMED ---> UNWATCHED   silent for too long: set again
  *                    |         |
  *                    |         `--> freed: it has fired, or it should have fired, or no
  *                    |              contender has come for a session timeout
- *                    `--> ENDING --> freed: the mark was ended in ARMING
+ *                    `--> the mark is ended: the watcher leaves, and the reply frees it
  *
  * The watch costs a request. So a directory gets a mark only after a contender of this
  * session got the number that follows one of this session's numbers. The watch is set
@@ -40,7 +40,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/machine.h"
 #include "engine/port.h"
 #include "engine/turn.h"
 #include "engine/watch.h"
@@ -48,15 +47,6 @@
 struct uvzk__contender;
 struct uvzk__queue;
 struct uvzk__session;
-
-enum uvzk__watermark_state {
-    UVZK__WATERMARK_UNWATCHED, /* next: ARMING */
-    UVZK__WATERMARK_ARMING,    /* next: ARMED ENDING */
-    UVZK__WATERMARK_ARMED,     /* next: UNWATCHED */
-    UVZK__WATERMARK_ENDING     /* final */
-};
-
-extern const struct uvzk__machine uvzk__watermark_machine;
 
 #define UVZK__MARK_NOT_KNOWN (-1)
 
@@ -70,12 +60,12 @@ struct uvzk__mark {
     uint64_t armed_stamp;    /* of the get that armed the watch */
     uint64_t armed_ms;       /* when that get was submitted */
     uint64_t used_ms;        /* when a local contender last got a number */
-    int32_t sequence;        /* the mark, or UVZK__MARK_NOT_KNOWN */
+    int32_t sequence;        /* the mark; UVZK__MARK_NOT_KNOWN unless it is armed */
     uint32_t listings_saved; /* since the watch was armed */
+    bool asking;             /* the request that arms the watch is in flight */
     bool gap_seen;           /* the last number was not the next one */
     bool mirrors;            /* the watch is a persistent one */
     bool heard_others;       /* a mirror: of other sessions' nodes, since it was armed */
-    uint8_t state;           /* enum uvzk__watermark_state */
 };
 
 /* The part of a directory that watermark.c keeps. */
@@ -118,6 +108,10 @@ void uvzk__watermark_end(struct uvzk__queue *);
 void uvzk__watermark_begin(struct uvzk__queue *);
 /* Returns true if the watch is armed and its silence counts. */
 bool uvzk__watermark_is_silent(const struct uvzk__mark *);
+/* Returns true if there is a mark whose watch is armed; or one that needs a watch and has
+ * none. */
+bool uvzk__watermark_is_armed(const struct uvzk__mark *);
+bool uvzk__watermark_wants_watch(const struct uvzk__mark *);
 /* The directory's mark, or NULL. */
 struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *);
 

@@ -16,7 +16,6 @@
 #include "directory/queue.h"
 #include "directory/settle/creates.h"
 #include "directory/settle/delete_batch.h"
-#include "directory/watermark.h"
 #include "discovery/search.h"
 #include "elect_job.h"
 #include "election/candidacy.h"
@@ -63,7 +62,6 @@ static const struct {
     {&uvzk__own_watch_machine, "src/directory/own_watch.h"},
     {&uvzk__queue_machine, "src/directory/queue.h"},
     {&uvzk__listing_machine, "src/directory/freshness.h"},
-    {&uvzk__watermark_machine, "src/directory/watermark.h"},
     {&uvzk__create_batch_machine, "src/directory/settle/creates.h"},
     {&uvzk__delete_batch_machine, "src/directory/settle/delete_batch.h"},
     {&uvzk__divergence_machine, "src/directory/divergence.h"},

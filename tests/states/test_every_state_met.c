@@ -221,9 +221,10 @@ static void count_outer_claims(const struct scene *scene, size_t ending)
 
 static void count_mark(const struct uvzk__mark *mark, size_t ending)
 {
-    met_if(mark != NULL && mark->state == UVZK__WATERMARK_ARMING, ROW_MARK_ARMING,
-           ending);
-    met_if(mark != NULL && mark->state == UVZK__WATERMARK_ARMED, ROW_MARK_ARMED, ending);
+    bool is_set = mark != NULL && uvzk__watcher_is_set(&mark->watcher);
+
+    met_if(is_set && !uvzk__watermark_is_armed(mark), ROW_MARK_ARMING, ending);
+    met_if(uvzk__watermark_is_armed(mark), ROW_MARK_ARMED, ending);
 }
 
 static void count_around(struct uvzk__session *session, size_t ending)

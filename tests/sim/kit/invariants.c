@@ -136,6 +136,11 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
         (freshness->state == UVZK__LISTING_WANTED) != uvzk__has_newer_create(queue)) {
         return "a listing's state is not what its stamps say";
     }
+    const struct uvzk__mark *mark = uvzk__mark_of(queue);
+    if (mark != NULL && mark->sequence != UVZK__MARK_NOT_KNOWN &&
+        !uvzk__watermark_is_armed(mark)) {
+        return "a mark is known, and its watch is not armed";
+    }
     all->contenders += found.contenders;
     all->proved += found.proved;
     all->asked += found.asked;
