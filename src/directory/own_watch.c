@@ -16,47 +16,27 @@
 #include "engine/watch.h"
 #include "engine/watch_budget.h"
 
-static const struct uvzk__state table[] = {
-    UVZK__STATE(UVZK__OWN_WATCH_, NONE, ARMING, REFUSED),
-    UVZK__STATE(UVZK__OWN_WATCH_, ARMING, ARMED, NONE),
-    UVZK__STATE(UVZK__OWN_WATCH_, ARMED, NONE),
-    UVZK__STATE(UVZK__OWN_WATCH_, REFUSED, NONE),
-};
-
 struct uvzk__own_watch_data {
     struct uvzk__watcher watcher;
     struct uvzk__contender *contender;
     uint64_t sent_ms;  /* when the get that armed it was submitted, in ms */
     uint32_t requests; /* gets in flight that arm the watch and point to this memory */
-    uint8_t state;     /* enum uvzk__own_watch_state */
+    bool refused;      /* in UNWATCHED: the state is REFUSED */
 };
 
 enum uvzk__own_watch_state uvzk__own_watch_state(const struct uvzk__contender *contender)
 {
-    return contender->own_watch.data == NULL
-               ? UVZK__OWN_WATCH_NONE
-               : (enum uvzk__own_watch_state)contender->own_watch.data->state;
-}
+    const struct uvzk__own_watch_data *data = contender->own_watch.data;
 
-static bool invariant_holds(const void *object)
-{
-    const struct uvzk__own_watch_data *data = object;
-    const struct uvzk__contender *contender = data->contender;
-
-    switch (uvzk__own_watch_state(contender)) {
-    case UVZK__OWN_WATCH_ARMING:
-        return contender->refs > 0;
-    case UVZK__OWN_WATCH_ARMED:
-        return !uvzk__contender_has_ended(contender);
-    case UVZK__OWN_WATCH_REFUSED:
-        return uvzk__contender_holds(contender);
-    default:
-        return true;
+    if (data == NULL) {
+        return UVZK__OWN_WATCH_NONE;
     }
+    if (data->watcher.state != UVZK__WATCHER_UNWATCHED) {
+        return data->watcher.state == UVZK__WATCHER_ARMED ? UVZK__OWN_WATCH_ARMED
+                                                          : UVZK__OWN_WATCH_ARMING;
+    }
+    return data->refused ? UVZK__OWN_WATCH_REFUSED : UVZK__OWN_WATCH_NONE;
 }
-
-const struct uvzk__machine uvzk__own_watch_machine = UVZK__MACHINE(
-    "own watch", table, struct uvzk__own_watch_data, state, invariant_holds);
 
 void uvzk__own_watch_free(struct uvzk__contender *contender)
 {
@@ -68,7 +48,7 @@ void uvzk__own_watch_free(struct uvzk__contender *contender)
 static void free_if_over(struct uvzk__contender *contender)
 {
     if (contender->own_watch.data != NULL &&
-        contender->own_watch.data->state == UVZK__OWN_WATCH_NONE &&
+        uvzk__own_watch_state(contender) == UVZK__OWN_WATCH_NONE &&
         contender->own_watch.data->requests == 0) {
         uvzk__own_watch_free(contender);
     }
@@ -76,13 +56,12 @@ static void free_if_over(struct uvzk__contender *contender)
 
 static void clear_state(struct uvzk__contender *contender)
 {
-    enum uvzk__own_watch_state state = uvzk__own_watch_state(contender);
+    struct uvzk__own_watch_data *data = contender->own_watch.data;
 
     uvzk__contender_cancel_watch_renewal(contender);
-    if (state != UVZK__OWN_WATCH_NONE) {
-        uvzk__watch_leave(&contender->own_watch.data->watcher);
-        uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
-                   contender->own_watch.data, UVZK__OWN_WATCH_NONE);
+    if (data != NULL) {
+        uvzk__watch_leave(&data->watcher);
+        data->refused = false;
     }
 }
 
@@ -112,8 +91,6 @@ static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
     uvzk__watch_answered(&contender->own_watch.data->watcher, true);
-    uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
-               contender->own_watch.data, UVZK__OWN_WATCH_ARMED);
     /* Meanwhile another reading did not show the node, and the contender waits to create
      * a new one. */
     if (uvzk__node_state(&contender->node) == UVZK__NODE_BACKING_OFF) {
@@ -150,8 +127,7 @@ static void go_unwatched(struct uvzk__contender *contender, bool stays, int code
     if (!stays) {
         uvzk__contender_end(contender, code);
     } else if (need_data(contender) && uvzk__contender_renew_watch_later(contender)) {
-        uvzk__move(uvzk__session_of(contender), &uvzk__own_watch_machine,
-                   contender->own_watch.data, UVZK__OWN_WATCH_REFUSED);
+        contender->own_watch.data->refused = true;
     } else {
         free_if_over(contender);
     }
@@ -196,8 +172,9 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 bool uvzk__own_watch_is_arming(const struct uvzk__contender *contender)
 {
-    return contender->own_watch.data != NULL &&
-           contender->own_watch.data->state == UVZK__OWN_WATCH_ARMING;
+    const struct uvzk__own_watch_data *data = contender->own_watch.data;
+
+    return data != NULL && data->watcher.state == UVZK__WATCHER_ARMING;
 }
 
 bool uvzk__own_watch_is_armed(const struct uvzk__contender *contender)
@@ -250,8 +227,6 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         return;
     }
     uvzk__contender_ref(contender);
-    uvzk__move(session, &uvzk__own_watch_machine, contender->own_watch.data,
-               UVZK__OWN_WATCH_ARMING);
     contender->own_watch.data->requests++;
     rpc->watch = &contender->own_watch.data->watcher.watch;
     uvzk__submit(session, rpc);

@@ -1,5 +1,6 @@
 /* A watch on a contender's own znode. A waiter has it while it is first in line. A
- * revocable contender has it for as long as its znode exists.
+ * revocable contender has it for as long as its znode exists. The states are those of its
+ * watcher (engine/watch.h), and REFUSED:
  *
  *   NONE --> ARMING --> ARMED --> NONE   the znode was deleted or changed, or the session
  *    ^         |                         ended
@@ -29,7 +30,6 @@
 #ifndef UVZK_OWN_WATCH_H
 #define UVZK_OWN_WATCH_H
 
-#include "base/machine.h"
 #include "engine/port.h"
 
 struct uvzk__contender;
@@ -40,8 +40,6 @@ enum uvzk__own_watch_state {
     UVZK__OWN_WATCH_ARMED,
     UVZK__OWN_WATCH_REFUSED
 };
-
-extern const struct uvzk__machine uvzk__own_watch_machine;
 
 /* The part of a contender that own_watch.c keeps. Most contenders have no own watch, so
  * its memory is allocated only when it is armed. */

@@ -11,7 +11,6 @@
 #include "directory/divergence.h"
 #include "directory/freshness.h"
 #include "directory/node.h"
-#include "directory/own_watch.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/settle/creates.h"
@@ -59,7 +58,6 @@ static const struct {
     {&uvzk__znode_write_machine, "src/barrier/znode_write.h"},
     {&uvzk__node_machine, "src/directory/node.h"},
     {&uvzk__contender_machine, "src/directory/contender.h"},
-    {&uvzk__own_watch_machine, "src/directory/own_watch.h"},
     {&uvzk__queue_machine, "src/directory/queue.h"},
     {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__create_batch_machine, "src/directory/settle/creates.h"},

@@ -72,6 +72,9 @@ static const char *contender_broken(const struct uvzk__contender *contender,
         contender->proof_subject.held != uvzk__contender_holds(contender)) {
         return "what is held is not proved, or what is not is";
     }
+    if (uvzk__own_watch_is_arming(contender) && contender->refs == 0) {
+        return "the request for an own watch does not keep its contender";
+    }
     return NULL;
 }
 
