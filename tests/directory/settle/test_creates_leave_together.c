@@ -2,6 +2,9 @@
  * only the first error is told, its reply tells no czxid, and it may be lost: whatever
  * comes of it, each of those who asked has the outcome that it would have had alone, nobody
  * waits for another one's, and no znode is left behind. */
+#include "base/shared_path.h"
+#include "directory/queue.h"
+#include "locks/mutex.h"
 #include "world.h"
 
 #include <stdio.h>
@@ -246,6 +249,39 @@ static void a_listing_leaves_with_its_create(void **state)
         uvzk_lock_acquire(&locks[1], &refused, &options, on_refused, on_lost), 0);
     hold_await(&holds[0], 1000);
     assert_int_equal(requests_when_told - before, 2);
+    end();
+}
+
+static struct hold asked_by_settling;
+
+static void ask_once(struct uvzk__queue *queue)
+{
+    (void)queue;
+    if (asked_by_settling.process == NULL) {
+        hold_begin_on(&asked_by_settling, &a, &locks[0], 0, UVZK_WAIT_FOREVER);
+    }
+}
+
+/* Settling one directory wants a create in another one, which is settled next: too late for
+ * the creates of that round. */
+static void who_is_wanted_by_another_settling_is_created(void **state)
+{
+    static const struct uvzk__directory_kind kind = {.settle = ask_once};
+    struct uvzk__shared_path *path = uvzk__shared_path_join("/", "another");
+
+    (void)state;
+    begin(1, 1, WORN);
+    memset(&asked_by_settling, 0, sizeof(asked_by_settling));
+    ask();
+    await_all();
+    struct uvzk__session *session = a.client.impl;
+    uvzk__queue_settle_later(uvzk__queue_of(session, &kind, path));
+    uvzk__queue_settle_later(uvzk__queue_find(session, &uvzk__exclusive, path_of(0)));
+    uvzk__shared_path_unref(path);
+    world_run_for(&world, 300);
+    assert_int_equal(world_children(&world, path_of(0)), 2);
+    hold_give_back(&holds[0]);
+    hold_acquire_release(&asked_by_settling, 2000);
     end();
 }
 
@@ -711,6 +747,7 @@ int main(void)
         cmocka_unit_test(a_lone_create_is_none),
         cmocka_unit_test(who_is_cancelled_in_its_turn_sends_nothing),
         cmocka_unit_test(a_listing_leaves_with_its_create),
+        cmocka_unit_test(who_is_wanted_by_another_settling_is_created),
         cmocka_unit_test(the_order_in_a_directory_is_kept),
         cmocka_unit_test(four_are_under_way),
         cmocka_unit_test(a_request_has_its_limits),
