@@ -276,7 +276,7 @@ static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
 {
     session->shell = shell;
     session->port = port;
-    session->unheard_end.session = session;
+    uvzk__end_listener_init(&session->unheard_end, session, NULL);
     session->tuning = tuning;
     session->lifecycle->state_cb = options->state_cb;
     session->log_cb = options->log_cb;

@@ -7,6 +7,16 @@
 
 #include "engine/session.h"
 
+/* ended: NULL: it stands for nobody. */
+static inline void uvzk__end_listener_init(struct uvzk__end_listener *listener,
+                                           struct uvzk__session *session,
+                                           void (*ended)(struct uvzk__end_listener *,
+                                                         int status))
+{
+    listener->session = session;
+    listener->ended = ended;
+}
+
 /* The end is under way. end: the field of the handle. */
 static inline void uvzk__end_begin(void **end, struct uvzk__session *session)
 {

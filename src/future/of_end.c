@@ -55,8 +55,7 @@ int uvzk_future_end(uvzk_future_t *shell, void *handle)
         return status;
     }
     struct ending *ending = UVZK__CONTAINER_OF(future, struct ending, future);
-    ending->listener.session = session;
-    ending->listener.ended = ended;
+    uvzk__end_listener_init(&ending->listener, session, ended);
     of->end = &ending->listener;
     return uvzk__future_begun(future, session, 0);
 }
