@@ -798,6 +798,100 @@ template <class Begin> future<void> ended_by(ending &by, Begin begin) noexcept
     return access::pending<void>(std::move(told));
 }
 
+/* The state of an object that an owner has. It frees itself when the library has called
+ * back after the close, or when its client was closed before. Self: the state; Native: the
+ * object of C, whose data is the state. */
+template <class Self, class Native> struct owned_state {
+    Native c{};
+    ending closing;
+
+    static Self &of(Native *c) noexcept
+    {
+        return *static_cast<Self *>(c->data);
+    }
+    static void closed(Native *c) noexcept
+    {
+        Self::end(&of(c), 0);
+    }
+    static void closed_with(Native *c, int how) noexcept
+    {
+        Self::end(&of(c), how);
+    }
+    static void end(Self *self, int how) noexcept
+    {
+        call_ref told = self->closing.take();
+        delete self;
+        if (told) {
+            told->done(how);
+        }
+    }
+};
+
+/* What all objects that close themselves have. State::close(Native *) begins the close. */
+template <class State> class owner {
+  public:
+    owner() noexcept = default; /* empty */
+    owner(owner &&other) noexcept : state_(std::exchange(other.state_, nullptr))
+    {
+    }
+    owner &operator=(owner &&other) noexcept
+    {
+        owner old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        return *this;
+    }
+    ~owner()
+    {
+        if (state_ != nullptr) {
+            end();
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+    /* Closes the object, as its destructor does. The future is done when it has been
+     * closed, with the status of the close's callback if that has one. The object is empty
+     * at once. */
+    future<void> close() noexcept
+    {
+        if (state_ == nullptr) {
+            return access::refused<void>(UVZK_ECLOSED);
+        }
+        return ended_by(state_->closing, [this](call &) { end(); });
+    }
+    auto &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  protected:
+    using state = State;
+
+    explicit owner(State *made) noexcept : state_(made)
+    {
+    }
+    template <class T = void, class Ask, class... Arguments>
+    future<T> asked(Ask ask, const Arguments &...arguments) noexcept
+    {
+        if (state_ == nullptr) {
+            return access::refused<T>(UVZK_ECLOSED);
+        }
+        return future_of<T>(
+            [&](uvzk_future_t *c) { return ask(&state_->c, c, arguments...); });
+    }
+    State *state_ = nullptr;
+
+  private:
+    void end() noexcept
+    {
+        State *of = std::exchange(state_, nullptr);
+        if (State::close(&of->c) != 0) {
+            State::end(of, 0); /* it was closed with its client before */
+        }
+    }
+};
+
 /* What a part of a combination yields on success: a T; for void a status. */
 template <class T> struct part {
     using type = T;
@@ -1569,35 +1663,31 @@ struct count_calls {
 
 /* The state of a shared value or count. It frees itself when the library has called back
  * after the close, or when its client was closed before. */
-template <class Calls> struct value_state final : value_in_client {
-    typename Calls::native c{};
+template <class Calls>
+struct value_state final : value_in_client,
+                           owned_state<value_state<Calls>, typename Calls::native> {
     typename Calls::on_change on_change;
-    ending closing;
 
     bool is_closed() const noexcept
     {
         versioned_value<typename Calls::value> known{};
-        return Calls::get(&c, known) == UVZK_ECLOSED;
-    }
-    static value_state &of(typename Calls::native *c) noexcept
-    {
-        return *static_cast<value_state *>(c->data);
+        return Calls::get(&this->c, known) == UVZK_ECLOSED;
     }
     /* One of the two is the C callback. on_change may close the value, but it is freed
      * later. */
     static void changed(typename Calls::native *c, int how) noexcept
     {
-        of(c).tell(how);
+        value_state::of(c).tell(how);
     }
     static void changed(typename Calls::native *c, int how, std::int32_t count) noexcept
     {
-        of(c).tell(how, count);
+        value_state::of(c).tell(how, count);
     }
-    static void closed(typename Calls::native *c) noexcept
+    static int close(typename Calls::native *c) noexcept
     {
-        end(&of(c));
+        return Calls::close(c, value_state::closed);
     }
-    static void end(value_state *self) noexcept
+    static void end(value_state *self, int how) noexcept
     {
         call_ref waits = self->change.take(), told = self->closing.take();
         delete self;
@@ -1605,7 +1695,7 @@ template <class Calls> struct value_state final : value_in_client {
             waits->done(UVZK_ECLOSED);
         }
         if (told) {
-            told->done(0);
+            told->done(how);
         }
     }
 
@@ -1630,31 +1720,16 @@ template <class Calls> struct value_state final : value_in_client {
  * number, as uvzk_shared_count_t (shared_count). Its destructor closes it: pending sets
  * end with UVZK_ECLOSED, and its callback is no longer called. It may outlive its client;
  * then its functions return UVZK_ECLOSED, as those of an empty one do. */
-template <class Calls> class basic_shared_value {
+template <class Calls>
+class basic_shared_value : public detail::owner<detail::value_state<Calls>> {
+    using base = detail::owner<detail::value_state<Calls>>;
+    using base::asked;
+    using base::state_;
+
   public:
     using value_type = typename Calls::value; /* std::string_view; std::int32_t */
 
     basic_shared_value() noexcept = default; /* empty */
-    basic_shared_value(basic_shared_value &&other) noexcept
-        : state_(std::exchange(other.state_, nullptr))
-    {
-    }
-    basic_shared_value &operator=(basic_shared_value &&other) noexcept
-    {
-        basic_shared_value old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        return *this;
-    }
-    ~basic_shared_value()
-    {
-        if (state_ != nullptr) {
-            end();
-        }
-    }
-    explicit operator bool() const noexcept
-    {
-        return state_ != nullptr;
-    }
 
     /* The last known value. It sends nothing. The data of a shared_value are valid until
      * the caller returns to the loop: in a coroutine, until the next co_await that waits.
@@ -1701,43 +1776,10 @@ template <class Calls> class basic_shared_value {
         }
         return detail::ended_by(state_->change, [](detail::call &) {});
     }
-    /* Closes the value, as its destructor does. The future is done when it has been
-     * closed. The object is empty at once. */
-    future<void> close() noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
-        }
-        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
-    }
-    typename Calls::native &native() const noexcept
-    {
-        return state_->c;
-    }
 
   private:
     friend class client;
-    using state = detail::value_state<Calls>;
-
-    explicit basic_shared_value(state *made) noexcept : state_(made)
-    {
-    }
-    template <class Ask> future<void> asked(Ask ask) noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
-        }
-        return detail::future_of<void>(
-            [&](uvzk_future_t *future) { return ask(&state_->c, future); });
-    }
-    void end() noexcept
-    {
-        state *of = std::exchange(state_, nullptr);
-        if (Calls::close(&of->c, state::closed) != 0) {
-            state::end(of); /* it was closed with its client before */
-        }
-    }
-    state *state_ = nullptr;
+    using base::base;
 };
 
 using shared_value = basic_shared_value<detail::value_calls>;
@@ -1759,94 +1801,21 @@ inline int close_barrier(uvzk_double_barrier_t *c,
 
 /* The state of a barrier. It frees itself when the library has called back after the
  * close, or when its client was closed before. */
-template <class Native> struct barrier_state final {
-    Native c{};
+template <class Native>
+struct barrier_state final : owned_state<barrier_state<Native>, Native> {
     function<void(status)> on_lost; /* of a double barrier */
-    ending closing;
 
     static void lost(Native *c, int why) noexcept
     {
-        auto &self = *static_cast<barrier_state *>(c->data);
+        auto &self = barrier_state::of(c);
         if (self.on_lost) {
             self.on_lost(status(why));
         }
     }
-    static void closed(Native *c) noexcept
+    static int close(Native *c) noexcept
     {
-        end(static_cast<barrier_state *>(c->data));
+        return close_barrier(c, barrier_state::closed);
     }
-    static void end(barrier_state *self) noexcept
-    {
-        call_ref told = self->closing.take();
-        delete self;
-        if (told) {
-            told->done(0);
-        }
-    }
-};
-
-/* What both kinds of barriers have. */
-template <class Native> class barrier_owner {
-  public:
-    barrier_owner() noexcept = default; /* empty */
-    barrier_owner(barrier_owner &&other) noexcept
-        : state_(std::exchange(other.state_, nullptr))
-    {
-    }
-    barrier_owner &operator=(barrier_owner &&other) noexcept
-    {
-        barrier_owner old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        return *this;
-    }
-    ~barrier_owner()
-    {
-        if (state_ != nullptr) {
-            end();
-        }
-    }
-    explicit operator bool() const noexcept
-    {
-        return state_ != nullptr;
-    }
-    /* Closes the barrier, as its destructor does. The future is done when it has been
-     * closed. The object is empty at once. */
-    future<void> close() noexcept
-    {
-        if (state_ == nullptr) {
-            return access::refused<void>(UVZK_ECLOSED);
-        }
-        return ended_by(state_->closing, [this](call &) { end(); });
-    }
-    Native &native() const noexcept
-    {
-        return state_->c;
-    }
-
-  protected:
-    using state = barrier_state<Native>;
-
-    explicit barrier_owner(state *made) noexcept : state_(made)
-    {
-    }
-    template <class Ask> future<void> asked(Ask ask) noexcept
-    {
-        if (state_ == nullptr) {
-            return access::refused<void>(UVZK_ECLOSED);
-        }
-        return future_of<void>(
-            [&](uvzk_future_t *future) { return ask(&state_->c, future); });
-    }
-
-  private:
-    void end() noexcept
-    {
-        state *of = std::exchange(state_, nullptr);
-        if (close_barrier(&of->c, state::closed) != 0) {
-            state::end(of); /* it was closed with its client before */
-        }
-    }
-    state *state_ = nullptr;
 };
 
 } // namespace detail
@@ -1854,7 +1823,7 @@ template <class Native> class barrier_owner {
 /* A barrier, as uvzk_barrier_t. Its destructor closes it: pending calls end with
  * UVZK_ECLOSED; the barrier itself stays set or removed. It may outlive its client; then
  * its functions return UVZK_ECLOSED, as those of an empty one do. */
-class barrier : public detail::barrier_owner<uvzk_barrier_t> {
+class barrier : public detail::owner<detail::barrier_state<uvzk_barrier_t>> {
   public:
     barrier() noexcept = default;
     /* Set the barrier, or remove it; carried out even if the future is ignored. */
@@ -1878,13 +1847,14 @@ class barrier : public detail::barrier_owner<uvzk_barrier_t> {
 
   private:
     friend class client;
-    using barrier_owner::barrier_owner;
+    using owner::owner;
 };
 
 /* One member of a double barrier, as uvzk_double_barrier_t. Its destructor closes it: a
  * pending call ends with UVZK_ECLOSED, and a member that is inside leaves without waiting
  * for the others. Otherwise as barrier. */
-class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
+class double_barrier
+    : public detail::owner<detail::barrier_state<uvzk_double_barrier_t>> {
   public:
     double_barrier() noexcept = default;
     /* Waits until enough members have entered; until all have left. The outcomes are those
@@ -1907,7 +1877,7 @@ class double_barrier : public detail::barrier_owner<uvzk_double_barrier_t> {
 
   private:
     friend class client;
-    using barrier_owner::barrier_owner;
+    using owner::owner;
 };
 
 /* ------------------------------------------------------------------ atomic long */
@@ -1946,21 +1916,12 @@ namespace detail {
 
 /* It frees itself when the library has called back after the close, or when its client was
  * closed before. */
-struct atomic_long_state final : value_in_client {
-    uvzk_atomic_long_t c{};
-    ending closing;
+struct atomic_long_state final : value_in_client,
+                                 owned_state<atomic_long_state, uvzk_atomic_long_t> {
 
-    static void closed(uvzk_atomic_long_t *atomic) noexcept
+    static int close(uvzk_atomic_long_t *c) noexcept
     {
-        end(static_cast<atomic_long_state *>(atomic->data));
-    }
-    static void end(atomic_long_state *self) noexcept
-    {
-        call_ref told = self->closing.take();
-        delete self;
-        if (told) {
-            told->done(0);
-        }
+        return uvzk_atomic_long_close(c, closed);
     }
 };
 
@@ -1970,97 +1931,44 @@ struct atomic_long_state final : value_in_client {
  * each call is as in uvzk_req_cb; a change is made even if the future is ignored.
  * Its destructor closes it: pending calls end with UVZK_ECLOSED. It may outlive its client;
  * then its functions return UVZK_ECLOSED, as those of an empty one do. */
-class atomic_long {
+class atomic_long : public detail::owner<detail::atomic_long_state> {
   public:
     atomic_long() noexcept = default; /* empty */
-    atomic_long(atomic_long &&other) noexcept
-        : state_(std::exchange(other.state_, nullptr))
-    {
-    }
-    atomic_long &operator=(atomic_long &&other) noexcept
-    {
-        atomic_long old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        return *this;
-    }
-    ~atomic_long()
-    {
-        if (state_ != nullptr) {
-            end();
-        }
-    }
-    explicit operator bool() const noexcept
-    {
-        return state_ != nullptr;
-    }
 
     /* The value, which may be older than the newest; add(0) returns the newest. */
     future<atomic_value> get() noexcept
     {
-        return asked(detail::by_future<uvzk_atomic_long_get>());
+        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_get>());
     }
     /* delta may be negative. UV_ERANGE: the sum does not fit in 64 bits. */
     future<atomic_value> add(std::int64_t delta) noexcept
     {
-        return asked(detail::by_future<uvzk_atomic_long_add>(), delta);
+        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_add>(), delta);
     }
     /* In one try. UVZK_EBADVERSION: the value is not the expected one. */
     future<atomic_value> compare_and_set(std::int64_t expected,
                                          std::int64_t value) noexcept
     {
-        return asked(detail::by_future<uvzk_atomic_long_compare_and_set>(), expected,
-                     value);
+        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_compare_and_set>(),
+                                   expected, value);
     }
     future<atomic_value> try_set(std::int64_t value) noexcept
     {
-        return asked(detail::by_future<uvzk_atomic_long_try_set>(), value);
+        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_try_set>(), value);
     }
     future<atomic_value> force_set(std::int64_t value) noexcept
     {
-        return asked(detail::by_future<uvzk_atomic_long_force_set>(), value);
+        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_force_set>(),
+                                   value);
     }
     future<atomic_value> create(std::int64_t value) noexcept
     {
-        return asked(detail::by_future<uvzk_atomic_long_create>(), value);
-    }
-    /* Closes the atomic long, as its destructor does. The future is done when it has been
-     * closed. The object is empty at once. */
-    future<void> close() noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
-        }
-        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
-    }
-    uvzk_atomic_long_t &native() const noexcept
-    {
-        return state_->c;
+        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_create>(), value);
     }
 
   private:
     friend class client;
-    using state = detail::atomic_long_state;
-
-    explicit atomic_long(state *made) noexcept : state_(made)
-    {
-    }
-    template <class Function, class... Numbers>
-    future<atomic_value> asked(Function function, Numbers... numbers) noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<atomic_value>(UVZK_ECLOSED);
-        }
-        return detail::future_of<atomic_value>(
-            [&](uvzk_future_t *c) { return function(&state_->c, c, numbers...); });
-    }
-    void end() noexcept
-    {
-        state *of = std::exchange(state_, nullptr);
-        if (uvzk_atomic_long_close(&of->c, state::closed) != 0) {
-            state::end(of); /* it was closed with its client before */
-        }
-    }
-    state *state_ = nullptr;
+    using owner::owner;
 };
 
 /* --------------------------------------------------------------------- elections */
@@ -2098,17 +2006,16 @@ inline election_participant participant_of(const uvzk_election_participant_t &c)
 
 /* The state of an election. It frees itself when the library has called back after the
  * close, or when its client was closed before. */
-struct election_state {
-    uvzk_election_t c{};
+struct election_state final : owned_state<election_state, uvzk_election_t> {
     election_options options;
-    ending closing;
+    uvzk_election_close_mode_t mode = UVZK_ELECTION_SILENT; /* of the close */
 
     explicit election_state(election_options given) noexcept : options(std::move(given))
     {
     }
-    static election_state &of(uvzk_election_t *c) noexcept
+    static int close(uvzk_election_t *c) noexcept
     {
-        return *static_cast<election_state *>(c->data);
+        return uvzk_election_close(c, of(c).mode, closed);
     }
     static void tell_leads(uvzk_election_t *c, std::int64_t token,
                            std::uint64_t valid_until) noexcept
@@ -2132,18 +2039,6 @@ struct election_state {
     static void tell_refused(uvzk_election_t *c, int how) noexcept
     {
         of(c).options.refused(status(how));
-    }
-    static void closed(uvzk_election_t *c) noexcept
-    {
-        end(&of(c));
-    }
-    static void end(election_state *self) noexcept
-    {
-        call_ref told = self->closing.take();
-        delete self;
-        if (told) {
-            told->done(0);
-        }
     }
     int begin(uvzk_client_t *client, const char *path) noexcept
     {
@@ -2207,28 +2102,9 @@ class election_participants {
  *
  * The destructor leaves the election. An election may outlive its client; then its
  * functions return UVZK_ECLOSED, as those of an empty one do. */
-class election {
+class election : public detail::owner<detail::election_state> {
   public:
     election() noexcept = default; /* empty */
-    election(election &&other) noexcept : state_(std::exchange(other.state_, nullptr))
-    {
-    }
-    election &operator=(election &&other) noexcept
-    {
-        election old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        return *this;
-    }
-    ~election()
-    {
-        if (state_ != nullptr) {
-            (void)end(UVZK_ELECTION_SILENT);
-        }
-    }
-    explicit operator bool() const noexcept
-    {
-        return state_ != nullptr;
-    }
 
     /* Waits until this participant leads, as uvzk_election_lead_future. It may be deposed
      * before the result is taken: call is_leader(). */
@@ -2290,33 +2166,19 @@ class election {
      * is done when the election has been closed. The object is empty at once. */
     future<void> close(uvzk_election_close_mode_t mode = UVZK_ELECTION_SILENT) noexcept
     {
-        if (state_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
+        if (state_ != nullptr) {
+            state_->mode = mode;
         }
-        return detail::ended_by(state_->closing,
-                                [this, mode](detail::call &) { (void)end(mode); });
-    }
-    uvzk_election_t &native() const noexcept
-    {
-        return state_->c;
+        return owner::close();
     }
 
   private:
     friend class client;
-    explicit election(detail::election_state *made) noexcept : state_(made)
-    {
-    }
+    using owner::owner;
+
     uvzk_election_t *native_if() const noexcept
     {
         return state_ == nullptr ? nullptr : &state_->c;
-    }
-    template <class T, class Ask> future<T> asked(Ask ask) noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<T>(UVZK_ECLOSED);
-        }
-        return detail::future_of<T>(
-            [&](uvzk_future_t *future) { return ask(&state_->c, future); });
     }
     template <class Ask> future<void> held(Ask ask) noexcept
     {
@@ -2326,16 +2188,6 @@ class election {
         }
         return detail::future_of<void>([=](uvzk_future_t *c) { return ask(hold, c); });
     }
-    int end(uvzk_election_close_mode_t mode) noexcept
-    {
-        detail::election_state *of = std::exchange(state_, nullptr);
-        int status = uvzk_election_close(&of->c, mode, detail::election_state::closed);
-        if (status != 0) {
-            detail::election_state::end(of); /* it was closed with its client before */
-        }
-        return status;
-    }
-    detail::election_state *state_ = nullptr;
 };
 
 /* -------------------------------------------------------------- persistent node */
@@ -2344,10 +2196,10 @@ namespace detail {
 
 /* It frees itself when the library has called back after the close, or when its client was
  * closed before. */
-struct persistent_node_state final : value_in_client {
-    uvzk_persistent_node_t c{};
+struct persistent_node_state final
+    : value_in_client,
+      owned_state<persistent_node_state, uvzk_persistent_node_t> {
     function<void(status)> on_change;
-    ending closing;
 
     static void changed(uvzk_persistent_node_t *node, int how) noexcept
     {
@@ -2356,17 +2208,9 @@ struct persistent_node_state final : value_in_client {
             self->on_change(status(how));
         }
     }
-    static void closed(uvzk_persistent_node_t *node, int how) noexcept
+    static int close(uvzk_persistent_node_t *c) noexcept
     {
-        end(static_cast<persistent_node_state *>(node->data), how);
-    }
-    static void end(persistent_node_state *self, int how) noexcept
-    {
-        call_ref told = self->closing.take();
-        delete self;
-        if (told) {
-            told->done(how);
-        }
+        return uvzk_persistent_node_close(c, closed_with);
     }
 };
 
@@ -2375,29 +2219,9 @@ struct persistent_node_state final : value_in_client {
 /* A znode that exists as long as the object, as uvzk_persistent_node_t. Its destructor
  * closes it: the znode is deleted in the background. It may outlive its client; then its
  * functions return UVZK_ECLOSED, as those of an empty one do. */
-class persistent_node {
+class persistent_node : public detail::owner<detail::persistent_node_state> {
   public:
     persistent_node() noexcept = default; /* empty */
-    persistent_node(persistent_node &&other) noexcept
-        : state_(std::exchange(other.state_, nullptr))
-    {
-    }
-    persistent_node &operator=(persistent_node &&other) noexcept
-    {
-        persistent_node old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        return *this;
-    }
-    ~persistent_node()
-    {
-        if (state_ != nullptr) {
-            end();
-        }
-    }
-    explicit operator bool() const noexcept
-    {
-        return state_ != nullptr;
-    }
 
     /* Sets the data, as uvzk_persistent_node_set_data. */
     status set_data(std::string_view data) noexcept
@@ -2406,36 +2230,10 @@ class persistent_node {
                                  : status(uvzk_persistent_node_set_data(
                                        &state_->c, data.data(), data.size()));
     }
-    /* Closes it, as its destructor does. The future is done when the znode is known to be
-     * gone, with the status of uvzk_persistent_node_close_cb. The object is empty at
-     * once. */
-    future<void> close() noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
-        }
-        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
-    }
-    uvzk_persistent_node_t &native() const noexcept
-    {
-        return state_->c;
-    }
 
   private:
     friend class client;
-    using state = detail::persistent_node_state;
-
-    explicit persistent_node(state *made) noexcept : state_(made)
-    {
-    }
-    void end() noexcept
-    {
-        state *of = std::exchange(state_, nullptr);
-        if (uvzk_persistent_node_close(&of->c, state::closed) != 0) {
-            state::end(of, 0); /* it was closed with its client before */
-        }
-    }
-    state *state_ = nullptr;
+    using owner::owner;
 };
 
 /* ----------------------------------------------------------------- group member */
@@ -2483,10 +2281,9 @@ namespace detail {
 
 /* It frees itself when the library has called back after the close, or when its client was
  * closed before. */
-struct group_member_state final : value_in_client {
-    uvzk_group_member_t c{};
+struct group_member_state final : value_in_client,
+                                  owned_state<group_member_state, uvzk_group_member_t> {
     function<void(status)> on_join, on_members;
-    ending closing;
 
     static void joined(uvzk_group_member_t *member, int how) noexcept
     {
@@ -2502,17 +2299,9 @@ struct group_member_state final : value_in_client {
             self->on_members(status(how));
         }
     }
-    static void closed(uvzk_group_member_t *member, int how) noexcept
+    static int close(uvzk_group_member_t *c) noexcept
     {
-        end(static_cast<group_member_state *>(member->data), how);
-    }
-    static void end(group_member_state *self, int how) noexcept
-    {
-        call_ref told = self->closing.take();
-        delete self;
-        if (told) {
-            told->done(how);
-        }
+        return uvzk_group_member_close(c, closed_with);
     }
 };
 
@@ -2521,29 +2310,9 @@ struct group_member_state final : value_in_client {
 /* A member of a group, and the list of all members, as uvzk_group_member_t. Its destructor
  * closes it: the znode is deleted in the background. It may outlive its client; then its
  * functions return UVZK_ECLOSED, as those of an empty one do. */
-class group_member {
+class group_member : public detail::owner<detail::group_member_state> {
   public:
     group_member() noexcept = default; /* empty */
-    group_member(group_member &&other) noexcept
-        : state_(std::exchange(other.state_, nullptr))
-    {
-    }
-    group_member &operator=(group_member &&other) noexcept
-    {
-        group_member old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        return *this;
-    }
-    ~group_member()
-    {
-        if (state_ != nullptr) {
-            end();
-        }
-    }
-    explicit operator bool() const noexcept
-    {
-        return state_ != nullptr;
-    }
 
     /* Sets the data, as uvzk_group_member_set_data. */
     status set_data(std::string_view data) noexcept
@@ -2558,36 +2327,10 @@ class group_member {
         static const uvzk_group_member_t closed{};
         return group_members(state_ == nullptr ? closed : state_->c);
     }
-    /* Closes it, as its destructor does. The future is done when the znode is known to be
-     * gone, with the status of uvzk_group_member_close_cb. The object is empty at
-     * once. */
-    future<void> close() noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
-        }
-        return detail::ended_by(state_->closing, [this](detail::call &) { end(); });
-    }
-    uvzk_group_member_t &native() const noexcept
-    {
-        return state_->c;
-    }
 
   private:
     friend class client;
-    using state = detail::group_member_state;
-
-    explicit group_member(state *made) noexcept : state_(made)
-    {
-    }
-    void end() noexcept
-    {
-        state *of = std::exchange(state_, nullptr);
-        if (uvzk_group_member_close(&of->c, state::closed) != 0) {
-            state::end(of, 0); /* it was closed with its client before */
-        }
-    }
-    state *state_ = nullptr;
+    using owner::owner;
 };
 
 /* ----------------------------------------------------------------------- client */
