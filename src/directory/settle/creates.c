@@ -156,9 +156,6 @@ static bool has_to_wait(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    if (contender->limits.create_alone && contender->create_stamp != 0) {
-        return false;
-    }
     return queue->creates.in_batch > 0 ||
            (queue->creates.postponed && contender->create_stamp == 0);
 }

@@ -42,7 +42,7 @@
  * In SETTLED each contender continues with the machine of its own znode (node.h), and the
  * batch is freed. If the multi was refused, the contender whose op failed gets the
  * reason. Of the other creates it is only known that they were not carried out: each is
- * sent again alone, at once. But if a directory was missing, the directories of the
+ * sent again alone, as soon as no multi of its directory is in flight. But if a directory was missing, the directories of the
  * creates after the failed one may be missing too, for example in a new place. These
  * contenders create their directories first. If that is refused, their creates are sent
  * alone (parents.c).

@@ -340,6 +340,36 @@ static void four_are_under_way(void **state)
     end();
 }
 
+/* A writer waits for the next multi. A reader that comes behind it in a later turn may not
+ * share that one, whose znodes have one token. */
+static void a_reader_joins_no_writer_that_waits(void **state)
+{
+    static uvzk_rwlock_t both;
+    struct hold writer, reader;
+
+    (void)state;
+    begin(4, MOST - MANY, EMPTY); /* there is room in the fifth multi */
+    memset(&both, 0, sizeof(both));
+    assert_non_null(sim_create_by_hand(world.sim, PLACE "/both", UVZK__PERSISTENT));
+    assert_int_equal(uvzk_rwlock_init(&a.client, &both, PLACE "/both"), 0);
+    ask();
+    hold_begin_on(&writer, &a, &both.write, 0, UVZK_WAIT_FOREVER);
+    while (sim_outstanding(a.port) < 4) {
+        world_steps(&world, 1);
+    }
+    hold_begin_on(&reader, &a, &both.read, 0, UVZK_WAIT_FOREVER);
+    hold_await(&writer, 5000);
+    int64_t token = writer.token;
+    hold_give_back(&writer);
+    hold_await(&reader, 5000);
+    assert_true(reader.token > token);
+    hold_give_back(&reader);
+    await_all();
+    assert_int_equal(uvzk_lock_close(&both.read, NULL), 0);
+    assert_int_equal(uvzk_lock_close(&both.write, NULL), 0);
+    end();
+}
+
 /* A request stays far below what a server reads, whatever it is that they write. */
 static void a_request_has_its_limits(void **state)
 {
@@ -750,6 +780,7 @@ int main(void)
         cmocka_unit_test(who_is_wanted_by_another_settling_is_created),
         cmocka_unit_test(the_order_in_a_directory_is_kept),
         cmocka_unit_test(four_are_under_way),
+        cmocka_unit_test(a_reader_joins_no_writer_that_waits),
         cmocka_unit_test(a_request_has_its_limits),
         cmocka_unit_test(tokens_grow_in_each_directory),
         cmocka_unit_test(several_locks_in_turn_have_their_own),
