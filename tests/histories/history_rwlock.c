@@ -90,13 +90,15 @@ static void expect_end_of_reads(struct actor *worker)
 }
 
 /* Returns true if the worker has a write hold whose max_hold_ms is over, which is still
- * to be told: another acquire to write joins it, and ends with it. */
+ * to be told: another acquire to write joins it, and ends with it. The limit is the claim's,
+ * and an acquire that has been cancelled since may have set it. */
 static bool writes_until_told(const struct actor *worker)
 {
     for (int i = 0; i < ACQUISITIONS_MAX; i++) {
         const struct acquisition *acquisition = &worker->acquisitions[i];
         if (acquisition->owner != NULL && acquisition->lock == WRITE &&
-            acquisition->state == HOLDING && acquisition->max_hold_ms > 0) {
+            acquisition->state == HOLDING &&
+            (acquisition->max_hold_ms > 0 || worker->history->hold_limits)) {
             return true;
         }
     }
