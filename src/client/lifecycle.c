@@ -480,11 +480,11 @@ static void on_closed(struct uvzk__port_user *user)
         uvzk__wake(uvzk__first_session(session));
         return;
     }
-    /* Read before end() frees all sessions. */
+    /* Read before end() frees all sessions: if nobody listens, shell->end is a part of one. */
     uvzk_client_close_cb close_cb = uvzk__first_session(session)->lifecycle->close_cb;
+    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
     end(session->client);
     shell->impl = NULL;
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
 
     if (close_cb != NULL) {
         close_cb(shell);
