@@ -9,8 +9,8 @@
  * unknown. */
 int uvzk__error_of_reply(int zookeeper_code);
 
-/* Translates the code that a zoo_a* call returned when it refused the request. Such a
- * request was certainly not executed. Every input has a result. */
+/* Translates the code of a request that the C client refused to submit. Such a request was
+ * certainly not executed. Every input has a result. */
 int uvzk__error_of_submit(int zookeeper_code);
 
 /* Translates an ARES_* code of c-ares to libuv's UV_EAI_* codes or UV_ENOMEM; 0 for

@@ -338,7 +338,8 @@ const char *uvzk__rpc_path(const struct uvzk__request *request)
     return request->rpc->path;
 }
 
-int uvzk__rpc_send(struct uvzk__request *request, const char *path)
+/* Submits what the request asks for. */
+static int send_asked(struct uvzk__request *request, const char *path, zhandle_t *zh)
 {
     static const send_fn sends[] = {
         [UVZK__RPC_CREATE] = send_create, [UVZK__RPC_DELETE] = send_delete,
@@ -346,7 +347,6 @@ int uvzk__rpc_send(struct uvzk__request *request, const char *path)
         [UVZK__RPC_EXISTS] = send_exists, [UVZK__RPC_CHILDREN] = send_children,
         [UVZK__RPC_SYNC] = send_sync,     [UVZK__RPC_MULTI] = send_multi,
     };
-    zhandle_t *zh = request->zh;
     if (request->own != UVZK__OWN_NONE) {
         return send_own(request, path, zh);
     }
@@ -368,4 +368,16 @@ int uvzk__rpc_send(struct uvzk__request *request, const char *path)
                                   .kind = asked->kind,
                                   .mode = asked->mode};
     return sends[request->kind](request, &rpc, zh);
+}
+
+/* The C client says ZINVALIDSTATE for each session that has ended. Refused credentials are
+ * told at once: the loop may learn of them much later, and who has asked must not take
+ * them for a lost connection, which a retry might mend. */
+int uvzk__rpc_send(struct uvzk__request *request, const char *path)
+{
+    zhandle_t *zh = request->zh;
+    int code = send_asked(request, path, zh);
+    bool refused = code == ZINVALIDSTATE && zoo_state(zh) == ZOO_AUTH_FAILED_STATE;
+
+    return refused ? ZAUTHFAILED : code;
 }

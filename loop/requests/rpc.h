@@ -7,8 +7,8 @@ struct uvzk__request;
  * credentials. */
 const char *uvzk__rpc_path(const struct uvzk__request *request);
 /* Submits the request to the C client with this path, and returns the code of the zoo_a*
- * call. The C client may read the path, in order to log it, even after the request has
- * been answered. */
+ * call; ZAUTHFAILED if the servers have refused the session's credentials. The C client
+ * may read the path, in order to log it, even after the request has been answered. */
 int uvzk__rpc_send(struct uvzk__request *request, const char *path);
 
 #endif

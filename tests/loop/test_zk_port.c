@@ -2,6 +2,7 @@
  * client's manners, a loop that never stands still. */
 #include "cmocka_test.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,25 @@ static void a_multi_held_back_is_lost_unsent(void **state)
     world_lose(probe->world);
     assert_int_equal(ask_wait(multi), UVZK_ENOTSENT);
     assert_int_equal(world_children_count(probe->world, "/early"), 0);
+}
+
+/* The session ends for refused credentials, and the loop has not heard of it. A request
+ * fails with the reason, and not as if the connection were lost. */
+static void a_request_of_unheard_refused_credentials(void **state)
+{
+    (void)state;
+    world_settings.no_proxy = true;
+    struct probe *probe = probe_in_world_connected();
+    zhandle_t *zh = ((struct uvzk__zk_port *)(void *)probe->port)->handle->zh;
+    uint64_t deadline_ns = uv_hrtime() + PATIENCE_MS * UINT64_C(1000000);
+    assert_int_equal(zoo_add_auth(zh, "nosuchscheme", "x", 1, NULL, NULL), ZOK);
+    while (zoo_state(zh) != ZOO_AUTH_FAILED_STATE) {
+        assert_true(uv_hrtime() < deadline_ns);
+        sched_yield();
+    }
+    assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_EAUTH);
+    probe_await_session(probe, UVZK__SESSION_AUTH_FAILED, 1);
+    probe_leave(probe);
 }
 
 /* ------------------------------------------------------ names of new znodes */
@@ -814,6 +834,7 @@ int main(void)
         CASE(credentials_come_before_requests, connect_with_credentials),
         CASE(an_acl_without_credentials_is_invalid, connect_as_usual),
         cmocka_unit_test_setup(bad_credentials_end_the_handle, reset),
+        cmocka_unit_test_setup(a_request_of_unheard_refused_credentials, reset),
         CASE(no_multi_before_the_credentials_are_answered, connect_with_credentials),
         CASE(a_multi_held_back_is_lost_unsent, connect_with_credentials),
         cmocka_unit_test_setup(names_are_without_the_chroot, reset),
