@@ -60,6 +60,10 @@ void handover_trace_moment(enum moment_kind kind, int64_t number);
 /* Records a moment for each lock znode whose name these bytes contain. */
 void handover_trace_moments(enum moment_kind kind, const void *bytes, size_t length);
 
+/* Finds the next lock znode in the bytes from *at to `end`. Returns its sequence number,
+ * and sets *at behind it; -1: there is none. */
+int64_t handover_trace_next_znode(const char **at, const char *end);
+
 /* ------- CALL_TRACE=wire: the same over the native transport, from what is on the wire */
 
 /* Request types of ZooKeeper. */

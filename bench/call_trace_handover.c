@@ -42,21 +42,31 @@ void handover_trace_moment(enum moment_kind kind, int64_t number)
     }
 }
 
-void handover_trace_moments(enum moment_kind kind, const void *bytes, size_t length)
+int64_t handover_trace_next_znode(const char **at, const char *end)
 {
     static const char before[] = "-lock-";
     enum { BEFORE = sizeof(before) - 1, DIGITS = 10 };
-    const char *from = bytes;
-    const char *end = from + length;
+    char digits[DIGITS + 1] = "";
     const char *found;
 
-    while ((found = memmem(from, (size_t)(end - from), before, BEFORE)) != NULL) {
-        char digits[DIGITS + 1] = "";
-        from = found + BEFORE;
-        if (end - from >= DIGITS) {
-            memcpy(digits, from, DIGITS);
-            handover_trace_moment(kind, strtoll(digits, NULL, 10));
+    while ((found = memmem(*at, (size_t)(end - *at), before, BEFORE)) != NULL) {
+        *at = found + BEFORE;
+        if (end - *at >= DIGITS) {
+            memcpy(digits, *at, DIGITS);
+            return strtoll(digits, NULL, 10);
         }
+    }
+    return -1;
+}
+
+void handover_trace_moments(enum moment_kind kind, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+    const char *end = at + length;
+    int64_t number;
+
+    while ((number = handover_trace_next_znode(&at, end)) >= 0) {
+        handover_trace_moment(kind, number);
     }
 }
 

@@ -51,19 +51,12 @@ static int32_t number_at(const unsigned char *bytes, size_t at)
 /* A moment for each lock znode whose name these bytes contain. */
 static void add_moments(enum kind kind, int fd, const void *bytes, size_t length)
 {
-    static const char before[] = "-lock-";
-    enum { BEFORE = sizeof(before) - 1, DIGITS = 10 };
-    const char *from = bytes;
-    const char *end = from + length;
-    const char *found;
+    const char *at = bytes;
+    const char *end = at + length;
+    int64_t number;
 
-    while ((found = memmem(from, (size_t)(end - from), before, BEFORE)) != NULL) {
-        char digits[DIGITS + 1] = "";
-        from = found + BEFORE;
-        if (end - from >= DIGITS) {
-            memcpy(digits, from, DIGITS);
-            add_moment(kind, fd, strtoll(digits, NULL, 10));
-        }
+    while ((number = handover_trace_next_znode(&at, end)) >= 0) {
+        add_moment(kind, fd, number);
     }
 }
 

@@ -161,9 +161,7 @@ static int read_files(struct connection_options *options)
     for (size_t i = 0; i < count && failed == EX_OK; i++) {
         failed = configuration_read(files[i], usual, &configuration);
     }
-    if (configured.auth != NULL) {
-        options->auth_from = configuration.auth_from;
-    }
+    options->auth_from = configuration.auth_from;
     options->hosts_from = configuration.hosts_from;
     options->lock_is_write = configuration.lock_is_write;
     return failed;

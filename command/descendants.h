@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Makes the caller such an ancestor, and keeps /proc open: from then on the functions below
- * need no further file descriptor, and no path to /proc. A process that was forked must call it
- * again. Returns 0 or -errno. */
+/* Makes the caller such an ancestor, and keeps /proc open: from then on the functions
+ * below need no further file descriptor, and no path to /proc. A process that was forked
+ * must call it again. Returns 0 or -errno. */
 int descendants_adopt(void);
 
 /* Checks that /proc shows the processes that this process sees; otherwise no descendant

@@ -27,8 +27,8 @@ struct uvzk__node_create {
  * caller frees the path. Returns 0, UV_ENOMEM or UV_EIO. */
 int uvzk__random_path(struct uvzk__session *, const char *directory, char **path);
 
-/* mode: of the znode. The path must stay valid for as long as the struct is used. Returns false
- * if out of memory; then nothing has to be freed. */
+/* mode: of the znode. The path must stay valid for as long as the struct is used. Returns
+ * false if out of memory; then nothing has to be freed. */
 bool uvzk__node_create_init(struct uvzk__node_create *, const char *path,
                             enum uvzk__mode mode);
 /* The same, but missing parents are not created, and nothing has to be freed. */

@@ -12,8 +12,9 @@
  *                                    `------ the call has ended -'
  *
  * NEW: it has been handed out, with its request or inside a function, and is not in use for
- * the user. If the call is refused, it is freed. HOLDING: an acquire has its hold, a combination has its winners. OVER: nothing is under
- * way. The future is freed when it is OVER, has been dropped and has no references. */
+ * the user. If the call is refused, it is freed. HOLDING: an acquire has its hold, a
+ * combination has its winners. OVER: nothing is under way. The future is freed when it is
+ * OVER, has been dropped and has no references. */
 #ifndef UVZK_FUTURE_H
 #define UVZK_FUTURE_H
 

@@ -25,10 +25,9 @@
  *
  * Create batches: creates of several contenders that are sent in one multi, up to 64 in
  * each. They are creates in different directories, or creates of readers in one directory
- * that come in a row. A lone create is a separate request and is sent
- * without delay. Creates gather only while four multis are in flight. Any other contender
- * that comes to a directory in which this session has contenders is created alone, after
- * them.
+ * that come in a row. A lone create is a separate request and is sent without delay.
+ * Creates gather only while four multis are in flight. Any other contender that comes to a
+ * directory in which this session has contenders is created alone, after them.
  *
  * All znodes of one multi have the same czxid. The reply to the multi does not contain
  * it, so an exists of one of the znodes returns it for all of them.
@@ -42,10 +41,10 @@
  * In SETTLED each contender continues with the machine of its own znode (node.h), and the
  * batch is freed. If the multi was refused, the contender whose op failed gets the
  * reason. Of the other creates it is only known that they were not carried out: each is
- * sent again alone, as soon as no multi of its directory is in flight. But if a directory was missing, the directories of the
- * creates after the failed one may be missing too, for example in a new place. These
- * contenders create their directories first. If that is refused, their creates are sent
- * alone (parents.c).
+ * sent again alone, as soon as no multi of its directory is in flight. But if a directory
+ * was missing, the directories of the creates after the failed one may be missing too, for
+ * example in a new place. These contenders create their directories first. If that is
+ * refused, their creates are sent alone (parents.c).
  *
  * Fencing tokens: two holds that exclude one another must have different tokens, and the
  * later one a greater token. So a multi never contains two creates of one directory,
