@@ -149,27 +149,29 @@ int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *shell, const char
 
 /* ------------------------------------------------------------------ the other calls */
 
-/* Sets *election. Returns 0, UV_EINVAL or UVZK_ECLOSED. */
-static int open_election(const uvzk_election_t *shell, struct uvzk__election **election)
+/* The election, if it is open. Otherwise NULL, and *status is UV_EINVAL or UVZK_ECLOSED. */
+static struct uvzk__election *open_election(const uvzk_election_t *shell, int *status)
 {
     if (shell == NULL) {
-        return uvzk__refuse(UV_EINVAL, "election is NULL");
+        *status = uvzk__refuse(UV_EINVAL, "election is NULL");
+        return NULL;
     }
-    *election = shell->impl;
-    if (*election == NULL || uvzk__candidacy_is_closing(*election) ||
-        uvzk__session_is_closing((*election)->session)) {
-        return uvzk__refuse(UVZK_ECLOSED, "the election or its client is closing, or it "
-                                          "is not initialised");
+    struct uvzk__election *election = shell->impl;
+    if (election == NULL || uvzk__candidacy_is_closing(election) ||
+        uvzk__session_is_closing(election->session)) {
+        *status = uvzk__refuse(UVZK_ECLOSED, "the election or its client is closing, or "
+                                             "it is not initialised");
+        return NULL;
     }
-    return 0;
+    return election;
 }
 
 int uvzk_election_resign(uvzk_election_t *shell)
 {
-    struct uvzk__election *election;
-    int status = open_election(shell, &election);
+    int status = 0;
+    struct uvzk__election *election = open_election(shell, &status);
 
-    if (status != 0) {
+    if (election == NULL) {
         return status;
     }
     status = uvzk__candidacy_resign(election, 0);
@@ -179,10 +181,10 @@ int uvzk_election_resign(uvzk_election_t *shell)
 
 int uvzk_election_requeue(uvzk_election_t *shell)
 {
-    struct uvzk__election *election;
-    int status = open_election(shell, &election);
+    int status = 0;
+    struct uvzk__election *election = open_election(shell, &status);
 
-    if (status != 0) {
+    if (election == NULL) {
         return status;
     }
     status = uvzk__candidacy_requeue(election);
@@ -211,10 +213,10 @@ int uvzk_election_close(uvzk_election_t *shell, unsigned mode,
 int uvzk__election_wait_to_lead(uvzk_election_t *shell,
                                 struct uvzk__lead_request *request)
 {
-    struct uvzk__election *election;
-    int status = open_election(shell, &election);
+    int status = 0;
+    struct uvzk__election *election = open_election(shell, &status);
 
-    if (status != 0) {
+    if (election == NULL) {
         return status;
     }
     if (!uvzk__candidacy_goes_on(election)) {
