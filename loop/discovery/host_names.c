@@ -20,7 +20,8 @@
 
 /* A host has two names, one for each family. It is reported only if both look-ups have
  * failed. The two follow each other in the array, IPv4 first. */
-static void report(struct uvzk__host_names *names, const struct uvzk__host_name *name)
+static void host_names_report(struct uvzk__host_names *names,
+                              const struct uvzk__host_name *name)
 {
     size_t index = (size_t)(name - names->array);
     struct uvzk__host_name *four = &names->array[index - index % 2];
@@ -37,8 +38,8 @@ static void report(struct uvzk__host_names *names, const struct uvzk__host_name 
 }
 
 /* The resolver calls this when a look-up is over. */
-static void answered(struct uvzk__look_up *look_up, int status,
-                     const struct uvzk__found *found)
+static void host_names_answered(struct uvzk__look_up *look_up, int status,
+                                const struct uvzk__found *found)
 {
     struct uvzk__host_name *name =
         UVZK__CONTAINER_OF(look_up, struct uvzk__host_name, look_up);
@@ -58,7 +59,7 @@ static void answered(struct uvzk__look_up *look_up, int status,
     }
     name->asked = true;
     name->status = status;
-    report(name->names, name);
+    host_names_report(name->names, name);
 }
 
 /* ---------------------------------------------------------------------- look-ups */
@@ -72,7 +73,7 @@ static void look_up(struct uvzk__host_names *names, struct uvzk__host_name *name
     /* No memory, or c-ares failed: treated as the answer to the look-up. */
     if (names->resolver == NULL) {
         static const struct uvzk__found none = {.count = 0};
-        answered(&name->look_up, status, &none);
+        host_names_answered(&name->look_up, status, &none);
         return;
     }
     uvzk__resolver_look_up(names->resolver, &name->look_up, name->host.name,
@@ -178,12 +179,12 @@ int uvzk__host_names_init(struct uvzk__host_names *names, struct uvzk__sockets *
 static void add_name(struct uvzk__host_names *names, const struct uvzk__host *host,
                      int family)
 {
-    names->array[names->count++] =
-        (struct uvzk__host_name){.look_up = {.port = host->port, .answered = answered},
-                                 .names = names,
-                                 .host = *host,
-                                 .family = family,
-                                 .pause_ms = TTL_MIN_MS};
+    names->array[names->count++] = (struct uvzk__host_name){
+        .look_up = {.port = host->port, .answered = host_names_answered},
+        .names = names,
+        .host = *host,
+        .family = family,
+        .pause_ms = TTL_MIN_MS};
 }
 
 void uvzk__host_names_add(struct uvzk__host_names *names, const struct uvzk__host *host)

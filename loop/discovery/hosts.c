@@ -40,7 +40,7 @@ struct entry {
     size_t name_length, port_length;
 };
 
-static void trim(const char **text, size_t *length)
+static void hosts_trim(const char **text, size_t *length)
 {
     while (*length > 0 && (*text)[0] == ' ') {
         (*text)++;
@@ -64,7 +64,7 @@ static int split_behind(const char *end_of_name, const char *end, struct entry *
 }
 
 /* An IPv6 address without brackets is refused: its port cannot be distinguished. */
-static int split(const char *text, size_t length, struct entry *entry)
+static int hosts_split(const char *text, size_t length, struct entry *entry)
 {
     const char *end = text + length;
     const char *colon = memchr(text, ':', length);
@@ -98,8 +98,8 @@ static int parse_entry(const char *text, size_t length, struct uvzk__host *host)
 {
     struct entry entry;
 
-    trim(&text, &length);
-    if (split(text, length, &entry) < 0 || !name_is_sound(&entry)) {
+    hosts_trim(&text, &length);
+    if (hosts_split(text, length, &entry) < 0 || !name_is_sound(&entry)) {
         return UV_EINVAL;
     }
     memcpy(host->name, entry.name, entry.name_length);
@@ -132,7 +132,7 @@ static void show_entry(const char *entry, char shown[SHOWN])
 {
     size_t length = strcspn(entry, ",/?");
 
-    trim(&entry, &length);
+    hosts_trim(&entry, &length);
     uvzk__refusal_show(shown, SHOWN, entry, length);
 }
 
@@ -142,8 +142,8 @@ static bool has_port_out_of_range(const char *text)
     size_t length = strcspn(text, ",/");
     struct entry entry;
 
-    trim(&text, &length);
-    return split(text, length, &entry) == 0 && name_is_sound(&entry) &&
+    hosts_trim(&text, &length);
+    return hosts_split(text, length, &entry) == 0 && name_is_sound(&entry) &&
            entry.port_length > 0 && strspn(entry.port, "0123456789") >= entry.port_length;
 }
 

@@ -93,8 +93,8 @@ void uvzk__resolver_free(struct uvzk__resolver *resolver)
     }
 }
 
-static void gather(const struct ares_addrinfo *info, uint16_t port,
-                   struct uvzk__found *found)
+static void resolver_gather(const struct ares_addrinfo *info, uint16_t port,
+                            struct uvzk__found *found)
 {
     int ttl = INT32_MAX;
     for (const struct ares_addrinfo_cname *name = info->cnames; name != NULL;
@@ -123,7 +123,7 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
         return;
     }
     if (info != NULL) {
-        gather(info, look_up->port, &found);
+        resolver_gather(info, look_up->port, &found);
         ares_freeaddrinfo(info);
     }
     if (status == ARES_SUCCESS && found.count == 0) {

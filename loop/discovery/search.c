@@ -80,7 +80,7 @@ static bool is_searching(const struct uvzk__search *search)
 const struct uvzk__machine uvzk__search_machine = UVZK__MACHINE(
     "search for servers", table, struct uvzk__search, state, invariant_holds);
 
-static void report(void *reporter, const char *text)
+static void search_report(void *reporter, const char *text)
 {
     struct uvzk__search *search = reporter;
 
@@ -88,9 +88,9 @@ static void report(void *reporter, const char *text)
 }
 
 /* The search may be in this state already. */
-static void enter(struct uvzk__search *search, enum uvzk__search_state state)
+static void search_enter(struct uvzk__search *search, enum uvzk__search_state state)
 {
-    (void)uvzk__machine_enter_or_stay(&uvzk__search_machine, search, state, report,
+    (void)uvzk__machine_enter_or_stay(&uvzk__search_machine, search, state, search_report,
                                       search);
     search->targets.searching = is_searching(search);
 }
@@ -102,7 +102,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct uvzk__search *searc
 {
     char line[LINE_BYTES];
     va_list arguments;
-    /* No callback but closed() runs once the search is closed. */
+    /* No callback but closed() of the user runs once the search is closed. */
     if (search->state == UVZK__SEARCH_CLOSING) {
         return;
     }
@@ -136,7 +136,7 @@ static void take_note(struct uvzk__search *search, const struct uvzk__target *ta
 
     if (search->state == UVZK__SEARCH_SEARCHING) {
         search->grace_at = grace_at;
-        enter(search, UVZK__SEARCH_ANSWERED);
+        search_enter(search, UVZK__SEARCH_ANSWERED);
     } else if (search->state == UVZK__SEARCH_ANSWERED && trusted &&
                grace_at < search->grace_at) {
         search->grace_at = grace_at;
@@ -145,7 +145,7 @@ static void take_note(struct uvzk__search *search, const struct uvzk__target *ta
 
 /* ------------------------------------------------------------------- a step */
 
-static void plan(struct uvzk__search *search);
+static void search_plan(struct uvzk__search *search);
 
 /* Reports a probe's result to the user each time, but logs it only when it has
  * changed. */
@@ -200,7 +200,7 @@ static void name_answered(struct uvzk__host_names *names,
             say(search, "%s: %s", failed->host.name, text);
         }
     }
-    plan(search);
+    search_plan(search);
 }
 
 /* ------------------------------------------------------------------- a step */
@@ -223,11 +223,11 @@ static void report_slow(struct uvzk__search *search)
     }
 }
 
-static void begin(struct uvzk__search *search, uint64_t now)
+static void search_begin(struct uvzk__search *search, uint64_t now)
 {
     search->began_at = now;
     search->still_at = now + SLOW_MS;
-    enter(search, UVZK__SEARCH_SEARCHING);
+    search_enter(search, UVZK__SEARCH_SEARCHING);
     uvzk__targets_begin(&search->targets, now);
     /* Without any address all names are looked up at once. Otherwise names are looked up
      * when their TTL is over. */
@@ -238,7 +238,7 @@ static void begin(struct uvzk__search *search, uint64_t now)
 
 /* Returns whether every address has a result and no look-up is under way, so that waiting
  * longer is useless. */
-static bool settled(const struct uvzk__search *search)
+static bool search_settled(const struct uvzk__search *search)
 {
     return uvzk__targets_are_settled(&search->targets) &&
            uvzk__host_names_looked_up(&search->names) == NULL;
@@ -251,22 +251,22 @@ static bool nothing_resolves(const struct uvzk__search *search)
 }
 
 /* An address that fails does not end the search, because it is probed again. */
-static bool over(const struct uvzk__search *search, uint64_t now)
+static bool search_over(const struct uvzk__search *search, uint64_t now)
 {
     if (!is_searching(search)) {
         return false;
     }
     if (search->state == UVZK__SEARCH_ANSWERED) {
-        return now >= search->grace_at || settled(search);
+        return now >= search->grace_at || search_settled(search);
     }
     return nothing_resolves(search);
 }
 
 /* If nothing was found, the reported status is that of the first name. */
-static void finish(struct uvzk__search *search)
+static void search_finish(struct uvzk__search *search)
 {
     bool found = search->state == UVZK__SEARCH_ANSWERED;
-    enter(search, UVZK__SEARCH_RESTING);
+    search_enter(search, UVZK__SEARCH_RESTING);
     search->user->done(search->user, found ? 0 : search->names.array[0].status);
 }
 
@@ -283,14 +283,14 @@ static void step_resolver(struct uvzk__search *search)
 
 /* The alarm: does everything that is due. finish may close the search, so the state is
  * checked after it. */
-static void due(struct uvzk__sockets *sockets)
+static void search_due(struct uvzk__sockets *sockets)
 {
     struct uvzk__search *search =
         UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
     uint64_t now = uvzk_now();
 
     if (search->state == UVZK__SEARCH_PLANNED && search->begin_at <= now) {
-        begin(search, now);
+        search_begin(search, now);
     }
     if (is_searching(search)) {
         uvzk__host_names_look_up(&search->names, now);
@@ -299,47 +299,48 @@ static void due(struct uvzk__sockets *sockets)
     if (search->state == UVZK__SEARCH_SEARCHING && search->still_at <= now) {
         report_slow(search);
     }
-    if (over(search, now)) {
-        finish(search);
+    if (search_over(search, now)) {
+        search_finish(search);
     }
     if (search->state != UVZK__SEARCH_CLOSING) {
         step_resolver(search);
-        plan(search);
+        search_plan(search);
     }
 }
 
-static void ready(struct uvzk__sockets *sockets, int fd, bool readable, bool writable)
+static void search_ready(struct uvzk__sockets *sockets, int fd, bool readable,
+                         bool writable)
 {
     struct uvzk__search *search =
         UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
     if (uvzk__targets_ready(&search->targets, fd) ||
         uvzk__host_names_ready(&search->names, fd, readable, writable)) {
-        plan(search);
+        search_plan(search);
     }
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t search_earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-static void plan(struct uvzk__search *search)
+static void search_plan(struct uvzk__search *search)
 {
     /* `due` ends the search, or frees the resolver, in the next iteration of the loop:
      * plan may run inside a callback of c-ares or a call of the user. */
-    uint64_t next = over(search, uvzk_now()) ? 0 : UINT64_MAX;
+    uint64_t next = search_over(search, uvzk_now()) ? 0 : UINT64_MAX;
 
-    next = earlier(next, uvzk__host_names_next_step(&search->names));
-    next = earlier(next, uvzk__targets_next(&search->targets));
+    next = search_earlier(next, uvzk__host_names_next_step(&search->names));
+    next = search_earlier(next, uvzk__targets_next(&search->targets));
     if (is_searching(search)) {
-        next = earlier(next, uvzk__host_names_next_look_up(&search->names));
+        next = search_earlier(next, uvzk__host_names_next_look_up(&search->names));
     }
     if (search->state == UVZK__SEARCH_PLANNED) {
-        next = earlier(next, search->begin_at);
+        next = search_earlier(next, search->begin_at);
     } else if (search->state == UVZK__SEARCH_SEARCHING) {
-        next = earlier(next, search->still_at);
+        next = search_earlier(next, search->still_at);
     } else if (search->state == UVZK__SEARCH_ANSWERED) {
-        next = earlier(next, search->grace_at);
+        next = search_earlier(next, search->grace_at);
     }
     uvzk__sockets_alarm(&search->sockets, next);
 }
@@ -349,9 +350,9 @@ static void plan(struct uvzk__search *search)
 void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
 {
     search->begin_at = uvzk_now() + (delay_ms > 0 ? uvzk__pause_jittered(delay_ms) : 0);
-    enter(search, UVZK__SEARCH_PLANNED);
+    search_enter(search, UVZK__SEARCH_PLANNED);
     uvzk__targets_forget(&search->targets);
-    plan(search);
+    search_plan(search);
 }
 
 bool uvzk__search_goes_on(const struct uvzk__search *search)
@@ -361,8 +362,8 @@ bool uvzk__search_goes_on(const struct uvzk__search *search)
 
 void uvzk__search_rest(struct uvzk__search *search)
 {
-    enter(search, UVZK__SEARCH_RESTING);
-    plan(search);
+    search_enter(search, UVZK__SEARCH_RESTING);
+    search_plan(search);
 }
 
 char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT])
@@ -406,7 +407,7 @@ static void free_search(struct uvzk__search *search)
     uvzk__free(search);
 }
 
-static void closed(struct uvzk__sockets *sockets)
+static void search_closed(struct uvzk__sockets *sockets)
 {
     struct uvzk__search *search =
         UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
@@ -417,7 +418,7 @@ static void closed(struct uvzk__sockets *sockets)
 
 void uvzk__search_close(struct uvzk__search *search)
 {
-    enter(search, UVZK__SEARCH_CLOSING);
+    search_enter(search, UVZK__SEARCH_CLOSING);
     uvzk__host_names_cancel(&search->names);
     uvzk__targets_end_probes(&search->targets);
     uvzk__sockets_close(&search->sockets);
@@ -459,9 +460,9 @@ struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
     }
     search->user = user;
     search->hosts = hosts;
-    search->sockets.ready = ready;
-    search->sockets.due = due;
-    search->sockets.closed = closed;
+    search->sockets.ready = search_ready;
+    search->sockets.due = search_due;
+    search->sockets.closed = search_closed;
     search->names.found = addresses_found;
     search->names.answered = name_answered;
     search->targets.settled = probe_settled;

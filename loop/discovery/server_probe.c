@@ -80,7 +80,7 @@ enum uvzk__probe_result uvzk__server_probe_begin(struct uvzk__server_probe *prob
 
 /* The request fits into the send buffer of a new connection, so a partial send is a
  * failure. */
-static enum uvzk__probe_result ask(struct uvzk__server_probe *probe)
+static enum uvzk__probe_result server_probe_ask(struct uvzk__server_probe *probe)
 {
     unsigned char request[REQUEST_BYTES];
     int error = uvzk__socket_error(probe->fd);
@@ -144,7 +144,7 @@ static enum uvzk__probe_result read_answer(struct uvzk__server_probe *probe)
     return no_session ? UVZK__PROBE_SERVER : end_granted_session(probe);
 }
 
-static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
+static enum uvzk__probe_result server_probe_receive(struct uvzk__server_probe *probe)
 {
     ssize_t got = uvzk__socket_receive(probe->fd, probe->answer + probe->received,
                                        sizeof(probe->answer) - probe->received);
@@ -165,7 +165,7 @@ static enum uvzk__probe_result receive(struct uvzk__server_probe *probe)
 
 enum uvzk__probe_result uvzk__server_probe_step(struct uvzk__server_probe *probe)
 {
-    return probe->asked ? receive(probe) : ask(probe);
+    return probe->asked ? server_probe_receive(probe) : server_probe_ask(probe);
 }
 
 void uvzk__server_probe_end(struct uvzk__server_probe *probe)

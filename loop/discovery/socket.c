@@ -35,7 +35,7 @@ int uvzk__socket_error(int fd)
 }
 
 /* The code of a call that has failed; 0: it must be repeated when the socket is ready. */
-static ssize_t failure(void)
+static ssize_t socket_failure(void)
 {
     return errno == EAGAIN ? 0 : uv_translate_sys_error(errno);
 }
@@ -47,7 +47,7 @@ ssize_t uvzk__socket_send(int fd, const void *bytes, size_t length)
     do {
         taken = send(fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (taken < 0 && errno == EINTR);
-    return taken >= 0 ? taken : failure();
+    return taken >= 0 ? taken : socket_failure();
 }
 
 ssize_t uvzk__socket_receive(int fd, void *bytes, size_t room)
@@ -57,7 +57,7 @@ ssize_t uvzk__socket_receive(int fd, void *bytes, size_t room)
     do {
         got = recv(fd, bytes, room, MSG_DONTWAIT);
     } while (got < 0 && errno == EINTR);
-    return got > 0 ? got : got == 0 ? UV_EOF : failure();
+    return got > 0 ? got : got == 0 ? UV_EOF : socket_failure();
 }
 
 void uvzk__socket_shut_down(int fd)

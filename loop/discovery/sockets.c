@@ -97,7 +97,7 @@ static void on_all_closed(uv_handle_t *handle)
 }
 
 /* The program may have closed the handle already. */
-static void leave(uv_handle_t *handle)
+static void sockets_leave(uv_handle_t *handle)
 {
     if (!uv_is_closing(handle)) {
         uv_close(handle, NULL);
@@ -107,8 +107,8 @@ static void leave(uv_handle_t *handle)
 void uvzk__sockets_close(struct uvzk__sockets *sockets)
 {
     sockets->closing = true;
-    leave((uv_handle_t *)&sockets->poll);
-    leave((uv_handle_t *)&sockets->timer);
+    sockets_leave((uv_handle_t *)&sockets->poll);
+    sockets_leave((uv_handle_t *)&sockets->timer);
     close_last(sockets, on_all_closed);
 }
 

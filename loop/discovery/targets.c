@@ -58,8 +58,8 @@ static void end_probe(struct uvzk__targets *targets, struct uvzk__target *target
 }
 
 /* A probe has ended: records its result and sets the time of the next probe. */
-static void settle(struct uvzk__targets *targets, struct uvzk__target *target,
-                   enum uvzk__probe_result result)
+static void targets_settle(struct uvzk__targets *targets, struct uvzk__target *target,
+                           enum uvzk__probe_result result)
 {
     uint64_t now = uvzk_now();
     end_probe(targets, target);
@@ -94,7 +94,7 @@ static void begin_probe(struct uvzk__targets *targets, struct uvzk__target *targ
         result = UVZK__PROBE_UNREACHABLE;
     }
     if (result != UVZK__PROBE_PENDING) {
-        settle(targets, target, result);
+        targets_settle(targets, target, result);
     }
 }
 
@@ -106,7 +106,7 @@ static void step_probe(struct uvzk__targets *targets, struct uvzk__target *targe
         (void)uvzk__sockets_watch(targets->sockets,
                                   uvzk__server_probe_socket(&target->probe), true, false);
     } else {
-        settle(targets, target, result);
+        targets_settle(targets, target, result);
     }
 }
 
@@ -118,7 +118,7 @@ void uvzk__targets_step(struct uvzk__targets *targets, uint64_t now)
             continue;
         }
         if (target->probed) {
-            settle(targets, target, UVZK__PROBE_TIMEOUT);
+            targets_settle(targets, target, UVZK__PROBE_TIMEOUT);
         } else if (targets->searching) { /* read each time: a callback may change it */
             begin_probe(targets, target);
         }
@@ -323,8 +323,8 @@ static bool is_chosen(const struct uvzk__targets *targets,
 
 /* Marks the targets that have answered and are trusted, or not trusted, as the servers in
  * use, and copies their addresses to `good`. Returns their number. */
-static size_t choose(struct uvzk__targets *targets, bool trusted,
-                     struct uvzk__named_address *good)
+static size_t targets_choose(struct uvzk__targets *targets, bool trusted,
+                             struct uvzk__named_address *good)
 {
     size_t count = 0;
     for (size_t i = 0; i < targets->count; i++) {
@@ -351,10 +351,10 @@ size_t uvzk__targets_take_addresses(struct uvzk__targets *targets,
     if (good == NULL) {
         return 0;
     }
-    size_t count = choose(targets, true, good);
+    size_t count = targets_choose(targets, true, good);
     /* No trusted server has answered. */
     if (count == 0) {
-        count = choose(targets, false, good);
+        count = targets_choose(targets, false, good);
     }
     if (count == 0) {
         uvzk__free(good);

@@ -49,7 +49,7 @@ static void tell_dropped(struct uvzk__port *port, unsigned dropped)
     }
 }
 
-static void arrive(struct uvzk__to_loop_entry *entry)
+static void log_route_arrive(struct uvzk__to_loop_entry *entry)
 {
     struct line *line = UVZK__CONTAINER_OF(entry, struct line, entry);
     struct uvzk__log_lines *lines = line->lines;
@@ -86,7 +86,7 @@ static void push_line(struct uvzk__log_lines *lines, const char *message,
             line->level = level_of(message);
             memcpy(line->text, message, length);
             memcpy(line->text + length, often, strlen(often) + 1);
-            uvzk__to_loop_push(lines->to_loop, &line->entry, arrive);
+            uvzk__to_loop_push(lines->to_loop, &line->entry, log_route_arrive);
             return;
         }
     }

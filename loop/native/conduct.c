@@ -23,7 +23,7 @@ void uvzk__conduct_begin(struct uvzk__conduct *conduct, uint64_t at)
 }
 
 /* The next answer has all of its time. */
-static void restart(struct uvzk__conduct *conduct, uint64_t at)
+static void conduct_restart(struct uvzk__conduct *conduct, uint64_t at)
 {
     if (conduct->owed_at != UINT64_MAX) {
         conduct->owed_at = at;
@@ -33,7 +33,7 @@ static void restart(struct uvzk__conduct *conduct, uint64_t at)
 void uvzk__conduct_answered(struct uvzk__conduct *conduct, uint64_t at)
 {
     conduct->answered = true;
-    restart(conduct, at);
+    conduct_restart(conduct, at);
 }
 
 void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length, uint64_t at)
@@ -42,7 +42,7 @@ void uvzk__conduct_receives(struct uvzk__conduct *conduct, size_t length, uint64
         conduct->part = length;
     } else if (length - conduct->part >= PART_BYTES) {
         conduct->part = length;
-        restart(conduct, at);
+        conduct_restart(conduct, at);
     }
 }
 

@@ -1,5 +1,5 @@
-/* Takes values from the front of a frame (jute_reader.h). All reads go through take(),
- * which checks the length, so no read leaves the frame. */
+/* Takes values from the front of a frame (jute_reader.h). All reads go through
+ * jute_reader_take(), which checks the length, so no read leaves the frame. */
 #include "native/jute_reader.h"
 
 #include <uv.h>
@@ -16,7 +16,8 @@ void uvzk__jute_refuse(struct uvzk__jute_reader *reader)
 }
 
 /* Returns the next bytes. NULL: the frame does not have that many. */
-static const unsigned char *take(struct uvzk__jute_reader *reader, size_t length)
+static const unsigned char *jute_reader_take(struct uvzk__jute_reader *reader,
+                                             size_t length)
 {
     if (reader->malformed || length > reader->left) {
         uvzk__jute_refuse(reader);
@@ -28,9 +29,9 @@ static const unsigned char *take(struct uvzk__jute_reader *reader, size_t length
     return taken;
 }
 
-static uint64_t get(struct uvzk__jute_reader *reader, size_t size)
+static uint64_t jute_reader_get(struct uvzk__jute_reader *reader, size_t size)
 {
-    const unsigned char *bytes = take(reader, size);
+    const unsigned char *bytes = jute_reader_take(reader, size);
     uint64_t value = 0;
 
     for (size_t i = 0; bytes != NULL && i < size; i++) {
@@ -41,17 +42,17 @@ static uint64_t get(struct uvzk__jute_reader *reader, size_t size)
 
 int32_t uvzk__jute_get_int(struct uvzk__jute_reader *reader)
 {
-    return (int32_t)(uint32_t)get(reader, 4);
+    return (int32_t)(uint32_t)jute_reader_get(reader, 4);
 }
 
 int64_t uvzk__jute_get_long(struct uvzk__jute_reader *reader)
 {
-    return (int64_t)get(reader, 8);
+    return (int64_t)jute_reader_get(reader, 8);
 }
 
 bool uvzk__jute_get_bool(struct uvzk__jute_reader *reader)
 {
-    uint64_t value = get(reader, 1);
+    uint64_t value = jute_reader_get(reader, 1);
 
     if (value > 1) {
         uvzk__jute_refuse(reader);
@@ -69,7 +70,7 @@ struct uvzk__jute_bytes uvzk__jute_get_bytes(struct uvzk__jute_reader *reader)
     if (length < 0) {
         return uvzk__jute_bytes(NULL, 0);
     }
-    const unsigned char *at = take(reader, (size_t)length);
+    const unsigned char *at = jute_reader_take(reader, (size_t)length);
     return uvzk__jute_bytes(at, at == NULL ? 0 : (size_t)length);
 }
 

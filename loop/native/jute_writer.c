@@ -92,7 +92,7 @@ static void to_big_endian(unsigned char *bytes, uint64_t value, size_t size)
     }
 }
 
-static void put(struct uvzk__jute_writer *writer, uint64_t value, size_t size)
+static void jute_writer_put(struct uvzk__jute_writer *writer, uint64_t value, size_t size)
 {
     unsigned char bytes[8];
 
@@ -102,17 +102,17 @@ static void put(struct uvzk__jute_writer *writer, uint64_t value, size_t size)
 
 void uvzk__jute_put_int(struct uvzk__jute_writer *writer, int32_t value)
 {
-    put(writer, (uint32_t)value, 4);
+    jute_writer_put(writer, (uint32_t)value, 4);
 }
 
 void uvzk__jute_put_long(struct uvzk__jute_writer *writer, int64_t value)
 {
-    put(writer, (uint64_t)value, 8);
+    jute_writer_put(writer, (uint64_t)value, 8);
 }
 
 void uvzk__jute_put_bool(struct uvzk__jute_writer *writer, bool value)
 {
-    put(writer, value ? 1 : 0, 1);
+    jute_writer_put(writer, value ? 1 : 0, 1);
 }
 
 void uvzk__jute_put_bytes(struct uvzk__jute_writer *writer, struct uvzk__jute_bytes bytes)

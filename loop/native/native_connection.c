@@ -105,8 +105,8 @@ static int read_asked(struct uvzk__native_session *session,
 }
 
 /* The server has granted the session. */
-static void take(struct uvzk__native_session *session,
-                 const struct uvzk__connect_response *response)
+static void native_connection_take(struct uvzk__native_session *session,
+                                   const struct uvzk__connect_response *response)
 {
     bool watches_lost = session->failed_rearms >= FAILED_REARMS_MAX;
 
@@ -146,7 +146,7 @@ static void read_response(struct uvzk__native_session *session,
         break;
     case UVZK__HANDSHAKE_GRANTED:
         if (announce_connection(session)) {
-            take(session, &response);
+            native_connection_take(session, &response);
         }
         break;
     }
@@ -303,7 +303,7 @@ static uint64_t ping_at(const struct uvzk__native_session *session)
     return session->sent_at + session->timeout_ms / 3;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t native_connection_earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -311,12 +311,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* A server that answers pings and no request is as good as a silent one. */
 static uint64_t silent_at(const struct uvzk__native_session *session)
 {
-    return earlier(session->received_at, uvzk__conduct_owed_at(&session->conduct)) +
+    return native_connection_earlier(session->received_at,
+                                     uvzk__conduct_owed_at(&session->conduct)) +
            (uint64_t)session->timeout_ms * 2 / 3;
 }
 
 /* Nothing has been sent for some time, so the stream is at rest. */
-static void ping(struct uvzk__native_session *session)
+static void native_connection_ping(struct uvzk__native_session *session)
 {
     uvzk__stream_trim(session->stream);
     (void)uvzk__handshake_write_ping(uvzk__stream_out(session->stream));
@@ -357,21 +358,22 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
                                           : "no answer yet");
     }
     if (session->state == UVZK__NATIVE_CONNECTED && ping_at(session) <= now) {
-        ping(session);
+        native_connection_ping(session);
     }
     session->user->leave(session);
 }
 
 /* Most events postpone the next deadline. An alarm that comes too early is set again, so
  * it need not be moved each time. */
-static void plan(struct uvzk__native_session *session)
+static void native_connection_plan(struct uvzk__native_session *session)
 {
     uint64_t next = uvzk__ending_streams_next(&session->endings);
 
     if (session->state == UVZK__NATIVE_CONNECTED) {
-        next = earlier(next, earlier(ping_at(session), silent_at(session)));
+        next = native_connection_earlier(
+            next, native_connection_earlier(ping_at(session), silent_at(session)));
     } else if (session->stream != NULL) {
-        next = earlier(next, session->deadline);
+        next = native_connection_earlier(next, session->deadline);
     }
     if (next < session->alarm_at) {
         session->alarm_at = next;
@@ -391,6 +393,6 @@ void uvzk__native_connection_pump(struct uvzk__native_session *session, bool wai
                            session->sent_at);
     }
     if (session->has_sockets) {
-        plan(session);
+        native_connection_plan(session);
     }
 }

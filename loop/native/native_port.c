@@ -100,7 +100,7 @@ static void send_queue(struct uvzk__native_port *port)
 
 /* The port is closing: its session ends at the server within some time. The timer of the
  * loop's handles, because the program may have closed those of the session. */
-static void drain(struct uvzk__native_port *port)
+static void native_port_drain(struct uvzk__native_port *port)
 {
     if (uvzk__native_session_is_ending(&port->session) &&
         !port->base.port_loop.draining) {
@@ -109,7 +109,7 @@ static void drain(struct uvzk__native_port *port)
 }
 
 /* Begins the end of the closing port if nothing is left. */
-static void finish(struct uvzk__native_port *port)
+static void native_port_finish(struct uvzk__native_port *port)
 {
     if (!uvzk__port_is_finishing(&port->base.life) &&
         uvzk__native_session_is_gone(&port->session) &&
@@ -144,18 +144,18 @@ static void leave_port(struct uvzk__native_port *port)
     uvzk__ending_streams_free(&port->session.endings);
     uvzk__port_loop_leave(&port->base.port_loop);
     if (is_closing(port)) {
-        drain(port);
-        finish(port);
+        native_port_drain(port);
+        native_port_finish(port);
     }
 }
 
-static void enter(struct uvzk__native_session *session)
+static void native_port_enter(struct uvzk__native_session *session)
 {
     enter_port(owner_of(session));
 }
 
 /* The turn sees everything that has come by now. */
-static void leave(struct uvzk__native_session *session)
+static void native_port_leave(struct uvzk__native_session *session)
 {
     take_turn(owner_of(session));
     leave_port(owner_of(session));
@@ -187,7 +187,7 @@ static void do_wanted(struct uvzk__native_port *port)
 }
 
 /* The replies first, then the turn, which sees all of them. */
-static void woken(struct uvzk__port_loop *port_loop)
+static void native_port_woken(struct uvzk__port_loop *port_loop)
 {
     struct uvzk__native_port *port = port_of(port_loop);
 
@@ -221,7 +221,7 @@ static void drain_timeout(struct uvzk__port_loop *port_loop)
     leave_port(port);
 }
 
-static void closed(struct uvzk__port_loop *port_loop)
+static void native_port_closed(struct uvzk__port_loop *port_loop)
 {
     struct uvzk__native_port *port = port_of(port_loop);
     struct uvzk__port_user *user = port->base.port.user;
@@ -238,13 +238,13 @@ static void closed(struct uvzk__port_loop *port_loop)
 
 /* Rpcs that were submitted without a connection are replied before the user is told of
  * one. */
-static void connects(struct uvzk__native_session *session)
+static void native_port_connects(struct uvzk__native_session *session)
 {
     uvzk__request_queue_deliver(&owner_of(session)->queue);
 }
 
-static void connected(struct uvzk__native_session *session,
-                      const struct uvzk__session_event *event)
+static void native_port_connected(struct uvzk__native_session *session,
+                                  const struct uvzk__session_event *event)
 {
     struct uvzk__port_user *user = owner_of(session)->base.port.user;
 
@@ -252,7 +252,7 @@ static void connected(struct uvzk__native_session *session,
 }
 
 /* The user is told of the loss before the replies. */
-static void lost(struct uvzk__native_session *session, uint64_t taken)
+static void native_port_lost(struct uvzk__native_session *session, uint64_t taken)
 {
     struct uvzk__native_port *port = owner_of(session);
 
@@ -264,8 +264,8 @@ static void lost(struct uvzk__native_session *session, uint64_t taken)
 
 /* The user may submit further rpcs in these replies. Those are also replied with the same
  * status, before the event. */
-static void ended(struct uvzk__native_session *session,
-                  enum uvzk__session_event_kind kind, int status)
+static void native_port_ended(struct uvzk__native_session *session,
+                              enum uvzk__session_event_kind kind, int status)
 {
     struct uvzk__native_port *port = owner_of(session);
 
@@ -281,7 +281,8 @@ static void ended(struct uvzk__native_session *session,
     }
 }
 
-static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes frame)
+static int native_port_event(struct uvzk__native_session *session,
+                             struct uvzk__jute_bytes frame)
 {
     struct uvzk__native_port *port = owner_of(session);
     struct uvzk__wire_reply wire;
@@ -300,8 +301,8 @@ static int event(struct uvzk__native_session *session, struct uvzk__jute_bytes f
  * rpc, which is still SENT: the server may have executed the request. Rpcs before this one
  * have been settled without an answer, and are replied first. Their callbacks may close the
  * port. Later rpcs may have been settled, too, and no other event may deliver them. */
-static int answered(struct uvzk__native_session *session, struct uvzk__jute_bytes frame,
-                    int32_t xid)
+static int native_port_answered(struct uvzk__native_session *session,
+                                struct uvzk__jute_bytes frame, int32_t xid)
 {
     struct uvzk__native_port *port = owner_of(session);
     struct uvzk__stream *stream = uvzk__native_session_stream(session);
@@ -329,14 +330,15 @@ static int answered(struct uvzk__native_session *session, struct uvzk__jute_byte
     return 0;
 }
 
-static const struct uvzk__native_session_user session_user = {.enter = enter,
-                                                              .leave = leave,
-                                                              .connects = connects,
-                                                              .connected = connected,
-                                                              .answered = answered,
-                                                              .event = event,
-                                                              .lost = lost,
-                                                              .ended = ended};
+static const struct uvzk__native_session_user session_user = {
+    .enter = native_port_enter,
+    .leave = native_port_leave,
+    .connects = native_port_connects,
+    .connected = native_port_connected,
+    .answered = native_port_answered,
+    .event = native_port_event,
+    .lost = native_port_lost,
+    .ended = native_port_ended};
 
 /* ---------------------------------------------------------------------- the calls */
 
@@ -358,7 +360,7 @@ static void open_port(struct uvzk__port *public_port)
 }
 
 /* `woken` does it. */
-static void want(struct uvzk__native_port *port, bool *wanted)
+static void native_port_want(struct uvzk__native_port *port, bool *wanted)
 {
     if (!uvzk__native_session_is_down(&port->session)) {
         *wanted = true;
@@ -366,19 +368,19 @@ static void want(struct uvzk__native_port *port, bool *wanted)
     }
 }
 
-static void abandon(struct uvzk__port *public_port)
+static void native_port_abandon(struct uvzk__port *public_port)
 {
-    want(self_of(public_port), &self_of(public_port)->abandon_wanted);
+    native_port_want(self_of(public_port), &self_of(public_port)->abandon_wanted);
 }
 
 static void end_session(struct uvzk__port *public_port)
 {
-    want(self_of(public_port), &self_of(public_port)->end_wanted);
+    native_port_want(self_of(public_port), &self_of(public_port)->end_wanted);
 }
 
 static void leave_server(struct uvzk__port *public_port)
 {
-    want(self_of(public_port), &self_of(public_port)->leave_wanted);
+    native_port_want(self_of(public_port), &self_of(public_port)->leave_wanted);
 }
 
 static void close_port(struct uvzk__port *public_port)
@@ -398,7 +400,7 @@ static void close_port(struct uvzk__port *public_port)
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
-static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
+static void native_port_submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
 {
     struct uvzk__native_port *port = self_of(public_port);
 
@@ -418,7 +420,7 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     }
 }
 
-static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
+static void native_port_unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
 {
     struct uvzk__native_port *port = self_of(public_port);
 
@@ -454,16 +456,16 @@ static void free_port(struct uvzk__loop_port *base)
 
 static const struct uvzk__transport transport = {
     .open = open_port,
-    .abandon = abandon,
+    .abandon = native_port_abandon,
     .leave_server = leave_server,
     .end_session = end_session,
     .close = close_port,
-    .submit = submit,
-    .unwatch = unwatch,
-    .loop_user = {.woken = woken,
+    .submit = native_port_submit,
+    .unwatch = native_port_unwatch,
+    .loop_user = {.woken = native_port_woken,
                   .alarm = alarm_due,
                   .drain_timeout = drain_timeout,
-                  .closed = closed},
+                  .closed = native_port_closed},
     .is_empty = is_empty,
     .free = free_port};
 

@@ -56,8 +56,8 @@ static bool may_report(const struct uvzk__native_session *session)
            session->state != UVZK__NATIVE_CONNECTED;
 }
 
-static void report(struct uvzk__native_session *session,
-                   const struct uvzk__connect_error *error)
+static void native_session_report(struct uvzk__native_session *session,
+                                  const struct uvzk__connect_error *error)
 {
     struct uvzk__port_user *user = session->port->port.user;
 
@@ -76,13 +76,15 @@ static void log_line(struct uvzk__native_session *session, const char *line)
 }
 
 /* Reports and logs what is wrong with the server of the stream. */
-static void blame(struct uvzk__native_session *session, int code, const char *text)
+static void native_session_blame(struct uvzk__native_session *session, int code,
+                                 const char *text)
 {
     char line[UVZK__SERVER_TEXT + UVZK__TLS_TEXT];
 
     snprintf(line, sizeof(line), "%s: %s", session->server, text);
     log_line(session, line);
-    report(session, &(struct uvzk__connect_error){code, session->server, text});
+    native_session_report(session,
+                          &(struct uvzk__connect_error){code, session->server, text});
 }
 
 /* The session no longer uses the stream. ends: the session of this connection is ended at
@@ -112,7 +114,7 @@ static void forget_servers(struct uvzk__native_session *session)
     session->server_count = session->next_server = 0;
 }
 
-static void seek(struct uvzk__native_session *session, uint32_t pause_ms)
+static void native_session_seek(struct uvzk__native_session *session, uint32_t pause_ms)
 {
     if (session->state != UVZK__NATIVE_SEEKING) {
         uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
@@ -125,7 +127,7 @@ static void seek(struct uvzk__native_session *session, uint32_t pause_ms)
 /* The search found no server, or none of its servers can be used. */
 static void seek_later(struct uvzk__native_session *session)
 {
-    seek(session, session->pause_ms);
+    native_session_seek(session, session->pause_ms);
     session->pause_ms = uvzk__pause_doubled(session->pause_ms, PAUSE_LAST_MS);
 }
 
@@ -183,7 +185,7 @@ static void connect_next(struct uvzk__native_session *session)
                             UVZK__NATIVE_CONNECTING);
             return;
         }
-        blame(session, status, uv_strerror(status));
+        native_session_blame(session, status, uv_strerror(status));
         if (session->state != UVZK__NATIVE_SEEKING) {
             return;
         }
@@ -224,14 +226,14 @@ void uvzk__native_session_try_next(struct uvzk__native_session *session, int cod
     drop_stream(session);
     uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
                     UVZK__NATIVE_SEEKING);
-    blame(session, code, text);
+    native_session_blame(session, code, text);
     if (session->state == UVZK__NATIVE_SEEKING) {
         connect_next(session);
     }
 }
 
 /* The connection of the CONNECTED session is lost. Its watches stay for the next one. */
-static void disconnect(struct uvzk__native_session *session, int code)
+static void native_session_disconnect(struct uvzk__native_session *session, int code)
 {
     uint64_t taken = uvzk__stream_taken(session->stream);
 
@@ -266,16 +268,16 @@ void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
     if (uvzk__conduct_is_breach(code)) {
         uvzk__search_avoid(session->search, session->server);
     }
-    disconnect(session, code);
-    blame(session, code, text);
+    native_session_disconnect(session, code);
+    native_session_blame(session, code, text);
 }
 
 void uvzk__native_session_leave(struct uvzk__native_session *session)
 {
     if (session->state == UVZK__NATIVE_CONNECTED) {
         uvzk__search_avoid(session->search, session->server);
-        disconnect(session, UVZK_EDIVERGED);
-        blame(session, UVZK_EDIVERGED, UVZK__DIVERGED_TEXT);
+        native_session_disconnect(session, UVZK_EDIVERGED);
+        native_session_blame(session, UVZK_EDIVERGED, UVZK__DIVERGED_TEXT);
     }
 }
 
@@ -283,7 +285,7 @@ void uvzk__native_session_leave(struct uvzk__native_session *session)
 
 /* A new session starts without any data of this one. Returns its stream, which the user's
  * callbacks may still read from. */
-static struct uvzk__stream *forget(struct uvzk__native_session *session)
+static struct uvzk__stream *native_session_forget(struct uvzk__native_session *session)
 {
     struct uvzk__stream *stream = session->stream;
 
@@ -304,7 +306,7 @@ void uvzk__native_session_finish(struct uvzk__native_session *session,
                                  enum uvzk__session_event_kind kind, int status,
                                  bool at_server)
 {
-    struct uvzk__stream *stream = forget(session);
+    struct uvzk__stream *stream = native_session_forget(session);
 
     uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
                     UVZK__NATIVE_DOWN);
@@ -369,7 +371,7 @@ static void search_error(struct uvzk__search_user *user,
     struct uvzk__native_session *session = session_of(user);
 
     session->user->enter(session);
-    report(session, error);
+    native_session_report(session, error);
     session->user->leave(session);
 }
 
@@ -446,7 +448,7 @@ int uvzk__native_session_open(struct uvzk__native_session *session)
     }
     if (status == 0) {
         session->pause_ms = uvzk__pause_first(session->timeout_ms);
-        seek(session, 0);
+        native_session_seek(session, 0);
     }
     return status;
 }
@@ -459,7 +461,7 @@ void uvzk__native_session_stop_ending(struct uvzk__native_session *session)
 void uvzk__native_session_close(struct uvzk__native_session *session)
 {
     bool granted = is_granted(session);
-    struct uvzk__stream *stream = forget(session);
+    struct uvzk__stream *stream = native_session_forget(session);
 
     if (session->state != UVZK__NATIVE_DOWN) {
         uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,

@@ -98,7 +98,7 @@ int uvzk__request_queue_reserve(struct uvzk__request_queue *queue)
 }
 
 /* A server answers a negative xid as it does the fixed ones. */
-static int32_t after(int32_t xid)
+static int32_t request_queue_after(int32_t xid)
 {
     return xid == INT32_MAX ? 1 : xid + 1;
 }
@@ -109,7 +109,7 @@ void uvzk__request_queue_sent(struct uvzk__request_queue *queue, uint64_t end,
     struct uvzk__rpc *rpc = queue->first_waiting;
 
     *sent_at(queue, queue->sent_count++) = (struct uvzk__sent){rpc, end, opcode};
-    queue->next_xid = after(queue->next_xid);
+    queue->next_xid = request_queue_after(queue->next_xid);
     rpc->port.state = SENT;
     wait_behind(queue, rpc);
 }
@@ -123,7 +123,7 @@ uvzk__request_queue_answered(const struct uvzk__request_queue *queue, int32_t xi
 /* ------------------------------------------------------------------------ the replies */
 
 /* Takes the first rpc off the list. */
-static void take(struct uvzk__request_queue *queue)
+static void request_queue_take(struct uvzk__request_queue *queue)
 {
     struct uvzk__rpc *rpc = queue->first;
 
@@ -143,8 +143,8 @@ void uvzk__request_queue_take(struct uvzk__request_queue *queue)
 {
     queue->sent_at = (queue->sent_at + 1) % queue->capacity;
     queue->sent_count--;
-    queue->answer_xid = after(queue->answer_xid);
-    take(queue);
+    queue->answer_xid = request_queue_after(queue->answer_xid);
+    request_queue_take(queue);
 }
 
 void uvzk__request_queue_fail(struct uvzk__request_queue *queue, uint64_t taken, int sent,
@@ -190,7 +190,7 @@ void uvzk__request_queue_deliver(struct uvzk__request_queue *queue)
     while (budget-- > 0 && (rpc = queue->first) != NULL && rpc->port.state == SETTLED) {
         const struct uvzk__reply reply = {.status = rpc->port.status,
                                           .failed_op = failed_op(rpc)};
-        take(queue);
+        request_queue_take(queue);
         /* The callback may submit the rpc again or free it. */
         rpc->reply_cb(rpc, &reply);
     }

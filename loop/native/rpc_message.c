@@ -148,8 +148,8 @@ static int32_t opcode_of(const struct uvzk__rpc *rpc, bool has_create2)
 }
 
 /* Everything but the path. */
-static int fill(struct uvzk__wire_request *wire, struct lists *lists,
-                struct uvzk__chroot *chroot, const struct uvzk__rpc *rpc)
+static int rpc_message_fill(struct uvzk__wire_request *wire, struct lists *lists,
+                            struct uvzk__chroot *chroot, const struct uvzk__rpc *rpc)
 {
     if (rpc->kind == UVZK__RPC_MULTI) {
         return put_ops(lists, chroot, rpc, &wire->ops);
@@ -182,7 +182,7 @@ static int write_with(struct lists *lists, struct uvzk__jute_writer *out,
                       struct uvzk__chroot *chroot, struct uvzk__wire_request *wire,
                       const struct uvzk__rpc *rpc)
 {
-    int status = fill(wire, lists, chroot, rpc);
+    int status = rpc_message_fill(wire, lists, chroot, rpc);
 
     /* After the ops of a multi, because their paths use the memory of the chroot, too. */
     if (status == 0 && rpc->kind != UVZK__RPC_MULTI) {
@@ -229,7 +229,7 @@ void uvzk__reply_memory_trim(struct uvzk__reply_memory *memory)
 }
 
 /* NULL: out of memory. */
-static void *take(struct uvzk__reply_memory *memory, size_t size)
+static void *rpc_message_take(struct uvzk__reply_memory *memory, size_t size)
 {
     if (size > memory->capacity) {
         uvzk__reply_memory_end(memory);
@@ -242,7 +242,7 @@ static void *take(struct uvzk__reply_memory *memory, size_t size)
 const char *uvzk__reply_memory_text(struct uvzk__reply_memory *memory,
                                     struct uvzk__jute_bytes text)
 {
-    char *copy = take(memory, text.length + 1);
+    char *copy = rpc_message_take(memory, text.length + 1);
 
     if (copy != NULL) {
         memcpy(copy, text.at, text.length);
@@ -262,7 +262,7 @@ struct texts {
 static bool begin_texts(struct texts *texts, struct uvzk__reply_memory *memory,
                         size_t count, size_t bytes)
 {
-    texts->pointers = take(memory, count * (sizeof(char *) + 1) + bytes + 1);
+    texts->pointers = rpc_message_take(memory, count * (sizeof(char *) + 1) + bytes + 1);
     texts->count = 0;
     texts->at = texts->pointers == NULL ? NULL : (char *)(texts->pointers + count);
     return texts->pointers != NULL;

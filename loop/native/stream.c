@@ -120,7 +120,7 @@ static void take_in(struct uvzk__stream *stream, size_t count)
 }
 
 /* Receives once. The kernel reports the rest again. */
-static int receive(struct uvzk__stream *stream)
+static int stream_receive(struct uvzk__stream *stream)
 {
     if (!make_room(stream)) {
         return UV_ENOMEM;
@@ -152,7 +152,7 @@ int uvzk__stream_next(struct uvzk__stream *stream, struct uvzk__jute_bytes *fram
 
 /* ---------------------------------------------------------------------------- sending */
 
-static void watch(struct uvzk__stream *stream, bool writable)
+static void stream_watch(struct uvzk__stream *stream, bool writable)
 {
     if (stream->watches_out != writable) {
         stream->watches_out = writable;
@@ -180,7 +180,7 @@ static size_t send_bytes(struct uvzk__stream *stream, const void *bytes, size_t 
     while (sent < length) {
         ssize_t taken = uvzk__socket_send(stream->fd, at + sent, length - sent);
         if (taken <= 0) {
-            watch(stream, taken == 0);
+            stream_watch(stream, taken == 0);
             return sent;
         }
         sent += (size_t)taken;
@@ -206,7 +206,7 @@ static bool flush_tls(struct uvzk__stream *stream)
 
 /* Encrypts waiting bytes, at most one record. If the server has begun a new handshake,
  * that continues first, and the waiting bytes are sent after it. */
-static bool encrypt(struct uvzk__stream *stream)
+static bool stream_encrypt(struct uvzk__stream *stream)
 {
     size_t length = uvzk__stream_waiting(stream);
 
@@ -214,7 +214,7 @@ static bool encrypt(struct uvzk__stream *stream)
     int status =
         uvzk__tls_write(stream->tls, stream->out.bytes + stream->out_taken, length);
     if (status == UV_EAGAIN) {
-        watch(stream, false);
+        stream_watch(stream, false);
         (void)flush_tls(stream);
         return false;
     }
@@ -235,7 +235,7 @@ void uvzk__stream_flush(struct uvzk__stream *stream)
     if (all && stream->tls != NULL) {
         all = flush_tls(stream);
         while (all && uvzk__stream_waiting(stream) > 0) {
-            all = encrypt(stream) && flush_tls(stream);
+            all = stream_encrypt(stream) && flush_tls(stream);
         }
     } else if (all && uvzk__stream_waiting(stream) > 0) {
         stream->out_taken += send_bytes(stream, stream->out.bytes + stream->out_taken,
@@ -244,7 +244,7 @@ void uvzk__stream_flush(struct uvzk__stream *stream)
         all = uvzk__stream_waiting(stream) == 0;
     }
     if (all) {
-        watch(stream, false);
+        stream_watch(stream, false);
     }
 }
 
@@ -283,12 +283,12 @@ static int finish_connecting(struct uvzk__stream *stream)
         return error;
     }
     stream->connecting = false;
-    watch(stream, false);
+    stream_watch(stream, false);
     return 0;
 }
 
 /* Decrypts everything that has come. */
-static int decrypt(struct uvzk__stream *stream)
+static int stream_decrypt(struct uvzk__stream *stream)
 {
     int status = 0;
 
@@ -318,7 +318,7 @@ static int go_on(struct uvzk__stream *stream)
         }
         stream->handshaking = false;
     }
-    int status = decrypt(stream);
+    int status = stream_decrypt(stream);
     /* In TLS 1.2 the server may begin a new handshake: its messages are sent, and then
      * the bytes that waited for its end. A failure is reported to the server. */
     if (status == 0) {
@@ -356,5 +356,5 @@ int uvzk__stream_ready(struct uvzk__stream *stream, bool readable, bool writable
     if (!readable) {
         return 0;
     }
-    return stream->tls != NULL ? receive_tls(stream) : receive(stream);
+    return stream->tls != NULL ? receive_tls(stream) : stream_receive(stream);
 }

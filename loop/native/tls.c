@@ -143,7 +143,7 @@ static int failure_of(struct uvzk__tls *tls, int result)
 }
 
 /* Translates the outcome of a call of OpenSSL. errors: those that were saved for it. */
-static int outcome(struct uvzk__tls *tls, int result, struct uvzk__tls_errors *errors)
+static int tls_outcome(struct uvzk__tls *tls, int result, struct uvzk__tls_errors *errors)
 {
     int status = result == 1 ? 0 : failure_of(tls, result);
 
@@ -194,7 +194,7 @@ static bool expect_address(X509_VERIFY_PARAM *rules, const struct uvzk__address 
 
 /* The name that the certificate must have, and the name that is sent to the server
  * (SNI). */
-static bool expect(struct uvzk__tls *tls, const char *host, const char *address)
+static bool tls_expect(struct uvzk__tls *tls, const char *host, const char *address)
 {
     const char *name = uvzk__tls_context_name(tls->context);
     X509_VERIFY_PARAM *rules = SSL_get0_param(tls->ssl);
@@ -228,7 +228,7 @@ static bool open_ssl(struct uvzk__tls *tls, const char *host, const char *addres
     SSL_set_app_data(tls->ssl, tls);
     SSL_set_verify(tls->ssl, SSL_VERIFY_PEER, on_verified);
     SSL_set_connect_state(tls->ssl);
-    return expect(tls, host, address);
+    return tls_expect(tls, host, address);
 }
 
 struct uvzk__tls *uvzk__tls_new(struct uvzk__tls_context *context, const char *host,
@@ -266,7 +266,7 @@ int uvzk__tls_handshake(struct uvzk__tls *tls)
     struct uvzk__tls_errors errors;
 
     uvzk__tls_errors_take(&errors);
-    return outcome(tls, SSL_do_handshake(tls->ssl), &errors);
+    return tls_outcome(tls, SSL_do_handshake(tls->ssl), &errors);
 }
 
 int uvzk__tls_receive(struct uvzk__tls *tls, const void *bytes, size_t length)
@@ -284,7 +284,7 @@ int uvzk__tls_read(struct uvzk__tls *tls, void *bytes, size_t *length)
     struct uvzk__tls_errors errors;
 
     uvzk__tls_errors_take(&errors);
-    return outcome(tls, SSL_read_ex(tls->ssl, bytes, *length, length), &errors);
+    return tls_outcome(tls, SSL_read_ex(tls->ssl, bytes, *length, length), &errors);
 }
 
 int uvzk__tls_write(struct uvzk__tls *tls, const void *bytes, size_t length)
@@ -293,7 +293,7 @@ int uvzk__tls_write(struct uvzk__tls *tls, const void *bytes, size_t length)
     size_t written;
 
     uvzk__tls_errors_take(&errors);
-    return outcome(tls, SSL_write_ex(tls->ssl, bytes, length, &written), &errors);
+    return tls_outcome(tls, SSL_write_ex(tls->ssl, bytes, length, &written), &errors);
 }
 
 struct uvzk__jute_bytes uvzk__tls_output(const struct uvzk__tls *tls)

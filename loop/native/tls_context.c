@@ -64,7 +64,8 @@ static bool have_changed(const struct stat *before, const struct stat *now)
 }
 
 /* Reports why OpenSSL, or the system, refuses a file. */
-static int complain(struct uvzk__tls_context *context, const char *what, const char *name)
+static int tls_context_complain(struct uvzk__tls_context *context, const char *what,
+                                const char *name)
 {
     unsigned long error = ERR_peek_error();
     const char *reason = context->asked_for_password
@@ -79,18 +80,18 @@ static int complain(struct uvzk__tls_context *context, const char *what, const c
     return UV_EINVAL;
 }
 
-static int trust(struct uvzk__tls_context *context, SSL_CTX *ctx)
+static int tls_context_trust(struct uvzk__tls_context *context, SSL_CTX *ctx)
 {
     const char *ca = name_of(context, CA);
     int right = ca == NULL ? SSL_CTX_set_default_verify_paths(ctx)
                            : SSL_CTX_load_verify_file(ctx, ca);
 
     return right == 1 ? 0
-                      : complain(context, "options.tls: CA file",
-                                 ca == NULL ? "of the system" : ca);
+                      : tls_context_complain(context, "options.tls: CA file",
+                                             ca == NULL ? "of the system" : ca);
 }
 
-static int identify(struct uvzk__tls_context *context, SSL_CTX *ctx)
+static int tls_context_identify(struct uvzk__tls_context *context, SSL_CTX *ctx)
 {
     const char *certificate = name_of(context, CERTIFICATE), *key = name_of(context, KEY);
 
@@ -98,11 +99,12 @@ static int identify(struct uvzk__tls_context *context, SSL_CTX *ctx)
         return 0;
     }
     if (SSL_CTX_use_certificate_chain_file(ctx, certificate) != 1) {
-        return complain(context, "options.tls: certificate file", certificate);
+        return tls_context_complain(context, "options.tls: certificate file",
+                                    certificate);
     }
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 ||
         SSL_CTX_check_private_key(ctx) != 1) {
-        return complain(context, "options.tls: key file", key);
+        return tls_context_complain(context, "options.tls: key file", key);
     }
     return 0;
 }
@@ -133,7 +135,7 @@ static int refuse_what_is_no_file(struct uvzk__tls_context *context,
 
 /* ------------------------------------------------------------------------ begin and end */
 
-static int make(struct uvzk__tls_context *context, SSL_CTX **made)
+static int tls_context_make(struct uvzk__tls_context *context, SSL_CTX **made)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
     if (ctx == NULL) {
@@ -148,9 +150,9 @@ static int make(struct uvzk__tls_context *context, SSL_CTX **made)
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     /* The server's certificate is checked at each connect: no TLS session is resumed. */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-    int status = trust(context, ctx);
+    int status = tls_context_trust(context, ctx);
     if (status == 0) {
-        status = identify(context, ctx);
+        status = tls_context_identify(context, ctx);
     }
     if (status != 0) {
         SSL_CTX_free(ctx);
@@ -161,22 +163,22 @@ static int make(struct uvzk__tls_context *context, SSL_CTX **made)
 }
 
 /* Makes the SSL_CTX from the files. */
-static int load(struct uvzk__tls_context *context, const struct stat files[FILES],
-                SSL_CTX **made)
+static int tls_context_load(struct uvzk__tls_context *context,
+                            const struct stat files[FILES], SSL_CTX **made)
 {
     struct uvzk__tls_errors errors;
     int status = refuse_what_is_no_file(context, files);
 
     if (status == 0) {
         uvzk__tls_errors_take(&errors);
-        status = make(context, made);
+        status = tls_context_make(context, made);
         uvzk__tls_errors_put_back(&errors);
     }
     return status;
 }
 
 /* The sentence outlives the context. */
-static void refuse(const struct uvzk__tls_context *context)
+static void tls_context_refuse(const struct uvzk__tls_context *context)
 {
     static _Thread_local char text[UVZK__TLS_TEXT];
 
@@ -194,9 +196,9 @@ int uvzk__tls_context_new(const char *options, struct uvzk__tls_context **made)
     int status = uvzk__tls_options_read(&context->options, options);
     if (status == 0) {
         look_at_files(context, context->files);
-        status = load(context, context->files, &context->ctx);
+        status = tls_context_load(context, context->files, &context->ctx);
         if (status == UV_EINVAL) {
-            refuse(context);
+            tls_context_refuse(context);
         }
     }
     if (status != 0) {
@@ -236,7 +238,7 @@ const char *uvzk__tls_context_renew(struct uvzk__tls_context *context)
     if (!have_changed(context->files, now)) {
         return NULL;
     }
-    int status = load(context, now, &ctx);
+    int status = tls_context_load(context, now, &ctx);
     if (status != 0) {
         return status == UV_ENOMEM ? "out of memory" : context->text;
     }

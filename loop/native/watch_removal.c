@@ -5,7 +5,8 @@
 #include "base/list.h"
 #include "native/native_port.h"
 
-static void removed(struct uvzk__rpc *removal, const struct uvzk__reply *reply)
+static void watch_removal_removed(struct uvzk__rpc *removal,
+                                  const struct uvzk__reply *reply)
 {
     struct uvzk__native_port *port =
         UVZK__CONTAINER_OF(removal->port.port, struct uvzk__native_port, base.port);
@@ -21,7 +22,7 @@ void uvzk__watch_removal_add(struct uvzk__native_port *port,
                  uvzk__dialect_has(&port->base.dialect, UVZK__FEATURE_REMOVAL);
 
     if (native != NULL && known) {
-        native->removal.reply_cb = removed;
+        native->removal.reply_cb = watch_removal_removed;
         uvzk__request_queue_add(&port->queue, &native->removal, &port->base.port);
     } else if (native != NULL) {
         uvzk__native_watch_free(&port->watches, native);

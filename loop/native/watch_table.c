@@ -27,7 +27,7 @@ static bool is_persistent(const struct uvzk__native_watch *native)
     return native->list == UVZK__WATCHES_PERSISTENT_RECURSIVE;
 }
 
-static struct uvzk__native_watch *at(struct uvzk__link *link)
+static struct uvzk__native_watch *watch_table_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__native_watch, link);
 }
@@ -80,8 +80,8 @@ static struct uvzk__watch *give_back(struct uvzk__watch_table *table,
     return watch;
 }
 
-static struct uvzk__watch *drop(struct uvzk__watch_table *table,
-                                struct uvzk__native_watch *native)
+static struct uvzk__watch *watch_table_drop(struct uvzk__watch_table *table,
+                                            struct uvzk__native_watch *native)
 {
     struct uvzk__watch *watch = give_back(table, native);
 
@@ -108,20 +108,21 @@ static struct uvzk__native_watch *take_removal(struct uvzk__watch_table *table,
     struct uvzk__link *link, *next;
 
     for (link = path->watches.next; link != &path->watches; link = link->next) {
-        if (uvzk__native_watch_kind(at(link)) == kind && at(link)->watch != NULL) {
+        if (uvzk__native_watch_kind(watch_table_at(link)) == kind &&
+            watch_table_at(link)->watch != NULL) {
             return NULL;
         }
     }
     for (link = path->watches.next; link != &path->watches; link = next) {
         next = link->next;
-        if (uvzk__native_watch_kind(at(link)) == kind && removal == NULL) {
-            removal = at(link);
+        if (uvzk__native_watch_kind(watch_table_at(link)) == kind && removal == NULL) {
+            removal = watch_table_at(link);
             uvzk__list_remove(link);
             removal->state = UVZK__WATCH_REMOVING;
             removal->removal.kind = UVZK__RPC_REMOVE_WATCH;
             removal->removal.path = path->text;
-        } else if (uvzk__native_watch_kind(at(link)) == kind) {
-            (void)drop(table, at(link));
+        } else if (uvzk__native_watch_kind(watch_table_at(link)) == kind) {
+            (void)watch_table_drop(table, watch_table_at(link));
         }
     }
     return removal;
@@ -144,7 +145,7 @@ struct uvzk__native_watch *uvzk__watch_table_answered(struct uvzk__watch_table *
         struct uvzk__watched_path *path = native->path;
         int32_t kind = uvzk__native_watch_kind(native);
         uvzk__watched_path_keep(path);
-        (void)drop(table, native);
+        (void)watch_table_drop(table, native);
         struct uvzk__native_watch *removal = take_removal(table, path, kind);
         uvzk__watched_path_leave(&table->paths, path);
         return removal;
@@ -201,30 +202,30 @@ static bool hears_of(const struct uvzk__native_watch *native,
 }
 
 /* The first one that the event concerns; NULL: none. */
-static struct uvzk__native_watch *hearer(const struct uvzk__watch_table *table,
-                                         struct uvzk__jute_bytes text,
-                                         enum uvzk__watch_event event)
+static struct uvzk__native_watch *
+watch_table_hearer(const struct uvzk__watch_table *table, struct uvzk__jute_bytes text,
+                   enum uvzk__watch_event event)
 {
     struct uvzk__watched_path *path =
         uvzk__watched_path_find(&table->paths, (const char *)text.at, text.length);
 
     for (struct uvzk__link *link = path == NULL ? NULL : path->watches.next;
          link != NULL && link != &path->watches; link = link->next) {
-        if (hears_of(at(link), event)) {
-            return at(link);
+        if (hears_of(watch_table_at(link), event)) {
+            return watch_table_at(link);
         }
     }
     return NULL;
 }
 
 /* A callback may give up others, and one that it adds is not ARMED before its reply. */
-static void fire(struct uvzk__watch_table *table, struct uvzk__jute_bytes path,
-                 enum uvzk__watch_event event)
+static void watch_table_fire(struct uvzk__watch_table *table,
+                             struct uvzk__jute_bytes path, enum uvzk__watch_event event)
 {
     struct uvzk__native_watch *native;
 
-    while ((native = hearer(table, path, event)) != NULL) {
-        struct uvzk__watch *watch = drop(table, native);
+    while ((native = watch_table_hearer(table, path, event)) != NULL) {
+        struct uvzk__watch *watch = watch_table_drop(table, native);
         if (watch != NULL) {
             watch->watch_cb(watch, event);
         }
@@ -241,8 +242,9 @@ static struct uvzk__watch *persistent_on(const struct uvzk__watch_table *table,
 
     for (struct uvzk__link *link = path == NULL ? NULL : path->watches.next;
          link != NULL && link != &path->watches; link = link->next) {
-        if (is_persistent(at(link)) && at(link)->state == UVZK__WATCH_ARMED) {
-            return at(link)->watch;
+        if (is_persistent(watch_table_at(link)) &&
+            watch_table_at(link)->state == UVZK__WATCH_ARMED) {
+            return watch_table_at(link)->watch;
         }
     }
     return NULL;
@@ -299,7 +301,7 @@ int uvzk__watch_table_tell(struct uvzk__watch_table *table, struct uvzk__jute_by
     if (!event_of(number, &event)) {
         return 0;
     }
-    fire(table, path, event);
+    watch_table_fire(table, path, event);
     return tell_persistent(table, path, event, memory);
 }
 
@@ -315,8 +317,9 @@ static void drop_on(struct uvzk__watch_table *table, struct uvzk__watched_path *
     for (struct uvzk__link *link = path->watches.next; link != &path->watches;
          link = next) {
         next = link->next;
-        if (all || at(link)->state != UVZK__WATCH_ARMED || is_persistent(at(link))) {
-            (void)drop(table, at(link));
+        if (all || watch_table_at(link)->state != UVZK__WATCH_ARMED ||
+            is_persistent(watch_table_at(link))) {
+            (void)watch_table_drop(table, watch_table_at(link));
         }
     }
     uvzk__watched_path_leave(&table->paths, path);
@@ -380,8 +383,8 @@ static int add_path(struct rearm *rearm, const struct uvzk__watched_path *path,
 
     for (struct uvzk__link *link = path->watches.next;
          status == 0 && link != &path->watches; link = link->next) {
-        uint8_t list = at(link)->list;
-        if (at(link)->watch != NULL && !listed[list]) {
+        uint8_t list = watch_table_at(link)->list;
+        if (watch_table_at(link)->watch != NULL && !listed[list]) {
             listed[list] = true;
             uvzk__jute_put_bytes(&rearm->lists[list], text);
             rearm->counts[list]++;

@@ -108,7 +108,7 @@ int uvzk__wire_reply_read_header(struct uvzk__jute_bytes frame,
     return uvzk__jute_record_end(&reader, reply, sizeof(*reply));
 }
 
-static bool exists(int32_t opcode)
+static bool wire_reply_exists(int32_t opcode)
 {
     return uvzk__message_record(replies, opcode, UVZK__ALONE) != NULL;
 }
@@ -119,7 +119,7 @@ int uvzk__wire_reply_read(struct uvzk__jute_bytes frame, int32_t opcode,
     struct uvzk__jute_reader reader;
 
     read_header(&reader, frame, reply);
-    if (!exists(opcode)) {
+    if (!wire_reply_exists(opcode)) {
         memset(reply, 0, sizeof(*reply));
         return UV_ENOTSUP;
     }
@@ -133,7 +133,7 @@ int uvzk__wire_reply_read(struct uvzk__jute_bytes frame, int32_t opcode,
 int uvzk__wire_reply_write(struct uvzk__jute_writer *writer, size_t limit,
                            const struct uvzk__wire_reply *reply)
 {
-    if (!exists(reply->opcode)) {
+    if (!wire_reply_exists(reply->opcode)) {
         return UV_EINVAL;
     }
     uvzk__jute_frame_begin(writer, limit);

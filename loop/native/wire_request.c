@@ -102,7 +102,7 @@ int uvzk__connect_request_write(struct uvzk__jute_writer *writer, size_t limit,
     return uvzk__jute_frame_end(writer);
 }
 
-static bool exists(int32_t opcode)
+static bool wire_request_exists(int32_t opcode)
 {
     return uvzk__message_record(requests, opcode, UVZK__ALONE) != NULL;
 }
@@ -116,7 +116,7 @@ int uvzk__wire_request_read(struct uvzk__jute_bytes frame,
     uvzk__jute_reader_init(&reader, frame);
     uvzk__jute_record_read(&reader, header, request);
     if (!reader.malformed) {
-        if (!exists(request->opcode)) {
+        if (!wire_request_exists(request->opcode)) {
             return UV_ENOTSUP;
         }
         uvzk__message_read(&reader, requests, request->opcode, request, &request->ops);
@@ -127,7 +127,7 @@ int uvzk__wire_request_read(struct uvzk__jute_bytes frame,
 int uvzk__wire_request_write(struct uvzk__jute_writer *writer, size_t limit,
                              const struct uvzk__wire_request *request)
 {
-    if (!exists(request->opcode)) {
+    if (!wire_request_exists(request->opcode)) {
         return UV_EINVAL;
     }
     uvzk__jute_frame_begin(writer, limit);

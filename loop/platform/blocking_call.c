@@ -6,7 +6,7 @@
 
 /* Runs on the loop's thread. The join does not block: the thread has nothing left to do
  * but to end. */
-static void arrive(struct uvzk__to_loop_entry *entry)
+static void blocking_call_arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__blocking_call *call =
         UVZK__CONTAINER_OF(entry, struct uvzk__blocking_call, to_loop_entry);
@@ -14,11 +14,11 @@ static void arrive(struct uvzk__to_loop_entry *entry)
     call->done(call);
 }
 
-static void *run(void *context)
+static void *blocking_call_run(void *context)
 {
     struct uvzk__blocking_call *call = context;
     call->work(call);
-    uvzk__to_loop_push(call->to_loop, &call->to_loop_entry, arrive);
+    uvzk__to_loop_push(call->to_loop, &call->to_loop_entry, blocking_call_arrive);
     return NULL;
 }
 
@@ -42,13 +42,13 @@ static void done_in_the_pool(uv_work_t *in_the_pool, int status)
 /* ------------------------------------------------------------------------ on the loop */
 
 /* The thread inherits the signal mask. Signals belong to the application's threads. */
-static bool start(struct uvzk__blocking_call *call)
+static bool blocking_call_start(struct uvzk__blocking_call *call)
 {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&call->thread, NULL, run, call) == 0;
+    bool started = pthread_create(&call->thread, NULL, blocking_call_run, call) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
 }
@@ -61,7 +61,7 @@ void uvzk__blocking_call_begin(struct uvzk__blocking_call *call, uv_loop_t *loop
     call->to_loop = to_loop;
     call->work = work;
     call->done = done;
-    if (!start(call)) {
+    if (!blocking_call_start(call)) {
         call->in_the_pool.data = call;
         uv_queue_work(loop, &call->in_the_pool, run_in_the_pool, done_in_the_pool);
     }

@@ -10,12 +10,12 @@ unsigned uvzk__fork_count;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void lock(void)
+static void forks_lock(void)
 {
     pthread_mutex_lock(&mutex);
 }
 
-static void unlock(void)
+static void forks_unlock(void)
 {
     pthread_mutex_unlock(&mutex);
 }
@@ -33,7 +33,7 @@ int uvzk__forks_begin(void)
 
     pthread_mutex_lock(&mutex);
     if (!counts) {
-        counts = pthread_atfork(lock, unlock, unlock_in_child) == 0;
+        counts = pthread_atfork(forks_lock, forks_unlock, unlock_in_child) == 0;
     }
     bool begun = counts;
     pthread_mutex_unlock(&mutex);

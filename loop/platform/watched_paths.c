@@ -16,8 +16,8 @@ uvzk__watched_path_find(const struct uvzk__watched_paths *paths, const char *tex
     return path;
 }
 
-static struct uvzk__watched_path *add(struct uvzk__watched_paths *paths, const char *text,
-                                      size_t length)
+static struct uvzk__watched_path *watched_paths_add(struct uvzk__watched_paths *paths,
+                                                    const char *text, size_t length)
 {
     struct uvzk__watched_path *path = uvzk__calloc(1, sizeof(*path) + length + 1);
 
@@ -41,7 +41,7 @@ struct uvzk__watched_path *uvzk__watched_path_use(struct uvzk__watched_paths *pa
     struct uvzk__watched_path *path = uvzk__watched_path_find(paths, text, length);
 
     if (path == NULL) {
-        path = add(paths, text, length);
+        path = watched_paths_add(paths, text, length);
     }
     if (path != NULL) {
         path->uses++;

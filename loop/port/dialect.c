@@ -13,7 +13,8 @@ static const struct uvzk__state table[] = {
     UVZK__FINAL(UVZK__FEATURE_, MISSING),
 };
 
-static unsigned count(const struct uvzk__dialect *dialect, enum uvzk__feature_state state)
+static unsigned dialect_count(const struct uvzk__dialect *dialect,
+                              enum uvzk__feature_state state)
 {
     unsigned features = 0;
 
@@ -29,7 +30,7 @@ static bool invariant_holds(const void *object)
     const struct uvzk__dialect *dialect = UVZK__CONTAINER_OF(
         (uintptr_t)(feature - feature->number), struct uvzk__dialect, features);
 
-    return !dialect->one_by_one || count(dialect, UVZK__FEATURE_ASKED) <= 1;
+    return !dialect->one_by_one || dialect_count(dialect, UVZK__FEATURE_ASKED) <= 1;
 }
 
 const struct uvzk__machine uvzk__feature_machine =
@@ -61,7 +62,8 @@ void uvzk__dialect_lacks(struct uvzk__dialect *dialect, enum uvzk__feature featu
 
 bool uvzk__dialect_is_settled(const struct uvzk__dialect *dialect)
 {
-    return count(dialect, UVZK__FEATURE_UNASKED) + count(dialect, UVZK__FEATURE_ASKED) ==
+    return dialect_count(dialect, UVZK__FEATURE_UNASKED) +
+               dialect_count(dialect, UVZK__FEATURE_ASKED) ==
            0;
 }
 
@@ -98,7 +100,7 @@ bool uvzk__dialect_awaits(const struct uvzk__dialect *dialect, enum uvzk__featur
 
 bool uvzk__dialect_next(struct uvzk__dialect *dialect, enum uvzk__feature *feature)
 {
-    if (dialect->one_by_one && count(dialect, UVZK__FEATURE_ASKED) > 0) {
+    if (dialect->one_by_one && dialect_count(dialect, UVZK__FEATURE_ASKED) > 0) {
         return false;
     }
     for (unsigned i = 0; i < UVZK__FEATURES; i++) {

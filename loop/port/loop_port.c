@@ -29,12 +29,12 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
     uvzk__port_loop_set_alarm(&self_of(public_port)->port_loop, at_ms);
 }
 
-static void wake(struct uvzk__port *public_port)
+static void loop_port_wake(struct uvzk__port *public_port)
 {
     uvzk__port_loop_want_turn(&self_of(public_port)->port_loop);
 }
 
-static uint64_t now(struct uvzk__port *public_port)
+static uint64_t loop_port_now(struct uvzk__port *public_port)
 {
     (void)public_port;
     return uvzk_now();
@@ -73,8 +73,8 @@ static void set_calls(struct uvzk__port *port, const struct uvzk__transport *tra
     port->submit = transport->submit;
     port->unwatch = transport->unwatch;
     port->alarm = set_alarm;
-    port->wake = wake;
-    port->now = now;
+    port->wake = loop_port_wake;
+    port->now = loop_port_now;
     port->random = random_bytes;
 }
 

@@ -56,7 +56,7 @@ static bool abandon_request(struct uvzk__request *request)
     return sent;
 }
 
-static void abandon(struct uvzk__rpc *rpc, int sent, int unsent)
+static void outstanding_abandon(struct uvzk__rpc *rpc, int sent, int unsent)
 {
     struct uvzk__request *request = rpc->port.answer;
     bool was_sent = request != NULL && abandon_request(request);
@@ -68,7 +68,7 @@ void uvzk__outstanding_fail(struct uvzk__outstanding *outstanding, int sent, int
     struct uvzk__rpc *rpc;
     for (rpc = outstanding->first; rpc != NULL; rpc = rpc->port.next) {
         if (rpc->port.state == PENDING) {
-            abandon(rpc, sent, unsent);
+            outstanding_abandon(rpc, sent, unsent);
         }
     }
 }
@@ -77,11 +77,11 @@ void uvzk__outstanding_override(struct uvzk__outstanding *outstanding, int statu
 {
     struct uvzk__rpc *rpc;
     for (rpc = outstanding->first; rpc != NULL; rpc = rpc->port.next) {
-        abandon(rpc, status, status);
+        outstanding_abandon(rpc, status, status);
     }
 }
 
-static void reply(struct uvzk__rpc *rpc)
+static void outstanding_reply(struct uvzk__rpc *rpc)
 {
     /* The callback may submit the rpc again or free it, so the rpc is not used after the
      * callback. */
@@ -113,6 +113,6 @@ void uvzk__outstanding_deliver(struct uvzk__outstanding *outstanding)
             rpc->port.next->port.prev = NULL;
         }
         outstanding->count--;
-        reply(rpc);
+        outstanding_reply(rpc);
     }
 }

@@ -29,7 +29,7 @@ static bool takes_watch(uint8_t kind)
 
 /* The watch of the rpc counts as being armed from now on. Returns false if out of
  * memory. */
-static bool arm(struct uvzk__request *request, const struct uvzk__rpc *rpc)
+static bool send_window_arm(struct uvzk__request *request, const struct uvzk__rpc *rpc)
 {
     /* For a removal: exists and get share the data watches of a path. */
     ZooWatcherType type =
@@ -53,7 +53,7 @@ bool uvzk__send_window_add(struct uvzk__send_window *window, struct uvzk__rpc *r
     if (request == NULL) {
         return false;
     }
-    if (rpc->watch != NULL && takes_watch(rpc->kind) && !arm(request, rpc)) {
+    if (rpc->watch != NULL && takes_watch(rpc->kind) && !send_window_arm(request, rpc)) {
         uvzk__request_free(request);
         return false;
     }
@@ -96,7 +96,7 @@ static void finish_own(struct uvzk__request *request)
 
 /* The C client has refused the request, which was certainly not executed. Settles its
  * rpc. */
-static void refused(struct uvzk__request *request, int code)
+static void send_window_refused(struct uvzk__request *request, int code)
 {
     uvzk__list_remove(&request->link);
     request->sent = false;
@@ -142,7 +142,7 @@ static bool too_early(const struct uvzk__request *request)
  * executed, and the answer proves no hold. The connection stays. Each frame has its
  * length, so the next answer is the next request's and is checked as well; and leaving
  * the server would cost a new handle. */
-static int outcome(const struct uvzk__request *request)
+static int send_window_outcome(const struct uvzk__request *request)
 {
     if (request->code != ZOK) {
         return uvzk__error_of_reply(request->code);
@@ -177,10 +177,10 @@ static void settle_watch(struct uvzk__request *request, int status)
     }
 }
 
-static void answered(struct uvzk__request *request)
+static void send_window_answered(struct uvzk__request *request)
 {
     struct uvzk__send_window *window = request->window;
-    int status = outcome(request);
+    int status = send_window_outcome(request);
 
     uvzk__list_remove(&request->link);
     /* An answer to a request of an earlier connection proves nothing about this one's
@@ -203,17 +203,17 @@ static void answered(struct uvzk__request *request)
 
 /* The request arrives on the loop: the C client has answered it, or has refused it when
  * the submit thread submitted it. */
-static void arrive(struct uvzk__to_loop_entry *entry)
+static void send_window_arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__request *request =
         UVZK__CONTAINER_OF(entry, struct uvzk__request, to_loop_entry);
     struct uvzk__send_window *window = request->window;
     if (request->refused) {
         came_back(window, false);
-        refused(request, request->code);
+        send_window_refused(request, request->code);
         uvzk__send_window_pump(window);
     } else {
-        answered(request);
+        send_window_answered(request);
     }
     window->returned(window);
 }
@@ -241,12 +241,12 @@ static int submit_directly(struct uvzk__request *request)
 
 /* Submits the request, or pushes it to the submit thread. Returns the C client's code. If
  * the code is not ZOK, the request is on no list. */
-static int give(struct uvzk__request *request)
+static int send_window_give(struct uvzk__request *request)
 {
     struct uvzk__send_window *window = request->window;
     uvzk__list_remove(&request->link);
     uvzk__request_sent(request, window->zh, window->connection);
-    request->arrive = arrive;
+    request->arrive = send_window_arrive;
     /* If no submit thread can be started, the loop submits. */
     if (!uses_submit_thread(window) ||
         !uvzk__submit_thread_push(&window->submit_thread, request)) {
@@ -269,7 +269,7 @@ int uvzk__send_window_send_own(struct uvzk__send_window *window,
         return ZSYSTEMERROR;
     }
     uvzk__request_is_own(request, own);
-    int code = give(request);
+    int code = send_window_give(request);
     if (code != ZOK) {
         uvzk__request_free(request);
     }
@@ -287,7 +287,7 @@ void uvzk__send_window_pump(struct uvzk__send_window *window)
             UVZK__CONTAINER_OF(window->waiting.next, struct uvzk__request, link);
         int code;
         if (!too_early(request)) {
-            code = give(request);
+            code = send_window_give(request);
         } else if (window->asked) {
             return; /* until an answer arrives */
         } else {
@@ -295,7 +295,7 @@ void uvzk__send_window_pump(struct uvzk__send_window *window)
             code = uvzk__send_window_send_own(window, UVZK__OWN_AUTH_CHECK);
         }
         if (code != ZOK) {
-            refused(request, code);
+            send_window_refused(request, code);
         }
     }
 }

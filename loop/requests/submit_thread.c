@@ -44,7 +44,7 @@ static struct uvzk__request *request_of(struct uvzk__link *link)
  * loop's thread before the zoo_a* call returns. At its level DEBUG the C client logs the
  * path even then, so the path is copied to the stack first. A path that is too long for
  * the copy is still too long when cut, so it is refused. */
-static void give(struct uvzk__request *request)
+static void submit_thread_give(struct uvzk__request *request)
 {
     struct uvzk__to_loop *to_loop = request->window->to_loop;
     char path[UVZK__NODE_PATH_MAX + 2];
@@ -65,7 +65,7 @@ static void give(struct uvzk__request *request)
  * waiter at a time: this thread waits for requests; the loop waits in
  * uvzk__submit_thread_take_back, when the queue is empty, until this thread's call has
  * ended. */
-static struct uvzk__request *next(struct uvzk__submit_thread *submit_thread)
+static struct uvzk__request *submit_thread_next(struct uvzk__submit_thread *submit_thread)
 {
     struct uvzk__link *link;
     pthread_mutex_lock(&submit_thread->mutex);
@@ -84,7 +84,7 @@ static struct uvzk__request *next(struct uvzk__submit_thread *submit_thread)
 
 /* The thread is named like the C client's threads, so its log lines find the same
  * route. */
-static void *run(void *context)
+static void *submit_thread_run(void *context)
 {
     struct uvzk__submit_thread *submit_thread = context;
     const struct uvzk__send_window *window =
@@ -93,8 +93,8 @@ static void *run(void *context)
     struct uvzk__request *request;
 
     uvzk__log_route_name(window->log_route, before);
-    while ((request = next(submit_thread)) != NULL) {
-        give(request);
+    while ((request = submit_thread_next(submit_thread)) != NULL) {
+        submit_thread_give(request);
     }
     return NULL;
 }
@@ -118,14 +118,14 @@ void uvzk__submit_thread_reset(struct uvzk__submit_thread *submit_thread)
 /* -------------------------------------------------------------------- on the loop */
 
 /* The thread inherits the signal mask. Signals belong to the application's threads. */
-static bool start(struct uvzk__submit_thread *submit_thread)
+static bool submit_thread_start(struct uvzk__submit_thread *submit_thread)
 {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    submit_thread->started =
-        pthread_create(&submit_thread->thread, NULL, run, submit_thread) == 0;
+    submit_thread->started = pthread_create(&submit_thread->thread, NULL,
+                                            submit_thread_run, submit_thread) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     submit_thread->unavailable = !submit_thread->started;
     return submit_thread->started;
@@ -146,7 +146,7 @@ bool uvzk__submit_thread_push(struct uvzk__submit_thread *submit_thread,
                               struct uvzk__request *request)
 {
     if (submit_thread->unavailable ||
-        (!submit_thread->started && !start(submit_thread))) {
+        (!submit_thread->started && !submit_thread_start(submit_thread))) {
         return false;
     }
     pthread_mutex_lock(&submit_thread->mutex);

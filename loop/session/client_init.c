@@ -56,8 +56,8 @@ static int create_with(struct uvzk__tls_context *tls, uv_loop_t *loop,
 }
 
 /* The files of TLS are read once for all sessions, which share what was read. */
-static int create(uv_loop_t *loop, uvzk_client_t *client,
-                  const uvzk_client_options_t *options)
+static int client_init_create(uv_loop_t *loop, uvzk_client_t *client,
+                              const uvzk_client_options_t *options)
 {
     struct uvzk__tls_context *tls = NULL;
     int rc = options->tls == NULL ? 0 : uvzk__tls_context_new(options->tls, &tls);
@@ -95,10 +95,10 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     if (rc < 0) {
         return rc;
     }
-    return create(loop, client, &known);
+    return client_init_create(loop, client, &known);
 }
 
-static void keep(uvzk_client_t *client, bool alive)
+static void client_init_keep(uvzk_client_t *client, bool alive)
 {
     struct uvzk__port *port;
 
@@ -109,10 +109,10 @@ static void keep(uvzk_client_t *client, bool alive)
 
 void uvzk_client_ref(uvzk_client_t *client)
 {
-    keep(client, true);
+    client_init_keep(client, true);
 }
 
 void uvzk_client_unref(uvzk_client_t *client)
 {
-    keep(client, false);
+    client_init_keep(client, false);
 }

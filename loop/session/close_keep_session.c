@@ -87,7 +87,7 @@ static void shut_down(zhandle_t *zh)
 
 /* The handle's log callback during the close. Lines that are not of level INFO, and lines
  * of the handle's other threads, go to the normal route. */
-static void hear(const char *line)
+static void close_keep_session_hear(const char *line)
 {
     zhandle_t *zh = closing;
 
@@ -111,10 +111,10 @@ static void hear(const char *line)
  * result is true, the level stays raised. */
 static bool is_heard(zhandle_t *zh)
 {
-    zoo_set_log_callback(zh, hear);
+    zoo_set_log_callback(zh, close_keep_session_hear);
     heard = false;
     raise_level();
-    LOG_INFO(hear, "leaves its servers");
+    LOG_INFO(close_keep_session_hear, "leaves its servers");
     if (!heard) {
         lower_level();
     }

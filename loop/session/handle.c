@@ -219,8 +219,8 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle)
     begin_close(handle);
 }
 
-static void told(struct uvzk__send_window *window, enum uvzk__own_request question,
-                 int code)
+static void handle_told(struct uvzk__send_window *window, enum uvzk__own_request question,
+                        int code)
 {
     struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
 
@@ -230,7 +230,7 @@ static void told(struct uvzk__send_window *window, enum uvzk__own_request questi
 }
 
 /* A request has come back: closes a DRAINING handle if no more requests are in flight. */
-static void returned(struct uvzk__send_window *window)
+static void handle_returned(struct uvzk__send_window *window)
 {
     struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
     if (handle->state == UVZK__HANDLE_DRAINING &&
@@ -250,7 +250,7 @@ bool uvzk__handle_has_connected(const struct uvzk__handle *handle)
 }
 
 /* Takes over the port's session, if it has one. */
-static void inherit(struct uvzk__handle *handle)
+static void handle_inherit(struct uvzk__handle *handle)
 {
     uvzk__pending_events_begin(&handle->pending, &handle->port->session);
     handle->resumes_session = handle->port->session.client_id != 0;
@@ -280,7 +280,7 @@ static void leave_work(struct uvzk__blocking_call *call)
 static void begin_anew(struct uvzk__handle *handle)
 {
     uvzk__send_window_clear(&handle->window);
-    inherit(handle);
+    handle_inherit(handle);
     uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
                     UVZK__HANDLE_SEEKING);
 }
@@ -428,8 +428,8 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         return NULL;
     }
     handle->port = port;
-    handle->window.returned = returned;
-    handle->window.told = told;
-    inherit(handle);
+    handle->window.returned = handle_returned;
+    handle->window.told = handle_told;
+    handle_inherit(handle);
     return handle;
 }

@@ -11,7 +11,7 @@
 #include "platform/error_map.h"
 #include "session/zk_port.h"
 
-static void arrive(struct uvzk__to_loop_entry *entry)
+static void pending_events_arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__pending_events *events =
         UVZK__CONTAINER_OF(entry, struct uvzk__pending_events, entry);
@@ -27,17 +27,18 @@ static void arrive(struct uvzk__to_loop_entry *entry)
  * queue, new events join them there, and so may overtake replies that were pushed between
  * the two. This is harmless: SUSPENDED settles all outstanding rpcs, so no reply that was
  * pushed between the two is delivered wrongly. */
-static void push(struct uvzk__pending_events *events)
+static void pending_events_push(struct uvzk__pending_events *events)
 {
     if (!events->on_its_way) {
         events->on_its_way = true;
-        uvzk__to_loop_push(&events->port->base.to_loop, &events->entry, arrive);
+        uvzk__to_loop_push(&events->port->base.to_loop, &events->entry,
+                           pending_events_arrive);
     }
 }
 
 /* The caller holds the mutex. The first end counts; later ones are ignored. */
-static void end(struct uvzk__pending_events *events, enum uvzk__session_event_kind kind,
-                int status)
+static void pending_events_end(struct uvzk__pending_events *events,
+                               enum uvzk__session_event_kind kind, int status)
 {
     events->news.connected = false;
     if (!events->news.ended) {
@@ -50,7 +51,7 @@ static void end(struct uvzk__pending_events *events, enum uvzk__session_event_ki
 /* Runs on the C client's thread, at the first CONNECTED and before every request. Earlier
  * the C client may refuse the credentials, because it may be between two attempts to
  * connect. From then on the C client sends the credentials itself on every connection. */
-static int authenticate(struct uvzk__pending_events *events, zhandle_t *zh)
+static int pending_events_authenticate(struct uvzk__pending_events *events, zhandle_t *zh)
 {
     const struct uvzk__zk_port *port = events->port;
     if (events->authenticated || port->base.options.auth_scheme == NULL) {
@@ -84,7 +85,7 @@ static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
  * that a late loop does not keep a hold valid too long. The caller holds the mutex. The
  * value belongs to the port's session. If the session of these events has ended, the port may
  * already have another session, so the value is ignored. */
-static void given(struct uvzk__pending_events *events, uint32_t timeout_ms)
+static void pending_events_given(struct uvzk__pending_events *events, uint32_t timeout_ms)
 {
     if (!events->news.ended) {
         uvzk__port_timeout_granted(&events->port->base.port, timeout_ms);
@@ -102,14 +103,15 @@ void uvzk__pending_events_watch(zhandle_t *zh, int type, int state, const char *
         return;
     }
     bool wrong_server = state == ZOO_CONNECTED_STATE && !is_server(zh);
-    int auth =
-        state == ZOO_CONNECTED_STATE && !wrong_server ? authenticate(events, zh) : ZOK;
+    int auth = state == ZOO_CONNECTED_STATE && !wrong_server
+                   ? pending_events_authenticate(events, zh)
+                   : ZOK;
 
     pthread_mutex_lock(&events->mutex);
     if (state == ZOO_EXPIRED_SESSION_STATE) {
-        end(events, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+        pending_events_end(events, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     } else if (state == ZOO_AUTH_FAILED_STATE) {
-        end(events, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH);
+        pending_events_end(events, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH);
     } else if (wrong_server) {
         events->news.wrong_server = true;
         events->news.connected = false;
@@ -120,16 +122,17 @@ void uvzk__pending_events_watch(zhandle_t *zh, int type, int state, const char *
         events->news.suspended = true;
         events->news.connected = false;
     } else if (auth != ZOK) {
-        end(events, UVZK__SESSION_OPEN_FAILED, uvzk__error_of_submit(auth));
+        pending_events_end(events, UVZK__SESSION_OPEN_FAILED,
+                           uvzk__error_of_submit(auth));
     } else {
         events->news.connected = true;
         events->news.session = *zoo_client_id(zh);
         name_server(zh, events->news.server);
         events->news.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
         /* Before the loop learns of the connection (engine/port.h, 12). */
-        given(events, events->news.timeout_ms);
+        pending_events_given(events, events->news.timeout_ms);
     }
-    push(events);
+    pending_events_push(events);
     pthread_mutex_unlock(&events->mutex);
 }
 
@@ -148,9 +151,9 @@ struct uvzk__session_news uvzk__pending_events_read(struct uvzk__pending_events 
 void uvzk__pending_events_expire(struct uvzk__pending_events *events, bool report)
 {
     pthread_mutex_lock(&events->mutex);
-    end(events, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+    pending_events_end(events, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     if (report) {
-        push(events);
+        pending_events_push(events);
     }
     pthread_mutex_unlock(&events->mutex);
 }
@@ -159,7 +162,7 @@ void uvzk__pending_events_granted(struct uvzk__pending_events *events,
                                   uint32_t timeout_ms)
 {
     pthread_mutex_lock(&events->mutex);
-    given(events, timeout_ms);
+    pending_events_given(events, timeout_ms);
     pthread_mutex_unlock(&events->mutex);
 }
 

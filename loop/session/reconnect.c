@@ -71,7 +71,7 @@ static void report_no_session(struct uvzk__zk_port *port)
                           port->session.client_id == 0 ? &none : &not_continued);
 }
 
-static void done(struct uvzk__search_user *user, int status)
+static void reconnect_done(struct uvzk__search_user *user, int status)
 {
     struct uvzk__zk_port *port = port_of(user);
     struct uvzk__reconnect *reconnect = &port->reconnect;
@@ -123,12 +123,12 @@ static void log_line(struct uvzk__search_user *user, const char *line)
     }
 }
 
-static void broken(struct uvzk__search_user *user, const char *what)
+static void reconnect_broken(struct uvzk__search_user *user, const char *what)
 {
     (void)uvzk__port_expect(&port_of(user)->base.port, false, what);
 }
 
-static void closed(struct uvzk__search_user *user)
+static void reconnect_closed(struct uvzk__search_user *user)
 {
     struct uvzk__zk_port *port = port_of(user);
     port->reconnect.search = NULL;
@@ -140,11 +140,11 @@ int uvzk__reconnect_open(struct uvzk__zk_port *port)
     struct uvzk__reconnect *reconnect = &port->reconnect;
     int status = 0;
     if (reconnect->search == NULL) {
-        reconnect->user.done = done;
+        reconnect->user.done = reconnect_done;
         reconnect->user.log = log_line;
         reconnect->user.connect_error = forward_connect_error;
-        reconnect->user.closed = closed;
-        reconnect->user.broken = broken;
+        reconnect->user.closed = reconnect_closed;
+        reconnect->user.broken = reconnect_broken;
         reconnect->search = uvzk__search_new(
             port->base.port_loop.loop, port->base.options.hosts,
             port->base.options.session_timeout_ms, &reconnect->user, &status);
@@ -207,9 +207,9 @@ void uvzk__reconnect_diverged(struct uvzk__zk_port *port)
                           &(struct uvzk__connect_error){UVZK_EDIVERGED, server, text});
 }
 
-/* If the search is still under way, done() opens the handle. The servers that have
- * answered until now are the quickest ones, and one of them may be the server that was
- * left. */
+/* If the search is still under way, reconnect_done() opens the handle. The servers that
+ * have answered until now are the quickest ones, and one of them may be the server that
+ * was left. */
 void uvzk__reconnect_left(struct uvzk__zk_port *port)
 {
     if (!uvzk__search_goes_on(port->reconnect.search)) {

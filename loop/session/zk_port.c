@@ -40,7 +40,7 @@ static bool is_closing(const struct uvzk__zk_port *port)
 }
 
 /* Called whenever something has ended. Begins the end of the port if nothing is left. */
-static void finish(struct uvzk__zk_port *port)
+static void zk_port_finish(struct uvzk__zk_port *port)
 {
     if (is_closing(port) && !uvzk__port_is_finishing(&port->base.life) &&
         port->handles == 0 && !uvzk__reconnect_is_searching(&port->reconnect) &&
@@ -64,7 +64,7 @@ static void leave_server(struct uvzk__zk_port *port);
 
 /* The order matters: events and answers have been delivered, then the replies that they
  * settle, then the turn, which sees all of them. */
-static void woken(struct uvzk__port_loop *port_loop)
+static void zk_port_woken(struct uvzk__port_loop *port_loop)
 {
     struct uvzk__zk_port *port = port_of(port_loop);
 
@@ -79,7 +79,7 @@ static void woken(struct uvzk__port_loop *port_loop)
     if (uvzk__port_loop_take_turn(port_loop)) {
         port->base.port.user->turn(port->base.port.user);
     }
-    finish(port);
+    zk_port_finish(port);
 }
 
 static void alarm_due(struct uvzk__port_loop *port_loop)
@@ -97,10 +97,10 @@ static void drain_timeout(struct uvzk__port_loop *port_loop)
 }
 
 /* Frees the port. user->closed() is the port's last callback. */
-static void closed(struct uvzk__port_loop *port_loop)
+static void zk_port_closed(struct uvzk__port_loop *port_loop)
 {
     struct uvzk__zk_port *port = port_of(port_loop);
-    /* Rpcs that were submitted after finish() was called; they have the status
+    /* Rpcs that were submitted after zk_port_finish() was called; they have the status
      * UVZK_ECLOSED. */
     while (!uvzk__outstanding_is_empty(&port->outstanding)) {
         uvzk__outstanding_deliver(&port->outstanding);
@@ -113,7 +113,8 @@ static void closed(struct uvzk__port_loop *port_loop)
 /* ---------------------------------------------------------- session events */
 
 /* The handle has a connection whose servers are known. */
-static void announce(struct uvzk__handle *handle, const struct uvzk__session_news *news)
+static void zk_port_announce(struct uvzk__handle *handle,
+                             const struct uvzk__session_news *news)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
@@ -143,26 +144,27 @@ static void announce(struct uvzk__handle *handle, const struct uvzk__session_new
     port->base.port.user->session(port->base.port.user, &event);
 }
 
-static void connected(struct uvzk__handle *handle, const struct uvzk__session_news *news)
+static void zk_port_connected(struct uvzk__handle *handle,
+                              const struct uvzk__session_news *news)
 {
     if (uvzk__handle_is_asking(handle)) {
         handle->unannounced = *news;
     } else if (uvzk__dialect_is_settled(&handle->port->base.dialect)) {
-        announce(handle, news);
+        zk_port_announce(handle, news);
     } else {
         uvzk__handle_ask(handle, news);
         uvzk__asking_begin(handle);
     }
 }
 
-static void asked(struct uvzk__handle *handle)
+static void zk_port_asked(struct uvzk__handle *handle)
 {
-    announce(handle, &handle->unannounced);
+    zk_port_announce(handle, &handle->unannounced);
 }
 
 /* The handle is no longer connected. The submit thread returns its requests before any
  * rpc is replied without an answer, because it may be reading the rpc. */
-static void disconnect(struct uvzk__handle *handle)
+static void zk_port_disconnect(struct uvzk__handle *handle)
 {
     uvzk__handle_disconnect(handle);
     uvzk__send_window_take_back(&handle->window);
@@ -177,9 +179,9 @@ static void tell_suspended(struct uvzk__zk_port *port)
 }
 
 /* The connection is lost. */
-static void suspended(struct uvzk__handle *handle)
+static void zk_port_suspended(struct uvzk__handle *handle)
 {
-    disconnect(handle);
+    zk_port_disconnect(handle);
     uvzk__reconnect_lost(handle->port);
     tell_suspended(handle->port);
 }
@@ -195,7 +197,7 @@ static void leave_server(struct uvzk__zk_port *port)
     if (handle == NULL || !uvzk__handle_is_connected(handle)) {
         return;
     }
-    disconnect(handle);
+    zk_port_disconnect(handle);
     tell_suspended(port);
     /* The user's callbacks may have closed the port. */
     if (port->handle == handle && !is_closing(port)) {
@@ -224,12 +226,12 @@ static void end_handle(struct uvzk__zk_port *port, struct uvzk__handle *handle)
 }
 
 /* The session has ended, or the handle could not be opened. */
-static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
-                  int status)
+static void zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
+                          int status)
 {
     struct uvzk__zk_port *port = handle->port;
 
-    disconnect(handle);
+    zk_port_disconnect(handle);
     handle->end_status = status;
     uvzk__registrations_detach_all(&handle->window.registrations);
     uvzk__outstanding_fail(&port->outstanding, status, status);
@@ -266,7 +268,7 @@ static void asked_in_vain(struct uvzk__handle *handle)
     if (asked_ms < port->base.options.session_timeout_ms / 3) {
         uvzk__dialect_lost(&port->base.dialect);
     }
-    disconnect(handle);
+    zk_port_disconnect(handle);
     port->handle = NULL;
     uvzk__port_timeout_reset(&port->base.port);
     uvzk__reconnect_stop(port);
@@ -279,25 +281,25 @@ static void wrong_server(struct uvzk__handle *handle, const char *server)
     uvzk__reconnect_wrong_server(handle->port, server);
 }
 
-static void opened(struct uvzk__handle *handle)
+static void zk_port_opened(struct uvzk__handle *handle)
 {
     uvzk__reconnect_lost(handle->port);
 }
 
-static void unopened(struct uvzk__handle *handle)
+static void zk_port_unopened(struct uvzk__handle *handle)
 {
     uvzk__reconnect_retry(handle->port);
 }
 
 /* The C client may have been connected meanwhile, to a server that has shortened the
  * session timeout. The turn reads least_timeout_ms (engine/port.h, 12). */
-static void left(struct uvzk__handle *handle)
+static void zk_port_left(struct uvzk__handle *handle)
 {
     uvzk__port_loop_want_turn(&handle->port->base.port_loop);
     uvzk__reconnect_left(handle->port);
 }
 
-static void drained(struct uvzk__handle *handle)
+static void zk_port_drained(struct uvzk__handle *handle)
 {
     handle->port->draining = NULL;
     uvzk__port_loop_drained(&handle->port->base.port_loop);
@@ -306,22 +308,22 @@ static void drained(struct uvzk__handle *handle)
 static void handle_freed(struct uvzk__zk_port *port)
 {
     port->handles--;
-    finish(port);
+    zk_port_finish(port);
 }
 
 static const struct uvzk__handle_user handle_user = {
-    .connected = connected,
-    .suspended = suspended,
-    .ended = ended,
+    .connected = zk_port_connected,
+    .suspended = zk_port_suspended,
+    .ended = zk_port_ended,
     .wrong_server = wrong_server,
-    .opened = opened,
-    .unopened = unopened,
-    .left = left,
-    .asked = asked,
+    .opened = zk_port_opened,
+    .unopened = zk_port_unopened,
+    .left = zk_port_left,
+    .asked = zk_port_asked,
     .asked_in_vain = asked_in_vain,
-    .drained = drained,
+    .drained = zk_port_drained,
     .freed = handle_freed,
-    .search_freed = finish,
+    .search_freed = zk_port_finish,
 };
 
 /* ---------------------------------------------------------------------- the calls */
@@ -365,7 +367,7 @@ static void end_session(struct uvzk__port *public_port)
 }
 
 /* The server is left in `woken`, not inside this call. */
-static void leave(struct uvzk__port *public_port)
+static void zk_port_leave(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     port->leave_wanted = true;
@@ -373,7 +375,7 @@ static void leave(struct uvzk__port *public_port)
 }
 
 /* In a forked child, the handle's threads belong to the parent. */
-static void inherit(struct uvzk__zk_port *port, struct uvzk__handle *handle)
+static void zk_port_inherit(struct uvzk__zk_port *port, struct uvzk__handle *handle)
 {
     if (handle != NULL) {
         uvzk__send_window_inherit(&handle->window);
@@ -386,8 +388,8 @@ static void inherit_all(struct uvzk__zk_port *port)
 {
     uvzk__to_loop_renew(&port->base.to_loop);
     port->handles = 0;
-    inherit(port, port->handle);
-    inherit(port, port->draining);
+    zk_port_inherit(port, port->handle);
+    zk_port_inherit(port, port->draining);
 }
 
 static void close_port(struct uvzk__port *public_port)
@@ -423,7 +425,7 @@ static void close_port(struct uvzk__port *public_port)
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
-static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
+static void zk_port_submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     struct uvzk__handle *handle = port->handle;
@@ -448,7 +450,7 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
-static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
+static void zk_port_unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
 {
     (void)public_port;
     if (watch->armed != NULL) {
@@ -469,15 +471,15 @@ static bool is_empty(const struct uvzk__loop_port *base)
 static const struct uvzk__transport transport = {
     .open = open_handle,
     .abandon = abandon_handle,
-    .leave_server = leave,
+    .leave_server = zk_port_leave,
     .end_session = end_session,
     .close = close_port,
-    .submit = submit,
-    .unwatch = unwatch,
-    .loop_user = {.woken = woken,
+    .submit = zk_port_submit,
+    .unwatch = zk_port_unwatch,
+    .loop_user = {.woken = zk_port_woken,
                   .alarm = alarm_due,
                   .drain_timeout = drain_timeout,
-                  .closed = closed},
+                  .closed = zk_port_closed},
     .is_empty = is_empty,
     .free = uvzk__loop_port_free};
 

@@ -48,7 +48,7 @@ static void free_registration(struct uvzk__registration *registration)
 }
 
 /* Frees the registration if neither the C client nor a request still refers to it. */
-static void release(struct uvzk__registration *registration)
+static void registration_release(struct uvzk__registration *registration)
 {
     if (!registration->present && registration->request == NULL &&
         registration->removals == 0) {
@@ -71,10 +71,10 @@ void uvzk__registration_answered(struct uvzk__registration *registration, bool a
 {
     registration->request = NULL;
     registration->present = armed;
-    release(registration);
+    registration_release(registration);
 }
 
-static struct uvzk__registration *at(struct uvzk__link *on_path)
+static struct uvzk__registration *registration_at(struct uvzk__link *on_path)
 {
     return UVZK__CONTAINER_OF(on_path, struct uvzk__registration, on_path);
 }
@@ -84,7 +84,7 @@ bool uvzk__registration_is_wanted(const struct uvzk__watched_path *path,
 {
     for (struct uvzk__link *link = path->watches.next; link != &path->watches;
          link = link->next) {
-        if (at(link)->type == type && at(link)->watch != NULL) {
+        if (registration_at(link)->type == type && registration_at(link)->watch != NULL) {
             return true;
         }
     }
@@ -97,12 +97,13 @@ struct uvzk__registration *uvzk__registration_unwanted(struct uvzk__watched_path
     struct uvzk__registration *unwanted = NULL;
     for (struct uvzk__link *link = path->watches.next; link != &path->watches;
          link = link->next) {
-        if (at(link)->type == type &&
-            (at(link)->watch != NULL || at(link)->removals > 0)) {
+        if (registration_at(link)->type == type &&
+            (registration_at(link)->watch != NULL ||
+             registration_at(link)->removals > 0)) {
             return NULL;
         }
-        if (at(link)->type == type && !at(link)->abandoned) {
-            unwanted = at(link);
+        if (registration_at(link)->type == type && !registration_at(link)->abandoned) {
+            unwanted = registration_at(link);
         }
     }
     return unwanted;
@@ -118,9 +119,10 @@ static void release_removed(struct uvzk__registrations *registrations,
     for (struct uvzk__link *link = path->watches.next; link != &path->watches;
          link = next) {
         next = link->next;
-        if (at(link)->type == type && at(link)->present && at(link)->watch == NULL) {
-            at(link)->present = false;
-            release(at(link));
+        if (registration_at(link)->type == type && registration_at(link)->present &&
+            registration_at(link)->watch == NULL) {
+            registration_at(link)->present = false;
+            registration_release(registration_at(link));
         }
     }
     uvzk__watched_path_leave(&registrations->paths, path);
@@ -136,7 +138,7 @@ void uvzk__registration_removed(struct uvzk__registration *registration, int cod
     if (code != ZOK && uvzk__error_of_reply(code) != UVZK_ECONNLOSS) {
         registration->abandoned = true;
     }
-    release(registration);
+    registration_release(registration);
 }
 
 void uvzk__registrations_detach_all(struct uvzk__registrations *registrations)
@@ -155,7 +157,7 @@ void uvzk__registrations_free_detached(struct uvzk__registrations *registrations
     }
 }
 
-static void arrive(struct uvzk__to_loop_entry *entry)
+static void registration_arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__registration *registration =
         UVZK__CONTAINER_OF(entry, struct uvzk__registration, entry);
@@ -164,7 +166,7 @@ static void arrive(struct uvzk__to_loop_entry *entry)
 
     registration->present = false;
     uvzk__registration_detach(registration);
-    release(registration);
+    registration_release(registration);
     if (watch != NULL) {
         watch->watch_cb(watch, event);
     }
@@ -189,5 +191,5 @@ void uvzk__registration_event(zhandle_t *zh, int type, int state, const char *pa
         return; /* a session event, which the handle reports */
     }
     uvzk__to_loop_push(registration->registrations->to_loop, &registration->entry,
-                       arrive);
+                       registration_arrive);
 }

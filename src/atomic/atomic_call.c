@@ -7,7 +7,7 @@
 #include "engine/turn.h"
 
 /* The call is freed before the callback, which may use the shell for the next one. */
-static void tell(struct uvzk__notification *notification)
+static void atomic_call_tell(struct uvzk__notification *notification)
 {
     struct uvzk__atomic_call *call =
         UVZK__CONTAINER_OF(notification, struct uvzk__atomic_call, notification);
@@ -44,7 +44,7 @@ struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls,
     call->expected = expected;
     call->step = needs_no_reading(kind) ? UVZK__ATOMIC_WRITE : UVZK__ATOMIC_READ;
     call->value.size = sizeof(call->value);
-    call->notification.notify_cb = tell;
+    call->notification.notify_cb = atomic_call_tell;
     uvzk__list_init(&call->notification.link);
     uvzk__list_append(calls, &call->link);
     uvzk__req_begin(shell, call, NULL);

@@ -117,7 +117,7 @@ static struct uvzk__atomic_long *atomic_at(struct uvzk__session_object *object)
     return UVZK__CONTAINER_OF(object, struct uvzk__atomic_long, object);
 }
 
-static void resume(struct uvzk__session_object *object)
+static void atomic_long_resume(struct uvzk__session_object *object)
 {
     uvzk__atomic_pump(atomic_at(object));
 }
@@ -134,7 +134,7 @@ static void session_ended(struct uvzk__session_object *object, int code)
     }
 }
 
-static void unreachable(struct uvzk__session_object *object, int code)
+static void atomic_long_unreachable(struct uvzk__session_object *object, int code)
 {
     end_calls(atomic_at(object), code);
 }
@@ -146,9 +146,9 @@ static void free_object(struct uvzk__session_object *object)
 }
 
 static const struct uvzk__session_object_kind object_kind = {
-    .resume = resume,
+    .resume = atomic_long_resume,
     .session_ended = session_ended,
-    .unreachable = unreachable,
+    .unreachable = atomic_long_unreachable,
     .client_ended = free_object,
 };
 
@@ -200,7 +200,7 @@ static void mutex_closed(uvzk_lock_t *mutex)
     uvzk__notify_later(atomic->session, &atomic->notification);
 }
 
-static void closed(struct uvzk__notification *notification)
+static void atomic_long_closed(struct uvzk__notification *notification)
 {
     struct uvzk__atomic_long *atomic =
         UVZK__CONTAINER_OF(notification, struct uvzk__atomic_long, notification);
@@ -235,7 +235,7 @@ static struct uvzk__atomic_long *new_atomic(struct uvzk__session *session,
     atomic->session = uvzk__home_of(session, atomic->path);
     uvzk__node_create_set_data(&atomic->create, atomic->bytes, sizeof(atomic->bytes));
     atomic->pause.due = uvzk__atomic_try_pause_due;
-    atomic->notification.notify_cb = closed;
+    atomic->notification.notify_cb = atomic_long_closed;
     atomic->promotion.mutex.data = atomic;
     uvzk__list_init(&atomic->notification.link);
     uvzk__list_init(&atomic->calls);
@@ -343,9 +343,9 @@ static int begin_call(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
     return 0;
 }
 
-static int begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
-                 enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
-                 uvzk_req_cb cb)
+static int atomic_long_begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
+                             enum uvzk__atomic_kind kind, int64_t operand,
+                             int64_t expected, uvzk_req_cb cb)
 {
     int status = begin_call(shell, call_shell, kind, operand, expected, cb);
 
@@ -354,35 +354,36 @@ static int begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
 
 int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_req_t *call, uvzk_req_cb cb)
 {
-    return begin(atomic, call, UVZK__ATOMIC_GET, 0, 0, cb);
+    return atomic_long_begin(atomic, call, UVZK__ATOMIC_GET, 0, 0, cb);
 }
 
 int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_req_t *call, int64_t delta,
                          uvzk_req_cb cb)
 {
-    return begin(atomic, call, UVZK__ATOMIC_ADD, delta, 0, cb);
+    return atomic_long_begin(atomic, call, UVZK__ATOMIC_ADD, delta, 0, cb);
 }
 
 int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic, uvzk_req_t *call,
                                      int64_t expected, int64_t value, uvzk_req_cb cb)
 {
-    return begin(atomic, call, UVZK__ATOMIC_COMPARE_AND_SET, value, expected, cb);
+    return atomic_long_begin(atomic, call, UVZK__ATOMIC_COMPARE_AND_SET, value, expected,
+                             cb);
 }
 
 int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic, uvzk_req_t *call, int64_t value,
                              uvzk_req_cb cb)
 {
-    return begin(atomic, call, UVZK__ATOMIC_TRY_SET, value, 0, cb);
+    return atomic_long_begin(atomic, call, UVZK__ATOMIC_TRY_SET, value, 0, cb);
 }
 
 int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_req_t *call,
                                int64_t value, uvzk_req_cb cb)
 {
-    return begin(atomic, call, UVZK__ATOMIC_FORCE_SET, value, 0, cb);
+    return atomic_long_begin(atomic, call, UVZK__ATOMIC_FORCE_SET, value, 0, cb);
 }
 
 int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_req_t *call, int64_t value,
                             uvzk_req_cb cb)
 {
-    return begin(atomic, call, UVZK__ATOMIC_INITIALIZE, value, 0, cb);
+    return atomic_long_begin(atomic, call, UVZK__ATOMIC_INITIALIZE, value, 0, cb);
 }

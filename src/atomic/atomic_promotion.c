@@ -28,7 +28,7 @@ bool uvzk__atomic_promotion_is_over(const struct uvzk__atomic_long *atomic)
     return atomic->promotion.holding && !atomic->closing && promoted_call(atomic) == NULL;
 }
 
-static void acquired(uvzk_hold_t *hold, int status)
+static void atomic_promotion_acquired(uvzk_hold_t *hold, int status)
 {
     struct uvzk__atomic_long *atomic = atomic_of(hold);
     struct uvzk__atomic_call *call = promoted_call(atomic);
@@ -41,7 +41,7 @@ static void acquired(uvzk_hold_t *hold, int status)
     uvzk__atomic_pump(atomic);
 }
 
-static void lost(uvzk_hold_t *hold, int reason)
+static void atomic_promotion_lost(uvzk_hold_t *hold, int reason)
 {
     struct uvzk__atomic_long *atomic = atomic_of(hold);
 
@@ -63,8 +63,9 @@ void uvzk__atomic_promotion_acquire(struct uvzk__atomic_long *atomic)
     uvzk_acquire_options_init(&options);
     options.timeout_ms = atomic->promotion.timeout_ms;
     atomic->promotion.hold.data = atomic;
-    int status = uvzk_lock_acquire(&atomic->promotion.mutex, &atomic->promotion.hold,
-                                   &options, acquired, lost);
+    int status =
+        uvzk_lock_acquire(&atomic->promotion.mutex, &atomic->promotion.hold, &options,
+                          atomic_promotion_acquired, atomic_promotion_lost);
     if (status == 0) {
         uvzk__move(atomic->session, &uvzk__atomic_machine, atomic,
                    UVZK__ATOMIC_ACQUIRING);
@@ -79,7 +80,7 @@ void uvzk__atomic_promotion_cancel(struct uvzk__atomic_long *atomic)
     (void)uvzk_hold_cancel(&atomic->promotion.hold);
 }
 
-static void released(uvzk_hold_t *hold, int status)
+static void atomic_promotion_released(uvzk_hold_t *hold, int status)
 {
     struct uvzk__atomic_long *atomic = atomic_of(hold);
 
@@ -92,6 +93,6 @@ static void released(uvzk_hold_t *hold, int status)
 void uvzk__atomic_promotion_release(struct uvzk__atomic_long *atomic)
 {
     uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, UVZK__ATOMIC_RELEASING);
-    /* Refused only if the hold is lost: lost() will be called. */
-    (void)uvzk_hold_release(&atomic->promotion.hold, released);
+    /* Refused only if the hold is lost: atomic_promotion_lost() will be called. */
+    (void)uvzk_hold_release(&atomic->promotion.hold, atomic_promotion_released);
 }

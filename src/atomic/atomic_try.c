@@ -19,7 +19,8 @@
 
 #define ANY_VERSION (-1)
 
-static void submit(struct uvzk__atomic_long *atomic, enum uvzk__atomic_state doing)
+static void atomic_try_submit(struct uvzk__atomic_long *atomic,
+                              enum uvzk__atomic_state doing)
 {
     uvzk__move(atomic->session, &uvzk__atomic_machine, atomic, doing);
     uvzk__submit(atomic->session, &atomic->rpc);
@@ -43,8 +44,8 @@ static struct uvzk__atomic_call *reply_begins(struct uvzk__rpc *rpc, int status,
     return call != NULL && call->begun ? call : NULL;
 }
 
-static void decide(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call,
-                   int status)
+static void atomic_try_decide(struct uvzk__atomic_long *atomic,
+                              struct uvzk__atomic_call *call, int status)
 {
     uvzk__atomic_call_decide(atomic->session, call, status);
 }
@@ -88,7 +89,7 @@ static void try_failed(struct uvzk__atomic_long *atomic, struct uvzk__atomic_cal
 
     call->step = UVZK__ATOMIC_READ;
     if (call->kind == UVZK__ATOMIC_COMPARE_AND_SET) {
-        decide(atomic, call, UVZK_EBADVERSION);
+        atomic_try_decide(atomic, call, UVZK_EBADVERSION);
     } else if (count_retry(atomic, call, &sleep_ms)) {
         if (sleep_ms > 0) {
             uvzk__move(atomic->session, &uvzk__atomic_machine, atomic,
@@ -99,7 +100,7 @@ static void try_failed(struct uvzk__atomic_long *atomic, struct uvzk__atomic_cal
     } else if (!call->promoted && uvzk__atomic_promotion_is_possible(atomic)) {
         uvzk__atomic_promotion_acquire(atomic);
     } else {
-        decide(atomic, call, UVZK_EBADVERSION);
+        atomic_try_decide(atomic, call, UVZK_EBADVERSION);
     }
 }
 
@@ -114,7 +115,7 @@ static void caught_up(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         call->caught_up = true;
         call->step = UVZK__ATOMIC_READ;
     } else if (call != NULL && !uvzk__is_transient(reply->status)) {
-        decide(atomic, call, reply->status);
+        atomic_try_decide(atomic, call, reply->status);
     }
     uvzk__atomic_pump(atomic);
 }
@@ -123,7 +124,7 @@ static void caught_up(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void catch_up(struct uvzk__atomic_long *atomic)
 {
     uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_MULTI, "/", caught_up);
-    submit(atomic, UVZK__ATOMIC_CATCHING_UP);
+    atomic_try_submit(atomic, UVZK__ATOMIC_CATCHING_UP);
 }
 
 /* The reading shows that the call changes nothing. That is true only if the server did
@@ -132,7 +133,7 @@ static void decide_by_reading(struct uvzk__atomic_long *atomic,
                               struct uvzk__atomic_call *call, int status)
 {
     if (call->caught_up) {
-        decide(atomic, call, status);
+        atomic_try_decide(atomic, call, status);
     } else {
         call->step = UVZK__ATOMIC_CATCH_UP;
     }
@@ -145,9 +146,9 @@ static void write_lost(struct uvzk__atomic_long *atomic, struct uvzk__atomic_cal
                        int status)
 {
     if (uvzk__says_session_over(status)) {
-        decide(atomic, call, uvzk__status_of_write(status));
+        atomic_try_decide(atomic, call, uvzk__status_of_write(status));
     } else if (call->step == UVZK__ATOMIC_WRITE) {
-        decide(atomic, call, UVZK_ECONNLOSS);
+        atomic_try_decide(atomic, call, UVZK_ECONNLOSS);
     } else {
         call->step = UVZK__ATOMIC_FIND_OUT;
     }
@@ -165,7 +166,7 @@ static void write_replied(struct uvzk__atomic_long *atomic,
         uvzk__atomic_call_count(call);
     }
     if (outcome == UVZK__OUTCOME_DONE) {
-        decide(atomic, call, 0);
+        atomic_try_decide(atomic, call, 0);
     } else if (outcome == UVZK__OUTCOME_UNKNOWN) {
         write_lost(atomic, call, status);
     } else if (outcome == UVZK__OUTCOME_REFUSED) {
@@ -175,13 +176,14 @@ static void write_replied(struct uvzk__atomic_long *atomic,
 
 /* ----------------------------------------------------------------------- creating */
 
-static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
+static void atomic_try_made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
 
-static void make(struct uvzk__atomic_long *atomic)
+static void atomic_try_make(struct uvzk__atomic_long *atomic)
 {
     if (uvzk__may_send(atomic->session)) {
-        uvzk__node_create_prepare(atomic->session, &atomic->create, &atomic->rpc, made);
-        submit(atomic, UVZK__ATOMIC_CREATING);
+        uvzk__node_create_prepare(atomic->session, &atomic->create, &atomic->rpc,
+                                  atomic_try_made);
+        atomic_try_submit(atomic, UVZK__ATOMIC_CREATING);
     } /* else pump() starts again with the call's step */
 }
 
@@ -190,7 +192,7 @@ static void begin_to_make(struct uvzk__atomic_long *atomic, int64_t number)
 {
     uvzk__atomic_number_write(atomic->bytes, number);
     uvzk__node_create_begin(&atomic->create);
-    make(atomic);
+    atomic_try_make(atomic);
 }
 
 /* A call that needs a znode creates it with the number 0, the value of a missing znode.
@@ -201,7 +203,7 @@ static void made_for_a_write(struct uvzk__atomic_long *atomic,
     if (status == 0 || status == UVZK_ENODEEXISTS || uvzk__is_transient(status)) {
         call->step = UVZK__ATOMIC_READ;
     } else {
-        decide(atomic, call, status);
+        atomic_try_decide(atomic, call, status);
     }
 }
 
@@ -210,25 +212,25 @@ static void make_refused(struct uvzk__atomic_long *atomic, struct uvzk__atomic_c
                          int status)
 {
     if (status != UVZK_ENODEEXISTS || call->kind == UVZK__ATOMIC_INITIALIZE) {
-        decide(atomic, call, status);
+        atomic_try_decide(atomic, call, status);
     } /* else it is there by now, and is set */
 }
 
-static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void atomic_try_made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__atomic_long *atomic;
     struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
 
     if (call != NULL &&
         uvzk__node_create_next(atomic->session, &atomic->create, rpc, reply->status)) {
-        make(atomic);
+        atomic_try_make(atomic);
     } else if (call != NULL && call->step == UVZK__ATOMIC_WRITE &&
                uvzk__node_create_is_last(&atomic->create)) {
         write_replied(atomic, call, reply->status, make_refused);
     } else if (call != NULL && call->step == UVZK__ATOMIC_WRITE) {
         /* An ancestor was not created: nothing has changed. */
         if (!uvzk__is_transient(reply->status)) {
-            decide(atomic, call, reply->status);
+            atomic_try_decide(atomic, call, reply->status);
         }
     } else if (call != NULL) {
         made_for_a_write(atomic, call, reply->status);
@@ -246,11 +248,11 @@ static void write_refused(struct uvzk__atomic_long *atomic,
     } else if (status == UVZK_ENONODE || status == UVZK_EBADVERSION) {
         try_failed(atomic, call); /* it was deleted or changed since the reading */
     } else {
-        decide(atomic, call, status);
+        atomic_try_decide(atomic, call, status);
     }
 }
 
-static void written(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void atomic_try_written(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__atomic_long *atomic;
     struct uvzk__atomic_call *call = reply_begins(rpc, reply->status, &atomic);
@@ -265,11 +267,11 @@ static void write_value(struct uvzk__atomic_long *atomic, struct uvzk__atomic_ca
                         int32_t version)
 {
     uvzk__atomic_number_write(atomic->bytes, call->value.post_value);
-    uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_SET, atomic->path, written);
+    uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_SET, atomic->path, atomic_try_written);
     atomic->rpc.data = atomic->bytes;
     atomic->rpc.data_length = sizeof(atomic->bytes);
     atomic->rpc.version = version;
-    submit(atomic, UVZK__ATOMIC_WRITING);
+    atomic_try_submit(atomic, UVZK__ATOMIC_WRITING);
 }
 
 static void write_without_reading(struct uvzk__atomic_long *atomic,
@@ -292,7 +294,7 @@ static void number_read(struct uvzk__atomic_long *atomic, struct uvzk__atomic_ca
     call->value.pre_value = call->value.post_value = number;
     switch ((enum uvzk__atomic_kind)call->kind) {
     case UVZK__ATOMIC_GET:
-        decide(atomic, call, 0);
+        atomic_try_decide(atomic, call, 0);
         return;
     case UVZK__ATOMIC_COMPARE_AND_SET:
         if (number != call->expected) {
@@ -316,11 +318,12 @@ static void number_read(struct uvzk__atomic_long *atomic, struct uvzk__atomic_ca
     } /* else pump() starts again with a reading */
 }
 
-static void missing(struct uvzk__atomic_long *atomic, struct uvzk__atomic_call *call)
+static void atomic_try_missing(struct uvzk__atomic_long *atomic,
+                               struct uvzk__atomic_call *call)
 {
     call->value.pre_value = call->value.post_value = 0;
     if (call->kind == UVZK__ATOMIC_GET) {
-        decide(atomic, call, 0);
+        atomic_try_decide(atomic, call, 0);
     } else if (call->kind == UVZK__ATOMIC_COMPARE_AND_SET) {
         decide_by_reading(atomic, call, UVZK_ENONODE);
     } else {
@@ -342,9 +345,9 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
             decide_by_reading(atomic, call, UVZK_EDATA);
         }
     } else if (call != NULL && reply->status == UVZK_ENONODE) {
-        missing(atomic, call);
+        atomic_try_missing(atomic, call);
     } else if (call != NULL && !uvzk__is_transient(reply->status)) {
-        decide(atomic, call, reply->status);
+        atomic_try_decide(atomic, call, reply->status);
     }
     uvzk__atomic_pump(atomic);
 }
@@ -352,7 +355,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void read_number(struct uvzk__atomic_long *atomic)
 {
     uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_GET, atomic->path, read_replied);
-    submit(atomic, UVZK__ATOMIC_READING);
+    atomic_try_submit(atomic, UVZK__ATOMIC_READING);
 }
 
 /* -------------------------------------------------------------------- finding out */
@@ -391,7 +394,7 @@ static void found_out(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         }
     } else if (call != NULL &&
                (!uvzk__is_transient(reply->status) || reply->status == UVZK_EEXPIRED)) {
-        decide(atomic, call, UVZK_ECONNLOSS);
+        atomic_try_decide(atomic, call, UVZK_ECONNLOSS);
     }
     uvzk__atomic_pump(atomic);
 }
@@ -400,7 +403,7 @@ static void found_out(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void find_out(struct uvzk__atomic_long *atomic)
 {
     uvzk__rpc_prepare(&atomic->rpc, UVZK__RPC_GET, atomic->path, found_out);
-    submit(atomic, UVZK__ATOMIC_FINDING_OUT);
+    atomic_try_submit(atomic, UVZK__ATOMIC_FINDING_OUT);
 }
 
 void uvzk__atomic_try_send(struct uvzk__atomic_long *atomic,

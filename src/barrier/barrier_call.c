@@ -46,7 +46,7 @@ static void timed_out(struct uvzk__timer *timer)
     give_up(UVZK__CONTAINER_OF(timer, struct uvzk__barrier_call, timeout), UV_ETIMEDOUT);
 }
 
-static void tell(struct uvzk__notification *notification)
+static void barrier_call_tell(struct uvzk__notification *notification)
 {
     struct uvzk__barrier_call *call =
         UVZK__CONTAINER_OF(notification, struct uvzk__barrier_call, notification);
@@ -67,7 +67,7 @@ static bool can_be_given_up(const struct uvzk__barrier_call *call)
                      call->can_be_undone != NULL && call->can_be_undone(call);
 }
 
-static int cancel(uvzk_req_t *shell)
+static int barrier_call_cancel(uvzk_req_t *shell)
 {
     struct uvzk__barrier_call *call = shell->impl;
 
@@ -81,7 +81,7 @@ static int cancel(uvzk_req_t *shell)
     return 0;
 }
 
-static const struct uvzk__req_kind req_kind = {.cancel = cancel};
+static const struct uvzk__req_kind req_kind = {.cancel = barrier_call_cancel};
 
 void uvzk__barrier_call_begin(struct uvzk__barrier_call *call,
                               struct uvzk__session *session, struct uvzk__link *calls,
@@ -90,7 +90,7 @@ void uvzk__barrier_call_begin(struct uvzk__barrier_call *call,
     call->session = session;
     call->shell = shell;
     call->cb = cb;
-    call->notification.notify_cb = tell;
+    call->notification.notify_cb = barrier_call_tell;
     call->timeout.due = timed_out;
     uvzk__list_init(&call->notification.link);
     uvzk__list_append(calls, &call->siblings);

@@ -19,7 +19,7 @@ void uvzk__barrier_object_unreachable(struct uvzk__session_object *of_session, i
 
 /* The user's struct belongs to the user again. Calls that have not been told end without a
  * callback. */
-static void leave(struct uvzk__barrier_object *object)
+static void barrier_object_leave(struct uvzk__barrier_object *object)
 {
     *object->impl = NULL;
     if (object->kind->end != NULL) {
@@ -38,7 +38,7 @@ static void free_object(struct uvzk__barrier_object *object)
 
 void uvzk__barrier_object_client_ended(struct uvzk__session_object *of_session)
 {
-    leave(object_at(of_session));
+    barrier_object_leave(object_at(of_session));
     free_object(object_at(of_session));
 }
 
@@ -48,7 +48,7 @@ void uvzk__barrier_object_tell_closed(struct uvzk__notification *notification)
     struct uvzk__barrier_object *object =
         UVZK__CONTAINER_OF(notification, struct uvzk__barrier_object, notification);
 
-    leave(object);
+    barrier_object_leave(object);
     object->kind->tell_closed(object);
     free_object(object);
 }

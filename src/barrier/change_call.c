@@ -60,8 +60,9 @@ static struct change *new_change(struct uvzk__session *session, const char *path
     return change;
 }
 
-static int begin(struct uvzk__session *session, struct uvzk__link *calls,
-                 const char *path, bool creates, uvzk_req_t *shell, uvzk_req_cb cb)
+static int change_call_begin(struct uvzk__session *session, struct uvzk__link *calls,
+                             const char *path, bool creates, uvzk_req_t *shell,
+                             uvzk_req_cb cb)
 {
     struct change *change = new_change(session, path);
 
@@ -83,13 +84,13 @@ static int begin(struct uvzk__session *session, struct uvzk__link *calls,
 int uvzk__change_call_create(struct uvzk__session *session, struct uvzk__link *calls,
                              const char *path, uvzk_req_t *shell, uvzk_req_cb cb)
 {
-    return begin(session, calls, path, true, shell, cb);
+    return change_call_begin(session, calls, path, true, shell, cb);
 }
 
 int uvzk__change_call_delete(struct uvzk__session *session, struct uvzk__link *calls,
                              const char *path, uvzk_req_t *shell, uvzk_req_cb cb)
 {
-    return begin(session, calls, path, false, shell, cb);
+    return change_call_begin(session, calls, path, false, shell, cb);
 }
 
 static bool may_be_made(struct uvzk__barrier_call *call)

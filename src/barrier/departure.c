@@ -31,7 +31,7 @@ static bool is_other(const struct uvzk__barrier_member *member, const char *name
     return strcmp(name, UVZK__READY_NAME) != 0 && strcmp(name, own_name(member)) != 0;
 }
 
-static int compare(const void *a, const void *b)
+static int departure_compare(const void *a, const void *b)
 {
     const struct uvzk__other_member *one = a, *other = b;
 
@@ -57,7 +57,8 @@ static bool note_others(struct uvzk__barrier_member *member,
         }
         member->others[member->other_count++].name = copy;
     }
-    qsort(member->others, member->other_count, sizeof(member->others[0]), compare);
+    qsort(member->others, member->other_count, sizeof(member->others[0]),
+          departure_compare);
     member->knows_others = true;
     return true;
 }
@@ -80,8 +81,9 @@ static void drop_gone(struct uvzk__barrier_member *member,
 
     for (size_t i = 0; i < reply->name_count; i++) {
         struct uvzk__other_member wanted = {.name = (char *)(uintptr_t)reply->names[i]};
-        struct uvzk__other_member *found = bsearch(
-            &wanted, member->others, member->other_count, sizeof(wanted), compare);
+        struct uvzk__other_member *found =
+            bsearch(&wanted, member->others, member->other_count, sizeof(wanted),
+                    departure_compare);
         if (found != NULL) {
             found->listed = true;
         }
@@ -115,7 +117,7 @@ static void other_told(struct uvzk__znode_waiter *waiter, int status)
 }
 
 /* Waits for another member to go. Out of memory: lists again after a pause. */
-static void outlast(struct uvzk__barrier_member *member, const char *name)
+static void departure_outlast(struct uvzk__barrier_member *member, const char *name)
 {
     char *path = uvzk__path_join(member->directory, name);
 
@@ -136,7 +138,7 @@ static void outlast(struct uvzk__barrier_member *member, const char *name)
 
 /* ------------------------------------------------------------------------- leaving */
 
-static void left(struct uvzk__barrier_member *member)
+static void departure_left(struct uvzk__barrier_member *member)
 {
     uvzk__barrier_member_tell(member, 0, true);
     uvzk__barrier_member_tidy(member);
@@ -163,11 +165,11 @@ static void go_on(struct uvzk__barrier_member *member, const struct uvzk__reply 
     if (count == 0 && member->stands) {
         delete_own(member, ready && alone ? member->ready : NULL);
     } else if (count == 0) {
-        left(member);
+        departure_left(member);
     } else if (member->stands && strcmp(own_name(member), others[0].name) > 0) {
         delete_own(member, NULL);
     } else {
-        outlast(member, others[member->stands ? count - 1 : 0].name);
+        departure_outlast(member, others[member->stands ? count - 1 : 0].name);
     }
 }
 
@@ -224,9 +226,9 @@ void uvzk__member_deleted(struct uvzk__barrier_member *member, int status)
         member->stands = false;
         member->may_be_last = false;
         if (member->other_count == 0) {
-            left(member);
+            departure_left(member);
         } else {
-            outlast(member, member->others[0].name);
+            departure_outlast(member, member->others[0].name);
         }
     }
 }

@@ -35,7 +35,7 @@ static void wait_over(struct uvzk__barrier_call *call)
 
 /* [barrier] The absence is confirmed: a quorum has accepted a request of this session
  * after the wait began, and the read followed it. */
-static void told(struct uvzk__znode_waiter *waiter, int status)
+static void distributed_barrier_told(struct uvzk__znode_waiter *waiter, int status)
 {
     struct wait *wait = UVZK__CONTAINER_OF(waiter, struct wait, waiter);
 
@@ -76,7 +76,7 @@ static void tell_closed(struct uvzk__barrier_object *object)
     uvzk__end_tell(listener, 0);
 }
 
-static void end(struct uvzk__barrier_object *object)
+static void distributed_barrier_end(struct uvzk__barrier_object *object)
 {
     uvzk__znode_owner_end(object->session, &barrier_with(object)->owner);
 }
@@ -87,7 +87,7 @@ int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *
         .size = sizeof(struct uvzk__distributed_barrier),
         .told = UVZK__BARRIER_OBJECT_TOLD,
         .tell_closed = tell_closed,
-        .end = end};
+        .end = distributed_barrier_end};
     int status = uvzk__barrier_object_open(client, &kind, shell,
                                            shell == NULL ? NULL : &shell->impl, path);
 
@@ -112,7 +112,8 @@ int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
 
 /* ------------------------------------------------------------------- the calls */
 
-static int set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+static int distributed_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell,
+                                   uvzk_req_cb cb)
 {
     int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
                                             UVZK_WAIT_FOREVER);
@@ -130,7 +131,7 @@ static int set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
 
 int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
 {
-    int status = set(shell, call_shell, cb);
+    int status = distributed_barrier_set(shell, call_shell, cb);
 
     return uvzk__req_begun(call_shell, uvzk__distributed_barrier_session(shell), status);
 }
@@ -171,7 +172,7 @@ static int wait_for_end(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t t
     if (wait == NULL) {
         return UV_ENOMEM;
     }
-    wait->waiter.told_cb = told;
+    wait->waiter.told_cb = distributed_barrier_told;
     wait->waiter.confirmed = true;
     if (uvzk__znode_waiter_begin(object->session, &wait->waiter, object->path) != 0) {
         uvzk__free(wait);

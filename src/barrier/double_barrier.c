@@ -53,7 +53,7 @@ static bool can_be_undone(const struct uvzk__barrier_call *call)
            UVZK__DOUBLE_BARRIER_INSIDE;
 }
 
-static void over(struct uvzk__barrier_call *call)
+static void double_barrier_over(struct uvzk__barrier_call *call)
 {
     uvzk__free(UVZK__CONTAINER_OF(call, struct crossing, call));
 }
@@ -130,13 +130,13 @@ static struct crossing *new_crossing(struct uvzk__double_barrier *barrier)
         crossing->barrier = barrier;
         crossing->call.given_up_cb = given_up;
         crossing->call.can_be_undone = can_be_undone;
-        crossing->call.over_cb = over;
+        crossing->call.over_cb = double_barrier_over;
     }
     return crossing;
 }
 
-static int enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
-                 uvzk_req_cb cb)
+static int double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+                                int64_t timeout_ms, uvzk_req_cb cb)
 {
     int status = check_call(shell, call_shell, timeout_ms, cb);
 
@@ -176,13 +176,13 @@ static int enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell, int64_t t
 int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
                               int64_t timeout_ms, uvzk_req_cb cb)
 {
-    int status = enter(shell, call_shell, timeout_ms, cb);
+    int status = double_barrier_enter(shell, call_shell, timeout_ms, cb);
 
     return uvzk__req_begun(call_shell, uvzk__double_barrier_session(shell), status);
 }
 
-static int leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
-                 uvzk_req_cb cb)
+static int double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+                                int64_t timeout_ms, uvzk_req_cb cb)
 {
     int status = check_call(shell, call_shell, timeout_ms, cb);
 
@@ -216,7 +216,7 @@ static int leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell, int64_t t
 int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
                               int64_t timeout_ms, uvzk_req_cb cb)
 {
-    int status = leave(shell, call_shell, timeout_ms, cb);
+    int status = double_barrier_leave(shell, call_shell, timeout_ms, cb);
 
     return uvzk__req_begun(call_shell, uvzk__double_barrier_session(shell), status);
 }
@@ -236,7 +236,7 @@ static struct uvzk__double_barrier *barrier_at(struct uvzk__session_object *of_s
 }
 
 /* The session ends with the client, or has ended, and the member's znode with it. */
-static void unreachable(struct uvzk__session_object *of_session, int code)
+static void double_barrier_unreachable(struct uvzk__session_object *of_session, int code)
 {
     struct uvzk__double_barrier *barrier = barrier_at(of_session);
 
@@ -267,7 +267,7 @@ int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell
         .size = sizeof(struct uvzk__double_barrier),
         .needs_children = true,
         .tell_closed = tell_closed,
-        .told = {.unreachable = unreachable,
+        .told = {.unreachable = double_barrier_unreachable,
                  .client_ended = uvzk__barrier_object_client_ended}};
     int status =
         uvzk__refuse_if(UV_EINVAL, member_quantity == 0 ? "member_quantity is 0" : NULL);

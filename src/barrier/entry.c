@@ -10,8 +10,8 @@ struct counted {
     bool ready, own;
 };
 
-static struct counted count(const struct uvzk__barrier_member *member,
-                            const struct uvzk__reply *reply)
+static struct counted entry_count(const struct uvzk__barrier_member *member,
+                                  const struct uvzk__reply *reply)
 {
     const char *own = member->path + strlen(member->directory) + 1;
     struct counted counted = {0};
@@ -36,7 +36,7 @@ static void come_inside(struct uvzk__barrier_member *member)
     uvzk__barrier_member_tell(member, 0, false);
 }
 
-static void create(struct uvzk__barrier_member *member)
+static void entry_create(struct uvzk__barrier_member *member)
 {
     uvzk__move(member->session, &uvzk__barrier_member_machine, member,
                UVZK__MEMBER_CREATING);
@@ -44,7 +44,7 @@ static void create(struct uvzk__barrier_member *member)
 }
 
 /* The znode exists: every reading from here on shows the tree with it. */
-static void stand(struct uvzk__barrier_member *member)
+static void entry_stand(struct uvzk__barrier_member *member)
 {
     member->stands = true;
     uvzk__move(member->session, &uvzk__barrier_member_machine, member,
@@ -95,25 +95,26 @@ int uvzk__member_wait_for_ready(struct uvzk__barrier_member *member)
  * members is left over: the members of its round have left, or their sessions have
  * ended. It is deleted together with P, which the server refuses if a member has come
  * meanwhile: then a `ready` may have become that member's. The create makes P again. */
-static void listed(struct uvzk__barrier_member *member, const struct uvzk__reply *reply)
+static void entry_listed(struct uvzk__barrier_member *member,
+                         const struct uvzk__reply *reply)
 {
-    struct counted counted = count(member, reply);
+    struct counted counted = entry_count(member, reply);
 
     if (counted.ready && counted.members == 0) {
         uvzk__move(member->session, &uvzk__barrier_member_machine, member,
                    UVZK__MEMBER_CLEARING);
         uvzk__znode_write_delete(&member->write, member->ready, member->directory);
     } else {
-        create(member);
+        entry_create(member);
     }
 }
 
-static void cleared(struct uvzk__barrier_member *member, int status)
+static void entry_cleared(struct uvzk__barrier_member *member, int status)
 {
     bool changed = status == UVZK_ENOTEMPTY || status == UVZK_ENONODE;
 
     if (status == 0) {
-        create(member);
+        entry_create(member);
     } else if (changed) {
         uvzk__move(member->session, &uvzk__barrier_member_machine, member,
                    UVZK__MEMBER_LISTING);
@@ -129,13 +130,14 @@ static void cleared(struct uvzk__barrier_member *member, int status)
 
 /* No other client knows its name. So a znode of this name is this member's, created by a
  * request whose reply was lost, if it belongs to this session. */
-static void checked(struct uvzk__barrier_member *member, const struct uvzk__reply *reply)
+static void entry_checked(struct uvzk__barrier_member *member,
+                          const struct uvzk__reply *reply)
 {
     if (reply->status == UVZK_ENONODE) {
-        create(member);
+        entry_create(member);
     } else if (reply->status == 0 &&
                reply->stat.ephemeral_owner == uvzk__session_id(member->session)) {
-        stand(member);
+        entry_stand(member);
     } else {
         uvzk__barrier_member_withdraw(member, reply->status == 0 ? UVZK_ENODEEXISTS
                                                                  : reply->status);
@@ -147,7 +149,7 @@ static void checked(struct uvzk__barrier_member *member, const struct uvzk__repl
 static void counted_all(struct uvzk__barrier_member *member,
                         const struct uvzk__reply *reply)
 {
-    struct counted counted = count(member, reply);
+    struct counted counted = entry_count(member, reply);
 
     if (!counted.own) {
         /* Another client has deleted it. */
@@ -170,20 +172,20 @@ void uvzk__member_entry_answered(struct uvzk__barrier_member *member,
                                  const struct uvzk__reply *reply)
 {
     if (member->state == UVZK__MEMBER_CHECKING) {
-        checked(member, reply);
+        entry_checked(member, reply);
     } else if (reply->status != 0 && reply->status != UVZK_ENONODE) {
         uvzk__barrier_member_withdraw(member, reply->status);
     } else if (member->state == UVZK__MEMBER_LISTING) {
-        listed(member, reply);
+        entry_listed(member, reply);
     } else {
         counted_all(member, reply);
     }
 }
 
-static void created(struct uvzk__barrier_member *member, int status)
+static void entry_created(struct uvzk__barrier_member *member, int status)
 {
     if (status == 0) {
-        stand(member);
+        entry_stand(member);
     } else if (status == UVZK_ENODEEXISTS) {
         uvzk__move(member->session, &uvzk__barrier_member_machine, member,
                    UVZK__MEMBER_CHECKING);
@@ -196,9 +198,9 @@ static void created(struct uvzk__barrier_member *member, int status)
 void uvzk__member_entry_written(struct uvzk__barrier_member *member, int status)
 {
     if (member->state == UVZK__MEMBER_CLEARING) {
-        cleared(member, status);
+        entry_cleared(member, status);
     } else if (member->state == UVZK__MEMBER_CREATING) {
-        created(member, status);
+        entry_created(member, status);
     } else if (status == 0 || status == UVZK_ENODEEXISTS) {
         come_inside(member);
     } else if (status == UVZK_ENONODE) {

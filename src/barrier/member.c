@@ -163,7 +163,7 @@ int uvzk__barrier_member_enter(struct uvzk__session *session, const char *direct
 
 /* ---------------------------------------------------------------- the requests */
 
-static void answered(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void member_answered(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__barrier_member *member =
         UVZK__CONTAINER_OF(rpc, struct uvzk__barrier_member, rpc);
@@ -196,7 +196,7 @@ void uvzk__barrier_member_pump(struct uvzk__barrier_member *member)
         return;
     }
     uvzk__rpc_prepare(&member->rpc, lists ? UVZK__RPC_CHILDREN : UVZK__RPC_EXISTS,
-                      lists ? member->directory : member->path, answered);
+                      lists ? member->directory : member->path, member_answered);
     member->asking = true;
     member->asked_in = member->state;
     uvzk__submit(member->session, &member->rpc);
@@ -217,7 +217,7 @@ void uvzk__barrier_member_tidy(struct uvzk__barrier_member *member)
     uvzk__znode_write_delete(&member->write, member->ready, member->directory);
 }
 
-static void out(struct uvzk__barrier_member *member, int status)
+static void member_out(struct uvzk__barrier_member *member, int status)
 {
     member->stands = false;
     uvzk__barrier_member_tell(member, status, true);
@@ -230,7 +230,7 @@ static void delete_own(struct uvzk__barrier_member *member)
     if (member->stands) {
         uvzk__znode_write_delete(&member->write, member->path, NULL);
     } else {
-        out(member, member->outcome);
+        member_out(member, member->outcome);
     }
 }
 
@@ -250,7 +250,8 @@ static void withdrawal_done(struct uvzk__barrier_member *member, int status)
         delete_own(member); /* it was the delete of a leave, and has not been done */
     } else {
         /* Gone; or the ACL forbids the delete: then the znode ends with the session. */
-        out(member, status == 0 || status == UVZK_ENONODE ? member->outcome : status);
+        member_out(member,
+                   status == 0 || status == UVZK_ENONODE ? member->outcome : status);
     }
 }
 
@@ -297,7 +298,7 @@ void uvzk__barrier_member_withdraw(struct uvzk__barrier_member *member, int stat
     uvzk__move(member->session, &uvzk__barrier_member_machine, member,
                UVZK__MEMBER_WITHDRAWING);
     if (!member->stands) {
-        out(member, status);
+        member_out(member, status);
         return;
     }
     if (!uvzk__is_connected(member->session)) {

@@ -41,7 +41,8 @@ static bool is_confirmed(const struct uvzk__znode_waiter *waiter, uint64_t stamp
            (znode->quorum_stamp > waiter->since && stamp > znode->quorum_stamp);
 }
 
-static void tell(struct uvzk__znode_waiter *waiter, int status, uint64_t stamp)
+static void watched_znode_tell(struct uvzk__znode_waiter *waiter, int status,
+                               uint64_t stamp)
 {
     if (stamp <= waiter->since) {
         return;
@@ -64,7 +65,8 @@ static void tell_all(struct uvzk__watched_znode *znode, int status, uint64_t sta
     /* Put back on its list first, because told_cb may end the waiting. */
     while ((link = uvzk__list_take(&waiters)) != NULL) {
         uvzk__list_append(&znode->waiters, link);
-        tell(UVZK__CONTAINER_OF(link, struct uvzk__znode_waiter, link), status, stamp);
+        watched_znode_tell(UVZK__CONTAINER_OF(link, struct uvzk__znode_waiter, link),
+                           status, stamp);
     }
     znode->telling = false;
     end_if_unused(znode);
@@ -73,7 +75,7 @@ static void tell_all(struct uvzk__watched_znode *znode, int status, uint64_t sta
 /* ---------------------------------------------------------------- the requests */
 
 /* Without waiters nothing is read: they may all have ended while they were told. */
-static bool ask(struct uvzk__reading *reading)
+static bool watched_znode_ask(struct uvzk__reading *reading)
 {
     struct uvzk__watched_znode *znode = znode_of(reading);
 
@@ -87,7 +89,8 @@ static bool ask(struct uvzk__reading *reading)
     return uvzk__reading_ask(reading, UVZK__RPC_EXISTS, reading->path, true);
 }
 
-static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply)
+static void watched_znode_shown(struct uvzk__reading *reading,
+                                const struct uvzk__reply *reply)
 {
     struct uvzk__watched_znode *znode = znode_of(reading);
 
@@ -101,7 +104,7 @@ static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply
 
 /* What had no answer is sent again when the outage or the pause of the session is over; a
  * confirmation only if the znode is still absent. */
-static void failed(struct uvzk__reading *reading, int status)
+static void watched_znode_failed(struct uvzk__reading *reading, int status)
 {
     struct uvzk__session *session = reading->session;
 
@@ -114,7 +117,8 @@ static void failed(struct uvzk__reading *reading, int status)
     }
 }
 
-static void changed(struct uvzk__reading *reading, enum uvzk__watch_news news)
+static void watched_znode_changed(struct uvzk__reading *reading,
+                                  enum uvzk__watch_news news)
 {
     if (news == UVZK__NEWS_CREATED) {
         tell_all(znode_of(reading), 0, STAMP_OF_EVENT);
@@ -133,7 +137,7 @@ static void no_room_due(struct uvzk__timer *timer)
     uvzk__reading_unpin(&znode->reading);
 }
 
-static struct uvzk__reading **table(const struct uvzk__session *session)
+static struct uvzk__reading **watched_znode_table(const struct uvzk__session *session)
 {
     return &uvzk__barriers(session)->watched;
 }
@@ -144,17 +148,18 @@ static void free_memory(struct uvzk__reading *reading)
 }
 
 static const struct uvzk__reading_kind kind = {
-    .table = table,
-    .begin = ask,
-    .shown = shown,
-    .failed = failed,
-    .changed = changed,
+    .table = watched_znode_table,
+    .begin = watched_znode_ask,
+    .shown = watched_znode_shown,
+    .failed = watched_znode_failed,
+    .changed = watched_znode_changed,
     .free_memory = free_memory,
 };
 
 /* --------------------------------------------------------------- making, waiting */
 
-static struct uvzk__watched_znode *make(struct uvzk__session *session, const char *path)
+static struct uvzk__watched_znode *watched_znode_make(struct uvzk__session *session,
+                                                      const char *path)
 {
     struct uvzk__watched_znode *znode = uvzk__calloc(1, sizeof(*znode));
 
@@ -175,7 +180,7 @@ int uvzk__znode_waiter_begin(struct uvzk__session *session,
 {
     struct uvzk__reading *reading = uvzk__reading_find(session, &kind, path);
     struct uvzk__watched_znode *znode =
-        reading == NULL ? make(session, path) : znode_of(reading);
+        reading == NULL ? watched_znode_make(session, path) : znode_of(reading);
 
     if (znode == NULL) {
         return UV_ENOMEM;

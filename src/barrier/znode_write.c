@@ -33,7 +33,7 @@ void uvzk__znode_write_init(struct uvzk__znode_write *write,
     uvzk__list_init(&write->link);
 }
 
-static void finish(struct uvzk__znode_write *write, int status)
+static void znode_write_finish(struct uvzk__znode_write *write, int status)
 {
     uvzk__list_remove(&write->link);
     uvzk__move(write->session, &uvzk__znode_write_machine, write, UVZK__ZNODE_WRITE_IDLE);
@@ -82,7 +82,7 @@ static void prepare_delete(struct uvzk__znode_write *write, uvzk__reply_cb repli
 
 /* ------------------------------------------------------------------ the request */
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void znode_write_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__znode_write *write =
         UVZK__CONTAINER_OF(rpc, struct uvzk__znode_write, rpc);
@@ -98,7 +98,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
                 uvzk__node_create_next(write->session, write->create, rpc, status);
 
     if (write->stopped || (!no_answer && !next)) {
-        finish(write, status);
+        znode_write_finish(write, status);
         return;
     }
     uvzk__move(write->session, &uvzk__znode_write_machine, write,
@@ -115,15 +115,15 @@ void uvzk__znode_write_pump(struct uvzk__znode_write *write)
         return;
     }
     if (write->create != NULL) {
-        prepare_create(write, replied);
+        prepare_create(write, znode_write_replied);
     } else {
-        prepare_delete(write, replied);
+        prepare_delete(write, znode_write_replied);
     }
     uvzk__move(write->session, &uvzk__znode_write_machine, write, UVZK__ZNODE_WRITE_SENT);
     uvzk__submit(write->session, &write->rpc);
 }
 
-static void begin(struct uvzk__znode_write *write)
+static void znode_write_begin(struct uvzk__znode_write *write)
 {
     write->attempted = false;
     write->stopped = false;
@@ -140,7 +140,7 @@ void uvzk__znode_write_create(struct uvzk__znode_write *write,
     write->path = create->path;
     write->second = NULL;
     uvzk__node_create_begin(create);
-    begin(write);
+    znode_write_begin(write);
 }
 
 void uvzk__znode_write_delete(struct uvzk__znode_write *write, const char *path,
@@ -149,7 +149,7 @@ void uvzk__znode_write_delete(struct uvzk__znode_write *write, const char *path,
     write->create = NULL;
     write->path = path;
     write->second = second;
-    begin(write);
+    znode_write_begin(write);
 }
 
 bool uvzk__znode_write_stop(struct uvzk__znode_write *write)

@@ -5,7 +5,8 @@
 
 /* Joins two trees and returns the root, which is the earlier of a and b. The other one
  * becomes the root's eldest child. */
-static struct uvzk__deadline *meld(struct uvzk__deadline *a, struct uvzk__deadline *b)
+static struct uvzk__deadline *deadline_meld(struct uvzk__deadline *a,
+                                            struct uvzk__deadline *b)
 {
     if (b->at_ms < a->at_ms) {
         struct uvzk__deadline *earlier = b;
@@ -34,7 +35,7 @@ static struct uvzk__deadline *meld_siblings(struct uvzk__deadline *eldest)
         struct uvzk__deadline *other = eldest->next;
         eldest = other == NULL ? NULL : other->next;
         if (other != NULL) {
-            pair = meld(pair, other);
+            pair = deadline_meld(pair, other);
         }
         pair->next = pairs;
         pairs = pair;
@@ -45,7 +46,7 @@ static struct uvzk__deadline *meld_siblings(struct uvzk__deadline *eldest)
         pairs = pairs->next;
         pair->next = NULL;
         pair->prev = pair;
-        tree = tree == NULL ? pair : meld(tree, pair);
+        tree = tree == NULL ? pair : deadline_meld(tree, pair);
     }
     return tree;
 }
@@ -69,7 +70,7 @@ void uvzk__deadline_set(struct uvzk__deadlines *deadlines,
     uvzk__deadline_clear(deadlines, deadline);
     *deadline = (struct uvzk__deadline){.at_ms = at_ms, .prev = deadline};
     deadlines->first =
-        deadlines->first == NULL ? deadline : meld(deadlines->first, deadline);
+        deadlines->first == NULL ? deadline : deadline_meld(deadlines->first, deadline);
 }
 
 void uvzk__deadline_clear(struct uvzk__deadlines *deadlines,
@@ -85,7 +86,7 @@ void uvzk__deadline_clear(struct uvzk__deadlines *deadlines,
         cut_from_siblings(deadline);
         if (orphans != NULL) {
             /* No child is earlier than the root, so the root stays the same. */
-            deadlines->first = meld(deadlines->first, orphans);
+            deadlines->first = deadline_meld(deadlines->first, orphans);
         }
     }
     deadline->child = NULL;

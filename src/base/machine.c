@@ -16,7 +16,8 @@ void uvzk__machine_text(const struct uvzk__machine *machine, unsigned from, unsi
 /* The state of a machine after a move, whether the table allows it or not. An illegal
  * move is carried out, because the code that makes it goes on and expects the new state.
  * But what has ended stays in its final state: its memory is about to be freed. */
-static unsigned after(const struct uvzk__machine *machine, unsigned from, unsigned to)
+static unsigned machine_after(const struct uvzk__machine *machine, unsigned from,
+                              unsigned to)
 {
     return from < machine->count && machine->states[from].moves == 0 ? from : to;
 }
@@ -29,7 +30,7 @@ illegal(const struct uvzk__machine *machine, uint8_t *at, unsigned to,
     char text[UVZK__MACHINE_TEXT];
 
     uvzk__machine_text(machine, *at, to, text);
-    *at = (uint8_t)after(machine, *at, to);
+    *at = (uint8_t)machine_after(machine, *at, to);
     if (report != NULL) {
         report(reporter, text);
     }

@@ -6,7 +6,7 @@
 #include "client/lifecycle.h"
 #include "engine/probe_points.h"
 
-static unsigned severity(uvzk_client_state_t state)
+static unsigned combined_state_severity(uvzk_client_state_t state)
 {
     switch (state) {
     case UVZK_STATE_CONNECTED:
@@ -26,7 +26,8 @@ static unsigned severity(uvzk_client_state_t state)
 /* told: from the states that have been processed, instead of the sessions' present
  * states. The two differ while changes of several sessions are being reported one after
  * the other. */
-static uvzk_client_state_t worst(const struct uvzk__session *session, bool told)
+static uvzk_client_state_t combined_state_worst(const struct uvzk__session *session,
+                                                bool told)
 {
     const struct uvzk__client *client = session->client;
     const struct uvzk__combined_state *states = session->lifecycle->combined_state;
@@ -36,7 +37,8 @@ static uvzk_client_state_t worst(const struct uvzk__session *session, bool told)
         uvzk_client_state_t state =
             told ? (uvzk_client_state_t)states->each[i]
                  : uvzk__connection_state(&client->sessions[i]->connection);
-        found = severity(state) > severity(found) ? state : found;
+        found = combined_state_severity(state) > combined_state_severity(found) ? state
+                                                                                : found;
     }
     return uvzk__state_is_connected(found) && states->ever_connected
                ? UVZK_STATE_RECONNECTED
@@ -45,8 +47,8 @@ static uvzk_client_state_t worst(const struct uvzk__session *session, bool told)
 
 /* The session has changed to this state. Returns whether a state of the client is to be
  * reported, and which. */
-static bool update(struct uvzk__session *session, uvzk_client_state_t state,
-                   uvzk_client_state_t *of_all)
+static bool combined_state_update(struct uvzk__session *session,
+                                  uvzk_client_state_t state, uvzk_client_state_t *of_all)
 {
     struct uvzk__combined_state *states = session->lifecycle->combined_state;
 
@@ -57,7 +59,7 @@ static bool update(struct uvzk__session *session, uvzk_client_state_t state,
     /* A reminder from a session without a connection (lifecycle.c). */
     bool again = state == UVZK_STATE_LATENT;
     states->each[session->number] = (uint8_t)state;
-    state = worst(session, true);
+    state = combined_state_worst(session, true);
     /* CONNECTED and RECONNECTED count as the same state here, so the user is not called
      * for a change between them. */
     if (uvzk__state_is_connected(state)
@@ -89,7 +91,7 @@ void uvzk__combined_state_announce(struct uvzk__session *session,
 {
     for (int i = 0; i < news.count; i++) {
         uvzk_client_state_t state;
-        if (update(session, news.states[i], &state)) {
+        if (combined_state_update(session, news.states[i], &state)) {
             uvzk__combined_state_report(session, state);
         }
     }
@@ -103,7 +105,7 @@ uvzk_client_state_t uvzk__combined_state_now(const struct uvzk__session *session
         return uvzk__connection_state(&session->connection);
     }
     /* A connected state keeps the name by which it was reported. */
-    now = worst(session, false);
+    now = combined_state_worst(session, false);
     return uvzk__state_is_connected(now) &&
                    uvzk__state_is_connected(session->lifecycle->combined_state->told)
                ? session->lifecycle->combined_state->told

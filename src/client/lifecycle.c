@@ -118,7 +118,7 @@ static void learn_address(struct uvzk__session *session, const char *address)
 /* The session ends without a server having confirmed it, so its znodes may exist for a
  * while. Releases that are under way end with this code, because nothing more will be
  * known of their znodes. */
-static void abandon(struct uvzk__contender *contender, int code)
+static void lifecycle_abandon(struct uvzk__contender *contender, int code)
 {
     if (uvzk__contender_claim(contender) != NULL) {
         uvzk__claim_fail_releases(uvzk__contender_claim(contender), code);
@@ -131,8 +131,8 @@ static void abandon(struct uvzk__contender *contender, int code)
 static void end_session(struct uvzk__session *session, int code, bool gone)
 {
     uvzk__prover_ended(session);
-    uvzk__for_each_contender(session, gone ? uvzk__contender_session_ended : abandon,
-                             code);
+    uvzk__for_each_contender(
+        session, gone ? uvzk__contender_session_ended : lifecycle_abandon, code);
     uvzk__directories_session_ended(session);
     uvzk__watches_lost(session);
     uvzk__session_objects_session_ended(session, code);
@@ -155,9 +155,9 @@ static void watches_lost(struct uvzk__session *session)
     uvzk__watches_lost(session);
 }
 
-static void connected(struct uvzk__session *session,
-                      const struct uvzk__session_event *event,
-                      const struct uvzk__connection_news *news)
+static void lifecycle_connected(struct uvzk__session *session,
+                                const struct uvzk__session_event *event,
+                                const struct uvzk__connection_news *news)
 {
     /* The port has another session, and the end of the old one was never reported. */
     if (news->replaced) {
@@ -195,7 +195,7 @@ static void end_tries(struct uvzk__session *session)
     }
 }
 
-static void suspended(struct uvzk__session *session)
+static void lifecycle_suspended(struct uvzk__session *session)
 {
     uint64_t lost_at = uvzk__connection_lost_at(&session->connection);
 
@@ -210,8 +210,8 @@ static void suspended(struct uvzk__session *session)
 }
 
 /* A connection does not know its client, so an illegal move of it is reported here. */
-static struct uvzk__connection_news check(struct uvzk__session *session,
-                                          struct uvzk__connection_news news)
+static struct uvzk__connection_news lifecycle_check(struct uvzk__session *session,
+                                                    struct uvzk__connection_news news)
 {
     if (news.illegal) {
         uvzk__illegal_move(session, &uvzk__connection_machine, news.illegal_from,
@@ -241,7 +241,8 @@ static void lost_due(struct uvzk__timer *timer)
     uvzk__prover_check(session);
     uvzk__session_objects_lapsed(session);
     uvzk__combined_state_announce(
-        session, check(session, uvzk__connection_lapse(&session->connection, now)));
+        session,
+        lifecycle_check(session, uvzk__connection_lapse(&session->connection, now)));
 }
 
 static void reopen_due(struct uvzk__timer *timer)
@@ -287,15 +288,15 @@ static void on_session(struct uvzk__port_user *user,
                        const struct uvzk__session_event *event)
 {
     struct uvzk__session *session = session_of(user);
-    struct uvzk__connection_news news = check(
+    struct uvzk__connection_news news = lifecycle_check(
         session, uvzk__connection_step(&session->connection, event, uvzk__now(session)));
 
     switch (event->kind) {
     case UVZK__SESSION_CONNECTED:
-        connected(session, event, &news);
+        lifecycle_connected(session, event, &news);
         break;
     case UVZK__SESSION_SUSPENDED:
-        suspended(session);
+        lifecycle_suspended(session);
         break;
     case UVZK__SESSION_EXPIRED:
         end_session(session, UVZK_EEXPIRED, !session->lifecycle->abandoned);
@@ -359,7 +360,7 @@ static void refuse_calls(struct uvzk__session *session)
     if (!uvzk__session_is_closing(session)) {
         uvzk__move(session, &uvzk__session_machine, session, UVZK__SESSION_CLOSING);
     }
-    (void)check(session, uvzk__connection_close(&session->connection));
+    (void)lifecycle_check(session, uvzk__connection_close(&session->connection));
 }
 
 void uvzk__close_broken(struct uvzk__session *session)
@@ -434,7 +435,7 @@ static bool tell_rest(struct uvzk__session *session)
 /* All ports are closed: runs the last callbacks and frees everything. All locks are freed
  * before all values, because a lock may listen to a value of another session (a semaphore
  * with a shared count), and before the elections, which they belong to. */
-static void end(struct uvzk__client *client)
+static void lifecycle_end(struct uvzk__client *client)
 {
     bool told = true;
 
@@ -470,7 +471,7 @@ static void on_closed(struct uvzk__port_user *user)
     }
     /* From now on nothing may be sent. */
     uvzk__connection_silent(&session->connection);
-    uvzk__for_each_contender(session, abandon, UVZK_ECLOSED);
+    uvzk__for_each_contender(session, lifecycle_abandon, UVZK_ECLOSED);
     uvzk__directories_free(session);
     session->port = NULL;
     uvzk__move(session, &uvzk__session_machine, session, UVZK__SESSION_CLOSED);
@@ -480,10 +481,11 @@ static void on_closed(struct uvzk__port_user *user)
         uvzk__wake(uvzk__first_session(session));
         return;
     }
-    /* Read before end() frees all sessions: if nobody listens, shell->end is a part of one. */
+    /* Read before lifecycle_end() frees all sessions: if nobody listens, shell->end is a
+     * part of one. */
     uvzk_client_close_cb close_cb = uvzk__first_session(session)->lifecycle->close_cb;
     struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
-    end(session->client);
+    lifecycle_end(session->client);
     shell->impl = NULL;
 
     if (close_cb != NULL) {

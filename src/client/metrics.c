@@ -262,7 +262,7 @@ static uint64_t is_connected(const uvzk_session_entry_t *entry)
     return uvzk__state_is_connected((uvzk_client_state_t)entry->state);
 }
 
-static uint64_t contenders(const uvzk_session_entry_t *entry)
+static uint64_t metrics_contenders(const uvzk_session_entry_t *entry)
 {
     return entry->contenders;
 }
@@ -297,7 +297,7 @@ static void put_sessions(struct text *text, const uvzk_client_t *shell)
         uint64_t (*value)(const uvzk_session_entry_t *);
     } gauges[] = {
         {"session_connected", "Whether there is a connection.", is_connected},
-        {"session_contenders", "Znodes in lock directories.", contenders},
+        {"session_contenders", "Znodes in lock directories.", metrics_contenders},
         {"session_node_bytes", "Bytes of their paths.", node_bytes},
         {"session_watch_bytes", "Bytes of what is watched.", watch_bytes},
     };

@@ -16,14 +16,14 @@
 #define FIRST_PAUSE_MS 5000U
 #define LAST_PAUSE_MS 300000U
 
-static struct uvzk__no_connection *of(struct uvzk__session *session)
+static struct uvzk__no_connection *no_connection_of(struct uvzk__session *session)
 {
     return &session->lifecycle->no_connection;
 }
 
 void uvzk__no_connection_begin(struct uvzk__session *session)
 {
-    struct uvzk__no_connection *no_connection = of(session);
+    struct uvzk__no_connection *no_connection = no_connection_of(session);
 
     if (no_connection->since_ms == 0) {
         no_connection->since_ms = uvzk__now(session);
@@ -34,7 +34,7 @@ void uvzk__no_connection_begin(struct uvzk__session *session)
 
 void uvzk__no_connection_end(struct uvzk__session *session)
 {
-    of(session)->since_ms = 0;
+    no_connection_of(session)->since_ms = 0;
 }
 
 const char *uvzk__no_connection_address(const struct uvzk__session *session, int code)
@@ -61,7 +61,7 @@ static bool speaks_for_others(const struct uvzk__session *session)
 bool uvzk__no_connection_because(struct uvzk__session *session,
                                  const struct uvzk__connect_error *error)
 {
-    struct uvzk__no_connection *no_connection = of(session);
+    struct uvzk__no_connection *no_connection = no_connection_of(session);
 
     no_connection->code = error->code;
     no_connection->at_ms = uvzk__now(session);
@@ -85,7 +85,7 @@ void uvzk__no_connection_broken(struct uvzk__session *session)
 
 void uvzk__no_connection_log(struct uvzk__session *session)
 {
-    struct uvzk__no_connection *no_connection = of(session);
+    struct uvzk__no_connection *no_connection = no_connection_of(session);
 
     no_connection->pause_ms = no_connection->pause_ms < LAST_PAUSE_MS / 2
                                   ? 2 * no_connection->pause_ms
@@ -108,7 +108,8 @@ void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size)
 }
 
 /* The reason that was reported last in any session. */
-static const struct uvzk__no_connection *latest(const struct uvzk__client *client)
+static const struct uvzk__no_connection *
+no_connection_latest(const struct uvzk__client *client)
 {
     const struct uvzk__no_connection *latest =
         &client->sessions[0]->lifecycle->no_connection;
@@ -137,7 +138,8 @@ int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *erro
     if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
-    const struct uvzk__no_connection *no_connection = latest(session->client);
+    const struct uvzk__no_connection *no_connection =
+        no_connection_latest(session->client);
     uvzk_client_error_t now = {.code = no_connection->code,
                                .address = no_connection->address,
                                .text = no_connection->text,

@@ -46,8 +46,8 @@ static void free_copy(uvzk_client_options_t *options)
 }
 
 /* Checks what is passed to the functions below. */
-static int check(const uvzk_client_options_t *options, const char *text,
-                 const char *refusal)
+static int options_by_name_check(const uvzk_client_options_t *options, const char *text,
+                                 const char *refusal)
 {
     if (options == NULL) {
         return uvzk__refuse(UV_EINVAL, "options is NULL");
@@ -62,7 +62,7 @@ static int check(const uvzk_client_options_t *options, const char *text,
 int uvzk_client_options_set(uvzk_client_options_t *options, const char *name,
                             const char *value)
 {
-    int status = check(options, value, "value is NULL");
+    int status = options_by_name_check(options, value, "value is NULL");
 
     if (status != 0 || name == NULL) {
         return status != 0 ? status : uvzk__refuse(UV_EINVAL, "name is NULL");
@@ -94,7 +94,7 @@ static int digit_of(char hexadecimal)
 
 /* Replaces each %XX by the byte that it stands for, in place. Returns false if a '%' is
  * followed by anything else, or if the byte is 0. */
-static bool decode(char *text)
+static bool options_by_name_decode(char *text)
 {
     char *to = text;
 
@@ -141,7 +141,7 @@ static int set_entry(uvzk_client_options_t *options, char *entry, uint64_t *give
         return uvzk__refuse(UV_EINVAL, "text: an option is given twice");
     }
     *given |= bit;
-    if (!decode(value)) {
+    if (!options_by_name_decode(value)) {
         return uvzk__refuse(UV_EINVAL, "text: a '%' is not followed by two hexadecimal "
                                        "digits, or they are 00");
     }
@@ -165,7 +165,7 @@ static int set_all(uvzk_client_options_t *options, char *text)
 
 int uvzk_client_options_parse(uvzk_client_options_t *options, const char *text)
 {
-    int status = check(options, text, "text is NULL");
+    int status = options_by_name_check(options, text, "text is NULL");
 
     if (status != 0) {
         return status;

@@ -18,7 +18,7 @@
 #include "value/shared_value.h"
 
 /* Requests may be sent again: each room sends what had to wait. */
-static void resume(struct uvzk__session *session)
+static void round_resume(struct uvzk__session *session)
 {
     uvzk__contenders_pump(session);
     uvzk__queues_settle_later(session);
@@ -26,17 +26,17 @@ static void resume(struct uvzk__session *session)
 }
 
 /* There is a connection, and its barrier is open. */
-static void reached(struct uvzk__session *session)
+static void round_reached(struct uvzk__session *session)
 {
     uvzk__prover_refresh(session);
-    resume(session);
+    round_resume(session);
     uvzk__wake(session);
 }
 
 /* The order matters: settling may grant the next local contender early, and the delete of
  * the released znode then carries a check of that contender's znode. Settling also sends
  * the creates, before the requests that are to follow them (settle.c). */
-static void work(struct uvzk__session *session)
+static void round_work(struct uvzk__session *session)
 {
     uvzk__claims_withdraw(session);
     uvzk__directories_settle(session);
@@ -55,7 +55,7 @@ static bool has_work(const struct uvzk__session *session)
 /* Another connection may have been established and lost without an event, and its server
  * may have granted a shorter session timeout (port.h, 12). So the moment when holds end
  * is computed again after each turn without a connection. */
-static void turned(struct uvzk__session *session)
+static void round_turned(struct uvzk__session *session)
 {
     if (!uvzk__is_connected(session)) {
         uvzk__prover_schedule(session);
@@ -65,12 +65,12 @@ static void turned(struct uvzk__session *session)
 
 const struct uvzk__turn_hooks uvzk__round_hooks = {
     .answered = uvzk__prover_answered,
-    .connected = reached,
-    .resume = resume,
+    .connected = round_reached,
+    .resume = round_resume,
     .broken = uvzk__close_broken,
-    .work = work,
+    .work = round_work,
     .has_work = has_work,
     .needs_below = uvzk__session_objects_need_below,
     .values_at = uvzk__shared_values_at,
-    .turn_ended = turned,
+    .turn_ended = round_turned,
 };

@@ -35,7 +35,7 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__candidacy_machine =
     UVZK__MACHINE("candidacy", table, struct uvzk__election, state, invariant_holds);
 
-static struct uvzk__election *of(uvzk_hold_t *hold)
+static struct uvzk__election *candidacy_of(uvzk_hold_t *hold)
 {
     return UVZK__CONTAINER_OF(hold, struct uvzk__election, hold);
 }
@@ -104,7 +104,7 @@ static void report_refusal(struct uvzk__election *election, int status)
 }
 
 /* In IDLE: the participant could not be queued. */
-static void refused(struct uvzk__election *election, int status)
+static void candidacy_refused(struct uvzk__election *election, int status)
 {
     report_refusal(election, status);
     if (uvzk_err_is_retriable(status)) {
@@ -120,7 +120,7 @@ static void queue_again(struct uvzk__election *election)
     int status = uvzk__candidacy_queue(election);
 
     if (status != 0) {
-        refused(election, status);
+        candidacy_refused(election, status);
     }
 }
 
@@ -139,7 +139,7 @@ static void tell_refusal(struct uvzk__election *election)
 
 /* ------------------------------------------------------------- leading and its end */
 
-static void leads(struct uvzk__election *election)
+static void candidacy_leads(struct uvzk__election *election)
 {
     uvzk__move(election->session, &uvzk__candidacy_machine, election,
                UVZK__CANDIDACY_LEADING);
@@ -159,15 +159,15 @@ static void leads(struct uvzk__election *election)
     }
 }
 
-static void acquired(uvzk_hold_t *hold, int status)
+static void candidacy_acquired(uvzk_hold_t *hold, int status)
 {
-    struct uvzk__election *election = of(hold);
+    struct uvzk__election *election = candidacy_of(hold);
 
     if (election->state == UVZK__CANDIDACY_CLOSING) {
         return; /* the end of the acquire belongs to the close */
     }
     if (status == 0) {
-        leads(election);
+        candidacy_leads(election);
         return;
     }
     uvzk__move(election->session, &uvzk__candidacy_machine, election,
@@ -177,14 +177,14 @@ static void acquired(uvzk_hold_t *hold, int status)
         report_refusal(election, status);
         queue_again(election);
     } else {
-        refused(election, status);
+        candidacy_refused(election, status);
     }
 }
 
 /* [P22] The participant no longer leads when deposed_cb runs, and its znode is deleted
  * only after deposed_cb has returned, unless it was gone already. */
-static void depose(struct uvzk__election *election, enum uvzk__candidacy_state next,
-                   int reason)
+static void candidacy_depose(struct uvzk__election *election,
+                             enum uvzk__candidacy_state next, int reason)
 {
     uvzk__timer_clear(election->session, &election->timer);
     uvzk__move(election->session, &uvzk__candidacy_machine, election, next);
@@ -214,14 +214,14 @@ static bool is_over(int reason)
     return reason == UVZK_EAUTH || reason == UVZK_ECLOSED || reason == UVZK_EINTERNAL;
 }
 
-static void lost(uvzk_hold_t *hold, int reason)
+static void candidacy_lost(uvzk_hold_t *hold, int reason)
 {
-    struct uvzk__election *election = of(hold);
+    struct uvzk__election *election = candidacy_of(hold);
 
     if (election->state == UVZK__CANDIDACY_CLOSING) {
         return;
     }
-    depose(election, UVZK__CANDIDACY_IDLE, reason);
+    candidacy_depose(election, UVZK__CANDIDACY_IDLE, reason);
     uvzk__leader_report_follow(&election->report);
     if (election->state != UVZK__CANDIDACY_IDLE) {
         return; /* the callback has queued the participant, or closed the election */
@@ -237,9 +237,9 @@ static void lost(uvzk_hold_t *hold, int reason)
 
 /* For every outcome of the release, the znode is no longer this participant's, or uvzk
  * deletes it in the background. In both cases the new znode comes after it. */
-static void released(uvzk_hold_t *hold, int status)
+static void candidacy_released(uvzk_hold_t *hold, int status)
 {
-    struct uvzk__election *election = of(hold);
+    struct uvzk__election *election = candidacy_of(hold);
     bool wanted = !election->manual_requeue || election->requeue_wanted;
 
     (void)status;
@@ -257,23 +257,23 @@ static void released(uvzk_hold_t *hold, int status)
 /* In RESIGNING, from the loop. */
 static void step_down(struct uvzk__election *election)
 {
-    depose(election, UVZK__CANDIDACY_RELEASING, election->deposed_reason);
+    candidacy_depose(election, UVZK__CANDIDACY_RELEASING, election->deposed_reason);
     if (election->close_wanted) {
         close_lock(election);
     } else if (election->state == UVZK__CANDIDACY_RELEASING) {
-        int status = uvzk_hold_release(&election->hold, released);
+        int status = uvzk_hold_release(&election->hold, candidacy_released);
 
         /* A hold that was lost meanwhile may be released too. But the user may have
          * released it, which uvzk_election_hold forbids. */
         if (status != 0) {
-            released(&election->hold, status);
+            candidacy_released(&election->hold, status);
         }
     }
 }
 
 /* ------------------------------------------------------------------ what calls back */
 
-static void notified(struct uvzk__notification *notification)
+static void candidacy_notified(struct uvzk__notification *notification)
 {
     struct uvzk__election *election =
         UVZK__CONTAINER_OF(notification, struct uvzk__election, notification);
@@ -294,7 +294,7 @@ static void notified(struct uvzk__notification *notification)
     }
 }
 
-static void due(struct uvzk__timer *timer)
+static void candidacy_due(struct uvzk__timer *timer)
 {
     struct uvzk__election *election =
         UVZK__CONTAINER_OF(timer, struct uvzk__election, timer);
@@ -312,8 +312,8 @@ static void due(struct uvzk__timer *timer)
 
 void uvzk__candidacy_init(struct uvzk__election *election)
 {
-    election->notification.notify_cb = notified;
-    election->timer.due = due;
+    election->notification.notify_cb = candidacy_notified;
+    election->timer.due = candidacy_due;
     uvzk__list_init(&election->notification.link);
     uvzk__list_init(&election->lead_requests);
 }
@@ -325,8 +325,8 @@ int uvzk__candidacy_queue(struct uvzk__election *election)
     uvzk_acquire_options_init(&options);
     options.node_data = election->id;
     options.node_data_length = election->id_length;
-    int status =
-        uvzk_lock_acquire(&election->lock, &election->hold, &options, acquired, lost);
+    int status = uvzk_lock_acquire(&election->lock, &election->hold, &options,
+                                   candidacy_acquired, candidacy_lost);
     if (status == 0) {
         uvzk__move(election->session, &uvzk__candidacy_machine, election,
                    UVZK__CANDIDACY_QUEUED);

@@ -74,8 +74,8 @@ static int make_lock(uvzk_client_t *client, struct uvzk__election *election,
 }
 
 /* Makes everything that can fail, and queues the participant last. */
-static int begin(uvzk_client_t *client, struct uvzk__election *election, const char *path,
-                 const uvzk_election_options_t *options)
+static int election_begin(uvzk_client_t *client, struct uvzk__election *election,
+                          const char *path, const uvzk_election_options_t *options)
 {
     int status = copy_id(election, options);
 
@@ -91,7 +91,7 @@ static int begin(uvzk_client_t *client, struct uvzk__election *election, const c
     return status;
 }
 
-static void discard(struct uvzk__election *election)
+static void election_discard(struct uvzk__election *election)
 {
     if (election->lock.impl != NULL) {
         uvzk__leader_report_end(&election->report);
@@ -136,9 +136,9 @@ int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *shell, const char
     if (election == NULL) {
         return UV_ENOMEM;
     }
-    status = begin(client, election, path, &known);
+    status = election_begin(client, election, path, &known);
     if (status != 0) {
-        discard(election);
+        election_discard(election);
         return status;
     }
     uvzk__list_init(&election->in_session);

@@ -49,8 +49,9 @@ static void free_query(struct election_query *query)
 }
 
 /* Collects those that were read. They are borrowed from the query. */
-static size_t collect(const struct election_query *query,
-                      const uvzk_election_participant_t **participants)
+static size_t
+election_participants_collect(const struct election_query *query,
+                              const uvzk_election_participant_t **participants)
 {
     size_t count = 0;
 
@@ -64,7 +65,7 @@ static size_t collect(const struct election_query *query,
     return count;
 }
 
-static void tell(struct election_query *query)
+static void election_participants_tell(struct election_query *query)
 {
     const uvzk_election_participant_t **participants =
         uvzk__calloc(query->count + 1, sizeof(participants[0]));
@@ -73,7 +74,7 @@ static void tell(struct election_query *query)
 
     if (status == 0) {
         result.participants = participants;
-        result.count = collect(query, participants);
+        result.count = election_participants_collect(query, participants);
     }
     uvzk__lock_unref(query->lock);
     uvzk__req_end(query->shell, query->cb, status, &result);
@@ -84,7 +85,8 @@ static void tell(struct election_query *query)
 static void send_read(struct node_read *read);
 
 /* Replaces the participant, of which only the path was known. */
-static int keep(struct uvzk__known_participant **known, const struct uvzk__reply *reply)
+static int election_participants_keep(struct uvzk__known_participant **known,
+                                      const struct uvzk__reply *reply)
 {
     struct uvzk__known_participant *whole = uvzk__known_participant_new(
         (*known)->shown.path, reply->stat.czxid, reply->stat.ephemeral_owner, reply->data,
@@ -106,7 +108,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(query->session, rpc, status, false);
     if (status == 0) {
-        status = keep(&query->known[read->index], reply);
+        status = election_participants_keep(&query->known[read->index], reply);
     } else if (status == UVZK_ENONODE) {
         status = 0; /* it has left */
     }
@@ -118,7 +120,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         send_read(read);
     }
     if (query->outstanding == 0) {
-        tell(query);
+        election_participants_tell(query);
     }
 }
 
@@ -152,7 +154,7 @@ static int keep_paths(struct election_query *query, const char *const *paths,
     return 0;
 }
 
-static void listed(uvzk_req_t *request, int status)
+static void election_participants_listed(uvzk_req_t *request, int status)
 {
     const char *const *paths = request->result->paths;
     size_t count = request->result->count;
@@ -169,18 +171,20 @@ static void listed(uvzk_req_t *request, int status)
         send_read(&query->reads[i]);
     }
     if (query->outstanding == 0) {
-        tell(query);
+        election_participants_tell(query);
     }
 }
 
-static int begin(struct uvzk__election *election, uvzk_req_t *shell, uvzk_req_cb cb)
+static int election_participants_begin(struct uvzk__election *election, uvzk_req_t *shell,
+                                       uvzk_req_cb cb)
 {
     struct election_query *query = uvzk__calloc(1, sizeof(*query));
 
     if (query == NULL) {
         return UV_ENOMEM;
     }
-    int status = uvzk_lock_participants(&election->lock, &query->paths_request, listed);
+    int status = uvzk_lock_participants(&election->lock, &query->paths_request,
+                                        election_participants_listed);
     if (status != 0) {
         uvzk__free(query);
         return status;
@@ -208,7 +212,7 @@ static int check_and_begin(uvzk_election_t *election_shell, uvzk_req_t *shell,
         return uvzk__refuse(UVZK_ECLOSED,
                             "election is closing, or it is not initialised");
     }
-    return begin(election, shell, cb);
+    return election_participants_begin(election, shell, cb);
 }
 
 int uvzk_election_participants(uvzk_election_t *election_shell, uvzk_req_t *shell,

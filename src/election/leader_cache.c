@@ -27,7 +27,7 @@ static struct uvzk__leader_report *report_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------ what is known */
 
-static void tell(struct uvzk__leader_cache *leader_cache)
+static void leader_cache_tell(struct uvzk__leader_cache *leader_cache)
 {
     struct uvzk__link *link;
 
@@ -39,7 +39,7 @@ static void tell(struct uvzk__leader_cache *leader_cache)
 
 static void no_memory_due(struct uvzk__timer *timer)
 {
-    tell(UVZK__CONTAINER_OF(timer, struct uvzk__leader_cache, no_memory));
+    leader_cache_tell(UVZK__CONTAINER_OF(timer, struct uvzk__leader_cache, no_memory));
 }
 
 void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *leader_cache)
@@ -63,7 +63,7 @@ static void set_leader(struct uvzk__leader_cache *leader_cache,
 {
     uvzk__free(leader_cache->leader);
     leader_cache->leader = leader;
-    tell(leader_cache);
+    leader_cache_tell(leader_cache);
 }
 
 /* ---------------------------------------------------------------------- requests */
@@ -79,7 +79,7 @@ static bool is_wanted(const struct uvzk__leader_cache *leader_cache)
     return link != &leader_cache->reports;
 }
 
-static bool list(struct uvzk__reading *reading)
+static bool leader_cache_list(struct uvzk__reading *reading)
 {
     struct uvzk__leader_cache *leader_cache = cache_of(reading);
 
@@ -132,7 +132,7 @@ static void listed_first(struct uvzk__leader_cache *leader_cache)
                             true);
 }
 
-static void listed(struct uvzk__leader_cache *leader_cache, const char *name)
+static void leader_cache_listed(struct uvzk__leader_cache *leader_cache, const char *name)
 {
     struct uvzk__reading *reading = &leader_cache->reading;
     char *first = name == NULL ? NULL : uvzk__path_join(reading->path, name);
@@ -182,7 +182,8 @@ static void read_first(struct uvzk__leader_cache *leader_cache,
     set_leader(leader_cache, leader);
 }
 
-static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply)
+static void leader_cache_shown(struct uvzk__reading *reading,
+                               const struct uvzk__reply *reply)
 {
     struct uvzk__leader_cache *leader_cache = cache_of(reading);
     bool missing = reply->status == UVZK_ENONODE;
@@ -192,7 +193,7 @@ static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply
     } else if (reading->rpc.kind == UVZK__RPC_CHILDREN && missing) {
         (void)uvzk__reading_ask(reading, UVZK__RPC_EXISTS, reading->path, true);
     } else if (reading->rpc.kind == UVZK__RPC_CHILDREN) {
-        listed(leader_cache, first_of(leader_cache, reply));
+        leader_cache_listed(leader_cache, first_of(leader_cache, reply));
     } else if (missing) {
         set_leader(leader_cache, NULL);
     } else {
@@ -203,7 +204,7 @@ static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply
 }
 
 /* The last known leader stays. */
-static void failed(struct uvzk__reading *reading, int status)
+static void leader_cache_failed(struct uvzk__reading *reading, int status)
 {
     if (reading->rpc.kind == UVZK__RPC_GET && status != UVZK_ELIMIT) {
         cache_of(reading)->missing = false;
@@ -213,7 +214,7 @@ static void failed(struct uvzk__reading *reading, int status)
 
 /* ------------------------------------------------------------ making and ending */
 
-static struct uvzk__reading **table(const struct uvzk__session *session)
+static struct uvzk__reading **leader_cache_table(const struct uvzk__session *session)
 {
     return &uvzk__elections(session)->leader_caches;
 }
@@ -228,10 +229,10 @@ static void free_memory(struct uvzk__reading *reading)
 }
 
 static const struct uvzk__reading_kind reading_kind = {
-    .table = table,
-    .begin = list,
-    .shown = shown,
-    .failed = failed,
+    .table = leader_cache_table,
+    .begin = leader_cache_list,
+    .shown = leader_cache_shown,
+    .failed = leader_cache_failed,
     .free_memory = free_memory,
 };
 

@@ -15,7 +15,8 @@ static struct uvzk__election *election_of(struct uvzk__leader_report *report)
 }
 
 /* This participant as a leader. NULL: out of memory. */
-static struct uvzk__known_participant *own(const struct uvzk__election *election)
+static struct uvzk__known_participant *
+leader_report_own(const struct uvzk__election *election)
 {
     const struct uvzk__session *session = uvzk__hold_session(&election->hold);
     size_t length = election->id_length;
@@ -55,7 +56,7 @@ static void tell_own(struct uvzk__leader_report *report)
     if (uvzk_hold_token(&election_of(report)->hold) == 0) {
         return;
     }
-    known = own(election_of(report));
+    known = leader_report_own(election_of(report));
     if (known == NULL) {
         uvzk__leader_cache_tell_later(report->leader_cache);
         return;
@@ -84,7 +85,7 @@ static void tell_cached(struct uvzk__leader_report *report)
     uvzk__reading_unpin(&leader_cache->reading);
 }
 
-static void tell(struct uvzk__notification *notification)
+static void leader_report_tell(struct uvzk__notification *notification)
 {
     struct uvzk__leader_report *report =
         UVZK__CONTAINER_OF(notification, struct uvzk__leader_report, notification);
@@ -103,7 +104,7 @@ void uvzk__leader_report_init(struct uvzk__leader_report *report)
 {
     uvzk__list_init(&report->in_cache);
     uvzk__list_init(&report->notification.link);
-    report->notification.notify_cb = tell;
+    report->notification.notify_cb = leader_report_tell;
 }
 
 int uvzk__leader_report_begin(struct uvzk__election *election,

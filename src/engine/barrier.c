@@ -26,7 +26,7 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__barrier_machine =
     UVZK__MACHINE("barrier", table, struct uvzk__session, barrier.state, invariant_holds);
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void barrier_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__session *session =
         UVZK__CONTAINER_OF(rpc, struct uvzk__session, barrier.rpc);
@@ -60,7 +60,7 @@ void uvzk__barrier_ask(struct uvzk__session *session)
         return;
     }
     uvzk__move(session, &uvzk__barrier_machine, session, UVZK__BARRIER_ASKING);
-    uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
+    uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, barrier_replied);
     uvzk__submit(session, &barrier->rpc);
     barrier->stamp = uvzk__stamp(session);
 }

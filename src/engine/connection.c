@@ -44,8 +44,9 @@ const struct uvzk__machine uvzk__connection_machine =
 
 /* A state that does not change is not reported, and nothing is reported after CLOSED. A
  * connection knows no session to which uvzk__move could report. */
-static void enter(struct uvzk__connection *connection, uvzk_client_state_t state,
-                  struct uvzk__connection_news *news)
+static void connection_enter(struct uvzk__connection *connection,
+                             uvzk_client_state_t state,
+                             struct uvzk__connection_news *news)
 {
     uvzk_client_state_t from = uvzk__connection_state(connection);
 
@@ -59,32 +60,33 @@ static void enter(struct uvzk__connection *connection, uvzk_client_state_t state
     news->states[news->count++] = state;
 }
 
-static void connected(struct uvzk__connection *connection,
-                      const struct uvzk__session_event *event,
-                      struct uvzk__connection_news *news)
+static void connection_connected(struct uvzk__connection *connection,
+                                 const struct uvzk__session_event *event,
+                                 struct uvzk__connection_news *news)
 {
     news->fresh = connection->session_id != event->session_id;
     news->replaced = connection->session_id != 0 && news->fresh;
     if (news->replaced) {
         /* The old session has ended, so the user must be told of LOST first. */
-        enter(connection, UVZK_STATE_LOST, news);
+        connection_enter(connection, UVZK_STATE_LOST, news);
     }
     connection->session_id = event->session_id;
     connection->timeout_ms = event->timeout_ms;
     connection->connected = true;
     if (!connection->ever_connected) {
         connection->ever_connected = true;
-        enter(connection, UVZK_STATE_CONNECTED, news);
+        connection_enter(connection, UVZK_STATE_CONNECTED, news);
     } else if (connection->state != UVZK_STATE_CONNECTED) {
-        enter(connection, UVZK_STATE_RECONNECTED, news);
+        connection_enter(connection, UVZK_STATE_RECONNECTED, news);
     }
 }
 
-static void gone(struct uvzk__connection *connection, struct uvzk__connection_news *news)
+static void connection_gone(struct uvzk__connection *connection,
+                            struct uvzk__connection_news *news)
 {
     connection->connected = false;
     connection->session_id = 0;
-    enter(connection, UVZK_STATE_LOST, news);
+    connection_enter(connection, UVZK_STATE_LOST, news);
 }
 
 struct uvzk__connection_news
@@ -95,19 +97,19 @@ uvzk__connection_step(struct uvzk__connection *connection,
 
     switch (event->kind) {
     case UVZK__SESSION_CONNECTED:
-        connected(connection, event, &news);
+        connection_connected(connection, event, &news);
         break;
     case UVZK__SESSION_SUSPENDED:
         connection->connected = false;
         /* A connection may be lost in state CLOSED, too. */
         if (uvzk__state_is_connected(connection->state)) {
             connection->suspended_ms = now_ms;
-            enter(connection, UVZK_STATE_SUSPENDED, &news);
+            connection_enter(connection, UVZK_STATE_SUSPENDED, &news);
         }
         break;
     case UVZK__SESSION_EXPIRED:
     case UVZK__SESSION_AUTH_FAILED:
-        gone(connection, &news);
+        connection_gone(connection, &news);
         break;
     case UVZK__SESSION_OPEN_FAILED:
         /* Not a state change: the client stays LATENT or LOST, and tries again. */
@@ -144,7 +146,7 @@ struct uvzk__connection_news uvzk__connection_lapse(struct uvzk__connection *con
     struct uvzk__connection_news news = {.count = 0};
 
     if (now_ms >= uvzk__connection_lost_at(connection)) {
-        enter(connection, UVZK_STATE_LOST, &news);
+        connection_enter(connection, UVZK_STATE_LOST, &news);
     }
     return news;
 }
@@ -153,6 +155,6 @@ struct uvzk__connection_news uvzk__connection_close(struct uvzk__connection *con
 {
     struct uvzk__connection_news news = {.count = 0};
 
-    enter(connection, UVZK_STATE_CLOSED, &news);
+    connection_enter(connection, UVZK_STATE_CLOSED, &news);
     return news;
 }

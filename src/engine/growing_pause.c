@@ -7,7 +7,8 @@
 
 #define NO_ROOM_PAUSE_MS 1000U /* no room for a watch: others must be removed first */
 
-static void grow(struct uvzk__growing_pause *pause, uint64_t first_ms, uint64_t most_ms)
+static void growing_pause_grow(struct uvzk__growing_pause *pause, uint64_t first_ms,
+                               uint64_t most_ms)
 {
     pause->last_ms = pause->last_ms == 0 ? first_ms : 2 * pause->last_ms;
     if (pause->last_ms > most_ms) {
@@ -24,7 +25,7 @@ void uvzk__growing_pause_begin_once(struct uvzk__session *session,
 void uvzk__growing_pause_begin(struct uvzk__session *session,
                                struct uvzk__growing_pause *pause)
 {
-    grow(pause, UVZK__SHORT_PAUSE_MS, uvzk__session_timeout(session));
+    growing_pause_grow(pause, UVZK__SHORT_PAUSE_MS, uvzk__session_timeout(session));
     uvzk__growing_pause_begin_once(session, pause, pause->last_ms);
 }
 
@@ -38,7 +39,7 @@ void uvzk__growing_pause_begin_varied(struct uvzk__session *session,
     if (most > longest_ms || most < first_ms) {
         most = longest_ms;
     }
-    grow(pause, first_ms, most);
+    growing_pause_grow(pause, first_ms, most);
     (void)uvzk__random(session, &random, sizeof(random));
     uvzk__growing_pause_begin_once(session, pause,
                                    pause->last_ms - pause->last_ms / 4 +

@@ -25,7 +25,7 @@ static struct uvzk__inflight *inflight_of(struct uvzk__rpc *rpc)
     return UVZK__CONTAINER_OF(rpc, struct uvzk__inflight, rpc);
 }
 
-static struct uvzk__inflight *take(struct uvzk__inflight_pool *inflight_pool)
+static struct uvzk__inflight *inflight_take(struct uvzk__inflight_pool *inflight_pool)
 {
     struct uvzk__inflight *inflight = inflight_pool->spare;
 
@@ -41,7 +41,7 @@ struct uvzk__rpc *uvzk__inflight_new(struct uvzk__session *session, void *reques
                                      enum uvzk__rpc_kind kind, const char *path,
                                      uvzk__reply_cb reply_cb)
 {
-    struct uvzk__inflight *inflight = take(&session->inflight_pool);
+    struct uvzk__inflight *inflight = inflight_take(&session->inflight_pool);
 
     if (inflight == NULL) {
         uvzk__back_off(session);
@@ -80,6 +80,6 @@ void uvzk__inflight_done(struct uvzk__session *session, struct uvzk__rpc *rpc, i
 void uvzk__inflight_pool_free(struct uvzk__session *session)
 {
     while (session->inflight_pool.spare != NULL) {
-        uvzk__free(take(&session->inflight_pool));
+        uvzk__free(inflight_take(&session->inflight_pool));
     }
 }

@@ -24,7 +24,7 @@ struct line {
 
 /* Replaces control characters by \xHH and returns the length of the result. escaped: room
  * for four times the bytes of text, and a NUL. */
-static size_t escape(char *escaped, const char *text)
+static size_t log_escape(char *escaped, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
     size_t used = 0;
@@ -50,7 +50,7 @@ static struct line *new_line(const struct uvzk__log *log, int level, const char 
                              const char *text)
 {
     char escaped[4 * LINE_SIZE];
-    size_t length = escape(escaped, text);
+    size_t length = log_escape(escaped, text);
 
     if (log->count >= UVZK__LOG_LINES || log->bytes + length > UVZK__LOG_BYTES) {
         return NULL;
@@ -115,7 +115,7 @@ static void tell_dropped(struct uvzk__session *session)
 
 /* Lines that the callbacks add are delivered by the next notification, so the list and
  * the counts are taken over before the first callback. */
-static void deliver(struct uvzk__notification *notification)
+static void log_deliver(struct uvzk__notification *notification)
 {
     struct uvzk__log *log =
         UVZK__CONTAINER_OF(notification, struct uvzk__log, notification);
@@ -137,5 +137,5 @@ void uvzk__log_init(struct uvzk__session *session)
 {
     uvzk__list_init(&session->log.lines);
     uvzk__list_init(&session->log.notification.link);
-    session->log.notification.notify_cb = deliver;
+    session->log.notification.notify_cb = log_deliver;
 }

@@ -113,7 +113,7 @@ void uvzk__count_diverged(struct uvzk__observer *observer)
 
 /* -------------------------------------------------------------------------- tracing */
 
-static void trace(struct uvzk__session *session, const uvzk_trace_t *event)
+static void observer_trace(struct uvzk__session *session, const uvzk_trace_t *event)
 {
     session->observer->trace_cb(session->shell, event);
 }
@@ -132,11 +132,11 @@ const char *uvzk__rpc_name(const struct uvzk__rpc *rpc)
 
 void uvzk__trace_request(struct uvzk__session *session, const struct uvzk__rpc *rpc)
 {
-    trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                   .step = UVZK_TRACE_REQUEST,
-                                   .at = rpc->sent_ms,
-                                   .path = rpc->path,
-                                   .request = uvzk__rpc_name(rpc)});
+    observer_trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                            .step = UVZK_TRACE_REQUEST,
+                                            .at = rpc->sent_ms,
+                                            .path = rpc->path,
+                                            .request = uvzk__rpc_name(rpc)});
 }
 
 void uvzk__trace_reply(struct uvzk__session *session, const struct uvzk__rpc *rpc,
@@ -144,34 +144,34 @@ void uvzk__trace_reply(struct uvzk__session *session, const struct uvzk__rpc *rp
 {
     uint64_t now = uvzk__now(session);
 
-    trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                   .step = UVZK_TRACE_REPLY,
-                                   .at = now,
-                                   .took_ms = now - rpc->sent_ms,
-                                   .status = status,
-                                   .path = rpc->path,
-                                   .request = uvzk__rpc_name(rpc)});
+    observer_trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                            .step = UVZK_TRACE_REPLY,
+                                            .at = now,
+                                            .took_ms = now - rpc->sent_ms,
+                                            .status = status,
+                                            .path = rpc->path,
+                                            .request = uvzk__rpc_name(rpc)});
 }
 
 void uvzk__trace_hold(struct uvzk__session *session, enum uvzk_trace_step step,
                       const uvzk_hold_t *hold, const char *path, int status, uint64_t now,
                       uint64_t took_ms)
 {
-    trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                   .step = (uint32_t)step,
-                                   .at = now,
-                                   .took_ms = took_ms,
-                                   .status = status,
-                                   .hold = hold,
-                                   .path = path});
+    observer_trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                            .step = (uint32_t)step,
+                                            .at = now,
+                                            .took_ms = took_ms,
+                                            .status = status,
+                                            .hold = hold,
+                                            .path = path});
 }
 
 void uvzk__observe_state(struct uvzk__session *session, uvzk_client_state_t state)
 {
     if (session->observer->trace_cb != NULL) {
-        trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                       .step = UVZK_TRACE_STATE,
-                                       .at = uvzk__now(session),
-                                       .status = (int)state});
+        observer_trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                                .step = UVZK_TRACE_STATE,
+                                                .at = uvzk__now(session),
+                                                .status = (int)state});
     }
 }

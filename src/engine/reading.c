@@ -37,7 +37,7 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__reading_machine =
     UVZK__MACHINE("reading", table, struct uvzk__reading, state, invariant_holds);
 
-static void enter(struct uvzk__reading *reading, enum uvzk__reading_state state)
+static void reading_enter(struct uvzk__reading *reading, enum uvzk__reading_state state)
 {
     uvzk__move(reading->session, &uvzk__reading_machine, reading, state);
 }
@@ -45,7 +45,7 @@ static void enter(struct uvzk__reading *reading, enum uvzk__reading_state state)
 /* ---------------------------------------------------------- making and ending */
 
 static void pause_over(struct uvzk__timer *timer);
-static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news);
+static void reading_told(struct uvzk__watcher *watcher, enum uvzk__watch_news news);
 
 bool uvzk__reading_init(struct uvzk__reading *reading, struct uvzk__session *session,
                         const struct uvzk__reading_kind *kind, const char *path)
@@ -55,7 +55,7 @@ bool uvzk__reading_init(struct uvzk__reading *reading, struct uvzk__session *ses
     reading->session = session;
     reading->kind = kind;
     reading->pause.timer.due = pause_over;
-    uvzk__renewed_watcher_init(&reading->renewed, session, told);
+    uvzk__renewed_watcher_init(&reading->renewed, session, reading_told);
     reading->path = uvzk__strdup(path);
     if (reading->path != NULL) {
         HASH_ADD_KEYPTR(hh, *readings, reading->path, strlen(path), reading);
@@ -97,7 +97,7 @@ void uvzk__reading_end(struct uvzk__reading *reading)
     HASH_DEL(*reading->kind->table(reading->session), reading);
     uvzk__growing_pause_end(reading->session, &reading->pause);
     uvzk__watch_leave(&reading->renewed.watcher);
-    enter(reading, UVZK__READING_ENDED);
+    reading_enter(reading, UVZK__READING_ENDED);
     uvzk__reading_pin(reading);
     uvzk__reading_unpin(reading);
 }
@@ -112,7 +112,7 @@ bool uvzk__reading_may_ask(const struct uvzk__reading *reading)
 void uvzk__reading_send(struct uvzk__reading *reading)
 {
     uvzk__reading_pin(reading); /* the reply unpins it */
-    enter(reading, UVZK__READING_ASKED);
+    reading_enter(reading, UVZK__READING_ASKED);
     uvzk__submit(reading->session, &reading->rpc);
 }
 
@@ -156,11 +156,11 @@ void uvzk__reading_pump(struct uvzk__reading *reading)
 
 /* A reading that was refused and is not repeated waits until its kind wants it, or until
  * requests may be sent again: it is not sent at once, although no watch is set. */
-static void taken(struct uvzk__reading *reading, const struct uvzk__reply *reply)
+static void reading_taken(struct uvzk__reading *reading, const struct uvzk__reply *reply)
 {
     bool missing = reply->status == UVZK_ENONODE;
 
-    enter(reading, UVZK__READING_IDLE);
+    reading_enter(reading, UVZK__READING_IDLE);
     /* An exists sets a watch on a missing znode too. */
     uvzk__watch_answered(&reading->renewed.watcher,
                          reply->status == 0 ||
@@ -183,7 +183,7 @@ void uvzk__reading_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     uvzk__answered(reading->session, rpc, reply->status,
                    rpc->kind == UVZK__RPC_CREATE || rpc->kind == UVZK__RPC_MULTI);
     if (reading->state != UVZK__READING_ENDED) {
-        taken(reading, reply);
+        reading_taken(reading, reply);
     }
     uvzk__reading_unpin(reading);
 }
@@ -196,7 +196,7 @@ bool uvzk__reading_repeat(struct uvzk__reading *reading, int status)
         uvzk__growing_pause_begin_after(reading->session, &reading->pause, status);
 
     reading->again = true;
-    enter(reading, UVZK__READING_PAUSED);
+    reading_enter(reading, UVZK__READING_PAUSED);
     return refused;
 }
 
@@ -205,7 +205,7 @@ void uvzk__reading_repeat_soon(struct uvzk__reading *reading)
     reading->again = true;
     uvzk__growing_pause_begin_once(reading->session, &reading->pause,
                                    UVZK__SHORT_PAUSE_MS);
-    enter(reading, UVZK__READING_PAUSED);
+    reading_enter(reading, UVZK__READING_PAUSED);
 }
 
 static void pause_over(struct uvzk__timer *timer)
@@ -213,7 +213,7 @@ static void pause_over(struct uvzk__timer *timer)
     struct uvzk__reading *reading =
         UVZK__CONTAINER_OF(timer, struct uvzk__reading, pause.timer);
 
-    enter(reading, UVZK__READING_IDLE);
+    reading_enter(reading, UVZK__READING_IDLE);
     uvzk__reading_pump(reading);
 }
 
@@ -221,7 +221,7 @@ void uvzk__reading_resume(struct uvzk__reading *reading)
 {
     if (reading->state == UVZK__READING_PAUSED) {
         uvzk__growing_pause_end(reading->session, &reading->pause);
-        enter(reading, UVZK__READING_IDLE);
+        reading_enter(reading, UVZK__READING_IDLE);
     }
     uvzk__reading_pump(reading);
 }
@@ -240,7 +240,7 @@ void uvzk__readings_resume(struct uvzk__session *session,
 /* ---------------------------------------------------------------------- the watch */
 
 /* After a loss nothing may be sent yet. */
-static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+static void reading_told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__reading *reading =
         UVZK__CONTAINER_OF(watcher, struct uvzk__reading, renewed.watcher);

@@ -38,7 +38,7 @@ static void for_each(struct uvzk__session *session,
     }
 }
 
-static void resume(struct uvzk__session_object *object, int code)
+static void session_object_resume(struct uvzk__session_object *object, int code)
 {
     (void)code;
     if (object->kind->resume != NULL) {
@@ -68,7 +68,7 @@ static void free_one(struct uvzk__session_object *object, int code)
 
 void uvzk__objects_resume(struct uvzk__session *session)
 {
-    for_each(session, resume, 0);
+    for_each(session, session_object_resume, 0);
 }
 
 void uvzk__objects_session_ended(struct uvzk__session *session, int code)

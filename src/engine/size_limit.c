@@ -19,14 +19,14 @@
 /* This many losses in a row are not a coincidence. */
 #define LOSSES_MAX 3U
 
-static size_t greater(size_t one, size_t other)
+static size_t size_limit_greater(size_t one, size_t other)
 {
     return one > other ? one : other;
 }
 
 static bool is_proved(const struct uvzk__size_limit *limit, const struct uvzk__rpc *rpc)
 {
-    return rpc->size <= greater(limit->answered, SURELY_ACCEPTED);
+    return rpc->size <= size_limit_greater(limit->answered, SURELY_ACCEPTED);
 }
 
 static bool is_refused(const struct uvzk__size_limit *limit, const struct uvzk__rpc *rpc)
@@ -44,7 +44,7 @@ static bool is_sent_alone(const struct uvzk__size_limit *limit,
 
 /* Hands the request to the port. Without a connection the port does not send it. A batch
  * that is refused counts as not sent: the next ones are shorter. */
-static void pass(struct uvzk__session *session, struct uvzk__rpc *rpc)
+static void size_limit_pass(struct uvzk__session *session, struct uvzk__rpc *rpc)
 {
     struct uvzk__size_limit *limit = &session->submissions.size_limit;
 
@@ -64,7 +64,7 @@ static bool must_wait(const struct uvzk__size_limit *limit, const struct uvzk__r
     return limit->alone != NULL || (limit->in_flight > 0 && is_sent_alone(limit, rpc));
 }
 
-static void hold(struct uvzk__size_limit *limit, struct uvzk__rpc *rpc)
+static void size_limit_hold(struct uvzk__size_limit *limit, struct uvzk__rpc *rpc)
 {
     rpc->port.next = NULL;
     if (limit->first_held == NULL) {
@@ -76,7 +76,7 @@ static void hold(struct uvzk__size_limit *limit, struct uvzk__rpc *rpc)
 }
 
 /* Submits the held requests, up to the first that must wait. all: none must wait. */
-static void release(struct uvzk__session *session, bool all)
+static void size_limit_release(struct uvzk__session *session, bool all)
 {
     struct uvzk__size_limit *limit = &session->submissions.size_limit;
 
@@ -85,7 +85,7 @@ static void release(struct uvzk__session *session, bool all)
 
         limit->first_held = rpc->port.next;
         rpc->port.next = NULL;
-        pass(session, rpc);
+        size_limit_pass(session, rpc);
     }
 }
 
@@ -103,7 +103,7 @@ void uvzk__size_limit_unwatch(struct uvzk__session *session,
 
 void uvzk__size_limit_release(struct uvzk__session *session)
 {
-    release(session, true);
+    size_limit_release(session, true);
 }
 
 /* Stamps tell the order of requests (submission.h), so every request that is submitted
@@ -115,33 +115,34 @@ void uvzk__size_limit_submit(struct uvzk__session *session, struct uvzk__rpc *rp
     rpc->refused = 0;
     rpc->size = uvzk__request_size(session, rpc);
     if (limit->first_held != NULL || must_wait(limit, rpc)) {
-        hold(limit, rpc);
+        size_limit_hold(limit, rpc);
     } else {
-        pass(session, rpc);
+        size_limit_pass(session, rpc);
     }
 }
 
 /* The reply of a request that was in flight when the connection was lost. */
-static void lost(struct uvzk__size_limit *limit, const struct uvzk__rpc *rpc)
+static void size_limit_lost(struct uvzk__size_limit *limit, const struct uvzk__rpc *rpc)
 {
     if (rpc->refused != 0) {
         return;
     }
     if (rpc->divisible) {
-        limit->lost_batch = greater(limit->lost_batch, rpc->size);
+        limit->lost_batch = size_limit_greater(limit->lost_batch, rpc->size);
     }
     if (is_proved(limit, rpc)) {
         return;
     }
-    limit->lost = greater(limit->lost, rpc->size);
+    limit->lost = size_limit_greater(limit->lost, rpc->size);
     if (limit->alone == rpc) {
         limit->lost_alone = rpc->size;
     }
 }
 
-static void answered(struct uvzk__size_limit *limit, const struct uvzk__rpc *rpc)
+static void size_limit_answered(struct uvzk__size_limit *limit,
+                                const struct uvzk__rpc *rpc)
 {
-    limit->answered = greater(limit->answered, rpc->size);
+    limit->answered = size_limit_greater(limit->answered, rpc->size);
     if (rpc->size >= limit->suspect) {
         limit->losses = 0;
     }
@@ -155,15 +156,15 @@ void uvzk__size_limit_replied(struct uvzk__session *session, const struct uvzk__
 
     limit->in_flight -= limit->in_flight > 0;
     if (uvzk__is_answer(status)) {
-        answered(limit, rpc);
+        size_limit_answered(limit, rpc);
     } else if (uvzk__says_connection_lost(status)) {
-        lost(limit, rpc);
+        size_limit_lost(limit, rpc);
     }
     if (limit->alone == rpc) {
         limit->alone = NULL;
     }
     if (limit->first_held != NULL) {
-        release(session, ends || !uvzk__is_connected(session));
+        size_limit_release(session, ends || !uvzk__is_connected(session));
     }
 }
 
@@ -212,5 +213,5 @@ size_t uvzk__batch_size_max(const struct uvzk__session *session)
     if (limit->refused_from != 0 && most >= limit->refused_from) {
         most = limit->refused_from - 1;
     }
-    return greater(most, SURELY_ACCEPTED);
+    return size_limit_greater(most, SURELY_ACCEPTED);
 }

@@ -113,8 +113,8 @@ static bool is_done_without(const struct uvzk__rpc *rpc, int status)
              (rpc->kind == UVZK__RPC_CREATE && rpc->mode == UVZK__CONTAINER)));
 }
 
-static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
-                     int status, bool write)
+static void submission_answered(struct uvzk__session *session,
+                                const struct uvzk__rpc *rpc, int status, bool write)
 {
     uvzk__size_limit_replied(session, rpc, status);
     if (uvzk__is_answer(status)) {
@@ -136,7 +136,7 @@ static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
 
 /* For a client with an observer, or while a tracer watches. Not inlined, so that the common
  * case, neither of them, need not save registers for it. sent_ms is read first, because the
- * rpc may be gone after answered(). */
+ * rpc may be gone after submission_answered(). */
 __attribute__((noinline)) static void observed_answer(struct uvzk__session *session,
                                                       const struct uvzk__rpc *rpc,
                                                       int status, bool write)
@@ -149,7 +149,7 @@ __attribute__((noinline)) static void observed_answer(struct uvzk__session *sess
     if (uvzk__probed()) {
         uvzk__probe_reply(session, rpc, status);
     }
-    answered(session, rpc, status, write);
+    submission_answered(session, rpc, status, write);
     if (session->observer != NULL) {
         uvzk__histogram_add(&session->observer->metrics.round_trip,
                             uvzk__now(session) - sent_ms);
@@ -162,6 +162,6 @@ void uvzk__answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
     if (session->observer != NULL || uvzk__probed()) {
         observed_answer(session, rpc, status, write);
     } else {
-        answered(session, rpc, status, write);
+        submission_answered(session, rpc, status, write);
     }
 }

@@ -73,7 +73,7 @@ static struct uvzk__notification *notification_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__notification, link);
 }
 
-static void notify(struct uvzk__link *link)
+static void turn_notify(struct uvzk__link *link)
 {
     struct uvzk__notification *notification = notification_at(link);
 
@@ -87,7 +87,7 @@ void uvzk__notify_all(struct uvzk__session *session)
     uvzk__list_move(&session->notifications, &notifications);
     while (!uvzk__is_broken_untold(session) &&
            (link = uvzk__list_take(&notifications)) != NULL) {
-        notify(link);
+        turn_notify(link);
     }
     uvzk__list_put_back(&notifications, &session->notifications);
 }
@@ -104,7 +104,7 @@ void uvzk__notify_those(struct uvzk__session *session,
     }
     uvzk__list_put_back(&others, &session->notifications);
     while ((link = uvzk__list_take(&notifications)) != NULL) {
-        notify(link);
+        turn_notify(link);
     }
 }
 

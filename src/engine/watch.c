@@ -38,7 +38,7 @@ static struct uvzk__watcher **head_at(struct uvzk__watchers *watchers, uint32_t 
                                    : &watchers->heads[hash & (watchers->head_count - 1)];
 }
 
-static void put(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
+static void watch_put(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
 {
     struct uvzk__watcher **head = head_at(watchers, watcher->hash);
 
@@ -47,7 +47,7 @@ static void put(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
 }
 
 /* Without memory the lists at the heads get longer. */
-static void grow(struct uvzk__watchers *watchers)
+static void watch_grow(struct uvzk__watchers *watchers)
 {
     struct uvzk__watchers grown = {
         .head_count = watchers->heads == NULL ? HEADS_MIN : 2 * watchers->head_count,
@@ -62,7 +62,7 @@ static void grow(struct uvzk__watchers *watchers)
         struct uvzk__watcher *watcher = *head_at(watchers, i);
         while (watcher != NULL) {
             struct uvzk__watcher *next = watcher->next;
-            put(&grown, watcher);
+            watch_put(&grown, watcher);
             watcher = next;
         }
     }
@@ -70,15 +70,15 @@ static void grow(struct uvzk__watchers *watchers)
     *watchers = grown;
 }
 
-static void enter(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
+static void watch_enter(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
 {
     uint32_t heads = watchers->heads == NULL ? 1 : watchers->head_count;
 
     if (watchers->count >= WATCHERS_PER_HEAD * heads) {
-        grow(watchers);
+        watch_grow(watchers);
     }
     watchers->count++;
-    put(watchers, watcher);
+    watch_put(watchers, watcher);
 }
 
 static void take_out(struct uvzk__watchers *watchers, struct uvzk__watcher *watcher)
@@ -95,8 +95,8 @@ static void take_out(struct uvzk__watchers *watchers, struct uvzk__watcher *watc
 #define ANY_KIND (~0U)
 
 /* The first watcher on the path, of one of these kinds (UVZK__BIT); NULL: there is none. */
-static struct uvzk__watcher *find(struct uvzk__session *session, const char *path,
-                                  uint32_t hash, unsigned kinds)
+static struct uvzk__watcher *watch_find(struct uvzk__session *session, const char *path,
+                                        uint32_t hash, unsigned kinds)
 {
     struct uvzk__watcher *watcher = *head_at(&session->watchers, hash);
 
@@ -122,7 +122,7 @@ static struct uvzk__timer *renewal_of(struct uvzk__watcher *watcher)
 }
 
 /* The watch has fired or is gone on the server. */
-static void gone(struct uvzk__watcher *watcher)
+static void watch_gone(struct uvzk__watcher *watcher)
 {
     struct uvzk__session *session = watcher->session;
     const char *path = watcher->path;
@@ -137,7 +137,7 @@ static void gone(struct uvzk__watcher *watcher)
     watcher->path = NULL;
     uvzk__move(watcher->session, &uvzk__watcher_machine, watcher,
                UVZK__WATCHER_UNWATCHED);
-    if (find(session, path, watcher->hash, UVZK__BIT(watcher->kind)) == NULL) {
+    if (watch_find(session, path, watcher->hash, UVZK__BIT(watcher->kind)) == NULL) {
         uvzk__watch_budget_give(session, path);
     }
 }
@@ -157,7 +157,7 @@ void uvzk__watch_leave(struct uvzk__watcher *watcher)
     if (watcher->state != UVZK__WATCHER_UNWATCHED) {
         uvzk__unwatch(watcher->session, &watcher->watch);
     }
-    gone(watcher);
+    watch_gone(watcher);
 }
 
 /* [P1] A persistent watch gives its path up. On a server before 3.9.0 it would hear of
@@ -166,8 +166,8 @@ static void make_way(struct uvzk__session *session, const char *path, uint32_t h
 {
     struct uvzk__watcher *watcher;
 
-    while ((watcher = find(session, path, hash, UVZK__BIT(UVZK__WATCH_PERSISTENT))) !=
-           NULL) {
+    while ((watcher = watch_find(session, path, hash,
+                                 UVZK__BIT(UVZK__WATCH_PERSISTENT))) != NULL) {
         uvzk__watch_leave(watcher);
         watcher->told_cb(watcher, UVZK__NEWS_YIELDED);
     }
@@ -181,17 +181,17 @@ bool uvzk__watch_join(struct uvzk__watcher *watcher, const char *path,
 
     if (kind != UVZK__WATCH_PERSISTENT) {
         make_way(session, path, hash);
-    } else if (find(session, path, hash, ANY_KIND) != NULL) {
+    } else if (watch_find(session, path, hash, ANY_KIND) != NULL) {
         return false;
     }
-    if (find(session, path, hash, UVZK__BIT(kind)) == NULL &&
+    if (watch_find(session, path, hash, UVZK__BIT(kind)) == NULL &&
         !uvzk__watch_budget_take(session, path)) {
         return false;
     }
     watcher->path = path;
     watcher->hash = hash;
     watcher->kind = (uint8_t)kind;
-    enter(&session->watchers, watcher);
+    watch_enter(&session->watchers, watcher);
     uvzk__move(watcher->session, &uvzk__watcher_machine, watcher, UVZK__WATCHER_ARMING);
     return true;
 }
@@ -217,16 +217,16 @@ void uvzk__watch_answered(struct uvzk__watcher *watcher, bool armed)
             uvzk__watch_renewal_schedule(watcher->session, renewal_of(watcher));
         }
     } else if (watcher->state == UVZK__WATCHER_ARMING) {
-        gone(watcher);
+        watch_gone(watcher);
     }
 }
 
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__watcher *watcher =
         UVZK__CONTAINER_OF(watch, struct uvzk__watcher, watch);
 
-    gone(watcher);
+    watch_gone(watcher);
     watcher->told_cb(watcher, (enum uvzk__watch_news)event);
 }
 
@@ -243,7 +243,7 @@ void uvzk__watcher_init(struct uvzk__watcher *watcher, struct uvzk__session *ses
                         void (*told_cb)(struct uvzk__watcher *, enum uvzk__watch_news))
 {
     watcher->session = session;
-    watcher->watch.watch_cb = fired;
+    watcher->watch.watch_cb = watch_fired;
     watcher->told_cb = told_cb;
     watcher->renewed = false;
 }

@@ -17,19 +17,19 @@ static uint64_t cost_of(size_t path_length)
     return path_length + 4;
 }
 
-static uint64_t cost(const char *path)
+static uint64_t watch_budget_cost(const char *path)
 {
     return cost_of(strlen(path));
 }
 
-static bool fits(const struct uvzk__session *session, uint64_t bytes)
+static bool watch_budget_fits(const struct uvzk__session *session, uint64_t bytes)
 {
     return session->watches.bytes + bytes <= UVZK__WATCH_BYTES_MAX;
 }
 
 bool uvzk__watch_budget_has_room(const struct uvzk__session *session, const char *path)
 {
-    return fits(session, cost(path) + NAME_BYTES);
+    return watch_budget_fits(session, watch_budget_cost(path) + NAME_BYTES);
 }
 
 /* Warns once. Renewed watches repeatedly take the last room, so the next warning comes
@@ -47,11 +47,11 @@ static void warn_spent(struct uvzk__session *session)
 
 bool uvzk__watch_budget_take(struct uvzk__session *session, const char *path)
 {
-    if (!fits(session, cost(path))) {
+    if (!watch_budget_fits(session, watch_budget_cost(path))) {
         warn_spent(session);
         return false;
     }
-    session->watches.bytes += cost(path);
+    session->watches.bytes += watch_budget_cost(path);
     session->watches.count++;
     return true;
 }
@@ -64,7 +64,7 @@ bool uvzk__watch_budget_is_ample(const struct uvzk__session *session)
 
 void uvzk__watch_budget_give(struct uvzk__session *session, const char *path)
 {
-    session->watches.bytes -= cost(path);
+    session->watches.bytes -= watch_budget_cost(path);
     session->watches.count--;
     if (session->watches.bytes <= UVZK__WATCH_BYTES_MAX / 10 * 9) {
         session->watches.warned = false;

@@ -15,8 +15,8 @@ static struct uvzk__znode_owner **owners_of(const struct uvzk__session *session)
 }
 
 /* One of those at this path; NULL: there is none. */
-static struct uvzk__znode_owner *find(const struct uvzk__session *session,
-                                      const char *path)
+static struct uvzk__znode_owner *znode_owner_find(const struct uvzk__session *session,
+                                                  const char *path)
 {
     struct uvzk__znode_owner *owner;
 
@@ -80,8 +80,8 @@ static unsigned begun_at(const struct uvzk__session *session, const char *path,
 {
     unsigned bits = 0;
 
-    for (const struct uvzk__znode_owner *owner = find(session, path); owner != NULL;
-         owner = find_next(owner)) {
+    for (const struct uvzk__znode_owner *owner = znode_owner_find(session, path);
+         owner != NULL; owner = find_next(owner)) {
         bits |= owner->closing && without_closing ? 0 : 1U << owner->kind;
     }
     return bits;
@@ -178,7 +178,7 @@ static uint32_t depth_of(const char *path)
 }
 
 /* A znode at this depth is needed. */
-static void deepen(const struct uvzk__session *session, uint32_t depth)
+static void znode_owner_deepen(const struct uvzk__session *session, uint32_t depth)
 {
     if (depth > session->client->deepest) {
         session->client->deepest = depth;
@@ -232,7 +232,7 @@ int uvzk__znode_owner_check_open(struct uvzk__session *session, const char *path
     char full[UVZK__PATH_MAX + 1];
     int status = 0;
 
-    deepen(session, depth_of(ns) + depth_of(path) + (children ? 1 : 0));
+    znode_owner_deepen(session, depth_of(ns) + depth_of(path) + (children ? 1 : 0));
     if (number || *owners_of(session) != NULL) {
         (void)uvzk__path_join_into(full, ns, path);
         status = check_parents(session, full, children);
@@ -259,8 +259,8 @@ static uint32_t next_order(const struct uvzk__session *session, const char *path
 {
     uint32_t order = 0;
 
-    for (const struct uvzk__znode_owner *other = find(session, path); other != NULL;
-         other = find_next(other)) {
+    for (const struct uvzk__znode_owner *other = znode_owner_find(session, path);
+         other != NULL; other = find_next(other)) {
         if (other->order >= order) {
             order = other->order + 1;
         }
@@ -301,7 +301,7 @@ int uvzk__znode_owner_begin(struct uvzk__session *session,
     if (status != 0 || begun) {
         return status;
     }
-    deepen(session, depth_of(path));
+    znode_owner_deepen(session, depth_of(path));
     owner->order = next_order(session, path);
     owner->kind = (uint8_t)kind;
     owner->ephemeral = ephemeral;
@@ -328,7 +328,7 @@ struct uvzk__znode_owner *uvzk__znode_owner_first(const struct uvzk__session *se
 {
     struct uvzk__znode_owner *first = NULL;
 
-    for (struct uvzk__znode_owner *other = find(session, path); other != NULL;
+    for (struct uvzk__znode_owner *other = znode_owner_find(session, path); other != NULL;
          other = find_next(other)) {
         if (other->kind == UVZK__OWNED_BY_NODE &&
             (first == NULL || other->order < first->order)) {

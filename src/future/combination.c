@@ -29,12 +29,12 @@ struct combination {
     int first_failure;
 };
 
-static struct combination *of(struct uvzk__future *future)
+static struct combination *combination_of(struct uvzk__future *future)
 {
     return UVZK__CONTAINER_OF(future, struct combination, future);
 }
 
-static void detach(struct combination *combination, size_t index)
+static void combination_detach(struct combination *combination, size_t index)
 {
     struct uvzk__future *part = combination->parts[index].future;
 
@@ -54,7 +54,7 @@ static void give_up_parts(struct combination *combination, bool winners)
         if (part->future != NULL && (winners || part->status != 0)) {
             struct uvzk__future *future = part->future;
             /* Detached first, so that its end is not reported to this combination. */
-            detach(combination, i);
+            combination_detach(combination, i);
             uvzk__future_give_up(future, UV_ECANCELED);
         }
     }
@@ -62,26 +62,26 @@ static void give_up_parts(struct combination *combination, bool winners)
 
 static void detach_parts(struct uvzk__future *future)
 {
-    for (size_t i = 0; i < of(future)->count; i++) {
-        detach(of(future), i);
+    for (size_t i = 0; i < combination_of(future)->count; i++) {
+        combination_detach(combination_of(future), i);
     }
 }
 
-static bool withdraw(struct uvzk__future *future)
+static bool combination_withdraw(struct uvzk__future *future)
 {
-    give_up_parts(of(future), true);
+    give_up_parts(combination_of(future), true);
     return true;
 }
 
 static void free_parts(struct uvzk__future *future)
 {
     detach_parts(future);
-    uvzk__free(of(future)->parts);
+    uvzk__free(combination_of(future)->parts);
 }
 
 /* ------------------------------------------------------------------- counting */
 
-static void decide(struct combination *combination)
+static void combination_decide(struct combination *combination)
 {
     struct uvzk__future *future = &combination->future;
 
@@ -104,7 +104,7 @@ static void count_failure(struct combination *combination, size_t index, int sta
     }
 }
 
-static void count(struct combination *combination, size_t index, int status)
+static void combination_count(struct combination *combination, size_t index, int status)
 {
     if (status == 0) {
         combination->parts[index].status = 0;
@@ -117,8 +117,8 @@ static void count(struct combination *combination, size_t index, int status)
 static void part_done(struct uvzk__future *future, struct uvzk__future *part)
 {
     if (future->state == UVZK__FUTURE_PENDING) {
-        count(of(future), part->index, part->status);
-        decide(of(future));
+        combination_count(combination_of(future), part->index, part->status);
+        combination_decide(combination_of(future));
     }
 }
 
@@ -142,13 +142,13 @@ static void take_back(struct combination *combination, size_t index)
  * it has lost this part. */
 static void part_lost(struct uvzk__future *future, struct uvzk__future *part, int reason)
 {
-    struct combination *combination = of(future);
+    struct combination *combination = combination_of(future);
 
     if (future->state == UVZK__FUTURE_PENDING &&
         combination->parts[part->index].status == 0) {
         take_back(combination, part->index);
         count_failure(combination, part->index, reason);
-        decide(combination);
+        combination_decide(combination);
     } else if (future->state == UVZK__FUTURE_HOLDING && future->combination != NULL) {
         future->combination->kind->part_lost(future->combination, future, reason);
     }
@@ -156,34 +156,34 @@ static void part_lost(struct uvzk__future *future, struct uvzk__future *part, in
 
 static void part_gone(struct uvzk__future *future, struct uvzk__future *part)
 {
-    struct combination *combination = of(future);
+    struct combination *combination = combination_of(future);
 
     if (future->state == UVZK__FUTURE_PENDING &&
         combination->parts[part->index].status == UV_EAGAIN) {
         count_failure(combination, part->index, UV_ECANCELED);
-        decide(combination);
+        combination_decide(combination);
     } else {
         part_lost(future, part, UV_ECANCELED);
     }
     /* Deciding may have detached the part already. */
     if (part->combination == future) {
-        detach(combination, part->index);
+        combination_detach(combination, part->index);
     }
 }
 
-static bool holds(const struct uvzk__future *future)
+static bool combination_holds(const struct uvzk__future *future)
 {
     return future->state == UVZK__FUTURE_HOLDING;
 }
 
 static const struct uvzk__future_kind kind = {
-    .withdraw = withdraw,
+    .withdraw = combination_withdraw,
     .leave = detach_parts,
     .freed = free_parts,
     .part_done = part_done,
     .part_lost = part_lost,
     .part_gone = part_gone,
-    .holds = holds,
+    .holds = combination_holds,
 };
 
 /* -------------------------------------------------------------------- combining */
@@ -209,7 +209,8 @@ static bool is_of(const struct uvzk__future *part, const struct uvzk__session *s
 
 /* Checks one part and marks it, so that the same part is found if it is listed twice.
  * Returns 0, UVZK_ESTATE, UV_EINVAL or UV_EBUSY, and marks only at 0. */
-static int name(const uvzk_future_t *shell, const struct uvzk__session *session)
+static int combination_name(const uvzk_future_t *shell,
+                            const struct uvzk__session *session)
 {
     struct uvzk__future *part = uvzk__future_of(shell);
 
@@ -233,8 +234,8 @@ static int name(const uvzk_future_t *shell, const struct uvzk__session *session)
     return 0;
 }
 
-static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
-                 struct uvzk__session **session)
+static int combination_check(uvzk_future_t *const *parts, size_t count, size_t needed,
+                             struct uvzk__session **session)
 {
     if (parts == NULL || needed == 0 || needed > count) {
         return uvzk__refuse(UV_EINVAL, parts == NULL ? "parts is NULL"
@@ -249,7 +250,7 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
         return uvzk__refuse(UVZK_ECLOSED, "parts: their client is closed");
     }
     while (named < count && status == 0) {
-        status = name(parts[named], *session);
+        status = combination_name(parts[named], *session);
         named += status == 0;
     }
     /* The marks are only for the check. */
@@ -259,8 +260,8 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
     return status;
 }
 
-static void attach(struct combination *combination, size_t index,
-                   struct uvzk__future *part)
+static void combination_attach(struct combination *combination, size_t index,
+                               struct uvzk__future *part)
 {
     if (part->combination != NULL) {
         /* It leaves a combination that is done. */
@@ -281,20 +282,20 @@ static void count_done(struct combination *combination)
         const struct uvzk__future *part = combination->parts[i].future;
         bool gone = part->kind->holds != NULL && !part->kind->holds(part);
         if (part->status != UV_EAGAIN && combination->done < combination->needed) {
-            count(combination, i,
-                  part->status == 0 && gone ? UVZK_ENOTHELD : part->status);
+            combination_count(combination, i,
+                              part->status == 0 && gone ? UVZK_ENOTHELD : part->status);
         }
     }
 }
 
 /* The parts are checked before anything is changed, so an error leaves them as they
  * were. */
-static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t count,
-                   size_t needed)
+static int combination_combine(uvzk_future_t *shell, uvzk_future_t *const *parts,
+                               size_t count, size_t needed)
 {
     struct uvzk__future *future;
     struct uvzk__session *session = NULL;
-    int status = check(parts, count, needed, &session);
+    int status = combination_check(parts, count, needed, &session);
 
     if (status != 0) {
         return shell == NULL ? uvzk__refuse(UV_EINVAL, "future is NULL") : status;
@@ -303,7 +304,7 @@ static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t cou
     if (status != 0) {
         return status;
     }
-    struct combination *combination = of(future);
+    struct combination *combination = combination_of(future);
     combination->parts = uvzk__calloc(count, sizeof(combination->parts[0]));
     if (combination->parts == NULL) {
         return uvzk__future_begun(future, session, UV_ENOMEM);
@@ -311,13 +312,13 @@ static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t cou
     combination->count = count;
     combination->needed = needed;
     for (size_t i = 0; i < count; i++) {
-        attach(combination, i, uvzk__future_of(parts[i]));
+        combination_attach(combination, i, uvzk__future_of(parts[i]));
     }
     (void)uvzk__future_begun(future, session, 0);
     count_done(combination);
     /* May end the combination before any callback has been added: its status is known
      * when the call returns. */
-    decide(combination);
+    combination_decide(combination);
     return 0;
 }
 
@@ -326,23 +327,24 @@ static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t cou
 int uvzk_future_n_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_t count,
                      size_t n)
 {
-    return combine(future, parts, count, n);
+    return combination_combine(future, parts, count, n);
 }
 
 int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_t count)
 {
-    return combine(future, parts, count, count);
+    return combination_combine(future, parts, count, count);
 }
 
 int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_t count)
 {
-    return combine(future, parts, count, 1);
+    return combination_combine(future, parts, count, 1);
 }
 
 size_t uvzk_future_winner(const uvzk_future_t *shell, size_t place)
 {
     struct uvzk__future *future = uvzk__future_done(shell, &kind);
 
-    return future != NULL && place < of(future)->done ? of(future)->parts[place].winner
-                                                      : SIZE_MAX;
+    return future != NULL && place < combination_of(future)->done
+               ? combination_of(future)->parts[place].winner
+               : SIZE_MAX;
 }

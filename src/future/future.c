@@ -76,7 +76,7 @@ void uvzk__future_unref(struct uvzk__future *future)
 
 /* Runs the callbacks that are in the list now. Those that a callback adds run next time.
  * The loop ends if a callback drops the future. */
-static void deliver(struct uvzk__notification *notification)
+static void future_deliver(struct uvzk__notification *notification)
 {
     struct uvzk__future *future =
         UVZK__CONTAINER_OF(notification, struct uvzk__future, notification);
@@ -107,12 +107,12 @@ static void stop_waiting(struct uvzk__future *future)
  * that it is a part of is informed. in_callback: a callback of the call has brought the
  * status, so they run at once, while it is true. Otherwise they run at the end of the
  * turn. */
-static void settle(struct uvzk__future *future, int status, bool in_callback)
+static void future_settle(struct uvzk__future *future, int status, bool in_callback)
 {
     future->status = status;
     stop_waiting(future);
     if (in_callback) {
-        deliver(&future->notification);
+        future_deliver(&future->notification);
     } else if (!uvzk__list_empty(&future->thens)) {
         uvzk__notify_later(future->session, &future->notification);
     }
@@ -127,7 +127,7 @@ void uvzk__future_holding(struct uvzk__future *future)
 {
     uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_HOLDING);
     uvzk__future_ref(future);
-    settle(future, 0, true);
+    future_settle(future, 0, true);
     uvzk__future_unref(future);
 }
 
@@ -140,7 +140,7 @@ void uvzk__future_over(struct uvzk__future *future, int status)
     uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_OVER);
     uvzk__future_ref(future);
     if (before == UVZK__FUTURE_PENDING) {
-        settle(future, status, true);
+        future_settle(future, status, true);
     } else if (before == UVZK__FUTURE_HOLDING && future->combination != NULL) {
         future->combination->kind->part_lost(future->combination, future, status);
     }
@@ -158,7 +158,7 @@ void uvzk__future_give_up(struct uvzk__future *future, int status)
     uvzk__move(future->session, &uvzk__future_machine, future, UVZK__FUTURE_LEAVING);
     /* The status of a HOLDING future stays 0. */
     if (pending) {
-        settle(future, status, false);
+        future_settle(future, status, false);
     }
     /* If withdraw returns false, the call is still under way and calls
      * uvzk__future_over(). */
@@ -191,7 +191,7 @@ int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
     future->shell = shell;
     future->kind = kind;
     future->status = UV_EAGAIN;
-    future->notification.notify_cb = deliver;
+    future->notification.notify_cb = future_deliver;
     future->deadline.due = deadline_due;
     uvzk__list_init(&future->of_session);
     uvzk__list_init(&future->thens);

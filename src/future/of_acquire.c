@@ -13,23 +13,23 @@ struct acquiring {
     uvzk_hold_release_cb release_cb;
 };
 
-static struct acquiring *of(uvzk_hold_t *hold)
+static struct acquiring *of_acquire_of(uvzk_hold_t *hold)
 {
     return UVZK__CONTAINER_OF(hold, struct acquiring, hold);
 }
 
-static void acquired(uvzk_hold_t *hold, int status)
+static void of_acquire_acquired(uvzk_hold_t *hold, int status)
 {
     if (status == 0) {
-        uvzk__future_holding(&of(hold)->future);
+        uvzk__future_holding(&of_acquire_of(hold)->future);
     } else {
-        uvzk__future_over(&of(hold)->future, status);
+        uvzk__future_over(&of_acquire_of(hold)->future, status);
     }
 }
 
-static void lost(uvzk_hold_t *hold, int reason)
+static void of_acquire_lost(uvzk_hold_t *hold, int reason)
 {
-    struct acquiring *acquiring = of(hold);
+    struct acquiring *acquiring = of_acquire_of(hold);
 
     /* lost_cb uses the hold, which is in the future's memory. */
     uvzk__future_ref(&acquiring->future);
@@ -38,37 +38,38 @@ static void lost(uvzk_hold_t *hold, int reason)
     uvzk__future_unref(&acquiring->future);
 }
 
-static void released(uvzk_hold_t *hold, int status)
+static void of_acquire_released(uvzk_hold_t *hold, int status)
 {
-    uvzk__future_over(&of(hold)->future, status);
+    uvzk__future_over(&of_acquire_of(hold)->future, status);
 }
 
 /* The user has begun the release and uses the hold until its own callback. So that
  * callback runs first, and the future is OVER after it. */
-static void overheard(uvzk_hold_t *hold, int status)
+static void of_acquire_overheard(uvzk_hold_t *hold, int status)
 {
-    if (of(hold)->release_cb != NULL) {
-        of(hold)->release_cb(hold, status);
+    if (of_acquire_of(hold)->release_cb != NULL) {
+        of_acquire_of(hold)->release_cb(hold, status);
     }
-    released(hold, status);
+    of_acquire_released(hold, status);
 }
 
-static bool withdraw(struct uvzk__future *future)
+static bool of_acquire_withdraw(struct uvzk__future *future)
 {
     struct acquiring *acquiring = UVZK__CONTAINER_OF(future, struct acquiring, future);
     uvzk_hold_t *hold = &acquiring->hold;
 
     /* One of the two succeeds unless the hold is lost or is being released already. */
-    if (uvzk_hold_cancel(hold) == 0 || uvzk_hold_release(hold, released) == 0) {
+    if (uvzk_hold_cancel(hold) == 0 ||
+        uvzk_hold_release(hold, of_acquire_released) == 0) {
         return false;
     }
-    acquiring->release_cb = uvzk__hold_intercept_release(hold, overheard);
+    acquiring->release_cb = uvzk__hold_intercept_release(hold, of_acquire_overheard);
     /* True: the hold has ended. Otherwise a callback is still due, which ends the
      * future. */
     return hold->impl == NULL;
 }
 
-static bool holds(const struct uvzk__future *future)
+static bool of_acquire_holds(const struct uvzk__future *future)
 {
     const struct acquiring *acquiring =
         UVZK__CONTAINER_OF((uintptr_t)future, struct acquiring, future);
@@ -77,7 +78,8 @@ static bool holds(const struct uvzk__future *future)
            uvzk__hold_of(&acquiring->hold) != NULL;
 }
 
-static const struct uvzk__future_kind kind = {.withdraw = withdraw, .holds = holds};
+static const struct uvzk__future_kind kind = {.withdraw = of_acquire_withdraw,
+                                              .holds = of_acquire_holds};
 
 int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *shell,
                              const uvzk_acquire_options_t *options,
@@ -94,7 +96,8 @@ int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *shell,
     struct acquiring *acquiring = UVZK__CONTAINER_OF(future, struct acquiring, future);
     acquiring->hold.data = shell;
     acquiring->lost_cb = lost_cb;
-    status = uvzk_lock_acquire(lock, &acquiring->hold, options, acquired, lost);
+    status = uvzk_lock_acquire(lock, &acquiring->hold, options, of_acquire_acquired,
+                               of_acquire_lost);
     return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }
 
@@ -102,7 +105,7 @@ uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *shell)
 {
     struct uvzk__future *future = uvzk__future_done(shell, &kind);
 
-    return future != NULL && holds(future)
+    return future != NULL && of_acquire_holds(future)
                ? &UVZK__CONTAINER_OF(future, struct acquiring, future)->hold
                : NULL;
 }

@@ -17,14 +17,14 @@ struct ending {
 /* The end of the client itself, which the future outlives. */
 static const struct uvzk__future_kind of_client = {.outlives = true};
 
-static void ended(struct uvzk__end_listener *listener, int status)
+static void of_end_ended(struct uvzk__end_listener *listener, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(listener, struct ending, listener)->future,
                       status);
 }
 
 /* Returns 0 if the end is under way and nobody listens to it. */
-static int check(const struct handle *handle)
+static int of_end_check(const struct handle *handle)
 {
     if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "handle is NULL");
@@ -42,7 +42,7 @@ int uvzk_future_end(uvzk_future_t *shell, void *handle)
 {
     struct handle *of = handle;
     struct uvzk__future *future;
-    int status = check(of);
+    int status = of_end_check(of);
 
     if (status != 0) {
         return status;
@@ -55,7 +55,7 @@ int uvzk_future_end(uvzk_future_t *shell, void *handle)
         return status;
     }
     struct ending *ending = UVZK__CONTAINER_OF(future, struct ending, future);
-    uvzk__end_listener_init(&ending->listener, session, ended);
+    uvzk__end_listener_init(&ending->listener, session, of_end_ended);
     of->end = &ending->listener;
     return uvzk__future_begun(future, session, 0);
 }

@@ -111,14 +111,14 @@ static int copy_result(struct requested *requested, const uvzk_result_t *found)
 
 /* ---------------------------------------------------------------------- the call */
 
-static void begun(uvzk_req_t *req, struct uvzk__session *session)
+static void of_req_begun(uvzk_req_t *req, struct uvzk__session *session)
 {
     (void)uvzk__future_begun(&UVZK__CONTAINER_OF(req, struct requested, req)->future,
                              session, 0);
 }
 
 /* A request that is under way is refused too, for a second call. */
-static void refused(uvzk_req_t *req, int status)
+static void of_req_refused(uvzk_req_t *req, int status)
 {
     struct uvzk__future *future = &UVZK__CONTAINER_OF(req, struct requested, req)->future;
 
@@ -128,17 +128,18 @@ static void refused(uvzk_req_t *req, int status)
 }
 
 static const struct uvzk__req_owner owner = {
-    .cb = uvzk_future_complete, .begun = begun, .refused = refused};
+    .cb = uvzk_future_complete, .begun = of_req_begun, .refused = of_req_refused};
 
 /* Its callback runs in any case, and ends the future. A call that cannot be cancelled, or
  * that has been already, goes on by itself. */
-static bool withdraw(struct uvzk__future *future)
+static bool of_req_withdraw(struct uvzk__future *future)
 {
     (void)uvzk_req_cancel(&requested_of(future)->req);
     return false;
 }
 
-static const struct uvzk__future_kind kind = {.withdraw = withdraw, .freed = free_result};
+static const struct uvzk__future_kind kind = {.withdraw = of_req_withdraw,
+                                              .freed = free_result};
 
 void uvzk_future_complete(uvzk_req_t *req, int status)
 {

@@ -9,15 +9,15 @@ struct run {
 
 /* Cancels an acquire that is still pending. If the user's function is running, nothing is
  * done: the future is OVER when that function has finished and the lock is released. */
-static bool withdraw(struct uvzk__future *future)
+static bool of_run_withdraw(struct uvzk__future *future)
 {
     (void)uvzk_hold_cancel(&UVZK__CONTAINER_OF(future, struct run, future)->locker.hold);
     return false;
 }
 
-static const struct uvzk__future_kind running = {.withdraw = withdraw};
+static const struct uvzk__future_kind running = {.withdraw = of_run_withdraw};
 
-static void unlocked(uvzk_locker_t *locker, int status)
+static void of_run_unlocked(uvzk_locker_t *locker, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(locker, struct run, locker)->future, status);
 }
@@ -35,6 +35,6 @@ int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
     struct run *run = UVZK__CONTAINER_OF(future, struct run, future);
     /* locked_cb finds the future by it. */
     run->locker.data = shell;
-    status = uvzk_lock_run(lock, &run->locker, options, locked_cb, unlocked);
+    status = uvzk_lock_run(lock, &run->locker, options, locked_cb, of_run_unlocked);
     return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }

@@ -167,8 +167,9 @@ static struct guarded_write *copy_ops(struct uvzk__node_checks *node_checks,
 
 /* --------------------------------------------------------------------- sending */
 
-static void written(struct uvzk__node_checks *node_checks,
-                    const struct uvzk__reply *reply, int status, size_t failed)
+static void guarded_write_written(struct uvzk__node_checks *node_checks,
+                                  const struct uvzk__reply *reply, int status,
+                                  size_t failed)
 {
     struct guarded_write *write = node_checks->data;
     uvzk_req_t *shell = write->shell;
@@ -182,7 +183,8 @@ static void written(struct uvzk__node_checks *node_checks,
     uvzk__req_end(shell, cb, uvzk__status_of_write(status), &result);
 }
 
-static void discard(struct uvzk__node_checks *node_checks, struct guarded_write *write)
+static void guarded_write_discard(struct uvzk__node_checks *node_checks,
+                                  struct guarded_write *write)
 {
     if (write != NULL) {
         free_write(write);
@@ -192,8 +194,8 @@ static void discard(struct uvzk__node_checks *node_checks, struct guarded_write 
     }
 }
 
-static int submit(struct uvzk__claim *claim, uvzk_req_t *shell,
-                  const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb)
+static int guarded_write_submit(struct uvzk__claim *claim, uvzk_req_t *shell,
+                                const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb)
 {
     struct uvzk__node_checks *node_checks = uvzk__node_checks_new(claim, count);
     struct guarded_write *write = NULL;
@@ -209,18 +211,18 @@ static int submit(struct uvzk__claim *claim, uvzk_req_t *shell,
         status = write == NULL ? UV_ENOMEM : check_size(node_checks, count);
     }
     if (status != 0) {
-        discard(node_checks, write);
+        guarded_write_discard(node_checks, write);
         return status;
     }
     write->shell = shell;
     write->cb = cb;
     uvzk__req_begin(shell, write, NULL);
-    uvzk__node_checks_send(node_checks, count, written, write);
+    uvzk__node_checks_send(node_checks, count, guarded_write_written, write);
     return 0;
 }
 
-static int begin(uvzk_hold_t *hold, uvzk_req_t *shell, const uvzk_write_op_t *ops,
-                 size_t count, uvzk_req_cb cb)
+static int guarded_write_begin(uvzk_hold_t *hold, uvzk_req_t *shell,
+                               const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb)
 {
     int status = uvzk__refuse_if(UV_EINVAL, hold == NULL  ? "hold is NULL"
                                             : ops == NULL ? "ops is NULL"
@@ -240,13 +242,13 @@ static int begin(uvzk_hold_t *hold, uvzk_req_t *shell, const uvzk_write_op_t *op
     if (status != 0) {
         return status;
     }
-    return submit(claim, shell, ops, count, cb);
+    return guarded_write_submit(claim, shell, ops, count, cb);
 }
 
 int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req, const uvzk_write_op_t *ops,
                     size_t count, uvzk_req_cb cb)
 {
-    int status = begin(hold, req, ops, count, cb);
+    int status = guarded_write_begin(hold, req, ops, count, cb);
 
     return uvzk__req_begun(req, uvzk__hold_session(hold), status);
 }

@@ -9,8 +9,8 @@
 #include "claim/lock.h"
 #include "claim/timed_out_wait.h"
 
-static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb cb,
-                void *context)
+static int hold_entries_show(const struct uvzk__acquisition *acquisition,
+                             uvzk_hold_entry_cb cb, void *context)
 {
     const struct uvzk__claim *claim = acquisition->claim;
     struct uvzk__lock *lock = acquisition->lock;
@@ -49,7 +49,7 @@ static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
 
     for (each = uvzk__claim_first_acquisition(claim); each != NULL && status == 0;
          each = uvzk__claim_next_acquisition(each)) {
-        status = show(each, cb, context);
+        status = hold_entries_show(each, cb, context);
     }
     return status;
 }

@@ -31,8 +31,9 @@ static bool all_held(const struct uvzk__node_checks *node_checks)
     return true;
 }
 
-static void verified(struct uvzk__node_checks *node_checks,
-                     const struct uvzk__reply *reply, int status, size_t failed)
+static void hold_query_verified(struct uvzk__node_checks *node_checks,
+                                const struct uvzk__reply *reply, int status,
+                                size_t failed)
 {
     /* Copied, because the memory is freed before the callback, which may use the shell
      * again. */
@@ -47,7 +48,7 @@ static void verified(struct uvzk__node_checks *node_checks,
     uvzk__req_end(verify_request.shell, verify_request.cb, status, NULL);
 }
 
-static int verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
+static int hold_query_verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     int status = hold == NULL ? uvzk__refuse(UV_EINVAL, "hold is NULL")
                               : uvzk__req_check(shell, cb);
@@ -68,13 +69,13 @@ static int verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
     verify_request->shell = shell;
     verify_request->cb = cb;
     uvzk__req_begin(shell, verify_request, NULL);
-    uvzk__node_checks_send(node_checks, 0, verified, verify_request);
+    uvzk__node_checks_send(node_checks, 0, hold_query_verified, verify_request);
     return 0;
 }
 
 int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *req, uvzk_req_cb cb)
 {
-    int status = verify(hold, req, cb);
+    int status = hold_query_verify(hold, req, cb);
 
     return uvzk__req_begun(req, uvzk__hold_session(hold), status);
 }

@@ -16,7 +16,7 @@ struct locker {
 };
 
 /* The last callback: refused, lost or released. */
-static void over(uvzk_hold_t *hold, int status)
+static void locker_over(uvzk_hold_t *hold, int status)
 {
     uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
     struct locker *locker = shell->impl;
@@ -28,7 +28,7 @@ static void over(uvzk_hold_t *hold, int status)
     unlocked_cb(shell, status);
 }
 
-static void acquired(uvzk_hold_t *hold, int status)
+static void locker_acquired(uvzk_hold_t *hold, int status)
 {
     uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
     const struct locker *locker = shell->impl;
@@ -36,7 +36,7 @@ static void acquired(uvzk_hold_t *hold, int status)
     if (status == 0) {
         locker->locked_cb(shell);
     } else {
-        over(hold, status);
+        locker_over(hold, status);
     }
 }
 
@@ -56,7 +56,8 @@ int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
     }
     locker->locked_cb = locked_cb;
     locker->unlocked_cb = unlocked_cb;
-    int status = uvzk_lock_acquire(lock, &shell->hold, options, acquired, over);
+    int status =
+        uvzk_lock_acquire(lock, &shell->hold, options, locker_acquired, locker_over);
     if (status != 0) {
         uvzk__free(locker);
         return status;
@@ -69,5 +70,5 @@ int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
 int uvzk_locker_done(uvzk_locker_t *shell)
 {
     return shell == NULL ? uvzk__refuse(UV_EINVAL, "locker is NULL")
-                         : uvzk_hold_release(&shell->hold, over);
+                         : uvzk_hold_release(&shell->hold, locker_over);
 }

@@ -108,14 +108,15 @@ static size_t checks_in_request(const struct uvzk__node_checks *node_checks)
 
 /* The status for the caller. The end of a session that owns none of the znodes says
  * nothing about them. */
-static int told(const struct uvzk__node_checks *node_checks, int status, bool absent)
+static int node_checks_told(const struct uvzk__node_checks *node_checks, int status,
+                            bool absent)
 {
     return absent                                                       ? UVZK_EDELETED
            : status == UVZK_EEXPIRED && !node_checks->ends_with_session ? UVZK_ECONNLOSS
                                                                         : status;
 }
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void node_checks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__node_checks *node_checks =
         UVZK__CONTAINER_OF(rpc, struct uvzk__node_checks, rpc);
@@ -143,7 +144,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         send_next(node_checks);
         return;
     }
-    node_checks->done(node_checks, reply, told(node_checks, reply->status, absent),
+    node_checks->done(node_checks, reply,
+                      node_checks_told(node_checks, reply->status, absent),
                       behind ? reply->failed_op - count : SIZE_MAX);
     uvzk__node_checks_free(node_checks);
 }
@@ -156,7 +158,7 @@ static void send_next(struct uvzk__node_checks *node_checks)
     if (node_checks->extra_ops == 0 && count > UVZK__NODE_CHECKS_MAX) {
         count = UVZK__NODE_CHECKS_MAX;
     }
-    uvzk__rpc_prepare(&node_checks->rpc, UVZK__RPC_MULTI, NULL, replied);
+    uvzk__rpc_prepare(&node_checks->rpc, UVZK__RPC_MULTI, NULL, node_checks_replied);
     node_checks->rpc.ops = &node_checks->ops[node_checks->checked];
     node_checks->rpc.op_count = count + node_checks->extra_ops;
     uvzk__submit(node_checks->session, &node_checks->rpc);

@@ -54,8 +54,9 @@ static bool parse_child(const struct listing *listing, const char *name,
            (parsed.is_contender && !uvzk__sequence_exhausted(parsed.sequence));
 }
 
-static int add(struct participants_query *participants_query,
-               const struct listing *listing, const struct uvzk__reply *reply)
+static int participants_add(struct participants_query *participants_query,
+                            const struct listing *listing,
+                            const struct uvzk__reply *reply)
 {
     size_t before = participants_query->count;
     struct uvzk__participant *more = uvzk__realloc(participants_query->participants,
@@ -139,7 +140,7 @@ static void free_participants_query(struct participants_query *participants_quer
     uvzk__free(participants_query);
 }
 
-static void tell(struct participants_query *participants_query)
+static void participants_tell(struct participants_query *participants_query)
 {
     uvzk_result_t result = uvzk__result_of_nothing();
     const char **paths = NULL;
@@ -157,7 +158,7 @@ static void tell(struct participants_query *participants_query)
     free_participants_query(participants_query);
 }
 
-static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void participants_listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct listing *listing = UVZK__CONTAINER_OF(rpc, struct listing, rpc);
     struct participants_query *participants_query = listing->participants_query;
@@ -165,7 +166,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(participants_query->lock->session, rpc, status, false);
     if (status == 0) {
-        status = add(participants_query, listing, reply);
+        status = participants_add(participants_query, listing, reply);
     } else if (status == UVZK_ENONODE) {
         status = 0; /* the directory does not exist, so it has no participants */
     }
@@ -175,7 +176,7 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         participants_query->status = status;
     }
     if (--participants_query->outstanding == 0) {
-        tell(participants_query);
+        participants_tell(participants_query);
     }
 }
 
@@ -184,8 +185,9 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 /* Lists the last directory first. A semaphore's waiter moves from the directory that is
  * reported later (`locks`) to the one that is reported earlier (`leases`). In this order
  * it may be seen in both, but is never missed. */
-static void ask(struct participants_query *participants_query,
-                const struct uvzk__participant_directory *directories, size_t count)
+static void participants_ask(struct participants_query *participants_query,
+                             const struct uvzk__participant_directory *directories,
+                             size_t count)
 {
     participants_query->outstanding = count;
     while (count-- > 0) {
@@ -193,12 +195,12 @@ static void ask(struct participants_query *participants_query,
         listing->participants_query = participants_query;
         listing->directory = directories[count];
         uvzk__rpc_prepare(&listing->rpc, UVZK__RPC_CHILDREN, directories[count].path,
-                          listed);
+                          participants_listed);
         uvzk__submit(participants_query->lock->session, &listing->rpc);
     }
 }
 
-static int begin(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_cb cb)
+static int participants_begin(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_cb cb)
 {
     struct uvzk__participant_directory directories[UVZK__PARTICIPANT_DIRECTORIES_MAX];
 
@@ -226,13 +228,14 @@ static int begin(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_cb cb)
     participants_query->cb = cb;
     uvzk__lock_ref(lock);
     uvzk__req_begin(shell, participants_query, NULL);
-    ask(participants_query, directories, lock->kind->directories(lock, directories));
+    participants_ask(participants_query, directories,
+                     lock->kind->directories(lock, directories));
     return 0;
 }
 
 int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_req_t *req, uvzk_req_cb cb)
 {
-    int status = begin(lock, req, cb);
+    int status = participants_begin(lock, req, cb);
 
     return uvzk__req_begun(req, uvzk__lock_session(lock), status);
 }

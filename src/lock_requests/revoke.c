@@ -18,7 +18,7 @@ struct revoke_request {
     char *path;
 };
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void revoke_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct revoke_request *request = UVZK__CONTAINER_OF(rpc, struct revoke_request, rpc);
     uvzk_req_t *shell = request->shell;
@@ -31,7 +31,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__req_end(shell, cb, status, NULL);
 }
 
-static int check(const uvzk_client_t *client_shell, const char *node_path)
+static int revoke_check(const uvzk_client_t *client_shell, const char *node_path)
 {
     const struct uvzk__session *session = client_shell->impl;
 
@@ -51,7 +51,7 @@ static int send_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
         status = uvzk__req_check(shell, cb);
     }
     if (status == 0) {
-        status = check(client_shell, node_path);
+        status = revoke_check(client_shell, node_path);
     }
     if (status != 0) {
         return status;
@@ -71,7 +71,7 @@ static int send_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
     request->shell = shell;
     request->cb = cb;
     uvzk__req_begin(shell, request, NULL);
-    uvzk__rpc_prepare(&request->rpc, UVZK__RPC_SET, request->path, replied);
+    uvzk__rpc_prepare(&request->rpc, UVZK__RPC_SET, request->path, revoke_replied);
     request->rpc.data = UVZK__REVOKE;
     request->rpc.data_length = UVZK__REVOKE_LENGTH;
     uvzk__submit(request->session, &request->rpc);

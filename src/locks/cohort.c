@@ -65,7 +65,7 @@ int uvzk__cohort_add_claim(struct uvzk__lock *lock, struct uvzk__claim *claim)
     return 0;
 }
 
-static void freed(struct uvzk__claim *claim)
+static void cohort_freed(struct uvzk__claim *claim)
 {
     uvzk__free(claim->extra);
 }
@@ -121,7 +121,7 @@ static struct uvzk__claim *next_of(const struct uvzk__claim *claim)
 }
 
 /* The two claims exchange their contenders, and the structs that describe them. */
-static void exchange(struct uvzk__claim *claim, struct uvzk__claim *next_claim)
+static void cohort_exchange(struct uvzk__claim *claim, struct uvzk__claim *next_claim)
 {
     struct uvzk__contender *held = uvzk__claim_first_contender(claim);
     struct uvzk__contender *left = uvzk__claim_first_contender(next_claim);
@@ -146,7 +146,7 @@ static bool keeps_contenders(struct uvzk__claim *claim)
         can_hand_on(claim) && !limit_reached(claim) ? next_of(claim) : NULL;
 
     if (next_claim != NULL) {
-        exchange(claim, next_claim);
+        cohort_exchange(claim, next_claim);
         cohort_of(next_claim)->handovers++;
         uvzk__claim_grant(next_claim, cohort_of(next_claim)->fencing_token);
     }
@@ -155,7 +155,7 @@ static bool keeps_contenders(struct uvzk__claim *claim)
 
 /* A grant that was taken back before its callback ran, and is then made again, has the
  * same czxid: the count and the time of the znode continue. */
-static void granted(struct uvzk__contender *contender)
+static void cohort_granted(struct uvzk__contender *contender)
 {
     struct cohort *cohort = cohort_of(uvzk__contender_claim(contender));
     int64_t token = uvzk__contender_place(contender).czxid;
@@ -169,11 +169,11 @@ static void granted(struct uvzk__contender *contender)
 }
 
 const struct uvzk__claim_kind uvzk__claim_in_cohort = {
-    .granted = granted,
+    .granted = cohort_granted,
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
     .keeps_contenders = keeps_contenders,
-    .freed = freed,
+    .freed = cohort_freed,
 };
 
 uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold)

@@ -19,7 +19,7 @@ struct downgrade {
     struct uvzk__op ops[2]; /* of the multi in flight */
 };
 
-static void forget(struct uvzk__claim *reading)
+static void downgrade_forget(struct uvzk__claim *reading)
 {
     struct downgrade *downgrade = reading->extra;
 
@@ -52,11 +52,11 @@ static int become_ordinary(struct uvzk__contender *reader, struct downgrade *dow
         uvzk__contender_missing(downgrade->writer);
     }
     uvzk__contender_set_kind(reader, &uvzk__reader);
-    forget(uvzk__contender_claim(reader));
+    downgrade_forget(uvzk__contender_claim(reader));
     return uvzk__contender_new_name(reader);
 }
 
-static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void downgrade_created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *reader = uvzk__inflight_requester(rpc);
     struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
@@ -79,11 +79,11 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_update(reader);
 }
 
-static void create(struct uvzk__contender *reader)
+static void downgrade_create(struct uvzk__contender *reader)
 {
     struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
     struct uvzk__rpc *rpc = uvzk__inflight_new(uvzk__session_of(reader), reader,
-                                               UVZK__RPC_MULTI, NULL, created);
+                                               UVZK__RPC_MULTI, NULL, downgrade_created);
 
     if (rpc == NULL) {
         return;
@@ -118,7 +118,7 @@ const struct uvzk__contender_kind uvzk__downgraded_reader = {
     .name_prefix = UVZK__READER_PREFIX,
     .shared = true,
     .has_writers_place = true,
-    .create = create,
+    .create = downgrade_create,
     .place_czxid = czxid_of_writer,
 };
 
@@ -126,5 +126,5 @@ const struct uvzk__claim_kind uvzk__claim_reading = {
     .granted = uvzk__claim_plain_granted,
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
-    .freed = forget,
+    .freed = downgrade_forget,
 };

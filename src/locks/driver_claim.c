@@ -136,7 +136,7 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
     }
 }
 
-static void granted(struct uvzk__contender *contender)
+static void driver_claim_granted(struct uvzk__contender *contender)
 {
     /* A hold by a persistent znode does not depend on proofs. */
     if (uvzk__contender_is_persistent(contender)) {
@@ -158,7 +158,7 @@ static void claim_freed(struct uvzk__claim *claim)
 }
 
 const struct uvzk__claim_kind uvzk__claim_of_driver = {
-    .granted = granted,
+    .granted = driver_claim_granted,
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
     .may_delete = uvzk__fixed_name_certain,

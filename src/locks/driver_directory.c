@@ -1,6 +1,6 @@
 /* A directory whose order is defined by lock drivers (driver_directory.h). settle.c
- * settles the directory, and listing.c passes each listing to listed(). driver_claim.c
- * keeps what the drivers have decided.
+ * settles the directory, and listing.c passes each listing to driver_directory_listed().
+ * driver_claim.c keeps what the drivers have decided.
  *
  * A listing is sent while any contender is UNDECIDED. When it arrives, each undecided
  * contender's driver decides by it. This file never compares sequence numbers to decide
@@ -33,14 +33,15 @@
 #include "proof/prover.h"
 #include "proof/validity.h"
 
-static bool stands(const struct uvzk__contender *contender)
+static bool driver_directory_stands(const struct uvzk__contender *contender)
 {
     return uvzk__contender_node_state(contender) == UVZK__NODE_STANDING;
 }
 
 /* ------------------------------------------------------------------------- creating */
 
-static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void driver_directory_created(struct uvzk__rpc *rpc,
+                                     const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     int status = reply->status;
@@ -53,11 +54,11 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_create_answered(contender, status, reply->name, reply->stat.czxid);
 }
 
-static void create(struct uvzk__contender *contender)
+static void driver_directory_create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
-                           uvzk__contender_path(contender), created);
+                           uvzk__contender_path(contender), driver_directory_created);
 
     if (rpc == NULL) {
         return;
@@ -71,7 +72,8 @@ static void create(struct uvzk__contender *contender)
     uvzk__driver_claim_set_undecided(contender);
 }
 
-const struct uvzk__contender_kind uvzk__driver_contender = {.create = create};
+const struct uvzk__contender_kind uvzk__driver_contender = {.create =
+                                                                driver_directory_create};
 const struct uvzk__contender_kind uvzk__fixed_contender = {
     .name_prefix = "", /* fixed_name.c writes the whole name, and creates the znode */
     .fixed_name = true,
@@ -82,15 +84,15 @@ const struct uvzk__contender_kind uvzk__fixed_contender = {
 
 static bool is_undecided(const struct uvzk__contender *contender)
 {
-    return stands(contender) &&
+    return driver_directory_stands(contender) &&
            uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_UNDECIDED;
 }
 
 /* Lets the contender's driver decide. A listing that does not show the contender's znode
  * means that another client has deleted it. The contender may have been freed when this
  * returns. */
-static void decide(struct uvzk__contender *contender,
-                   const struct uvzk__sorted_children *children)
+static void driver_directory_decide(struct uvzk__contender *contender,
+                                    const struct uvzk__sorted_children *children)
 {
     size_t own = uvzk__sorted_children_find(
                children, uvzk__path_name(uvzk__contender_path(contender))),
@@ -140,7 +142,7 @@ static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *r
             uvzk__foreign_children(queue, children.ignored);
         }
         if (status == 0) {
-            decide(contender, &children);
+            driver_directory_decide(contender, &children);
         }
     }
     uvzk__sorted_children_free(&children);
@@ -158,7 +160,7 @@ static bool searched_for(const struct uvzk__contender *contender)
 /* Returns true if this name is the contender's. While the sequence number is not known,
  * the contender's path ends before it, so the path's last part is a prefix of the
  * name. */
-static bool found(struct uvzk__contender *contender, const char *name)
+static bool driver_directory_found(struct uvzk__contender *contender, const char *name)
 {
     const char *prefix = uvzk__path_name(uvzk__contender_path(contender));
     struct uvzk__node_name parsed;
@@ -185,7 +187,7 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
             continue;
         }
         for (size_t i = 0; i < reply->name_count && !is_there; i++) {
-            is_there = found(contender, reply->names[i]);
+            is_there = driver_directory_found(contender, reply->names[i]);
         }
         if (!is_there && uvzk__create_stamp(contender) < uvzk__listing_stamp(queue)) {
             uvzk__contender_absent(contender);
@@ -233,7 +235,8 @@ static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *re
  * deleted the directory with all znodes, or the session has ended. The undecided
  * contenders end with UVZK_EDELETED, which also deletes their znodes in case they
  * exist. */
-static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+static void driver_directory_listed(struct uvzk__queue *queue,
+                                    const struct uvzk__reply *reply)
 {
     int status = reply->status;
 
@@ -258,8 +261,8 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
     }
 }
 
-static bool any(const struct uvzk__ring *ring,
-                bool (*which)(const struct uvzk__contender *))
+static bool driver_directory_any(const struct uvzk__ring *ring,
+                                 bool (*which)(const struct uvzk__contender *))
 {
     const struct uvzk__contender *each = uvzk__first_in(ring);
 
@@ -277,9 +280,10 @@ static void send_request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if ((any(uvzk__unplaced(queue), searched_for) &&
+    } else if ((driver_directory_any(uvzk__unplaced(queue), searched_for) &&
                 uvzk__unsearchable_may(queue)) ||
-               any(uvzk__waiters(queue), is_undecided) || uvzk__is_blocked_long(queue)) {
+               driver_directory_any(uvzk__waiters(queue), is_undecided) ||
+               uvzk__is_blocked_long(queue)) {
         uvzk__listing_start(queue);
     }
 }
@@ -317,7 +321,8 @@ static void watch_own_nodes(const struct uvzk__ring *ring)
     for (struct uvzk__contender *contender = uvzk__first_in(ring); contender != NULL;
          contender = uvzk__next_in(ring, contender)) {
         struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
-        if (stands(contender) && driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
+        if (driver_directory_stands(contender) &&
+            driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
             driver_claim->node_watch == NULL &&
             (uvzk__contender_has_fixed_name(contender) ||
              uvzk__contender_is_persistent(contender)) &&
@@ -333,7 +338,7 @@ static void grant_waiters(struct uvzk__queue *queue)
     for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
          contender != NULL; contender = next) {
         next = uvzk__next_in(uvzk__waiters(queue), contender);
-        if (stands(contender) &&
+        if (driver_directory_stands(contender) &&
             uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_GETS_LOCK) {
             grant_if_shown(contender);
         }
@@ -342,7 +347,7 @@ static void grant_waiters(struct uvzk__queue *queue)
 
 /* The watches on own znodes are joined first, so that uvzk__node_watches_arm sends their
  * requests in the same settling. */
-static void settle(struct uvzk__queue *queue)
+static void driver_directory_settle(struct uvzk__queue *queue)
 {
     uvzk__fixed_names_settle(queue);
     watch_own_nodes(uvzk__waiters(queue));
@@ -355,8 +360,8 @@ static void settle(struct uvzk__queue *queue)
 const struct uvzk__directory_kind uvzk__driver_directory = {
     .extra_size = sizeof(struct uvzk__node_watch *),
     .orphan_kind = &uvzk__exclusive,
-    .settle = settle,
+    .settle = driver_directory_settle,
     .in_use = uvzk__node_watches_any,
     .watches_lost = uvzk__node_watches_lost,
-    .listed = listed,
+    .listed = driver_directory_listed,
 };

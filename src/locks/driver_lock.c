@@ -20,7 +20,8 @@ static struct uvzk__lock_driver *driver_of(const struct uvzk__lock *lock)
     return lock->extra;
 }
 
-static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+static int driver_lock_check(struct uvzk__lock *lock,
+                             const uvzk_acquire_options_t *options)
 {
     (void)lock;
     return uvzk__refuse_if(
@@ -33,7 +34,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 
 /* With sequential names only the driver knows which contender waits for which, so the
  * answer is no. With a fixed name, an acquire waits for any other local contender. */
-static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+static bool driver_lock_occupied(struct uvzk__lock *lock,
+                                 const uvzk_acquire_options_t *options)
 {
     const struct uvzk__lock_driver *driver = driver_of(lock);
     struct uvzk__queue *queue =
@@ -44,8 +46,8 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
            uvzk__fixed_name_taken(queue, driver->name);
 }
 
-static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
-                   const uvzk_acquire_options_t *options)
+static int driver_lock_prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                               const uvzk_acquire_options_t *options)
 {
     struct uvzk__lock_driver *driver = driver_of(lock);
     struct uvzk__contender *contender;
@@ -61,15 +63,15 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     return status;
 }
 
-static void freed(struct uvzk__lock *lock)
+static void driver_lock_freed(struct uvzk__lock *lock)
 {
     uvzk__lock_driver_unref(driver_of(lock));
 }
 
 /* -------------------------------------------------------------------- participants */
 
-static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__participant_directory *directory)
+static size_t driver_lock_directories(const struct uvzk__lock *lock,
+                                      struct uvzk__participant_directory *directory)
 {
     *directory =
         (struct uvzk__participant_directory){lock->path->text, &uvzk__driver_directory};
@@ -113,8 +115,8 @@ static int by_order(const void *left, const void *right)
 /* Asks the driver which children are contenders, in which order, and which of them hold.
  * Their indexes in that order replace the sequence numbers. Children that the driver
  * ignores are hidden. */
-static void sort(const struct uvzk__sorted_children *children,
-                 struct uvzk__participant *participants, size_t count)
+static void driver_lock_sort(const struct uvzk__sorted_children *children,
+                             struct uvzk__participant *participants, size_t count)
 {
     size_t watch;
 
@@ -135,8 +137,8 @@ static void sort(const struct uvzk__sorted_children *children,
     qsort(participants, count, sizeof(participants[0]), by_order);
 }
 
-static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
-                    size_t count)
+static int driver_lock_classify(const struct uvzk__lock *lock,
+                                struct uvzk__participant *participants, size_t count)
 {
     const struct uvzk__lock_driver *driver = driver_of(lock);
     struct uvzk__sorted_children children;
@@ -153,7 +155,7 @@ static int classify(const struct uvzk__lock *lock, struct uvzk__participant *par
     }
     int status = uvzk__sorted_children_sort(&children, &driver->settings, names, count);
     if (status == 0) {
-        sort(&children, participants, count);
+        driver_lock_sort(&children, participants, count);
     }
     uvzk__sorted_children_free(&children);
     uvzk__free(names);
@@ -162,12 +164,12 @@ static int classify(const struct uvzk__lock *lock, struct uvzk__participant *par
 
 static const struct uvzk__lock_kind driver_lock = {
     .claim_kind = &uvzk__claim_of_driver,
-    .check = check,
-    .occupied = occupied,
-    .prepare = prepare,
-    .directories = directories,
-    .classify = classify,
-    .freed = freed,
+    .check = driver_lock_check,
+    .occupied = driver_lock_occupied,
+    .prepare = driver_lock_prepare,
+    .directories = driver_lock_directories,
+    .classify = driver_lock_classify,
+    .freed = driver_lock_freed,
 };
 
 int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *shell,

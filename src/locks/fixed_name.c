@@ -40,7 +40,7 @@ static int64_t session_of(const struct uvzk__contender *contender)
 
 /* The driver keeps the czxid of the lock's last znode
  * (uvzk__lock_driver_may_be_later). */
-static void remember(const struct uvzk__contender *contender, int64_t czxid)
+static void fixed_name_remember(const struct uvzk__contender *contender, int64_t czxid)
 {
     uvzk__lock_driver_had(uvzk__driver_claim_of(contender)->driver, session_of(contender),
                           czxid);
@@ -57,7 +57,7 @@ static int status_of_create(const struct uvzk__reply *reply)
     return reply->status == 0 && reply->stat.czxid == 0 ? UVZK_ECONNLOSS : reply->status;
 }
 
-static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void fixed_name_created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     struct uvzk__place place = {0, reply->stat.czxid};
@@ -68,7 +68,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_ref(contender);
     if (status == 0) {
         uvzk__queue_set_just_created(uvzk__contender_queue(contender), false);
-        remember(contender, place.czxid);
+        fixed_name_remember(contender, place.czxid);
         uvzk__driver_claim_set_gets_lock(contender);
     }
     uvzk__node_created(uvzk__contender_node(contender), status, place);
@@ -80,11 +80,11 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 }
 
 /* Sends the create. False: out of memory. */
-static bool create(struct uvzk__contender *contender)
+static bool fixed_name_create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
-                           uvzk__contender_path(contender), created);
+                           uvzk__contender_path(contender), fixed_name_created);
 
     if (rpc == NULL) {
         return false;
@@ -116,7 +116,7 @@ static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxi
         if (uvzk__node_state(node) == UVZK__NODE_IDENTIFYING) {
             uvzk__node_sent(node);
             uvzk__node_identified(node, 0, czxid, true);
-            remember(contender, czxid);
+            fixed_name_remember(contender, czxid);
             uvzk__driver_claim_set_gets_lock(contender);
         }
     } else if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN) {
@@ -292,7 +292,8 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
     } else if (uvzk__node_watch_exists(queue, name)) {
         uvzk__driver_claim_set_waits(contender, name, 1);
     } else if (!uvzk__queue_is_backing_off(queue) &&
-               uvzk__may_send(uvzk__queue_session(queue)) && create(contender)) {
+               uvzk__may_send(uvzk__queue_session(queue)) &&
+               fixed_name_create(contender)) {
         *taken = name;
     }
 }

@@ -1,7 +1,7 @@
 /* InterProcessMultiLock: the lock itself, its checks, and the reports of members'
- * failures. For each acquire, prepare() chooses one of the two ways that multilock.h
- * describes. All members are acquired at once if all are mutexes, no flag forbids it, and
- * the owner does not already hold one of them; otherwise in turn.
+ * failures. For each acquire, multilock_prepare() chooses one of the two ways that
+ * multilock.h describes. All members are acquired at once if all are mutexes, no flag
+ * forbids it, and the owner does not already hold one of them; otherwise in turn.
  *
  * The members belong to the user and may be closed at any time, so they are found by
  * their identity each time they are used. */
@@ -80,7 +80,7 @@ int uvzk__multilock_member_check(const struct uvzk__multilock_member *member)
                                             "its struct is another lock now");
 }
 
-static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+static int multilock_check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct uvzk__multilock *multilock = multilock_of(lock);
 
@@ -114,7 +114,8 @@ static bool at_once(const struct uvzk__multilock *multilock, const void *owner)
 }
 
 /* A member that the owner has already is re-entered, so it does not count. */
-static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+static bool multilock_occupied(struct uvzk__lock *lock,
+                               const uvzk_acquire_options_t *options)
 {
     const struct uvzk__multilock *multilock = multilock_of(lock);
     bool found = false;
@@ -138,8 +139,8 @@ static const char *session_order_path(const struct uvzk__lock *lock,
                                               : NULL;
 }
 
-static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
-                   const uvzk_acquire_options_t *options)
+static int multilock_prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                             const uvzk_acquire_options_t *options)
 {
     const struct uvzk__multilock *multilock = multilock_of(lock);
 
@@ -151,7 +152,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 }
 
 /* At once, it is enough to pump one contender: the multi creates the znodes of all. */
-static void begin(struct uvzk__claim *claim)
+static void multilock_begin(struct uvzk__claim *claim)
 {
     if (claim->kind == &uvzk__claim_at_once) {
         uvzk__contender_pump(uvzk__claim_first_contender(claim));
@@ -160,7 +161,7 @@ static void begin(struct uvzk__claim *claim)
     }
 }
 
-static void freed(struct uvzk__lock *lock)
+static void multilock_freed(struct uvzk__lock *lock)
 {
     uvzk__free(multilock_of(lock)->members);
     uvzk__free(multilock_of(lock));
@@ -168,12 +169,12 @@ static void freed(struct uvzk__lock *lock)
 
 static const struct uvzk__lock_kind multilock_kind = {
     .claim_kind = &uvzk__claim_in_turn,
-    .check = check,
-    .occupied = occupied,
+    .check = multilock_check,
+    .occupied = multilock_occupied,
     .session_order_path = session_order_path,
-    .prepare = prepare,
-    .begin = begin,
-    .freed = freed,
+    .prepare = multilock_prepare,
+    .begin = multilock_begin,
+    .freed = multilock_freed,
 };
 
 /* ----------------------------------------------------------------------- init */

@@ -53,7 +53,8 @@ static struct uvzk__member_error *error_of(struct uvzk__contender *contender)
 
 /* ------------------------------------------------------------------ the znodes */
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void multilock_at_once_replied(struct uvzk__rpc *rpc,
+                                      const struct uvzk__reply *reply)
 {
     struct at_once *at_once = UVZK__CONTAINER_OF(rpc, struct at_once, rpc);
     struct uvzk__claim *claim = at_once->claim;
@@ -92,7 +93,7 @@ static bool any_stands(const struct at_once *at_once)
     return false;
 }
 
-static void create(struct uvzk__contender *contender)
+static void multilock_at_once_create(struct uvzk__contender *contender)
 {
     struct at_once *at_once = at_once_of(uvzk__contender_claim(contender));
 
@@ -106,7 +107,7 @@ static void create(struct uvzk__contender *contender)
     if (!all_ready(at_once)) {
         return; /* this is called again for the last contender that becomes ready */
     }
-    uvzk__rpc_prepare(&at_once->rpc, UVZK__RPC_MULTI, NULL, replied);
+    uvzk__rpc_prepare(&at_once->rpc, UVZK__RPC_MULTI, NULL, multilock_at_once_replied);
     at_once->rpc.ops = at_once->ops;
     at_once->rpc.op_count = at_once->count;
     for (size_t i = 0; i < at_once->count; i++) {
@@ -122,7 +123,7 @@ static void create(struct uvzk__contender *contender)
 /* ------------------------------------------------------------------- the claim */
 
 /* Returns true if the znode of any member has to be created. */
-static bool incomplete(const struct at_once *at_once)
+static bool multilock_at_once_incomplete(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
         if (uvzk__contender_needs(at_once->contenders[i]) == UVZK__NEEDS_CREATE) {
@@ -134,17 +135,17 @@ static bool incomplete(const struct at_once *at_once)
 
 /* A contender was granted, so its znode exists. If another member's znode has to be
  * created, it was deleted, and the claim would never hold. */
-static void granted(struct uvzk__contender *contender)
+static void multilock_at_once_granted(struct uvzk__contender *contender)
 {
     if (!uvzk__claim_is_given_up(uvzk__contender_claim(contender)) &&
-        incomplete(at_once_of(uvzk__contender_claim(contender)))) {
+        multilock_at_once_incomplete(at_once_of(uvzk__contender_claim(contender)))) {
         uvzk__claim_end(uvzk__contender_claim(contender), UVZK_EDELETED);
     } else {
         uvzk__claim_plain_granted(contender);
     }
 }
 
-static void ended(struct uvzk__contender *contender, int code)
+static void multilock_at_once_ended(struct uvzk__contender *contender, int code)
 {
     uvzk__member_error_report(error_of(contender), code);
     uvzk__claim_end(uvzk__contender_claim(contender), code);
@@ -159,7 +160,7 @@ static void contender_gone(struct uvzk__contender *contender, int status)
     }
 }
 
-static void freed(struct uvzk__claim *claim)
+static void multilock_at_once_freed(struct uvzk__claim *claim)
 {
     struct at_once *at_once = at_once_of(claim);
 
@@ -174,17 +175,17 @@ static void freed(struct uvzk__claim *claim)
 }
 
 const struct uvzk__claim_kind uvzk__claim_at_once = {
-    .granted = granted,
+    .granted = multilock_at_once_granted,
     .ungranted = uvzk__claim_plain_ungranted,
-    .ended = ended,
+    .ended = multilock_at_once_ended,
     .contender_gone = contender_gone,
-    .freed = freed,
+    .freed = multilock_at_once_freed,
 };
 
 static const struct uvzk__contender_kind contender_kind = {
     .name_prefix = UVZK__MUTEX_PREFIX,
     .once = true,
-    .create = create,
+    .create = multilock_at_once_create,
 };
 
 /* A transaction belongs to one session. So the contender is made in the claim's session,

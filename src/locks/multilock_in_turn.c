@@ -71,7 +71,7 @@ static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
 
 /* No callback of this member follows. The claim may have been freed when this returns,
  * and the member with it. */
-static void done(struct member *member)
+static void multilock_in_turn_done(struct member *member)
 {
     uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
                UVZK__MEMBER_DONE);
@@ -79,7 +79,7 @@ static void done(struct member *member)
 }
 
 /* The first failure of a member ends the whole claim with its status. */
-static void failed(struct member *member, int status)
+static void multilock_in_turn_failed(struct member *member, int status)
 {
     uvzk__member_error_report(&member->error, status);
     uvzk__claim_end(member->in_turn->claim, status);
@@ -92,7 +92,7 @@ static void member_released(uvzk_hold_t *hold, int status)
 
     uvzk__member_error_report(&member->error, status);
     uvzk__claim_set_release_status(claim, status);
-    done(member);
+    multilock_in_turn_done(member);
 }
 
 static void release_members(struct in_turn *in_turn);
@@ -106,7 +106,7 @@ static void member_losing(uvzk_hold_t *hold, int reason)
 
     uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
                UVZK__MEMBER_LOSING);
-    failed(member, reason);
+    multilock_in_turn_failed(member, reason);
 }
 
 static void member_lost(uvzk_hold_t *hold, int reason)
@@ -115,7 +115,7 @@ static void member_lost(uvzk_hold_t *hold, int reason)
 
     (void)reason;
     release_members(member->in_turn);
-    done(member);
+    multilock_in_turn_done(member);
 }
 
 static void ask_next(struct in_turn *in_turn);
@@ -131,9 +131,9 @@ static void member_acquired(uvzk_hold_t *hold, int status)
 
     if (status != 0) {
         if (!uvzk__claim_is_given_up(in_turn->claim)) {
-            failed(member, status);
+            multilock_in_turn_failed(member, status);
         }
-        done(member);
+        multilock_in_turn_done(member);
         return;
     }
     uvzk__move(member->in_turn->claim->session, &uvzk__member_machine, member,
@@ -165,7 +165,7 @@ static void create_alone(const struct member *member)
     }
 }
 
-static void ask(struct member *member)
+static void multilock_in_turn_ask(struct member *member)
 {
     struct in_turn *in_turn = member->in_turn;
     uvzk_acquire_options_t options;
@@ -188,8 +188,8 @@ static void ask(struct member *member)
     if (status == 0) {
         create_alone(member);
     } else {
-        failed(member, status);
-        done(member);
+        multilock_in_turn_failed(member, status);
+        multilock_in_turn_done(member);
     }
 }
 
@@ -200,7 +200,7 @@ static void ask_next(struct in_turn *in_turn)
     int64_t token = 0;
 
     if (in_turn->granted < in_turn->count) {
-        ask(&in_turn->members[in_turn->granted]);
+        multilock_in_turn_ask(&in_turn->members[in_turn->granted]);
         return;
     }
     for (size_t i = 0; i < in_turn->count; i++) {
@@ -274,7 +274,7 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
     }
 }
 
-static void freed(struct uvzk__claim *claim)
+static void multilock_in_turn_freed(struct uvzk__claim *claim)
 {
     struct in_turn *in_turn = in_turn_of(claim);
 
@@ -287,7 +287,7 @@ static void freed(struct uvzk__claim *claim)
 const struct uvzk__claim_kind uvzk__claim_in_turn = {
     .keeps_contenders = keeps_contenders,
     .member = member_claim,
-    .freed = freed,
+    .freed = multilock_in_turn_freed,
     .wait_reason = wait_reason,
 };
 

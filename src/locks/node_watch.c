@@ -43,7 +43,8 @@ static struct uvzk__node_watch **node_watches_of(const struct uvzk__queue *queue
     return uvzk__queue_extra(queue);
 }
 
-static struct uvzk__node_watch *find(const struct uvzk__queue *queue, const char *name)
+static struct uvzk__node_watch *node_watch_find(const struct uvzk__queue *queue,
+                                                const char *name)
 {
     struct uvzk__node_watch *node_watch;
 
@@ -53,7 +54,7 @@ static struct uvzk__node_watch *find(const struct uvzk__queue *queue, const char
 
 bool uvzk__node_watch_exists(const struct uvzk__queue *queue, const char *name)
 {
-    return find(queue, name) != NULL;
+    return node_watch_find(queue, name) != NULL;
 }
 
 const char *uvzk__node_watch_name(const struct uvzk__node_watch *node_watch)
@@ -101,7 +102,7 @@ static void end_watch(struct uvzk__node_watch *node_watch, int news)
 /* The watch has been silent for about a session timeout. Settling arms it again. A znode
  * that exists for this long may be one that should not exist, so uvzk asks the quorum about
  * it (divergence.h). */
-static void renew(struct uvzk__node_watch *node_watch)
+static void node_watch_renew(struct uvzk__node_watch *node_watch)
 {
     if (uvzk__orphan_number(node_watch->name) != NULL) {
         uvzk__queue_set_blocked_long(node_watch->queue, true);
@@ -111,13 +112,13 @@ static void renew(struct uvzk__node_watch *node_watch)
 }
 
 /* The data of the child may have changed too; then the watchers' drivers decide again. */
-static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+static void node_watch_told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__node_watch *node_watch =
         UVZK__CONTAINER_OF(watcher, struct uvzk__node_watch, renewed.watcher);
 
     if (news == UVZK__NEWS_RENEWAL) {
-        renew(node_watch);
+        node_watch_renew(node_watch);
     } else {
         end_watch(node_watch, news == UVZK__NEWS_DELETED ? UVZK_ENONODE : 0);
     }
@@ -153,7 +154,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
 {
     struct uvzk__queue *queue =
         uvzk__contender_queue(uvzk__claim_first_contender(driver_claim->claim));
-    struct uvzk__node_watch *node_watch = find(queue, name);
+    struct uvzk__node_watch *node_watch = node_watch_find(queue, name);
 
     if (node_watch == NULL) {
         node_watch = uvzk__calloc(1, sizeof(*node_watch));
@@ -174,7 +175,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
         }
         node_watch->queue = queue;
         uvzk__renewed_watcher_init(&node_watch->renewed, uvzk__queue_session(queue),
-                                   told);
+                                   node_watch_told);
         uvzk__list_init(&node_watch->watchers);
     }
     driver_claim->node_watch = node_watch;
@@ -219,7 +220,8 @@ static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
 
 /* The watch is armed, and the child has this stat. A child that was modified since the
  * last get, while the watch was not armed, is reported like an event. */
-static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat *stat)
+static void node_watch_stands(struct uvzk__node_watch *node_watch,
+                              const struct uvzk__stat *stat)
 {
     bool changed = node_watch->mzxid != 0 && node_watch->mzxid != stat->mzxid;
 
@@ -232,7 +234,7 @@ static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat 
     }
 }
 
-static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void node_watch_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__node_watch *node_watch =
         UVZK__CONTAINER_OF(rpc, struct uvzk__node_watch, rpc);
@@ -242,7 +244,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(session, rpc, status, false);
     if (status == 0) {
-        stands(node_watch, &reply->stat);
+        node_watch_stands(node_watch, &reply->stat);
     } else {
         end_watch(node_watch,
                   status == UVZK_ENONODE || !uvzk__queue_is_transient(queue, status)
@@ -252,11 +254,12 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 }
 
 /* If the watch budget has no room, the watchers end with UVZK_ELIMIT. */
-static void arm(struct uvzk__node_watch *node_watch)
+static void node_watch_arm(struct uvzk__node_watch *node_watch)
 {
     struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
 
-    uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path, armed);
+    uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path,
+                      node_watch_armed);
     if (uvzk__watch_join_with(&node_watch->renewed.watcher, &node_watch->rpc)) {
         uvzk__submit(session, &node_watch->rpc);
     } else {
@@ -275,7 +278,7 @@ void uvzk__node_watches_arm(struct uvzk__queue *queue)
     HASH_ITER(hh, *node_watches_of(queue), node_watch, next)
     {
         if (!uvzk__watcher_is_set(&node_watch->renewed.watcher)) {
-            arm(node_watch);
+            node_watch_arm(node_watch);
         }
     }
 }

@@ -66,7 +66,8 @@ static void value_closed(uvzk_shared_value_t *value)
 }
 
 /* Removes it from the table. Its memory is freed when its value is closed. */
-static void forget(struct uvzk__group_entries *entries, struct uvzk__group_entry *entry)
+static void group_entries_forget(struct uvzk__group_entries *entries,
+                                 struct uvzk__group_entry *entry)
 {
     if (!entry->dropped) {
         entry->dropped = true;
@@ -77,9 +78,10 @@ static void forget(struct uvzk__group_entries *entries, struct uvzk__group_entry
     }
 }
 
-static void drop(struct uvzk__group_entries *entries, struct uvzk__group_entry *entry)
+static void group_entries_drop(struct uvzk__group_entries *entries,
+                               struct uvzk__group_entry *entry)
 {
-    forget(entries, entry);
+    group_entries_forget(entries, entry);
     if (entry->home != NULL) {
         (void)uvzk_shared_value_close(&entry->value, value_closed);
     } else {
@@ -92,7 +94,7 @@ static void client_gone(uvzk_shared_value_t *value)
 {
     struct uvzk__group_entry *entry = value->data;
 
-    forget(&entry->member->entries, entry);
+    group_entries_forget(&entry->member->entries, entry);
     free_entry(entry);
 }
 
@@ -120,7 +122,7 @@ static int follow_path(struct uvzk__group_entry *entry, const char *path)
     return status;
 }
 
-static int follow(struct uvzk__group_entry *entry)
+static int group_entries_follow(struct uvzk__group_entry *entry)
 {
     char *path = uvzk__path_join(entry->member->entries.path, entry->id);
     int status = path == NULL ? UV_ENOMEM : follow_path(entry, path);
@@ -156,16 +158,16 @@ static struct uvzk__group_entry *new_entry(struct uvzk__group_member *member,
 /* Returns 0 or UV_ENOMEM. A name that no client of this library may use is left out: its path
  * is too long, or no text. One without room for a watch is a member whose data are not
  * known. */
-static int add(struct uvzk__group_member *member, const char *id)
+static int group_entries_add(struct uvzk__group_member *member, const char *id)
 {
     struct uvzk__group_entry *entry = new_entry(member, id);
-    int status = entry == NULL ? UV_ENOMEM : follow(entry);
+    int status = entry == NULL ? UV_ENOMEM : group_entries_follow(entry);
 
     if (status == 0 || status == UVZK_ELIMIT) {
         entry->listed = true;
         entry->answered = entry->exists = status == UVZK_ELIMIT;
     } else if (entry != NULL) {
-        forget(&member->entries, entry);
+        group_entries_forget(&member->entries, entry);
         uvzk__free(entry);
     }
     return status == UV_ENOMEM ? UV_ENOMEM : 0;
@@ -208,7 +210,8 @@ int uvzk__group_entries_list(struct uvzk__group_member *member, const char *cons
         HASH_FIND_STR(entries->known, names[i], entry);
         if (entry != NULL) {
             entry->listed = true;
-        } else if (strcmp(names[i], member->id) != 0 && add(member, names[i]) != 0) {
+        } else if (strcmp(names[i], member->id) != 0 &&
+                   group_entries_add(member, names[i]) != 0) {
             status = UV_ENOMEM;
         }
     }
@@ -264,7 +267,7 @@ static void follow_others(struct uvzk__group_entries *entries)
 
     HASH_ITER(hh, entries->known, entry, next)
     {
-        if (entry->home == NULL && follow(entry) == 0) {
+        if (entry->home == NULL && group_entries_follow(entry) == 0) {
             entry->answered = false;
         }
     }
@@ -287,7 +290,7 @@ bool uvzk__group_entries_tell(struct uvzk__group_entries *entries)
         entry->told_mzxid = mzxid;
         entries->unwatched += is_unwatched(entry);
         if (!entry->listed) {
-            drop(entries, entry);
+            group_entries_drop(entries, entry);
         }
     }
     if (entries->unwatched > 0) {
@@ -307,7 +310,7 @@ void uvzk__group_entries_drop_all(struct uvzk__group_entries *entries)
 
     HASH_ITER(hh, entries->known, entry, next)
     {
-        drop(entries, entry);
+        group_entries_drop(entries, entry);
     }
 }
 

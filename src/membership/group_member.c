@@ -123,7 +123,7 @@ static bool update_told(struct uvzk__group_member *member)
     return changed;
 }
 
-static void tell(struct uvzk__notification *notification)
+static void group_member_tell(struct uvzk__notification *notification)
 {
     struct uvzk__group_member *member =
         UVZK__CONTAINER_OF(notification, struct uvzk__group_member, notification);
@@ -139,8 +139,8 @@ static struct uvzk__group_member *of_listener(struct uvzk__children_listener *li
     return UVZK__CONTAINER_OF(listener, struct uvzk__group_member, children);
 }
 
-static int listed(struct uvzk__children_listener *listener, const char *const *names,
-                  size_t count)
+static int group_member_listed(struct uvzk__children_listener *listener,
+                               const char *const *names, size_t count)
 {
     struct uvzk__group_member *member = of_listener(listener);
     int status = uvzk__group_entries_list(member, names, count);
@@ -152,7 +152,7 @@ static int listed(struct uvzk__children_listener *listener, const char *const *n
     return status;
 }
 
-static void refused(struct uvzk__children_listener *listener, int status)
+static void group_member_refused(struct uvzk__children_listener *listener, int status)
 {
     of_listener(listener)->status = status;
     uvzk__group_member_note(of_listener(listener));
@@ -169,8 +169,9 @@ static int check_id(const char *id)
                            bad ? "id: empty, \".\", \"..\" or with a '/'" : NULL);
 }
 
-static int check(const uvzk_client_t *client, const uvzk_group_member_t *shell,
-                 const char *path, const char *id)
+static int group_member_check(const uvzk_client_t *client,
+                              const uvzk_group_member_t *shell, const char *path,
+                              const char *id)
 {
     int status = uvzk__refuse_if(UV_EINVAL, id == NULL ? "id is NULL" : NULL);
 
@@ -194,10 +195,10 @@ static struct uvzk__group_member *new_member(uvzk_client_t *client, const char *
         return NULL;
     }
     uvzk__list_init(&member->notification.link);
-    member->notification.notify_cb = tell;
+    member->notification.notify_cb = group_member_tell;
     member->node.data = member;
-    member->children.listed_cb = listed;
-    member->children.refused_cb = refused;
+    member->children.listed_cb = group_member_listed;
+    member->children.refused_cb = group_member_refused;
     member->children.client_gone_cb = children_client_gone;
     member->status = member->told = UV_EAGAIN;
     member->parts = 2; /* the node and the listener */
@@ -246,7 +247,7 @@ int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *shell,
                            size_t length, uvzk_group_member_change_cb joined_cb,
                            uvzk_group_member_change_cb members_cb)
 {
-    int status = check(client, shell, path, id);
+    int status = group_member_check(client, shell, path, id);
 
     if (status != 0) {
         return status;

@@ -145,7 +145,7 @@ static void value_closed(uvzk_shared_value_t *value)
     uvzk__end_tell(listener, status);
 }
 
-static void tell(struct uvzk__notification *notification)
+static void persistent_node_tell(struct uvzk__notification *notification)
 {
     struct uvzk__persistent_node *node =
         UVZK__CONTAINER_OF(notification, struct uvzk__persistent_node, notification);
@@ -179,8 +179,8 @@ static bool waits_for_another(const struct uvzk__persistent_node *node)
 
 /* ---------------------------------------------------------------- the requests */
 
-static void submit(struct uvzk__persistent_node *node,
-                   enum uvzk__persistent_node_state doing)
+static void persistent_node_submit(struct uvzk__persistent_node *node,
+                                   enum uvzk__persistent_node_state doing)
 {
     uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node, doing);
     uvzk__submit(node->session, &node->rpc);
@@ -201,7 +201,7 @@ static struct uvzk__persistent_node *reply_begins(struct uvzk__rpc *rpc, int sta
 }
 
 /* The request has failed; or its result is no longer wanted. */
-static void failed(struct uvzk__persistent_node *node)
+static void persistent_node_failed(struct uvzk__persistent_node *node)
 {
     if (node->end_status != 0) {
         persistent_node_end(node, node->end_status);
@@ -223,10 +223,10 @@ static void retry_later(struct uvzk__persistent_node *node)
     uvzk__growing_pause_begin(node->session, &node->pause);
 }
 
-static void refused(struct uvzk__persistent_node *node, int status)
+static void persistent_node_refused(struct uvzk__persistent_node *node, int status)
 {
     if (node->closing) {
-        failed(node);
+        persistent_node_failed(node);
     } else {
         persistent_node_note(node, status);
         retry_later(node);
@@ -248,24 +248,25 @@ static void is_present(struct uvzk__persistent_node *node)
 static void is_written(struct uvzk__persistent_node *node, bool newest)
 {
     if (node->closing || !newest) {
-        failed(node);
+        persistent_node_failed(node);
     } else {
         node->data_wanted = false;
         is_present(node);
     }
 }
 
-static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
+static void persistent_node_made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
 
-static void make(struct uvzk__persistent_node *node)
+static void persistent_node_make(struct uvzk__persistent_node *node)
 {
     node->sent = node->data;
     uvzk__node_create_set_data(&node->create, node->data, node->length);
-    uvzk__node_create_prepare(node->session, &node->create, &node->rpc, made);
-    submit(node, UVZK__PERSISTENT_NODE_CREATING);
+    uvzk__node_create_prepare(node->session, &node->create, &node->rpc,
+                              persistent_node_made);
+    persistent_node_submit(node, UVZK__PERSISTENT_NODE_CREATING);
 }
 
-static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void persistent_node_made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__persistent_node *node =
         UVZK__CONTAINER_OF(rpc, struct uvzk__persistent_node, rpc);
@@ -276,18 +277,18 @@ static void made(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (next && !node->closing && uvzk__may_send(node->session)) {
         uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
                            UVZK__PERSISTENT_NODE_UNKNOWN);
-        make(node);
+        persistent_node_make(node);
     } else if (next) {
-        failed(node);
+        persistent_node_failed(node);
     } else if (reply->status == 0) {
         is_written(node, newest);
     } else if (reply->status == UVZK_ENODEEXISTS) {
         node->data_wanted = true; /* if it is ours to take */
-        failed(node);
+        persistent_node_failed(node);
     } else if (uvzk__is_transient(reply->status)) {
-        failed(node);
+        persistent_node_failed(node);
     } else {
-        refused(node, reply->status);
+        persistent_node_refused(node, reply->status);
     }
 }
 
@@ -303,22 +304,23 @@ static void was_set(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         is_written(node, newest);
     } else if (status == UVZK_EBADVERSION || status == UVZK_ENONODE ||
                uvzk__is_transient(status)) {
-        failed(node);
+        persistent_node_failed(node);
     } else {
-        refused(node, status);
+        persistent_node_refused(node, status);
     }
 }
 
-static void set(struct uvzk__persistent_node *node, int32_t version)
+static void persistent_node_set(struct uvzk__persistent_node *node, int32_t version)
 {
     uvzk__rpc_prepare(&node->rpc, UVZK__RPC_SET, node->path, was_set);
     node->rpc.data = node->sent = node->data;
     node->rpc.data_length = node->length;
     node->rpc.version = version;
-    submit(node, UVZK__PERSISTENT_NODE_SETTING);
+    persistent_node_submit(node, UVZK__PERSISTENT_NODE_SETTING);
 }
 
-static void deleted(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void persistent_node_deleted(struct uvzk__rpc *rpc,
+                                    const struct uvzk__reply *reply)
 {
     struct uvzk__persistent_node *node = reply_begins(rpc, reply->status);
     int status = reply->status;
@@ -326,7 +328,7 @@ static void deleted(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status == 0 || status == UVZK_ENONODE) {
         persistent_node_end(node, 0);
     } else if (status == UVZK_EBADVERSION || uvzk__is_transient(status)) {
-        failed(node);
+        persistent_node_failed(node);
     } else if (status == UVZK_ENOAUTH && node->end_status == 0) {
         retry_later(node); /* a znode that is no longer wanted must not stay */
     } else {
@@ -338,9 +340,9 @@ static void deleted(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
  * one, unless it was changed as often. */
 static void delete_node(struct uvzk__persistent_node *node, int32_t version)
 {
-    uvzk__rpc_prepare(&node->rpc, UVZK__RPC_DELETE, node->path, deleted);
+    uvzk__rpc_prepare(&node->rpc, UVZK__RPC_DELETE, node->path, persistent_node_deleted);
     node->rpc.version = version;
-    submit(node, UVZK__PERSISTENT_NODE_DELETING);
+    persistent_node_submit(node, UVZK__PERSISTENT_NODE_DELETING);
 }
 
 /* -------------------------------------------------------------------- deciding */
@@ -390,7 +392,7 @@ static void decide_open(struct uvzk__persistent_node *node, int status,
             persistent_node_note(node, UVZK_ENONODE);
         }
         uvzk__node_create_begin(&node->create);
-        make(node);
+        persistent_node_make(node);
     } else if (status != 0) {
         persistent_node_note(node, status);
     } else if (!is_ours(node, stat)) {
@@ -398,7 +400,7 @@ static void decide_open(struct uvzk__persistent_node *node, int status,
     } else if ((node->data_wanted || node->ephemeral) && !has_data(node)) {
         /* An ephemeral znode is this client's alone: what others have set is set back. It
          * may be a set that was meant for the znode before, and has come late. */
-        set(node, stat->version);
+        persistent_node_set(node, stat->version);
     } else {
         node->data_wanted = false;
         is_present(node);
@@ -468,7 +470,7 @@ static void session_ended(struct uvzk__value_listener *listener)
 
 /* The servers may have deleted an ephemeral znode by now, though no connection reports it. If
  * the session turns out to live, the next reading says so. */
-static void lapsed(struct uvzk__value_listener *listener)
+static void persistent_node_lapsed(struct uvzk__value_listener *listener)
 {
     struct uvzk__persistent_node *node = of_listener(listener);
 
@@ -477,7 +479,7 @@ static void lapsed(struct uvzk__value_listener *listener)
     }
 }
 
-static void unreachable(struct uvzk__value_listener *listener, int code)
+static void persistent_node_unreachable(struct uvzk__value_listener *listener, int code)
 {
     struct uvzk__persistent_node *node = of_listener(listener);
 
@@ -495,8 +497,9 @@ static void unreachable(struct uvzk__value_listener *listener, int code)
 
 /* ----------------------------------------------------------------- init, close */
 
-static int check(const uvzk_client_t *client, const uvzk_persistent_node_t *shell,
-                 const char *path, uint32_t mode, const void *data, size_t length)
+static int persistent_node_check(const uvzk_client_t *client,
+                                 const uvzk_persistent_node_t *shell, const char *path,
+                                 uint32_t mode, const void *data, size_t length)
 {
     int status = uvzk__refuse_if(
         UV_EINVAL, mode > UVZK_PERSISTENT_NODE_EPHEMERAL ? "mode: there is no such mode"
@@ -514,8 +517,8 @@ static int check(const uvzk_client_t *client, const uvzk_persistent_node_t *shel
 }
 
 /* Follows the znode: what is read decides. */
-static int follow(struct uvzk__persistent_node *node, uvzk_client_t *client,
-                  const char *path)
+static int persistent_node_follow(struct uvzk__persistent_node *node,
+                                  uvzk_client_t *client, const char *path)
 {
     int status = uvzk__shared_value_follow(client, &node->value, path, value_told);
 
@@ -526,8 +529,8 @@ static int follow(struct uvzk__persistent_node *node, uvzk_client_t *client,
     uvzk__shared_value_set_client_gone(&node->value, client_gone);
     node->listener.was_read = was_read;
     node->listener.session_ended = session_ended;
-    node->listener.lapsed = lapsed;
-    node->listener.unreachable = unreachable;
+    node->listener.lapsed = persistent_node_lapsed;
+    node->listener.unreachable = persistent_node_unreachable;
     uvzk__shared_value_add_listener(&node->value, &node->listener);
     node->session = uvzk__shared_value_session(&node->value);
     if (uvzk__auth_has_failed(node->session)) {
@@ -559,7 +562,7 @@ static struct uvzk__persistent_node *new_node(struct uvzk__session *session,
     }
     uvzk__list_init(&node->notification.link);
     node->session = session; /* until it follows the znode: one of the client */
-    node->notification.notify_cb = tell;
+    node->notification.notify_cb = persistent_node_tell;
     node->pause.timer.due = pause_over;
     node->ephemeral = ephemeral;
     node->data_wanted = true;
@@ -580,7 +583,7 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
                               const char *path, uint32_t mode, const void *data,
                               size_t length, uvzk_persistent_node_change_cb cb)
 {
-    int status = check(client, shell, path, mode, data, length);
+    int status = persistent_node_check(client, shell, path, mode, data, length);
 
     if (status != 0) {
         return status;
@@ -595,7 +598,7 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
     status = uvzk__znode_owner_begin(client->impl, &node->owner, node->path,
                                      UVZK__OWNED_BY_NODE, node->ephemeral);
     if (status == 0) {
-        status = follow(node, client, path);
+        status = persistent_node_follow(node, client, path);
     }
     if (status != 0) {
         free_unused(node);
@@ -654,9 +657,9 @@ int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
     uvzk__end_begin(&shell->end, node->session);
     uvzk__growing_pause_end(node->session, &node->pause);
     if (uvzk__session_is_closing(node->session)) {
-        unreachable(&node->listener, UVZK_ECLOSED);
+        persistent_node_unreachable(&node->listener, UVZK_ECLOSED);
     } else if (uvzk__auth_has_failed(node->session)) {
-        unreachable(&node->listener, UVZK_EAUTH);
+        persistent_node_unreachable(&node->listener, UVZK_EAUTH);
     } else if (!is_under_way(node)) {
         /* It is deleted with the version that it has now. */
         persistent_node_read_again(node);

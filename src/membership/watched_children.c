@@ -41,13 +41,14 @@ static void tell_refusal(struct uvzk__watched_children *watched, int status)
 
 /* ---------------------------------------------------------------------- requests */
 
-static bool list(struct uvzk__reading *reading)
+static bool watched_children_list(struct uvzk__reading *reading)
 {
     uvzk__watch_leave(&reading->renewed.watcher);
     return uvzk__reading_ask(reading, UVZK__RPC_CHILDREN, reading->path, true);
 }
 
-static void listed(struct uvzk__reading *reading, const struct uvzk__reply *reply)
+static void watched_children_listed(struct uvzk__reading *reading,
+                                    const struct uvzk__reply *reply)
 {
     bool missing = reply->status == UVZK_ENONODE;
 
@@ -60,10 +61,11 @@ static void listed(struct uvzk__reading *reading, const struct uvzk__reply *repl
     }
 }
 
-static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply)
+static void watched_children_shown(struct uvzk__reading *reading,
+                                   const struct uvzk__reply *reply)
 {
     if (reading->rpc.kind == UVZK__RPC_CHILDREN) {
-        listed(reading, reply);
+        watched_children_listed(reading, reply);
     } else if (reply->status == 0) {
         /* Created since the listing. The exists has armed the watch on the path, which the
          * next listing removes. */
@@ -71,7 +73,7 @@ static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply
     }
 }
 
-static void failed(struct uvzk__reading *reading, int status)
+static void watched_children_failed(struct uvzk__reading *reading, int status)
 {
     if (uvzk__reading_repeat(reading, status)) {
         tell_refusal(watched_of(reading), status);
@@ -85,16 +87,16 @@ static void free_memory(struct uvzk__reading *reading)
 
 static const struct uvzk__reading_kind kind = {
     .table = uvzk__watched_children,
-    .begin = list,
-    .shown = shown,
-    .failed = failed,
+    .begin = watched_children_list,
+    .shown = watched_children_shown,
+    .failed = watched_children_failed,
     .free_memory = free_memory,
 };
 
 /* ------------------------------------------------------------- making, listening */
 
-static struct uvzk__watched_children *make(struct uvzk__session *session,
-                                           const char *path)
+static struct uvzk__watched_children *watched_children_make(struct uvzk__session *session,
+                                                            const char *path)
 {
     struct uvzk__watched_children *watched = uvzk__calloc(1, sizeof(*watched));
 
@@ -115,7 +117,7 @@ int uvzk__children_listener_begin(struct uvzk__session *session,
 {
     struct uvzk__reading *reading = uvzk__reading_find(session, &kind, path);
     struct uvzk__watched_children *watched =
-        reading == NULL ? make(session, path) : watched_of(reading);
+        reading == NULL ? watched_children_make(session, path) : watched_of(reading);
 
     if (watched == NULL) {
         return UV_ENOMEM;

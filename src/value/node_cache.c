@@ -72,7 +72,7 @@ static void no_answer(struct uvzk__node_cache *node_cache, int status)
 
 /* Sets a watch by exists, which sets one on a missing znode too. Not needed if a watch
  * was set before the read: its event would report the znode. */
-static void look(struct uvzk__node_cache *node_cache)
+static void node_cache_look(struct uvzk__node_cache *node_cache)
 {
     struct uvzk__reading *reading = &node_cache->reading;
 
@@ -81,7 +81,7 @@ static void look(struct uvzk__node_cache *node_cache)
     }
 }
 
-static void looked(struct uvzk__node_cache *node_cache, bool stands)
+static void node_cache_looked(struct uvzk__node_cache *node_cache, bool stands)
 {
     if (stands) {
         /* Created, or made readable, since the read. */
@@ -100,11 +100,12 @@ static void seed_answered(struct uvzk__node_cache *node_cache, int status)
         no_answer(node_cache, refusal);
     } else if (refusal != 0) {
         settle_without(node_cache, refusal);
-        look(node_cache);
+        node_cache_look(node_cache);
     }
 }
 
-static void take(struct uvzk__node_cache *node_cache, const struct uvzk__reply *reply)
+static void node_cache_take(struct uvzk__node_cache *node_cache,
+                            const struct uvzk__reply *reply)
 {
     void *data = uvzk__memdup(reply->data, reply->data_length);
 
@@ -131,7 +132,7 @@ static void read_missing(struct uvzk__node_cache *node_cache)
         /* A missing znode is reported with the reason why the seed could not be
          * written. */
         settle_without(node_cache, refusal != 0 ? refusal : UVZK_ENONODE);
-        look(node_cache);
+        node_cache_look(node_cache);
     }
 }
 
@@ -156,7 +157,8 @@ static void read_is_over(struct uvzk__node_cache *node_cache, bool was_read)
     send_sets(node_cache);
 }
 
-static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply)
+static void node_cache_shown(struct uvzk__reading *reading,
+                             const struct uvzk__reply *reply)
 {
     struct uvzk__node_cache *node_cache = uvzk__node_cache_at(reading);
     enum uvzk__rpc_kind asked = (enum uvzk__rpc_kind)reading->rpc.kind;
@@ -164,16 +166,16 @@ static void shown(struct uvzk__reading *reading, const struct uvzk__reply *reply
     if (asked == UVZK__RPC_CREATE) {
         seed_answered(node_cache, reply->status);
     } else if (asked == UVZK__RPC_EXISTS) {
-        looked(node_cache, reply->status == 0);
+        node_cache_looked(node_cache, reply->status == 0);
     } else if (reply->status == 0) {
-        take(node_cache, reply);
+        node_cache_take(node_cache, reply);
     } else {
         read_missing(node_cache);
     }
     read_is_over(node_cache, asked == UVZK__RPC_GET);
 }
 
-static void failed(struct uvzk__reading *reading, int status)
+static void node_cache_failed(struct uvzk__reading *reading, int status)
 {
     struct uvzk__node_cache *node_cache = uvzk__node_cache_at(reading);
     bool was_read = reading->rpc.kind == UVZK__RPC_GET && status != UVZK_ELIMIT;
@@ -182,7 +184,7 @@ static void failed(struct uvzk__reading *reading, int status)
         seed_answered(node_cache, status);
     } else if (was_read && status == UVZK_ENOAUTH) {
         settle_without(node_cache, status);
-        look(node_cache);
+        node_cache_look(node_cache);
     } else {
         no_answer(node_cache, status);
     }
@@ -209,8 +211,8 @@ static void free_memory(struct uvzk__reading *reading)
 static const struct uvzk__reading_kind kind = {
     .table = uvzk__node_caches,
     .begin = read_znode,
-    .shown = shown,
-    .failed = failed,
+    .shown = node_cache_shown,
+    .failed = node_cache_failed,
     .free_memory = free_memory,
 };
 

@@ -38,7 +38,7 @@ void uvzk__seed_value_drop(struct uvzk__node_cache *node_cache)
 }
 
 /* Creates the znode with its seed, or an ancestor. */
-static void create(struct uvzk__node_cache *node_cache)
+static void seed_value_create(struct uvzk__node_cache *node_cache)
 {
     struct uvzk__seed_value *seed = &node_cache->seed;
     struct uvzk__reading *reading = &node_cache->reading;
@@ -57,7 +57,7 @@ static void create(struct uvzk__node_cache *node_cache)
 void uvzk__seed_value_write(struct uvzk__node_cache *node_cache)
 {
     uvzk__node_create_begin(&node_cache->seed.create);
-    create(node_cache);
+    seed_value_create(node_cache);
 }
 
 int uvzk__seed_value_answered(struct uvzk__node_cache *node_cache, int status)
@@ -66,7 +66,7 @@ int uvzk__seed_value_answered(struct uvzk__node_cache *node_cache, int status)
     struct uvzk__reading *reading = &node_cache->reading;
 
     if (uvzk__node_create_next(reading->session, &seed->create, &reading->rpc, status)) {
-        create(node_cache);
+        seed_value_create(node_cache);
         return 0;
     }
     if (status == 0 || status == UVZK_ENODEEXISTS) {

@@ -43,7 +43,7 @@ static int32_t read_count(const unsigned char *bytes)
 
 /* Takes over the value if it is a count. Returns 0; UVZK_ENONODE: no value is known;
  * UVZK_EDATA: the known value has fewer than four bytes. */
-static int learn(struct shared_count *count)
+static int shared_count_learn(struct shared_count *count)
 {
     const void *bytes;
     size_t length;
@@ -61,9 +61,9 @@ static int learn(struct shared_count *count)
     return status;
 }
 
-static void changed(struct uvzk__value_listener *listener)
+static void shared_count_changed(struct uvzk__value_listener *listener)
 {
-    (void)learn(UVZK__CONTAINER_OF(listener, struct shared_count, listener));
+    (void)shared_count_learn(UVZK__CONTAINER_OF(listener, struct shared_count, listener));
 }
 
 static uvzk_shared_count_t *shell_of(uvzk_shared_value_t *value)
@@ -78,7 +78,7 @@ static void value_told(uvzk_shared_value_t *value, int status)
 
     if (count->cb != NULL) {
         /* If the new value is no count, the last count is passed with UVZK_EDATA. */
-        count->cb(shell, status == 0 ? learn(count) : status, count->count);
+        count->cb(shell, status == 0 ? shared_count_learn(count) : status, count->count);
     }
 }
 
@@ -138,11 +138,11 @@ int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
     value->client_gone_cb = free_count;
     count->shell = shell;
     count->cb = cb;
-    count->listener.changed = changed;
+    count->listener.changed = shared_count_changed;
     uvzk__shared_value_listen(value, &count->listener);
     shell->impl = count;
     /* Another value of this client on the path may have read it already. */
-    (void)learn(count);
+    (void)shared_count_learn(count);
     return 0;
 }
 

@@ -67,7 +67,7 @@ static void free_value(struct uvzk__shared_value *value)
     uvzk__node_cache_end_unused(node_cache);
 }
 
-static void tell(struct uvzk__notification *notification)
+static void shared_value_tell(struct uvzk__notification *notification)
 {
     struct uvzk__shared_value *value =
         UVZK__CONTAINER_OF(notification, struct uvzk__shared_value, notification);
@@ -152,9 +152,10 @@ void uvzk__shared_value_listen(struct uvzk__shared_value *value,
 
 /* ----------------------------------------------------------------- init, close */
 
-static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *shell,
-                 const char *path, const void *seed, size_t seed_length,
-                 enum uvzk__value_use use)
+static int shared_value_check(const uvzk_client_t *client_shell,
+                              const uvzk_shared_value_t *shell, const char *path,
+                              const void *seed, size_t seed_length,
+                              enum uvzk__value_use use)
 {
     int status = uvzk__refuse_if(
         UV_EINVAL, seed == NULL && seed_length > 0 ? "seed is NULL, seed_length is not 0"
@@ -214,7 +215,7 @@ static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
     value->shell = shell;
     value->cb = cb;
     value->use = (uint8_t)use;
-    value->notification.notify_cb = tell;
+    value->notification.notify_cb = shared_value_tell;
     uvzk__list_init(&value->notification.link);
     uvzk__list_init(&value->sets);
     uvzk__list_init(&value->listeners);
@@ -236,7 +237,7 @@ int uvzk__shared_value_open(uvzk_client_t *client_shell, uvzk_shared_value_t *sh
                             const char *path, const void *seed, size_t seed_length,
                             enum uvzk__value_use use, uvzk_shared_value_change_cb cb)
 {
-    int status = check(client_shell, shell, path, seed, seed_length, use);
+    int status = shared_value_check(client_shell, shell, path, seed, seed_length, use);
 
     if (status != 0) {
         return status;
@@ -258,7 +259,8 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
 int uvzk__shared_value_follow(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
                               const char *path, uvzk_shared_value_change_cb cb)
 {
-    int status = check(client_shell, shell, path, NULL, 0, UVZK__VALUE_FOLLOWS);
+    int status =
+        shared_value_check(client_shell, shell, path, NULL, 0, UVZK__VALUE_FOLLOWS);
 
     return status != 0
                ? status

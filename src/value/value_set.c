@@ -37,7 +37,7 @@ static void free_set(struct uvzk__value_set *set)
     uvzk__free(set);
 }
 
-static void tell(struct uvzk__notification *notification)
+static void value_set_tell(struct uvzk__notification *notification)
 {
     struct uvzk__value_set *set =
         UVZK__CONTAINER_OF(notification, struct uvzk__value_set, notification);
@@ -46,7 +46,7 @@ static void tell(struct uvzk__notification *notification)
     int status = set->status;
 
     uvzk__list_remove(&set->siblings);
-    /* replied() frees the set if a request is still under way. */
+    /* value_set_replied() frees the set if a request is still under way. */
     set->value = NULL;
     if (!set->under_way) {
         free_set(set);
@@ -60,7 +60,7 @@ static struct uvzk__session *session_of(const struct uvzk__value_set *set)
 }
 
 /* The outcome is known. The callback runs at the end of the turn. */
-static void decide(struct uvzk__value_set *set, int status)
+static void value_set_decide(struct uvzk__value_set *set, int status)
 {
     uvzk__move(session_of(set), &uvzk__value_set_machine, set, UVZK__SET_DECIDED);
     set->status = status;
@@ -92,7 +92,7 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
     if (over != NULL) {
         set->expected = *over;
     }
-    set->notification.notify_cb = tell;
+    set->notification.notify_cb = value_set_tell;
     uvzk__list_init(&set->notification.link);
     uvzk__list_append(&value->sets, &set->siblings);
     uvzk__req_begin(shell, set, NULL);
@@ -117,23 +117,24 @@ static bool is_overtaken(const struct uvzk__value_set *set)
 
 /* After another version, the callback waits until that has been read, so that the user can
  * read it. */
-static void refused(struct uvzk__value_set *set, int status)
+static void value_set_refused(struct uvzk__value_set *set, int status)
 {
     if (status == UVZK_EBADVERSION) {
         uvzk__move(session_of(set), &uvzk__value_set_machine, set, UVZK__SET_REREADING);
         uvzk__node_cache_read_again(set->node_cache);
     } else {
-        decide(set, status);
+        value_set_decide(set, status);
     }
 }
 
-static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *reply)
+static void value_set_conclude(struct uvzk__value_set *set,
+                               const struct uvzk__reply *reply)
 {
     bool throttled = reply->status == UVZK_ETHROTTLED;
 
     /* The set was not executed, and cannot be repeated. */
     if (throttled && is_overtaken(set)) {
-        decide(set, UVZK_ETHROTTLED);
+        value_set_decide(set, UVZK_ETHROTTLED);
         return;
     }
     switch (uvzk__outcome_of(reply->status)) {
@@ -142,7 +143,7 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
          * ownership of them. */
         uvzk__node_cache_update(set->node_cache, &reply->stat, set->data, set->length);
         set->data = NULL;
-        decide(set, 0);
+        value_set_decide(set, 0);
         break;
     case UVZK__OUTCOME_NOT_SENT:
         /* It is sent when requests may be sent again: the session has backed off, or has
@@ -150,15 +151,15 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
         uvzk__move(session_of(set), &uvzk__value_set_machine, set, UVZK__SET_WAITING);
         break;
     case UVZK__OUTCOME_REFUSED:
-        refused(set, reply->status);
+        value_set_refused(set, reply->status);
         break;
     case UVZK__OUTCOME_UNKNOWN:
-        decide(set, uvzk__status_of_write(reply->status));
+        value_set_decide(set, uvzk__status_of_write(reply->status));
         break;
     }
 }
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void value_set_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__value_set *set = UVZK__CONTAINER_OF(rpc, struct uvzk__value_set, rpc);
 
@@ -169,7 +170,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (set->value == NULL) {
         free_set(set);
     } else if (set->state == UVZK__SET_SENT) {
-        conclude(set, reply);
+        value_set_conclude(set, reply);
     }
 }
 
@@ -192,10 +193,11 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
         return;
     }
     if (is_outdated(set)) {
-        decide(set, UVZK_EBADVERSION);
+        value_set_decide(set, UVZK_EBADVERSION);
         return;
     }
-    uvzk__rpc_prepare(&set->rpc, UVZK__RPC_SET, set->node_cache->reading.path, replied);
+    uvzk__rpc_prepare(&set->rpc, UVZK__RPC_SET, set->node_cache->reading.path,
+                      value_set_replied);
     set->rpc.data = set->data;
     set->rpc.data_length = set->length;
     set->rpc.version = set->expected.version;
@@ -208,15 +210,15 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
 void uvzk__value_set_was_read(struct uvzk__value_set *set)
 {
     if (set->state == UVZK__SET_REREADING) {
-        decide(set, UVZK_EBADVERSION);
+        value_set_decide(set, UVZK_EBADVERSION);
     }
 }
 
 void uvzk__value_set_end(struct uvzk__value_set *set, int code)
 {
     if (set->state == UVZK__SET_REREADING) {
-        decide(set, UVZK_EBADVERSION);
+        value_set_decide(set, UVZK_EBADVERSION);
     } else if (set->state != UVZK__SET_DECIDED) {
-        decide(set, code);
+        value_set_decide(set, code);
     }
 }

@@ -152,8 +152,8 @@ static bool others_seen(const struct uvzk__contender *lease)
 /* The lease exists. It is withdrawn if a contender may be in `locks`, or if its create
  * was sent on an earlier connection, because an outage ends the watermark. Otherwise
  * leases.c grants it when it is counted. */
-static void decide(struct uvzk__lease_request *request,
-                   const struct uvzk__contender *lease)
+static void direct_lease_decide(struct uvzk__lease_request *request,
+                                const struct uvzk__contender *lease)
 {
     uvzk__lease_request_create_leases(request, uvzk__contender_place(lease).czxid);
     if (!uvzk__is_of_this_connection(request->claim->session,
@@ -172,7 +172,7 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
     }
     struct uvzk__contender *lease = uvzk__first_lease(request->claim);
     if (uvzk__lease_request_complete(request)) {
-        decide(request, lease);
+        direct_lease_decide(request, lease);
     } else if (uvzk__lease_request_begun(request) ||
                uvzk__contender_node_state(lease) == UVZK__NODE_PARENTS ||
                uvzk__contender_is_in_batch(lease)) {

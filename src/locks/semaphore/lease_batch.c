@@ -52,7 +52,7 @@ static void ticket_refused(struct uvzk__contender *ticket, int status)
     }
 }
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void lease_batch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__lease_batch *batch =
         UVZK__CONTAINER_OF(rpc, struct uvzk__lease_batch, rpc);
@@ -109,7 +109,7 @@ static struct uvzk__lease_batch *new_batch(struct uvzk__queue *queue,
         uvzk__queue_back_off(queue);
         return NULL;
     }
-    uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
+    uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, lease_batch_replied);
     batch->queue = queue;
     batch->ticket = ticket;
     uvzk__contender_check_op(batch->ticket, &batch->ops[0]);
@@ -125,7 +125,8 @@ static struct uvzk__lease_batch *new_batch(struct uvzk__queue *queue,
  * first call, which makes the batch. False: the batch has no room for them; out of memory
  * for the batch, and the directory pauses; or the claim has ended because its leases
  * could not be added to it. */
-static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *request)
+static bool lease_batch_plan(struct uvzk__lease_batch **batch,
+                             struct uvzk__lease_request *request)
 {
     if (*batch == NULL) {
         *batch = new_batch(request->leases,
@@ -154,7 +155,7 @@ static bool plan(struct uvzk__lease_batch **batch, struct uvzk__lease_request *r
     return true;
 }
 
-static void submit(struct uvzk__lease_batch *batch)
+static void lease_batch_submit(struct uvzk__lease_batch *batch)
 {
     struct uvzk__session *session = uvzk__queue_session(batch->queue);
 
@@ -170,7 +171,7 @@ static void send_batch(struct uvzk__lease_batch *batch)
         uvzk__free(batch);
         return;
     }
-    submit(batch);
+    lease_batch_submit(batch);
     uvzk__leases(batch->queue)->batches.stamp = batch->stamp;
     for (size_t i = 1; i < batch->rpc.op_count; i++) {
         uvzk__contender_create_sent(batch->leases[i]);
@@ -186,7 +187,7 @@ void uvzk__lease_batch_check_ticket(struct uvzk__queue *queue,
         uvzk__may_send(uvzk__queue_session(queue)) &&
         !uvzk__queue_is_backing_off(queue) &&
         (batch = new_batch(queue, ticket)) != NULL) {
-        submit(batch);
+        lease_batch_submit(batch);
     }
 }
 
@@ -226,7 +227,7 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
 
 /* Returns true if the leases of other clients are counted, and no event since then has
  * reported a change of the children. */
-static bool counted(const struct uvzk__queue *queue)
+static bool lease_batch_counted(const struct uvzk__queue *queue)
 {
     return uvzk__ticket_others_counted(queue) && !uvzk__is_stale(queue);
 }
@@ -274,7 +275,7 @@ static struct uvzk__lease_request *waits_for_room(const struct uvzk__queue *queu
 bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
 {
     return waits_for_room(queue) != NULL &&
-           (!counted(queue) || uvzk__needs_children_watch(queue));
+           (!lease_batch_counted(queue) || uvzk__needs_children_watch(queue));
 }
 
 /* There is no room for the leases of this request. If other clients have leases, a watch
@@ -283,7 +284,7 @@ bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
 static void wait_for_room(struct uvzk__queue *queue, struct uvzk__lease_request *request)
 {
     uvzk__queue_want_children_watch(queue, uvzk__foreign_leases(queue) > 0);
-    if (counted(queue)) {
+    if (lease_batch_counted(queue)) {
         uvzk__claim_end_try_once(request->claim);
     }
 }
@@ -315,7 +316,7 @@ static bool give_leases(struct uvzk__lease_request *request,
     uint32_t lacking = request->wanted - uvzk__lease_request_leases_out(request);
     if (*out + lacking > request->max(request->claim) ||
         !uvzk__may_send(uvzk__queue_session(queue)) ||
-        uvzk__queue_is_backing_off(queue) || !plan(batch, request)) {
+        uvzk__queue_is_backing_off(queue) || !lease_batch_plan(batch, request)) {
         return false;
     }
     *out += lacking;

@@ -27,7 +27,8 @@ static const struct uvzk__state table[] = {
     UVZK__FINAL(UVZK__LEASE_REQUEST_, ENDED),
 };
 
-static struct uvzk__lease_requests *siblings(const struct uvzk__lease_request *request)
+static struct uvzk__lease_requests *
+lease_request_siblings(const struct uvzk__lease_request *request)
 {
     return &uvzk__leases(request->leases)->requests;
 }
@@ -44,7 +45,7 @@ static bool invariant_holds(const void *object)
     const struct uvzk__lease_request *request = object;
     bool has_ticket = request->ticket != NULL;
     bool shares = uvzk__lease_request_is_sharer(request);
-    bool direct = siblings(request)->direct == request;
+    bool direct = lease_request_siblings(request)->direct == request;
     bool only_one = has_ticket + shares + direct == 1;
 
     switch ((enum uvzk__lease_request_state)request->state) {
@@ -91,15 +92,15 @@ int uvzk__lease_request_new(struct uvzk__claim *claim, struct uvzk__queue *lease
     uvzk__list_init(&request->in_with_leases);
     uvzk__list_init(&request->in_ticket_sharers);
     claim->extra = request;
-    siblings(request)->count++;
-    request->arrival = ++siblings(request)->arrivals;
+    lease_request_siblings(request)->count++;
+    request->arrival = ++lease_request_siblings(request)->arrivals;
     return 0;
 }
 
 static void clear_direct(struct uvzk__lease_request *request)
 {
-    if (siblings(request)->direct == request) {
-        siblings(request)->direct = NULL;
+    if (lease_request_siblings(request)->direct == request) {
+        lease_request_siblings(request)->direct = NULL;
     }
 }
 
@@ -108,7 +109,7 @@ void uvzk__lease_request_free(struct uvzk__claim *claim)
     struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
 
     if (request != NULL) {
-        siblings(request)->count--;
+        lease_request_siblings(request)->count--;
         clear_direct(request);
         uvzk__list_remove(&request->in_with_leases);
         uvzk__list_remove(&request->in_ticket_sharers);
@@ -139,7 +140,8 @@ struct uvzk__lease_request *uvzk__next_sharer(const struct uvzk__lease_request *
 
 void uvzk__lease_request_share(struct uvzk__lease_request *request)
 {
-    uvzk__list_append(&siblings(request)->ticket_sharers, &request->in_ticket_sharers);
+    uvzk__list_append(&lease_request_siblings(request)->ticket_sharers,
+                      &request->in_ticket_sharers);
     uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
                        UVZK__LEASE_REQUEST_SHARING);
 }
@@ -147,7 +149,8 @@ void uvzk__lease_request_share(struct uvzk__lease_request *request)
 void uvzk__lease_request_share_first(struct uvzk__lease_request *request)
 {
     uvzk__list_remove(&request->in_with_leases);
-    uvzk__list_prepend(&siblings(request)->ticket_sharers, &request->in_ticket_sharers);
+    uvzk__list_prepend(&lease_request_siblings(request)->ticket_sharers,
+                       &request->in_ticket_sharers);
     uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
                        UVZK__LEASE_REQUEST_SHARING);
 }
@@ -155,8 +158,8 @@ void uvzk__lease_request_share_first(struct uvzk__lease_request *request)
 void uvzk__lease_request_get_ticket(struct uvzk__lease_request *request,
                                     struct uvzk__contender *ticket)
 {
-    siblings(request)->tickets++;
-    siblings(request)->last_ticket = request;
+    lease_request_siblings(request)->tickets++;
+    lease_request_siblings(request)->last_ticket = request;
     request->ticket = ticket;
     request->wants_position = false;
     uvzk__list_remove(&request->in_ticket_sharers);
@@ -168,9 +171,9 @@ void uvzk__lease_request_get_ticket(struct uvzk__lease_request *request,
 
 void uvzk__lease_request_lose_ticket(struct uvzk__lease_request *request)
 {
-    siblings(request)->tickets--;
-    if (siblings(request)->last_ticket == request) {
-        siblings(request)->last_ticket = NULL;
+    lease_request_siblings(request)->tickets--;
+    if (lease_request_siblings(request)->last_ticket == request) {
+        lease_request_siblings(request)->last_ticket = NULL;
     }
     request->ticket = NULL;
 }
@@ -178,12 +181,13 @@ void uvzk__lease_request_lose_ticket(struct uvzk__lease_request *request)
 void uvzk__lease_request_pass_ticket(struct uvzk__lease_request *from,
                                      struct uvzk__lease_request *to)
 {
-    struct uvzk__lease_request *last = siblings(from)->last_ticket;
+    struct uvzk__lease_request *last = lease_request_siblings(from)->last_ticket;
     struct uvzk__contender *ticket = from->ticket;
 
     uvzk__lease_request_lose_ticket(from);
     uvzk__lease_request_get_ticket(to, ticket);
-    siblings(from)->last_ticket = last == from ? to : last; /* `to` is where `from` was */
+    lease_request_siblings(from)->last_ticket =
+        last == from ? to : last; /* `to` is where `from` was */
 }
 
 /* ---------------------------------------------------------------- without a ticket */
@@ -191,7 +195,7 @@ void uvzk__lease_request_pass_ticket(struct uvzk__lease_request *from,
 void uvzk__lease_request_go_direct(struct uvzk__lease_request *request)
 {
     request->direct = true;
-    siblings(request)->direct = request;
+    lease_request_siblings(request)->direct = request;
     uvzk__move_or_stay(request->claim->session, &uvzk__lease_request_machine, request,
                        UVZK__LEASE_REQUEST_DIRECT);
 }
@@ -222,7 +226,7 @@ static bool comes_before(const struct uvzk__lease_request *request,
  * and the search begins there. */
 static void insert_by_token(struct uvzk__lease_request *request, int64_t token)
 {
-    struct uvzk__link *head = &siblings(request)->with_leases, *at = head;
+    struct uvzk__link *head = &lease_request_siblings(request)->with_leases, *at = head;
 
     request->fencing_token = token;
     uvzk__list_remove(&request->in_with_leases);

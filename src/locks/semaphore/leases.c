@@ -1,6 +1,6 @@
-/* Counts and grants the leases of one lease directory (leases.h). settle() at the end of
- * this file is called each time something has changed in the directory, and does all
- * steps in order: count the created leases, create more, grant, withdraw offers, list.
+/* Counts and grants the leases of one lease directory (leases.h). leases_settle() at the
+ * end of this file is called each time something has changed in the directory, and does
+ * all steps in order: count the created leases, create more, grant, withdraw offers, list.
  *
  * The one idea: a lease is created first and counted afterwards, by a listing that was
  * sent after the create. Any client that creates a lease later sees this one when it
@@ -145,7 +145,7 @@ static void count_made(struct uvzk__queue *queue)
 
 /* The ticket is passed on or released last: its delete checks the leases that are granted
  * early. */
-static void grant(struct uvzk__lease_request *request, bool early)
+static void leases_grant(struct uvzk__lease_request *request, bool early)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
@@ -228,7 +228,7 @@ static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
     bool ticket_seen = ticket_is_seen(request);
 
     if (proved && first && ticket_seen && (seen || early)) {
-        grant(request, early);
+        leases_grant(request, early);
         return true;
     }
     if (!proved || !ticket_seen || (!seen && !early_check_pending(request))) {
@@ -272,7 +272,7 @@ static void grant_complete(struct uvzk__queue *queue)
 
 /* ------------------------------------------------------------------ requests */
 
-static void init(struct uvzk__queue *queue)
+static void leases_init(struct uvzk__queue *queue)
 {
     uvzk__list_init(&uvzk__leases(queue)->offers);
     uvzk__lease_requests_init(&uvzk__leases(queue)->requests);
@@ -303,7 +303,7 @@ static void detach_tickets(struct uvzk__queue *queue)
     }
 }
 
-static void freed(struct uvzk__queue *queue)
+static void leases_freed(struct uvzk__queue *queue)
 {
     detach_tickets(queue);
     uvzk__shared_path_unref(uvzk__leases(queue)->locks_path);
@@ -323,7 +323,7 @@ static void watches_lost(struct uvzk__queue *queue)
 }
 
 /* The leases cannot be listed or watched, so the ticket holder would wait without end. */
-static void refused(struct uvzk__queue *queue, int status)
+static void leases_refused(struct uvzk__queue *queue, int status)
 {
     const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
 
@@ -375,7 +375,7 @@ static void send_request(struct uvzk__queue *queue)
     }
 }
 
-static void settle(struct uvzk__queue *queue)
+static void leases_settle(struct uvzk__queue *queue)
 {
     uvzk__queue_want_children_watch(queue, false);
     uvzk__direct_lease_settle(queue);
@@ -396,10 +396,10 @@ const struct uvzk__directory_kind uvzk__lease_directory = {
     .name_prefixes = name_prefixes,
     .counted = true,
     .extra_size = sizeof(struct uvzk__lease_directory),
-    .init = init,
-    .freed = freed,
-    .settle = settle,
+    .init = leases_init,
+    .freed = leases_freed,
+    .settle = leases_settle,
     .in_use = in_use,
     .watches_lost = watches_lost,
-    .refused = refused,
+    .refused = leases_refused,
 };

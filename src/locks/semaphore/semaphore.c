@@ -2,10 +2,10 @@
  * mutex in P/locks, whose znodes are the tickets, and leases in P/leases, which only the
  * mutex's holder may create (leases.h). A semaphore mutex is a semaphore of one lease.
  *
- * This file has the lock and its claims: prepare() chooses how a claim gets its leases
- * (with a ticket of its own, as a ticket sharer, or without a ticket), and the claim_kind
- * passes the events of tickets and leases to the files that grant leases. The maximum is
- * fixed, or is the value of a shared count, to which the lock listens. */
+ * This file has the lock and its claims: semaphore_prepare() chooses how a claim gets its
+ * leases (with a ticket of its own, as a ticket sharer, or without a ticket), and the
+ * claim_kind passes the events of tickets and leases to the files that grant leases. The
+ * maximum is fixed, or is the value of a shared count, to which the lock listens. */
 #include "locks/semaphore/semaphore.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ static uint64_t max_of(const struct uvzk__claim *claim)
 
 /* A ticket's grant makes its lease request the ticket holder. Leases are granted by
  * leases.c, which reports to the claim itself. */
-static void granted(struct uvzk__contender *contender)
+static void semaphore_granted(struct uvzk__contender *contender)
 {
     if (uvzk__contender_admits(contender)) {
         uvzk__ticket_held(uvzk__lease_request_of(uvzk__contender_claim(contender)));
@@ -77,7 +77,7 @@ static void granted(struct uvzk__contender *contender)
 
 /* The loss of a ticket's grant does not change the hold. The loss of a lease's grant,
  * before it was reported, takes back the grant of the whole claim. */
-static void ungranted(struct uvzk__contender *contender)
+static void semaphore_ungranted(struct uvzk__contender *contender)
 {
     struct uvzk__lease_request *request =
         uvzk__lease_request_of(uvzk__contender_claim(contender));
@@ -95,7 +95,7 @@ static void ungranted(struct uvzk__contender *contender)
 
 /* A contender ends, so the claim ends, with one exception: when the claim holds, it no
  * longer needs its ticket. */
-static void ended(struct uvzk__contender *contender, int code)
+static void semaphore_ended(struct uvzk__contender *contender, int code)
 {
     struct uvzk__lease_request *request =
         uvzk__lease_request_of(uvzk__contender_claim(contender));
@@ -125,9 +125,9 @@ static bool keeps_contenders(struct uvzk__claim *claim)
 }
 
 static const struct uvzk__claim_kind semaphore_claim = {
-    .granted = granted,
-    .ungranted = ungranted,
-    .ended = ended,
+    .granted = semaphore_granted,
+    .ungranted = semaphore_ungranted,
+    .ended = semaphore_ended,
     .keeps_contenders = keeps_contenders,
     .freed = uvzk__lease_request_free,
     .wait_reason = uvzk__lease_request_wait_reason,
@@ -142,7 +142,7 @@ void uvzk__semaphore_own_ticket(struct uvzk__claim *claim)
 
 /* -------------------------------------------------------------------- the lock kind */
 
-static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+static int semaphore_check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
 
@@ -160,7 +160,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 
 /* Local tickets, and ticket sharers, come before a new acquire. Leases that are held do
  * not count here, because there may be room beside them. */
-static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+static bool semaphore_occupied(struct uvzk__lock *lock,
+                               const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
     const struct uvzk__queue *leases = uvzk__queue_find(
@@ -238,8 +239,8 @@ static int check_size(const struct semaphore *semaphore, const struct uvzk__clai
     return uvzk__refuse_size("options.leases with options.node_data", size);
 }
 
-static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
-                   const uvzk_acquire_options_t *options)
+static int semaphore_prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                             const uvzk_acquire_options_t *options)
 {
     uint32_t wanted = options->leases == 0 ? 1 : options->leases;
     int status = check_size(semaphore_of(lock), claim, wanted);
@@ -253,7 +254,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     return choose_way(uvzk__lease_request_of(claim), options);
 }
 
-static void begin(struct uvzk__claim *claim)
+static void semaphore_begin(struct uvzk__claim *claim)
 {
     const struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
 
@@ -264,7 +265,7 @@ static void begin(struct uvzk__claim *claim)
     }
 }
 
-static void freed(struct uvzk__lock *lock)
+static void semaphore_freed(struct uvzk__lock *lock)
 {
     struct semaphore *semaphore = semaphore_of(lock);
 
@@ -275,8 +276,8 @@ static void freed(struct uvzk__lock *lock)
 }
 
 /* `leases` comes first: its participants hold, those of `locks` wait (classify). */
-static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__participant_directory *directory)
+static size_t semaphore_directories(const struct uvzk__lock *lock,
+                                    struct uvzk__participant_directory *directory)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
 
@@ -287,8 +288,8 @@ static size_t directories(const struct uvzk__lock *lock,
     return 2;
 }
 
-static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
-                    size_t count)
+static int semaphore_classify(const struct uvzk__lock *lock,
+                              struct uvzk__participant *participants, size_t count)
 {
     (void)lock;
     for (size_t i = 0; i < count; i++) {
@@ -300,13 +301,13 @@ static int classify(const struct uvzk__lock *lock, struct uvzk__participant *par
 static const struct uvzk__lock_kind semaphore_kind = {
     .claim_kind = &semaphore_claim,
     .ignores_owners = true,
-    .check = check,
-    .occupied = occupied,
-    .prepare = prepare,
-    .begin = begin,
-    .directories = directories,
-    .classify = classify,
-    .freed = freed,
+    .check = semaphore_check,
+    .occupied = semaphore_occupied,
+    .prepare = semaphore_prepare,
+    .begin = semaphore_begin,
+    .directories = semaphore_directories,
+    .classify = semaphore_classify,
+    .freed = semaphore_freed,
 };
 
 /* ------------------------------------------------------- the shared count, init */
@@ -349,8 +350,8 @@ static void count_closed(struct uvzk__value_listener *listener)
     }
 }
 
-static int init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path, uint32_t max,
-                uvzk_shared_count_t *count)
+static int semaphore_init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path,
+                          uint32_t max, uvzk_shared_count_t *count)
 {
     struct semaphore *semaphore;
     struct uvzk__lock *lock;
@@ -395,13 +396,13 @@ int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *shell, const ch
         return uvzk__refuse(UV_EINVAL, count == NULL ? "max_leases is 0 and count is NULL"
                                                      : "count is not initialised");
     }
-    return init(client, shell, path, max_leases, count);
+    return semaphore_init(client, shell, path, max_leases, count);
 }
 
 int uvzk_semaphore_mutex_init(uvzk_client_t *client, uvzk_semaphore_mutex_t *shell,
                               const char *path)
 {
-    return init(client, shell, path, 1, NULL);
+    return semaphore_init(client, shell, path, 1, NULL);
 }
 
 /* ----------------------------------------------------------- the hold's leases */

@@ -102,7 +102,8 @@ bool uvzk__ticket_others_counted(const struct uvzk__queue *leases)
 
 /* Returns true if the lease request and another one that wants `wanted` leases exclude
  * one another: together they want more leases than the maximum. */
-static bool excludes(const struct uvzk__lease_request *request, uint32_t wanted)
+static bool shared_ticket_excludes(const struct uvzk__lease_request *request,
+                                   uint32_t wanted)
 {
     return (uint64_t)request->wanted + wanted > request->max(request->claim);
 }
@@ -115,17 +116,17 @@ bool uvzk__ticket_should_share(const struct uvzk__lease_request *request)
         uvzk__leases(request->leases)->requests.last_ticket;
 
     return uvzk__tuned(request->claim->session, UVZK__TUNE_SHARED_TICKET) &&
-           !excludes(request, request->wanted) &&
+           !shared_ticket_excludes(request, request->wanted) &&
            (last == NULL ? uvzk__first_sharer(request->leases) != NULL
-                         : !excludes(request, last->wanted));
+                         : !shared_ticket_excludes(request, last->wanted));
 }
 
 /* Returns true if a ticket that was used in this way may not serve the lease request. */
-static bool conflicts(const struct uvzk__lease_request *request,
-                      struct uvzk__ticket_use ticket_use)
+static bool shared_ticket_conflicts(const struct uvzk__lease_request *request,
+                                    struct uvzk__ticket_use ticket_use)
 {
-    return excludes(request, request->wanted) ||
-           excludes(request, ticket_use.most_wanted);
+    return shared_ticket_excludes(request, request->wanted) ||
+           shared_ticket_excludes(request, ticket_use.most_wanted);
 }
 
 bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
@@ -133,7 +134,7 @@ bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
     struct uvzk__ticket_use ticket_use = use_of(request);
 
     return (ticket_use.grants > 0 || uvzk__lease_request_is_sharer(request)) &&
-           conflicts(request, ticket_use);
+           shared_ticket_conflicts(request, ticket_use);
 }
 
 /* Returns true if the next local contender behind this ticket has to be served before
@@ -275,7 +276,7 @@ static struct uvzk__lease_request *next_in_turn(const struct uvzk__lease_request
             uvzk__early_grants(request->leases) + next->wanted <= UVZK__EARLY_GRANTS_MAX;
         return uvzk__ticket_may_share(next) && (checked || begun) ? next : NULL;
     }
-    return begun || conflicts(next, use_of(request)) ||
+    return begun || shared_ticket_conflicts(next, use_of(request)) ||
                    came_first(request->ticket, next) ||
                    uvzk__has_foreign_contenders(uvzk__contender_queue(request->ticket))
                ? NULL
