@@ -18,6 +18,7 @@
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
+#include "serve/served_listing.h"
 #include "terminal.h"
 
 #define BACKLOG 4096
@@ -114,6 +115,7 @@ static void end(struct daemon *daemon, int exit_code)
     DL_FOREACH_SAFE(daemon->connections, connection, next)
     {
         served_holds_expire(connection);
+        served_listings_expire(connection);
     }
     uv_prepare_start(&daemon->checks, on_check);
 }

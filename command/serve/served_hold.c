@@ -208,6 +208,13 @@ static void on_lost(uvzk_hold_t *of, int reason)
 
 static void send_refusal(const struct served_hold *hold, int status)
 {
+    /* The program did not ask for that: the daemon ends. */
+    if (status == UV_ECANCELED && !hold->cancelled) {
+        served_connection_send(
+            hold->connection,
+            served_answer_error(hold->request_id, SERVED_EENDING, "the daemon ends", 1));
+        return;
+    }
     /* libuv's text is about connections. */
     if (status == UV_ETIMEDOUT) {
         served_connection_send(
@@ -360,6 +367,7 @@ void served_hold_cancel(struct served_connection *connection,
     {
         if (hold->state == SERVED_HOLD_WAITING && hold->request_id == request->number) {
             status = uvzk_hold_cancel(&hold->hold);
+            hold->cancelled = status == 0;
             break;
         }
     }

@@ -50,6 +50,7 @@ struct served_hold {
     uint64_t received;          /* when the acquire was read (CLOCK_MONOTONIC, ns) */
     uint64_t granted;           /* when it was granted, by the same clock; 0: not yet */
     uint64_t told_until; /* the greatest valid_until that was sent; CLOCK_BOOTTIME, ms */
+    bool cancelled;      /* by its program */
     struct served_hold *prev, *next; /* EXPIRING: of the daemon's list */
 };
 
@@ -64,7 +65,7 @@ void served_hold_verify(struct served_connection *, const struct served_request 
  * if the program may believe in it, as soon as that is safe. */
 void served_holds_end(struct served_connection *, bool believed);
 
-/* The daemon ends: cancels what waits, and tells the program that what is held is
+/* The daemon ends: cancels what waits, and tells the program so, and that what is held is
  * lost. */
 void served_holds_expire(struct served_connection *);
 

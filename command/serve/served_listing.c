@@ -41,19 +41,45 @@ void served_listings_end(struct served_connection *connection)
     }
 }
 
+/* Sends that a watch is over. */
+static void send_unwatched(struct served_listing *listing, const char *error,
+                           const char *message)
+{
+    json_t *object = served_answer_event_of("unwatched", error, message);
+
+    served_answer_add_number(object, "watch", listing->number);
+    served_connection_send(listing->connection, object);
+}
+
+void served_listings_expire(struct served_connection *connection)
+{
+    struct served_listing *listing, *next;
+
+    HASH_ITER(hh, connection->listings, listing, next)
+    {
+        if (listing->ending) {
+            continue;
+        }
+        if (listing->id >= 0) {
+            served_connection_send(
+                connection,
+                served_answer_error(listing->id, SERVED_EENDING, "the daemon ends", 1));
+        } else {
+            send_unwatched(listing, SERVED_EENDING, "the daemon ends");
+        }
+        end(listing);
+    }
+}
+
 /* A watch is over when a listing fails for good. */
 static void fail(struct served_listing *listing, int status, bool refused)
 {
-    json_t *object;
-
     if (listing->id >= 0) {
-        object = served_answer_status(listing->id, status, refused);
+        served_connection_send(listing->connection,
+                               served_answer_status(listing->id, status, refused));
     } else {
-        object = served_answer_event_of("unwatched", uvzk_err_name(status),
-                                        uvzk_strerror(status));
-        served_answer_add_number(object, "watch", listing->number);
+        send_unwatched(listing, uvzk_err_name(status), uvzk_strerror(status));
     }
-    served_connection_send(listing->connection, object);
     end(listing);
 }
 

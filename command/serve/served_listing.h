@@ -36,5 +36,7 @@ void served_listing_unwatch(struct served_connection *, const struct served_requ
 
 /* The connection has ended. */
 void served_listings_end(struct served_connection *);
+/* The daemon ends: tells the program that its watches and requests are over. */
+void served_listings_expire(struct served_connection *);
 
 #endif
