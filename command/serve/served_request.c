@@ -1,7 +1,11 @@
 /* Parses and checks one line (served_request.h). A table says which fields each operation
- * has and where each value goes; what is not in the table is refused. */
+ * has and where each value goes; what is not in the table is refused, with the nearest
+ * name that is. */
 #include "served_request.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define INTERVAL_DEFAULT_MS 1000
@@ -48,40 +52,91 @@ const char *served_kind_name(enum served_kind kind)
     return kinds[kind];
 }
 
-/* ---------------------------------------------------------------- values of fields */
+/* ------------------------------------------------------------ what is wrong with it */
 
-static const char *take_text(const char **text, const json_t *value)
+/* Of a text of the program, a sentence has so many bytes at most. */
+#define SHOWN_MAX 40
+/* Names of the protocol are shorter. */
+#define NAME_MAX_LENGTH 15
+
+__attribute__((format(printf, 2, 3))) static const char *
+wrong(struct served_request *request, const char *format, ...)
 {
-    *text = json_string_value(value);
-    return *text == NULL ? "a field must be a string" : NULL;
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(request->wrong, sizeof(request->wrong), format, values);
+    va_end(values);
+    return request->wrong;
 }
 
-static const char *take_flag(bool *flag, const json_t *value)
+/* How many bytes of a text are shown: whole characters of UTF-8. */
+static int shown(const char *text)
 {
-    *flag = json_is_true(value);
-    return json_is_boolean(value) ? NULL : "a field must be true or false";
-}
+    size_t length = strlen(text);
 
-static const char *take_number(int64_t *number, const json_t *value, int64_t low,
-                               int64_t high)
-{
-    *number = json_integer_value(value);
-    return json_is_integer(value) && *number >= low && *number <= high
-               ? NULL
-               : "a number is not whole or out of range";
-}
-
-static const char *take_kind(enum served_kind *kind, const json_t *value)
-{
-    const char *name = json_string_value(value);
-
-    for (size_t i = 0; name != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(name, kinds[i]) == 0) {
-            *kind = (enum served_kind)i;
-            return NULL;
+    if (length > SHOWN_MAX) {
+        length = SHOWN_MAX;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0U) == 0x80U) {
+            length--;
         }
     }
-    return "lock is not mutex, read, write, semaphore or latch";
+    return (int)length;
+}
+
+/* How many bytes have to be inserted, deleted or replaced to make one name from the other
+ * one (Levenshtein). Both have at most NAME_MAX_LENGTH bytes. */
+static size_t distance(const char *from, const char *to)
+{
+    size_t row[NAME_MAX_LENGTH + 1], length = strlen(to);
+
+    for (size_t j = 0; j <= length; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 0; from[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            size_t replaced = diagonal + (from[i] != to[j]);
+            size_t other = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = replaced < other ? replaced : other;
+        }
+    }
+    return row[length];
+}
+
+/* The nearest of the names offered so far to what the program has sent. */
+struct nearest {
+    const char *sent, *name; /* name NULL: none is near */
+    size_t distance;
+};
+
+/* A name is near if at least two of three bytes are the same. */
+static void offer(struct nearest *nearest, const char *name)
+{
+    size_t sent = strlen(nearest->sent), length = strlen(name);
+
+    if (sent > NAME_MAX_LENGTH) {
+        return;
+    }
+    size_t far = distance(nearest->sent, name);
+    if (far * 3 <= (sent > length ? sent : length) &&
+        (nearest->name == NULL || far < nearest->distance)) {
+        nearest->name = name;
+        nearest->distance = far;
+    }
+}
+
+/* "FIELD: what; did you mean `NAME`?", or without the question. */
+static const char *wrong_name(struct served_request *request, const char *what,
+                              const struct nearest *nearest)
+{
+    const char *sent = nearest->sent;
+
+    return nearest->name == NULL ? wrong(request, "`%.*s`: %s", shown(sent), sent, what)
+                                 : wrong(request, "`%.*s`: %s; did you mean `%s`?",
+                                         shown(sent), sent, what, nearest->name);
 }
 
 /* ------------------------------------------------------------------- all fields */
@@ -93,28 +148,50 @@ struct field {
     enum { TEXT, FLAG, NUMBER, KIND } type;
     size_t member; /* offsetof */
     int64_t low, high;
+    bool required;
 };
 
 #define MEMBER(name) offsetof(struct served_request, name)
 
 static const struct field fields[] = {
-    {"path", OF_LOCK | OF_ELECT, TEXT, MEMBER(path), 0, 0},
-    {"lock", OF_LOCK | OF_ELECT, KIND, MEMBER(kind), 0, 0},
-    {"max_leases", OF_LOCK, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX},
-    {"leases", OF_ACQUIRE, NUMBER, MEMBER(leases), 1, LEASES_MAX},
-    {"owner", OF_ACQUIRE, TEXT, MEMBER(owner), 0, 0},
-    {"data", OF_ACQUIRE | OF_ELECT, TEXT, MEMBER(data), 0, 0},
+    {"path", OF_LOCK | OF_ELECT, TEXT, MEMBER(path), 0, 0, true},
+    {"lock", OF_LOCK | OF_ELECT, KIND, MEMBER(kind), 0, 0, false},
+    {"max_leases", OF_LOCK, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX, false},
+    {"leases", OF_ACQUIRE, NUMBER, MEMBER(leases), 1, LEASES_MAX, false},
+    {"owner", OF_ACQUIRE, TEXT, MEMBER(owner), 0, 0, false},
+    {"data", OF_ACQUIRE | OF_ELECT, TEXT, MEMBER(data), 0, 0, false},
     {"timeout_ms", OF_ACQUIRE | OF_ELECT, NUMBER, MEMBER(timeout_ms), 0,
-     SERVED_TIMEOUT_MAX_MS},
-    {"revocable", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(revocable), 0, 0},
-    {"queued", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(queued), 0, 0},
-    {"hold", OF_HOLD, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX},
+     SERVED_TIMEOUT_MAX_MS, false},
+    {"revocable", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(revocable), 0, 0, false},
+    {"queued", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(queued), 0, 0, false},
+    {"hold", OF_HOLD, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
     {"interval_ms", OF_WATCH, NUMBER, MEMBER(interval_ms), INTERVAL_LEAST_MS,
-     SERVED_TIMEOUT_MAX_MS},
-    {"watch", OF_UNWATCH, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX},
-    {"limit", OF_LOCKS, NUMBER, MEMBER(limit), 1, LIMIT_MAX},
-    {"acquire", OF_CANCEL, NUMBER, MEMBER(number), 0, SERVED_NUMBER_MAX},
+     SERVED_TIMEOUT_MAX_MS, false},
+    {"watch", OF_UNWATCH, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
+    {"limit", OF_LOCKS, NUMBER, MEMBER(limit), 1, LIMIT_MAX, false},
+    {"acquire", OF_CANCEL, NUMBER, MEMBER(number), 0, SERVED_NUMBER_MAX, true},
 };
+
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static bool take_number(int64_t *number, const json_t *value, int64_t low, int64_t high)
+{
+    *number = json_integer_value(value);
+    return json_is_integer(value) && *number >= low && *number <= high;
+}
+
+static bool take_kind(enum served_kind *kind, const json_t *value)
+{
+    const char *name = json_string_value(value);
+
+    for (size_t i = 0; name != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(name, kinds[i]) == 0) {
+            *kind = (enum served_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
 
 static const char *take(struct served_request *request, const struct field *field,
                         const json_t *value)
@@ -123,22 +200,39 @@ static const char *take(struct served_request *request, const struct field *fiel
 
     switch (field->type) {
     case TEXT:
-        return take_text(member, value);
+        *(const char **)member = json_string_value(value);
+        return json_is_string(value) ? NULL
+                                     : wrong(request, "`%s`: not a text", field->name);
     case FLAG:
-        return take_flag(member, value);
+        *(bool *)member = json_is_true(value);
+        return json_is_boolean(value)
+                   ? NULL
+                   : wrong(request, "`%s`: not true or false", field->name);
     case NUMBER:
-        return take_number(member, value, field->low, field->high);
+        return take_number(member, value, field->low, field->high)
+                   ? NULL
+                   : wrong(request,
+                           "`%s`: not a whole number from %" PRId64 " to %" PRId64,
+                           field->name, field->low, field->high);
     default:
-        return take_kind(member, value);
+        return take_kind(member, value)
+                   ? NULL
+                   : wrong(request, "`%s`: not mutex, read, write, semaphore or latch",
+                           field->name);
     }
 }
 
-static const struct field *field_named(const char *name)
+/* Returns the field of an operation, or NULL. */
+static const struct field *field_named(unsigned of, struct nearest *nearest)
 {
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        if (strcmp(fields[i].name, name) == 0) {
+    for (size_t i = 0; i < FIELDS; i++) {
+        if ((fields[i].of & of) == 0) {
+            continue;
+        }
+        if (strcmp(fields[i].name, nearest->sent) == 0) {
             return &fields[i];
         }
+        offer(nearest, fields[i].name);
     }
     return NULL;
 }
@@ -146,51 +240,56 @@ static const struct field *field_named(const char *name)
 static const char *read_fields(struct served_request *request)
 {
     unsigned of = operations[request->operation].fields;
-    const char *name, *wrong = NULL;
+    const char *name, *refused = NULL;
     json_t *value;
 
     json_object_foreach(request->json, name, value)
     {
-        const struct field *field = field_named(name);
+        struct nearest nearest = {.sent = name};
         if (strcmp(name, "id") == 0 || strcmp(name, "op") == 0) {
             continue;
         }
-        wrong = field == NULL || (field->of & of) == 0 ? "op has no such field"
-                                                       : take(request, field, value);
-        if (wrong != NULL) {
-            return wrong;
+        const struct field *field = field_named(of, &nearest);
+        refused = field == NULL ? wrong_name(request, "no such field", &nearest)
+                                : take(request, field, value);
+        if (refused != NULL) {
+            return refused;
+        }
+    }
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (fields[i].required && (fields[i].of & of) != 0 &&
+            json_object_get(request->json, fields[i].name) == NULL) {
+            return wrong(request, "`%s`: missing", fields[i].name);
         }
     }
     return NULL;
 }
 
 /* Checks rules about several fields together. */
-static const char *check(const struct served_request *request)
+static const char *check(struct served_request *request)
 {
-    unsigned of = operations[request->operation].fields;
     bool semaphore = request->kind == SERVED_SEMAPHORE;
 
-    if ((of & (OF_LOCK | OF_ELECT)) != 0 && request->path == NULL) {
-        return "path is missing";
-    }
-    if ((of & (OF_HOLD | OF_UNWATCH | OF_CANCEL)) != 0 && request->number < 0) {
-        return "hold, watch or acquire is missing";
-    }
     if (request->operation == SERVED_ELECT && request->kind != SERVED_LATCH &&
         request->kind != SERVED_MUTEX) {
-        return "the lock of elect is latch or mutex";
+        return wrong(request, "`lock`: of `elect` it is latch or mutex");
     }
     if (request->operation == SERVED_ACQUIRE && request->kind == SERVED_LATCH) {
-        return "a latch is for elect";
+        return wrong(request, "`lock`: a latch is for `elect`");
     }
-    if (semaphore != (request->max_leases > 0) || (!semaphore && request->leases > 0)) {
-        return "max_leases belongs to a semaphore, and only to it";
+    if (semaphore && request->max_leases == 0) {
+        return wrong(request, "`max_leases`: missing, and a semaphore needs it");
+    }
+    if (!semaphore && (request->max_leases > 0 || request->leases > 0)) {
+        return wrong(request, "`%s`: only of a semaphore",
+                     request->max_leases > 0 ? "max_leases" : "leases");
     }
     if (request->leases > request->max_leases) {
-        return "leases is more than max_leases";
+        return wrong(request, "`leases`: more than `max_leases`");
     }
     if (request->revocable && (semaphore || request->data != NULL)) {
-        return "revocable goes neither with a semaphore nor with data";
+        return wrong(request, "`revocable`: not with %s",
+                     semaphore ? "a semaphore" : "`data`");
     }
     return NULL;
 }
@@ -198,15 +297,19 @@ static const char *check(const struct served_request *request)
 static const char *read_operation(struct served_request *request)
 {
     const char *name = json_string_value(json_object_get(request->json, "op"));
+    struct nearest nearest = {.sent = name};
 
-    for (size_t i = 0; name != NULL && i < sizeof(operations) / sizeof(operations[0]);
-         i++) {
+    if (name == NULL) {
+        return wrong(request, "`op`: missing, or not a text");
+    }
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (strcmp(name, operations[i].name) == 0) {
             request->operation = (enum served_operation)i;
             return NULL;
         }
+        offer(&nearest, operations[i].name);
     }
-    return "op is missing or unknown";
+    return wrong_name(request, "no such `op`", &nearest);
 }
 
 /* ---------------------------------------------------------------------- a line */
@@ -221,19 +324,20 @@ const char *served_request_read(struct served_request *request, const char *line
                                        .limit = LIMIT_MAX};
     request->json = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(request->json)) {
-        return "the line is not a JSON object";
+        return wrong(request, "the line is not a JSON object");
     }
     const json_t *id = json_object_get(request->json, "id");
-    if (take_number(&request->id, id, 0, SERVED_NUMBER_MAX) != NULL) {
+    if (!take_number(&request->id, id, 0, SERVED_NUMBER_MAX)) {
         request->id = -1;
-        return "id is missing, not a whole number, or out of range";
+        return wrong(request, "`id`: missing, or not a whole number from 0 to %" PRId64,
+                     SERVED_NUMBER_MAX);
     }
-    const char *wrong = read_operation(request);
-    if (wrong == NULL) {
+    const char *refused = read_operation(request);
+    if (refused == NULL) {
         request->kind = request->operation == SERVED_ELECT ? SERVED_LATCH : SERVED_MUTEX;
-        wrong = read_fields(request);
+        refused = read_fields(request);
     }
-    return wrong != NULL ? wrong : check(request);
+    return refused != NULL ? refused : check(request);
 }
 
 void served_request_free(struct served_request *request)

@@ -19,6 +19,7 @@
 /* A day: as long as the command line allows. */
 #define SERVED_TIMEOUT_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 #define SERVED_WAIT_FOREVER (-1)
+#define SERVED_WRONG_SIZE 200
 
 enum served_operation {
     SERVED_ACQUIRE,
@@ -54,10 +55,12 @@ struct served_request {
     /* Texts in `json`; NULL: not given. */
     const char *path, *owner, *data;
     json_t *json; /* owned; NULL: the line is not JSON */
+    char wrong[SERVED_WRONG_SIZE];
 };
 
-/* Reads a line. Returns NULL, or a static sentence that says what is wrong with it. In
- * both cases served_request_free must be called. */
+/* Reads a line. Returns NULL, or a sentence of the request that says what is wrong with
+ * the line, in UTF-8: "`timeout`: no such field; did you mean `timeout_ms`?". In both
+ * cases served_request_free must be called. */
 const char *served_request_read(struct served_request *, const char *line, size_t length);
 void served_request_free(struct served_request *);
 

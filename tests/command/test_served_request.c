@@ -138,7 +138,7 @@ static void wrong_id(void **state)
         "{\"id\":9007199254740993,\"op\":\"valid\",\"hold\":1}"};
     (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        assert_refused(lines[i], "id is missing");
+        assert_refused(lines[i], "`id`: missing");
         assert_int_equal(request.id, -1);
     }
     assert_refused("{\"id\":99999999999999999999,\"op\":\"valid\",\"hold\":1}",
@@ -148,34 +148,36 @@ static void wrong_id(void **state)
 static void wrong_fields(void **state)
 {
     (void)state;
-    assert_refused("{\"id\":1}", "op is missing");
+    assert_refused("{\"id\":1}", "`op`: missing");
     assert_int_equal(request.id, 1);
-    assert_refused("{\"id\":1,\"op\":7}", "op is missing");
-    assert_refused("{\"id\":1,\"op\":\"Acquire\"}", "op is missing or unknown");
-    assert_refused("{\"id\":1,\"op\":\"acquire\"}", "path is missing");
-    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":null}", "must be a string");
-    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":{}}", "must be a string");
+    assert_refused("{\"id\":1,\"op\":7}", "`op`: missing");
+    assert_refused("{\"id\":1,\"op\":\"Acquire\"}",
+                   "`Acquire`: no such `op`; did you mean `acquire`?");
+    assert_refused("{\"id\":1,\"op\":\"acquire\"}", "`path`: missing");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":null}", "`path`: not a text");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":{}}", "`path`: not a text");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"timeout\":5}",
-                   "no such field");
+                   "`timeout`: no such field; did you mean `timeout_ms`?");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"timeout_ms\":-1}",
-                   "out of range");
+                   "not a whole number from");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"timeout_ms\":0.5}",
-                   "not whole");
+                   "`timeout_ms`: not a whole number from 0 to 86400000");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"queued\":1}",
-                   "true or false");
+                   "`queued`: not true or false");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"rw\"}",
-                   "lock is not");
+                   "`lock`: not mutex, read");
     assert_refused("{\"id\":1,\"op\":\"release\",\"hold\":1,\"path\":\"/a\"}",
                    "no such field");
-    assert_refused("{\"id\":1,\"op\":\"release\"}", "is missing");
-    assert_refused("{\"id\":1,\"op\":\"release\",\"hold\":0}", "out of range");
-    assert_refused("{\"id\":1,\"op\":\"cancel\"}", "is missing");
+    assert_refused("{\"id\":1,\"op\":\"release\"}", "`hold`: missing");
+    assert_refused("{\"id\":1,\"op\":\"release\",\"hold\":0}", "not a whole number from");
+    assert_refused("{\"id\":1,\"op\":\"cancel\"}", "`acquire`: missing");
     assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"owner\":\"me\"}",
                    "no such field");
     assert_refused("{\"id\":1,\"op\":\"locks\",\"path\":\"/a\"}", "no such field");
-    assert_refused("{\"id\":1,\"op\":\"locks\",\"limit\":101}", "out of range");
+    assert_refused("{\"id\":1,\"op\":\"locks\",\"limit\":101}",
+                   "not a whole number from");
     assert_refused("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"interval_ms\":1}",
-                   "out of range");
+                   "not a whole number from");
 }
 
 static void fields_that_do_not_go_together(void **state)
@@ -184,20 +186,53 @@ static void fields_that_do_not_go_together(void **state)
     assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"lock\":\"read\"}",
                    "latch or mutex");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"latch\"}",
-                   "for elect");
+                   "`lock`: a latch is for `elect`");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"leases\":1}",
-                   "max_leases");
+                   "`leases`: only of a semaphore");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"semaphore\"}",
-                   "max_leases");
+                   "`max_leases`: missing");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"semaphore\","
                    "\"max_leases\":2,\"leases\":3}",
-                   "more than max_leases");
+                   "`leases`: more than `max_leases`");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"semaphore\","
                    "\"max_leases\":2,\"revocable\":true}",
                    "revocable");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"data\":\"x\","
                    "\"revocable\":true}",
                    "revocable");
+}
+
+/* Refusals name the nearest name that there is, if one is near. */
+static void nearest_names(void **state)
+{
+    static const char *const lines[][2] = {
+        {"{\"id\":1,\"op\":\"aquire\"}",
+         "`aquire`: no such `op`; did you mean `acquire`?"},
+        {"{\"id\":1,\"op\":\"\"}", "``: no such `op`"},
+        {"{\"id\":1,\"op\":\"lock\"}", "`lock`: no such `op`; did you mean `locks`?"},
+        {"{\"id\":1,\"op\":\"fly\"}", "`fly`: no such `op`"},
+        {"{\"id\":1,\"op\":\"acquire\",\"pth\":\"/a\"}",
+         "`pth`: no such field; did you mean `path`?"},
+        {"{\"id\":1,\"op\":\"acquire\",\"leaes\":1}",
+         "`leaes`: no such field; did you mean `leases`?"},
+        {"{\"id\":1,\"op\":\"acquire\",\"max-leases\":1}",
+         "`max-leases`: no such field; did you mean `max_leases`?"},
+        /* A field of another operation only. */
+        {"{\"id\":1,\"op\":\"valid\",\"timeout\":1}", "`timeout`: no such field"},
+        {"{\"id\":1,\"op\":\"acquire\",\"wait_forever_for_it\":1}",
+         "`wait_forever_for_it`: no such field"},
+        {"{\"id\":1,\"op\":\"acquire\","
+         "\"\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+         "x\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\":1}",
+         "`\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303"
+         "\244"
+         "x\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244`: no "
+         "such field"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        assert_string_equal(read_line(lines[i][0]), lines[i][1]);
+    }
 }
 
 static void deeply_nested_values_are_refused(void **state)
@@ -219,6 +254,7 @@ int main(void)
         cmocka_unit_test_teardown(wrong_id, end),
         cmocka_unit_test_teardown(wrong_fields, end),
         cmocka_unit_test_teardown(fields_that_do_not_go_together, end),
+        cmocka_unit_test_teardown(nearest_names, end),
         cmocka_unit_test_teardown(deeply_nested_values_are_refused, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
