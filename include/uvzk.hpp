@@ -1,4 +1,6 @@
-/* uvzk for C++17: the functions of uvzk.h as objects that release what they own.
+/* uvzk for C++17, experimental: the functions of uvzk.h as objects that release what they
+ * own. This header may change in any version, also after 1.0: it is no part of what uvzk.h
+ * promises. The binary interface of uvzk.h, which it stands on, does not change with it.
  *
  *     uvzk::result<uvzk::client> client = uvzk::client::open(loop, "10.0.0.1:2181");
  *     uvzk::result<uvzk::lock> stock = client->mutex("/product17");
@@ -9,9 +11,6 @@
  *     });
  *
  *     uvzk::result<uvzk::hold> got = co_await stock->acquire(10s);  // C++20
- *
- * This header is experimental: it may change in any version, also after 1.0. What it stands
- * on, the binary interface of uvzk.h, does not.
  *
  * The rules of uvzk.h about threads, outcomes and times apply here too: use only the
  * loop's thread; every outcome is reported once, later, never from inside a call; a call
@@ -31,19 +30,16 @@
  *                         result, that was not taken. Its callback is no longer called,
  *                         unless then() was called on an rvalue (see then).
  *                hold     releases the lock in the background; on_lost is no longer called.
- *                lock     closes the lock: its pending acquires end with UVZK_ECLOSED,
- *                         its holds are lost with UVZK_ECLOSED.
- *                shared   closes the value: its pending sets and its next_change() end
- *                value    with UVZK_ECLOSED; its callback is no longer called.
- *                election leaves the election, as close(UVZK_ELECTION_SILENT): its lead()
- *                         ends with UVZK_ECLOSED; its callbacks are no longer called.
- *                client   closes the client and all of the above; its own callbacks are
- *                         no longer called.
+ *                client   closes the client and all of its objects.
+ *                others   close the object, as its close(): its pending calls end with
+ *                         UVZK_ECLOSED, a lock's holds are lost with UVZK_ECLOSED, an
+ *                         election is left silently. Its callbacks are no longer called.
  *
- *              Closing takes time and memory: the states of clients, locks and values
- *              live until the library has called back, and then free themselves. So run
- *              the loop until it ends by itself. Client, locks, values, holds and futures
- *              may be destroyed in any order, in any callback, including their own.
+ *              Closing takes time and memory: the states live until the library has called
+ *              back, and then free themselves. So run the loop until it ends by itself.
+ *              All objects may be destroyed in any order, in any callback, including their
+ *              own. One that outlives its client refuses calls with UVZK_ECLOSED, as an
+ *              empty one does.
  *
  * native() returns the C object, for functions that are missing here. &lock.native() may
  * be passed to any function of uvzk.h except a close. */
@@ -70,6 +66,8 @@
 #endif
 
 namespace uvzk {
+
+class client;
 
 using std::chrono::milliseconds;
 
@@ -306,9 +304,6 @@ struct call {
     function<void()> on_revoke;
     function<void(std::uint64_t)> on_max_hold;
 
-    call() noexcept = default;
-    call(const call &) = delete;
-    call &operator=(const call &) = delete;
     ~call()
     {
         uvzk_future_drop(&c);
@@ -342,6 +337,13 @@ struct call {
         }
     }
 
+    /* What a hold object does at its end. */
+    void give_back() noexcept
+    {
+        uvzk_future_drop(&c);
+        let_go();
+    }
+
     static call &of(uvzk_hold_t *hold) noexcept
     {
         return *static_cast<call *>(static_cast<uvzk_future_t *>(hold->data)->data);
@@ -352,24 +354,26 @@ struct call {
     }
     static void tell_lost(uvzk_hold_t *hold, int reason) noexcept
     {
-        call &self = of(hold);
-        self.lost = reason;
-        self.run(self.on_lost, uvzk::status(reason));
+        of(hold).lost = reason;
+        tell<&call::on_lost>(hold, reason);
     }
-    static void tell_queued(uvzk_hold_t *hold, std::uint64_t ahead) noexcept
+    /* The callback of C that runs the callable Member. The callable may replace itself and
+     * destroy the object that it belongs to. It is therefore moved out first, and put back
+     * only if it was not replaced. */
+    template <auto Member, class... Arguments>
+    static void tell(uvzk_hold_t *hold, Arguments... arguments) noexcept
     {
         call &self = of(hold);
-        self.run(self.on_queued, ahead);
-    }
-    static void tell_revoke(uvzk_hold_t *hold) noexcept
-    {
-        call &self = of(hold);
-        self.run(self.on_revoke);
-    }
-    static void tell_max_hold(uvzk_hold_t *hold, std::uint64_t ends_at) noexcept
-    {
-        call &self = of(hold);
-        self.run(self.on_max_hold, ends_at);
+        auto &callable = self.*Member;
+        if (callable) {
+            self.owners++;
+            auto now = std::exchange(callable, {});
+            now(arguments...);
+            if (!callable) {
+                callable = std::move(now);
+            }
+            self.let_go();
+        }
     }
 
   private:
@@ -382,67 +386,27 @@ struct call {
     {
         delete this;
     }
-    /* Calls a callable, which may replace itself and destroy the object that it belongs
-     * to. It is therefore moved out first, and put back only if it was not replaced. */
-    template <class F, class... Arguments>
-    void run(F &callable, Arguments... arguments) noexcept
-    {
-        if (callable) {
-            owners++;
-            F now = std::exchange(callable, F());
-            now(arguments...);
-            if (!callable) {
-                callable = std::move(now);
-            }
-            let_go();
-        }
-    }
 };
 
-/* A counted reference to a call. */
-class call_ref {
-  public:
-    call_ref() noexcept = default;
-    explicit call_ref(call *made) noexcept : call_(made)
+/* The owner of a state, which every object here has: it can be moved and not copied, and a
+ * moved-from one is empty. At its end it calls End, and the state frees itself. */
+template <auto End> struct ends {
+    template <class State> void operator()(State *of) const noexcept
     {
+        (of->*End)();
     }
-    call_ref(call_ref &&other) noexcept : call_(std::exchange(other.call_, nullptr))
-    {
-    }
-    call_ref &operator=(call_ref &&other) noexcept
-    {
-        call_ref old(std::exchange(call_, std::exchange(other.call_, nullptr)));
-        return *this;
-    }
-    ~call_ref()
-    {
-        if (call_ != nullptr) {
-            call_->let_go();
-        }
-    }
-    call_ref share() const noexcept
-    {
-        if (call_ != nullptr) {
-            call_->owners++;
-        }
-        return call_ref(call_);
-    }
-    explicit operator bool() const noexcept
-    {
-        return call_ != nullptr;
-    }
-    call *operator->() const noexcept
-    {
-        return call_;
-    }
-    call *get() const noexcept
-    {
-        return call_;
-    }
-
-  private:
-    call *call_ = nullptr;
 };
+template <class State, auto End> using owned = std::unique_ptr<State, ends<End>>;
+
+using call_ref = owned<call, &call::let_go>; /* one of the counted owners */
+
+inline call_ref share(const call_ref &from) noexcept
+{
+    if (from) {
+        from->owners++;
+    }
+    return call_ref(from.get());
+}
 
 /* Ends a call that has no C future. It does not own the call: the call is destroyed with
  * its future object, and this object then forgets it. */
@@ -485,17 +449,6 @@ class ending : public attachment {
     call *call_ = nullptr;
 };
 
-/* A function that takes a request, as one that takes a C future in its place. */
-template <auto Function> struct by_future {
-    template <class Object, class... Arguments>
-    int operator()(Object *object, uvzk_future_t *future,
-                   const Arguments &...arguments) const noexcept
-    {
-        return Function(object, uvzk_future_req(future), arguments...,
-                        uvzk_future_complete);
-    }
-};
-
 /* What a call has found; NULL if it is pending, was cancelled, or is none with a
  * request. */
 inline const uvzk_result_t *result_of(const call_ref &from) noexcept
@@ -503,31 +456,12 @@ inline const uvzk_result_t *result_of(const call_ref &from) noexcept
     return from && from->c.impl != nullptr ? uvzk_future_req(&from->c)->result : nullptr;
 }
 
-/* Makes a call, which begin(future) starts. begin returns 0 or an error; so does this
- * function. */
-template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
-{
-    call_ref made(new (std::nothrow) call);
-    if (!made) {
-        return UV_ENOMEM;
-    }
-    made->c.data = made.get();
-    int refused = begin(&made->c);
-    if (refused == 0) {
-        refused = uvzk_future_then(&made->c, call::tell_done, made.get());
-    }
-    if (refused == 0) {
-        into = std::move(made);
-    }
-    return refused;
-}
-
 /* Makes a future's T from a call that succeeded; void has only the status. */
 template <class T> struct outcome {
     using type = result<T>;
     static type of(const call_ref &from) noexcept
     {
-        return T(from.share());
+        return T(share(from));
     }
 };
 template <> struct outcome<void> {
@@ -682,7 +616,7 @@ template <class T> class future {
     }
     future share() const noexcept
     {
-        future shared(call_.share());
+        future shared(detail::share(call_));
         shared.refused_ = refused_;
         return shared;
     }
@@ -776,89 +710,127 @@ struct access {
     }
 };
 
+/* Makes a call, which begin(future) starts. begin returns 0, or the error with which the
+ * call is refused. */
 template <class T, class Begin> future<T> future_of(Begin begin) noexcept
 {
-    call_ref call;
-    int refused = begin_call(call, begin);
+    call_ref made(new (std::nothrow) call);
+    if (!made) {
+        return access::refused<T>(UV_ENOMEM);
+    }
+    made->c.data = made.get();
+    int refused = begin(&made->c);
+    if (refused == 0) {
+        refused = uvzk_future_then(&made->c, call::tell_done, made.get());
+    }
     return refused != 0 ? access::refused<T>(refused)
-                        : access::pending<T>(std::move(call));
+                        : access::pending<T>(std::move(made));
 }
 
-/* A future without a C future, which `by` ends. begin(call) starts what `by` waits for;
- * it may end the call itself. */
-template <class Begin> future<void> ended_by(ending &by, Begin begin) noexcept
+/* A future without a C future, which `by` ends. */
+inline future<void> ended_by(ending &by) noexcept
 {
     call_ref told(new (std::nothrow) call);
-
     if (!told) {
         return access::refused<void>(UV_ENOMEM);
     }
     by.expect(told);
-    begin(*told.get());
     return access::pending<void>(std::move(told));
 }
 
-/* The state of an object that an owner has. It frees itself when the library has called
- * back after the close, or when its client was closed before. Self: the state; Native: the
- * object of C, whose data is the state. */
-template <class Self, class Native> struct owned_state {
-    Native c{};
+/* The call of C that Function begins on an object; without is the refusal if there is
+ * none. */
+template <auto Function, class T = void, class Object, class... Arguments>
+future<T> ask(Object *of, int without, const Arguments &...arguments) noexcept
+{
+    if (of == nullptr) {
+        return access::refused<T>(without);
+    }
+    return future_of<T>([&](uvzk_future_t *c) {
+        return Function(of, uvzk_future_req(c), arguments..., uvzk_future_complete);
+    });
+}
+
+/* The state of an object that Close closes. Self is the state; its member c is the object of
+ * C, or refers to it. The state frees itself when the library has called back after the
+ * close, or at once if its client was closed before. Self may hide drop(), end(), free(). */
+template <class Self, class Native, auto Close> struct owned_state {
+    using native = Native;
+
     ending closing;
 
     static Self &of(Native *c) noexcept
     {
         return *static_cast<Self *>(c->data);
     }
-    static void closed(Native *c) noexcept
+    void begin_close() noexcept
     {
-        Self::end(&of(c), 0);
+        if (Close(&self().c, closed) != 0) {
+            self().end(0); /* it was closed with its client */
+        }
     }
-    static void closed_with(Native *c, int how) noexcept
+    void drop() noexcept /* what the destructor of its owner does */
     {
-        Self::end(&of(c), how);
+        begin_close();
     }
-    static void end(Self *self, int how) noexcept
+    void end(int how) noexcept
     {
-        call_ref told = self->closing.take();
-        delete self;
+        call_ref told = closing.take();
+        self().free();
         if (told) {
             told->done(how);
         }
     }
+    void free() noexcept
+    {
+        delete &self();
+    }
+
+    /* The callback of C that calls the callable Member. */
+    template <auto Member, class... Arguments>
+    static void tell(Native *c, Arguments... arguments) noexcept
+    {
+        if (auto &callable = of(c).*Member) {
+            callable(arguments...);
+        }
+    }
+
+  private:
+    static void closed(Native *c) noexcept
+    {
+        of(c).end(0);
+    }
+    static void closed(Native *c, int how) noexcept
+    {
+        of(c).end(how);
+    }
+    Self &self() noexcept
+    {
+        return *static_cast<Self *>(this);
+    }
 };
 
-/* What all objects that close themselves have. State::close(Native *) begins the close. */
+/* What all objects that close themselves have. */
 template <class State> class owner {
   public:
     owner() noexcept = default; /* empty */
-    owner(owner &&other) noexcept : state_(std::exchange(other.state_, nullptr))
-    {
-    }
-    owner &operator=(owner &&other) noexcept
-    {
-        owner old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        return *this;
-    }
-    ~owner()
-    {
-        if (state_ != nullptr) {
-            end();
-        }
-    }
+
     explicit operator bool() const noexcept
     {
         return state_ != nullptr;
     }
-    /* Closes the object, as its destructor does. The future is done when it has been
-     * closed, with the status of the close's callback if that has one. The object is empty
-     * at once. */
+    /* Closes the object, which is empty at once. The future is done when it has been
+     * closed, with the status of the close's callback if that has one. */
     future<void> close() noexcept
     {
         if (state_ == nullptr) {
             return access::refused<void>(UVZK_ECLOSED);
         }
-        return ended_by(state_->closing, [this](call &) { end(); });
+        future<void> closed = ended_by(state_->closing);
+        if (!closed.done()) {
+            state_.release()->begin_close();
+        }
+        return closed;
     }
     auto &native() const noexcept
     {
@@ -866,30 +838,24 @@ template <class State> class owner {
     }
 
   protected:
-    using state = State;
+    friend class uvzk::client;
+    using state_type = State;
 
     explicit owner(State *made) noexcept : state_(made)
     {
+        made->c.data = made;
     }
-    template <class T = void, class Ask, class... Arguments>
-    future<T> asked(Ask ask, const Arguments &...arguments) noexcept
+    typename State::native *native_if() const noexcept
     {
-        if (state_ == nullptr) {
-            return access::refused<T>(UVZK_ECLOSED);
-        }
-        return future_of<T>(
-            [&](uvzk_future_t *c) { return ask(&state_->c, c, arguments...); });
+        return state_ == nullptr ? nullptr : &state_->c;
     }
-    State *state_ = nullptr;
+    template <auto Function, class T = void, class... Arguments>
+    future<T> asked(const Arguments &...arguments) noexcept
+    {
+        return ask<Function, T>(native_if(), UVZK_ECLOSED, arguments...);
+    }
 
-  private:
-    void end() noexcept
-    {
-        State *of = std::exchange(state_, nullptr);
-        if (State::close(&of->c) != 0) {
-            State::end(of, 0); /* it was closed with its client before */
-        }
-    }
+    owned<State, &State::drop> state_;
 };
 
 /* What a part of a combination yields on success: a T; for void a status. */
@@ -999,8 +965,8 @@ future<void> combined(future<T> *parts, std::size_t count, Combine combine) noex
 }
 
 /* The same for parts of several types. */
-template <class Combine, class... T>
-int begin_combined(call_ref &whole, Combine combine, const future<T> &...parts) noexcept
+template <class Results, class Combine, class... T>
+future<Results> combined_of(Combine combine, const future<T> &...parts) noexcept
 {
     static_assert(sizeof...(T) > 0, "a combination has parts");
     uvzk_future_t *named[sizeof...(T)] = {};
@@ -1008,9 +974,10 @@ int begin_combined(call_ref &whole, Combine combine, const future<T> &...parts) 
     int refused = 0;
     ((refused = refused != 0 ? refused : name_part(named[count++], parts)), ...);
     if (refused != 0) {
-        return refused;
+        return access::refused<Results>(refused);
     }
-    return begin_call(whole, [&](uvzk_future_t *c) { return combine(c, named, count); });
+    return future_of<Results>(
+        [&](uvzk_future_t *whole) { return combine(whole, named, count); });
 }
 
 template <class... T>
@@ -1021,15 +988,13 @@ future<typename parts<T...>::results> all_parts(future<T>... given) noexcept
     if (all == nullptr) {
         return access::refused<results>(UV_ENOMEM);
     }
-    call_ref whole;
-    int refused = std::apply(
-        [&](auto &...each) { return begin_combined(whole, uvzk_future_all_of, each...); },
+    future<results> whole = std::apply(
+        [](auto &...each) { return combined_of<results>(uvzk_future_all_of, each...); },
         all->of);
-    if (refused != 0) {
-        return access::refused<results>(refused);
+    if (call *made = access::call_of(whole)) {
+        made->attached = all.release();
     }
-    whole->attached = all.release();
-    return access::pending<results>(std::move(whole));
+    return whole;
 }
 
 } // namespace detail
@@ -1100,10 +1065,7 @@ template <class... F>
 /* Combines futures of any types. The caller keeps the parts, as above. */
 template <class... T> [[nodiscard]] future<void> any_of(future<T> &...parts) noexcept
 {
-    detail::call_ref whole;
-    int refused = detail::begin_combined(whole, uvzk_future_any_of, parts...);
-    return refused != 0 ? detail::access::refused<void>(refused)
-                        : detail::access::pending<void>(std::move(whole));
+    return detail::combined_of<void>(uvzk_future_any_of, parts...);
 }
 
 /* ----------------------------------------------------------------------- timers */
@@ -1177,21 +1139,8 @@ struct timer final : ending {
 class hold {
   public:
     hold() noexcept = default; /* empty */
-    explicit hold(detail::call_ref call) noexcept : call_(std::move(call))
+    explicit hold(detail::call_ref call) noexcept : call_(call.release())
     {
-    }
-    hold(hold &&) noexcept = default;
-    hold &operator=(hold &&other) noexcept
-    {
-        hold old(std::move(*this));
-        call_ = std::move(other.call_);
-        return *this;
-    }
-    ~hold()
-    {
-        if (call_) {
-            uvzk_future_drop(&call_->c);
-        }
     }
 
     /* True if the lock is granted, and the hold was neither released nor lost. */
@@ -1255,22 +1204,24 @@ class hold {
     future<void> release() noexcept
     {
         hold ends(std::move(*this)); /* its destructor stops on_lost and releases */
-        return ends.asked([](uvzk_hold_t *of, uvzk_future_t *c) {
+        uvzk_hold_t *of = ends.native();
+        if (of == nullptr) {
+            return detail::access::refused<void>(ends.not_held());
+        }
+        return detail::future_of<void>([of](uvzk_future_t *c) {
             int status = uvzk_hold_release(of, nullptr);
             return status != 0 ? status : uvzk_future_end(c, of);
         });
     }
-    /* Asks a quorum whether the hold stands, as uvzk_hold_verify. */
+    /* As uvzk_hold_verify and uvzk_hold_write. Refused if it is not held, with the reason of
+     * the loss if it was lost. */
     future<void> verify() noexcept
     {
-        return asked(detail::by_future<uvzk_hold_verify>());
+        return detail::ask<uvzk_hold_verify>(native(), not_held());
     }
-    /* Writes in one transaction, only if the hold stands, as uvzk_hold_write. */
     future<void> write(const uvzk_write_op_t *ops, std::size_t count) noexcept
     {
-        return asked([=](uvzk_hold_t *of, uvzk_future_t *c) {
-            return detail::by_future<uvzk_hold_write>()(of, c, ops, count);
-        });
+        return detail::ask<uvzk_hold_write>(native(), not_held(), ops, count);
     }
 
     uvzk_hold_t *native() const noexcept /* NULL if not held */
@@ -1279,17 +1230,12 @@ class hold {
     }
 
   private:
-    /* Begins a call that needs the hold; refused if it is not held. */
-    template <class Ask> future<void> asked(Ask ask) const noexcept
+    int not_held() const noexcept
     {
-        uvzk_hold_t *of = native();
-        if (of == nullptr) {
-            return detail::access::refused<void>(lost() ? UVZK_ENOTHELD : lost().code());
-        }
-        return detail::future_of<void>([=](uvzk_future_t *c) { return ask(of, c); });
+        return lost() ? UVZK_ENOTHELD : lost().code();
     }
 
-    detail::call_ref call_;
+    detail::owned<detail::call, &detail::call::give_back> call_;
 };
 
 /* -------------------------------------------------------------- results of reads */
@@ -1373,40 +1319,39 @@ struct acquire_options {
 
 namespace detail {
 
-/* The state of one lock, or of the two of a read-write lock. The state of a multi lock
- * keeps the states of its members. */
-struct lock_state {
+struct lock_pair;
+
+struct lock_state final : owned_state<lock_state, uvzk_lock_t, uvzk_lock_close> {
+    uvzk_lock_t &c;
+    lock_pair &pair;
+
+    lock_state(uvzk_lock_t &native, lock_pair &in) noexcept : c(native), pair(in)
+    {
+    }
+    void free() noexcept;
+};
+
+/* The states of the two locks of a read-write lock; any other lock is the first. That of a
+ * multi lock keeps those of its members. */
+struct lock_pair {
     uvzk_rwlock_t both{};
+    lock_state read{both.read, *this}, write{both.write, *this};
     unsigned open = 1; /* open locks, and multi locks that have them as members */
-    ending closing[2];
-    std::unique_ptr<lock_state *[]> members;
+    std::unique_ptr<lock_pair *[]> members;
     std::size_t member_count = 0;
 
-    lock_state() noexcept = default;
-    lock_state(const lock_state &) = delete;
-    lock_state &operator=(const lock_state &) = delete;
-    ~lock_state()
+    ~lock_pair()
     {
         for (std::size_t i = 0; i < member_count; i++) {
             members[i]->forget();
         }
     }
-    void keep(std::unique_ptr<lock_state *[]> others, std::size_t count) noexcept
+    void keep(std::unique_ptr<lock_pair *[]> others, std::size_t count) noexcept
     {
         members = std::move(others);
         member_count = count;
         for (std::size_t i = 0; i < count; i++) {
             members[i]->open++;
-        }
-    }
-
-    static void closed(uvzk_lock_t *half) noexcept
-    {
-        lock_state *self = static_cast<lock_state *>(half->data);
-        call_ref told = self->closing[half == &self->both.write].take();
-        self->forget();
-        if (told) {
-            told->done(0);
         }
     }
     void forget() noexcept
@@ -1417,35 +1362,20 @@ struct lock_state {
     }
 };
 
+inline void lock_state::free() noexcept
+{
+    pair.forget();
+}
+
 } // namespace detail
 
-class lock {
+class lock : public detail::owner<detail::lock_state> {
   public:
-    lock() noexcept = default; /* empty */
-    lock(lock &&other) noexcept
-        : state_(std::exchange(other.state_, nullptr)),
-          c_(std::exchange(other.c_, nullptr))
-    {
-    }
-    lock &operator=(lock &&other) noexcept
-    {
-        lock old(std::move(*this));
-        state_ = std::exchange(other.state_, nullptr);
-        c_ = std::exchange(other.c_, nullptr);
-        return *this;
-    }
-    ~lock()
-    {
-        end();
-    }
-    explicit operator bool() const noexcept
-    {
-        return c_ != nullptr;
-    }
+    using owner::owner;
 
     [[nodiscard]] future<hold> acquire(acquire_options options) noexcept
     {
-        if (c_ == nullptr) {
+        if (state_ == nullptr) {
             return detail::access::refused<hold>(UVZK_ECLOSED);
         }
         if (options.queued.no_memory() || options.lost.no_memory() ||
@@ -1465,19 +1395,25 @@ class lock {
             options.traceparent.copy(traceparent, sizeof(traceparent) - 1);
         }
         how.traceparent = options.traceparent.empty() ? nullptr : traceparent;
-        how.queued_cb = options.queued ? detail::call::tell_queued : nullptr;
-        how.revoke_cb = options.revoke ? detail::call::tell_revoke : nullptr;
+        if (options.queued) {
+            how.queued_cb = detail::call::tell<&detail::call::on_queued>;
+        }
+        if (options.revoke) {
+            how.revoke_cb = detail::call::tell<&detail::call::on_revoke>;
+        }
         how.max_hold_ms = options.max_hold.count();
         how.max_hold_warning_ms =
             static_cast<std::uint64_t>(options.max_hold_warning.count());
-        how.max_hold_cb = options.max_hold_ends ? detail::call::tell_max_hold : nullptr;
+        if (options.max_hold_ends) {
+            how.max_hold_cb = detail::call::tell<&detail::call::on_max_hold>;
+        }
         return detail::future_of<hold>([&](uvzk_future_t *c) {
             auto *call = static_cast<detail::call *>(c->data);
             call->on_queued = std::move(options.queued);
             call->on_lost = std::move(options.lost);
             call->on_revoke = std::move(options.revoke);
             call->on_max_hold = std::move(options.max_hold_ends);
-            return uvzk_lock_acquire_future(c_, c, &how, detail::call::tell_lost);
+            return uvzk_lock_acquire_future(&state_->c, c, &how, detail::call::tell_lost);
         });
     }
     [[nodiscard]] future<hold> acquire(milliseconds timeout = forever) noexcept
@@ -1497,61 +1433,23 @@ class lock {
             warning < milliseconds(0) || warning > longest) {
             return UV_EINVAL;
         }
-        return uvzk_lock_set_max_hold(c_, static_cast<std::uint32_t>(max_hold.count()),
+        return uvzk_lock_set_max_hold(native_if(),
+                                      static_cast<std::uint32_t>(max_hold.count()),
                                       static_cast<std::uint32_t>(warning.count()));
     }
     bool is_held() const noexcept
     {
-        return uvzk_lock_is_held(c_) != 0;
+        return uvzk_lock_is_held(native_if()) != 0;
     }
     bool is_held_by(const void *owner) const noexcept
     {
-        return uvzk_lock_is_held_by(c_, owner) != 0;
+        return uvzk_lock_is_held_by(native_if(), owner) != 0;
     }
     future<uvzk::participants> participants() noexcept
     {
-        return detail::future_of<uvzk::participants>([this](uvzk_future_t *c) {
-            return detail::by_future<uvzk_lock_participants>()(c_, c);
-        });
+        return detail::ask<uvzk_lock_participants, uvzk::participants>(native_if(),
+                                                                       UV_EINVAL);
     }
-    /* Closes the lock, as its destructor does. The future is done when the lock has been
-     * closed. The lock object is empty at once. */
-    future<void> close() noexcept
-    {
-        if (c_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
-        }
-        return detail::ended_by(
-            state_->closing[c_ == &state_->both.write], [this](detail::call &told) {
-                if (!end()) {
-                    told.done(0); /* the lock was closed with its client before */
-                }
-            });
-    }
-    uvzk_lock_t &native() const noexcept
-    {
-        return *c_;
-    }
-
-  private:
-    friend class client;
-    lock(detail::lock_state *state, uvzk_lock_t *c) noexcept : state_(state), c_(c)
-    {
-        c->data = state;
-    }
-    /* Closes the lock. Returns true if the library will call back when it is closed. */
-    bool end() noexcept
-    {
-        detail::lock_state *state = std::exchange(state_, nullptr);
-        uvzk_lock_t *c = std::exchange(c_, nullptr);
-        if (c == nullptr || uvzk_lock_close(c, detail::lock_state::closed) == 0) {
-            return c != nullptr;
-        }
-        state->forget();
-        return false;
-    }
-    detail::lock_state *state_ = nullptr;
-    uvzk_lock_t *c_ = nullptr;
 };
 
 struct rwlock {
@@ -1574,9 +1472,6 @@ namespace detail {
  * closes, because the library does not. */
 class value_in_client {
   public:
-    value_in_client() noexcept = default;
-    value_in_client(const value_in_client &) = delete;
-    value_in_client &operator=(const value_in_client &) = delete;
     void join(value_in_client *&list) noexcept
     {
         next_ = std::exchange(list, this);
@@ -1631,15 +1526,15 @@ struct value_calls {
         }
         return status;
     }
-    static int set(native *c, uvzk_future_t *future, value to) noexcept
+    static future<void> set(native *c, value to) noexcept
     {
-        return by_future<uvzk_shared_value_set>()(c, future, to.data(), to.size());
+        return ask<uvzk_shared_value_set>(c, UVZK_ECLOSED, to.data(), to.size());
     }
-    static int try_set(native *c, uvzk_future_t *future, const value_version &version,
-                       value to) noexcept
+    static future<void> try_set(native *c, const value_version &version,
+                                value to) noexcept
     {
-        return by_future<uvzk_shared_value_try_set>()(c, future, &version, to.data(),
-                                                      to.size());
+        return ask<uvzk_shared_value_try_set>(c, UVZK_ECLOSED, &version, to.data(),
+                                              to.size());
     }
 };
 struct count_calls {
@@ -1647,94 +1542,75 @@ struct count_calls {
     using value = std::int32_t;
     using on_change = function<void(status, std::int32_t)>;
     static constexpr auto init = uvzk_shared_count_init;
-    static constexpr by_future<uvzk_shared_count_set> set{};
     static constexpr auto close = uvzk_shared_count_close;
 
     static int get(const native *c, versioned_value<value> &into) noexcept
     {
         return uvzk_shared_count_get(c, &into.value, &into.version);
     }
-    static int try_set(native *c, uvzk_future_t *future, const value_version &version,
-                       value to) noexcept
+    static future<void> set(native *c, value to) noexcept
     {
-        return by_future<uvzk_shared_count_try_set>()(c, future, &version, to);
+        return ask<uvzk_shared_count_set>(c, UVZK_ECLOSED, to);
+    }
+    static future<void> try_set(native *c, const value_version &version,
+                                value to) noexcept
+    {
+        return ask<uvzk_shared_count_try_set>(c, UVZK_ECLOSED, &version, to);
     }
 };
 
-/* The state of a shared value or count. It frees itself when the library has called back
- * after the close, or when its client was closed before. */
 template <class Calls>
-struct value_state final : value_in_client,
-                           owned_state<value_state<Calls>, typename Calls::native> {
+struct value_state final
+    : value_in_client,
+      owned_state<value_state<Calls>, typename Calls::native, Calls::close> {
+    typename Calls::native c{};
     typename Calls::on_change on_change;
 
     bool is_closed() const noexcept
     {
         versioned_value<typename Calls::value> known{};
-        return Calls::get(&this->c, known) == UVZK_ECLOSED;
+        return Calls::get(&c, known) == UVZK_ECLOSED;
     }
-    /* One of the two is the C callback. on_change may close the value, but it is freed
-     * later. */
-    static void changed(typename Calls::native *c, int how) noexcept
+    /* on_change may close the value, but it is freed later. The future is taken first: a
+     * next_change() that on_change calls waits for the change after this one. */
+    template <class... Count>
+    static void changed(typename Calls::native *c, int how, Count... count) noexcept
     {
-        value_state::of(c).tell(how);
-    }
-    static void changed(typename Calls::native *c, int how, std::int32_t count) noexcept
-    {
-        value_state::of(c).tell(how, count);
-    }
-    static int close(typename Calls::native *c) noexcept
-    {
-        return Calls::close(c, value_state::closed);
-    }
-    static void end(value_state *self, int how) noexcept
-    {
-        call_ref waits = self->change.take(), told = self->closing.take();
-        delete self;
-        if (waits) {
-            waits->done(UVZK_ECLOSED);
-        }
-        if (told) {
-            told->done(how);
-        }
-    }
-
-  private:
-    template <class... Count> void tell(int how, Count... count) noexcept
-    {
-        /* First: a next_change() that on_change calls waits for the change after this
-         * one. */
-        call_ref waits = change.take();
-        if (on_change) {
-            on_change(status(how), count...);
+        value_state &self = value_state::of(c);
+        call_ref waits = self.change.take();
+        if (self.on_change) {
+            self.on_change(status(how), count...);
         }
         if (waits) { /* on_change may have closed the value */
-            waits->done(is_closed() ? UVZK_ECLOSED : how);
+            waits->done(self.is_closed() ? UVZK_ECLOSED : how);
         }
+    }
+    void end(int how) noexcept
+    {
+        if (call_ref waits = change.take()) {
+            waits->done(UVZK_ECLOSED);
+        }
+        value_state::owned_state::end(how);
     }
 };
 
 } // namespace detail
 
 /* A value that several clients share, as uvzk_shared_value_t (shared_value below), or a
- * number, as uvzk_shared_count_t (shared_count). Its destructor closes it: pending sets
- * end with UVZK_ECLOSED, and its callback is no longer called. It may outlive its client;
- * then its functions return UVZK_ECLOSED, as those of an empty one do. */
+ * number, as uvzk_shared_count_t (shared_count). */
 template <class Calls>
 class basic_shared_value : public detail::owner<detail::value_state<Calls>> {
     using base = detail::owner<detail::value_state<Calls>>;
-    using base::asked;
     using base::state_;
 
   public:
+    using base::base;
+    using calls = Calls;
     using value_type = typename Calls::value; /* std::string_view; std::int32_t */
 
-    basic_shared_value() noexcept = default; /* empty */
-
-    /* The last known value. It sends nothing. The data of a shared_value are valid until
-     * the caller returns to the loop: in a coroutine, until the next co_await that waits.
-     * UVZK_ENONODE: no value is known yet. UVZK_EDATA, for a count: none of the values
-     * was a number. UVZK_ECLOSED. */
+    /* As uvzk_shared_value_get and uvzk_shared_count_get. The data of a shared_value are
+     * valid until the caller returns to the loop: in a coroutine, until the next co_await
+     * that waits. */
     result<versioned_value<value_type>> get() const noexcept
     {
         if (state_ == nullptr) {
@@ -1747,18 +1623,15 @@ class basic_shared_value : public detail::owner<detail::value_state<Calls>> {
         }
         return known;
     }
-    /* Sets the value, whatever it is now; the outcome as in uvzk_req_cb. The data are
-     * copied. The value is set even if the future is ignored. */
+    /* As uvzk_shared_value_set; carried out even if the future is ignored. */
     future<void> set(value_type to) noexcept
     {
-        return asked([&](auto *c, uvzk_future_t *f) { return Calls::set(c, f, to); });
+        return Calls::set(base::native_if(), to);
     }
-    /* Sets the value only if it is still the one that get() returned with this version.
-     * UVZK_EBADVERSION: it is not. Otherwise as set(). */
+    /* As uvzk_shared_value_try_set, with the version that get() returned. */
     future<void> try_set(const value_version &version, value_type to) noexcept
     {
-        return asked(
-            [&](auto *c, uvzk_future_t *f) { return Calls::try_set(c, f, version, to); });
+        return Calls::try_set(base::native_if(), version, to);
     }
     /* Done at the next change, with the status that the callback receives: 0: get()
      * returns a new value, or can read the value again; otherwise a code of
@@ -1774,12 +1647,8 @@ class basic_shared_value : public detail::owner<detail::value_state<Calls>> {
         if (state_->change.is_expected()) {
             return detail::access::refused<void>(UV_EBUSY);
         }
-        return detail::ended_by(state_->change, [](detail::call &) {});
+        return detail::ended_by(state_->change);
     }
-
-  private:
-    friend class client;
-    using base::base;
 };
 
 using shared_value = basic_shared_value<detail::value_calls>;
@@ -1789,95 +1658,57 @@ using shared_count = basic_shared_value<detail::count_calls>;
 
 namespace detail {
 
-inline int close_barrier(uvzk_barrier_t *c, uvzk_barrier_close_cb cb) noexcept
-{
-    return uvzk_barrier_close(c, cb);
-}
-inline int close_barrier(uvzk_double_barrier_t *c,
-                         uvzk_double_barrier_close_cb cb) noexcept
-{
-    return uvzk_double_barrier_close(c, cb);
-}
-
-/* The state of a barrier. It frees itself when the library has called back after the
- * close, or when its client was closed before. */
-template <class Native>
-struct barrier_state final : owned_state<barrier_state<Native>, Native> {
-    function<void(status)> on_lost; /* of a double barrier */
-
-    static void lost(Native *c, int why) noexcept
-    {
-        auto &self = barrier_state::of(c);
-        if (self.on_lost) {
-            self.on_lost(status(why));
-        }
-    }
-    static int close(Native *c) noexcept
-    {
-        return close_barrier(c, barrier_state::closed);
-    }
+struct barrier_state final
+    : owned_state<barrier_state, uvzk_barrier_t, uvzk_barrier_close> {
+    uvzk_barrier_t c{};
+};
+struct double_barrier_state final
+    : owned_state<double_barrier_state, uvzk_double_barrier_t,
+                  uvzk_double_barrier_close> {
+    uvzk_double_barrier_t c{};
+    function<void(status)> on_lost;
 };
 
 } // namespace detail
 
-/* A barrier, as uvzk_barrier_t. Its destructor closes it: pending calls end with
- * UVZK_ECLOSED; the barrier itself stays set or removed. It may outlive its client; then
- * its functions return UVZK_ECLOSED, as those of an empty one do. */
-class barrier : public detail::owner<detail::barrier_state<uvzk_barrier_t>> {
+/* A barrier, as uvzk_barrier_t. It stays set or removed when the object is closed. */
+class barrier : public detail::owner<detail::barrier_state> {
   public:
-    barrier() noexcept = default;
+    using owner::owner;
+
     /* Set the barrier, or remove it; carried out even if the future is ignored. */
     future<void> set() noexcept
     {
-        return asked(detail::by_future<uvzk_barrier_set>());
+        return asked<uvzk_barrier_set>();
     }
     future<void> remove() noexcept
     {
-        return asked(detail::by_future<uvzk_barrier_remove>());
+        return asked<uvzk_barrier_remove>();
     }
-    /* Waits until the barrier is not set. UV_ETIMEDOUT. A timeout of 0 is refused with
-     * UV_EINVAL. Destroying the pending future cancels the wait. */
+    /* As uvzk_barrier_wait. Destroying the pending future cancels the wait. */
     [[nodiscard]] future<void> wait(milliseconds timeout = forever) noexcept
     {
-        return asked([&](uvzk_barrier_t *c, uvzk_future_t *f) {
-            return detail::by_future<uvzk_barrier_wait>()(c, f,
-                                                          std::int64_t(timeout.count()));
-        });
+        return asked<uvzk_barrier_wait>(std::int64_t(timeout.count()));
     }
-
-  private:
-    friend class client;
-    using owner::owner;
 };
 
-/* One member of a double barrier, as uvzk_double_barrier_t. Its destructor closes it: a
- * pending call ends with UVZK_ECLOSED, and a member that is inside leaves without waiting
- * for the others. Otherwise as barrier. */
-class double_barrier
-    : public detail::owner<detail::barrier_state<uvzk_double_barrier_t>> {
+/* One member of a double barrier, as uvzk_double_barrier_t. When it is closed inside, it
+ * leaves without waiting for the others. */
+class double_barrier : public detail::owner<detail::double_barrier_state> {
   public:
-    double_barrier() noexcept = default;
+    using owner::owner;
+
     /* Waits until enough members have entered; until all have left. The outcomes are those
      * of uvzk_double_barrier_enter. Destroying the pending future cancels the enter, or the
      * wait for the others: this member is then outside. */
     [[nodiscard]] future<void> enter(milliseconds timeout = forever) noexcept
     {
-        return asked([&](uvzk_double_barrier_t *c, uvzk_future_t *f) {
-            return detail::by_future<uvzk_double_barrier_enter>()(
-                c, f, std::int64_t(timeout.count()));
-        });
+        return asked<uvzk_double_barrier_enter>(std::int64_t(timeout.count()));
     }
     [[nodiscard]] future<void> leave(milliseconds timeout = forever) noexcept
     {
-        return asked([&](uvzk_double_barrier_t *c, uvzk_future_t *f) {
-            return detail::by_future<uvzk_double_barrier_leave>()(
-                c, f, std::int64_t(timeout.count()));
-        });
+        return asked<uvzk_double_barrier_leave>(std::int64_t(timeout.count()));
     }
-
-  private:
-    friend class client;
-    using owner::owner;
 };
 
 /* ------------------------------------------------------------------ atomic long */
@@ -1914,61 +1745,47 @@ struct atomic_long_options {
 
 namespace detail {
 
-/* It frees itself when the library has called back after the close, or when its client was
- * closed before. */
-struct atomic_long_state final : value_in_client,
-                                 owned_state<atomic_long_state, uvzk_atomic_long_t> {
-
-    static int close(uvzk_atomic_long_t *c) noexcept
-    {
-        return uvzk_atomic_long_close(c, closed);
-    }
+struct atomic_long_state final
+    : owned_state<atomic_long_state, uvzk_atomic_long_t, uvzk_atomic_long_close> {
+    uvzk_atomic_long_t c{};
 };
 
 } // namespace detail
 
 /* A number of 64 bits that all clients may change, as uvzk_atomic_long_t. The outcome of
- * each call is as in uvzk_req_cb; a change is made even if the future is ignored.
- * Its destructor closes it: pending calls end with UVZK_ECLOSED. It may outlive its client;
- * then its functions return UVZK_ECLOSED, as those of an empty one do. */
+ * each call is as in uvzk_req_cb; a change is made even if the future is ignored. */
 class atomic_long : public detail::owner<detail::atomic_long_state> {
   public:
-    atomic_long() noexcept = default; /* empty */
+    using owner::owner;
 
     /* The value, which may be older than the newest; add(0) returns the newest. */
     future<atomic_value> get() noexcept
     {
-        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_get>());
+        return asked<uvzk_atomic_long_get, atomic_value>();
     }
     /* delta may be negative. UV_ERANGE: the sum does not fit in 64 bits. */
     future<atomic_value> add(std::int64_t delta) noexcept
     {
-        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_add>(), delta);
+        return asked<uvzk_atomic_long_add, atomic_value>(delta);
     }
     /* In one try. UVZK_EBADVERSION: the value is not the expected one. */
     future<atomic_value> compare_and_set(std::int64_t expected,
                                          std::int64_t value) noexcept
     {
-        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_compare_and_set>(),
-                                   expected, value);
+        return asked<uvzk_atomic_long_compare_and_set, atomic_value>(expected, value);
     }
     future<atomic_value> try_set(std::int64_t value) noexcept
     {
-        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_try_set>(), value);
+        return asked<uvzk_atomic_long_try_set, atomic_value>(value);
     }
     future<atomic_value> force_set(std::int64_t value) noexcept
     {
-        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_force_set>(),
-                                   value);
+        return asked<uvzk_atomic_long_force_set, atomic_value>(value);
     }
     future<atomic_value> create(std::int64_t value) noexcept
     {
-        return asked<atomic_value>(detail::by_future<uvzk_atomic_long_create>(), value);
+        return asked<uvzk_atomic_long_create, atomic_value>(value);
     }
-
-  private:
-    friend class client;
-    using owner::owner;
 };
 
 /* --------------------------------------------------------------------- elections */
@@ -2004,63 +1821,59 @@ inline election_participant participant_of(const uvzk_election_participant_t &c)
             c.path};
 }
 
-/* The state of an election. It frees itself when the library has called back after the
- * close, or when its client was closed before. */
-struct election_state final : owned_state<election_state, uvzk_election_t> {
-    election_options options;
+inline int close_election(uvzk_election_t *c, uvzk_election_close_cb cb) noexcept;
+
+struct election_state final
+    : owned_state<election_state, uvzk_election_t, close_election>,
+      election_options {
+    uvzk_election_t c{};
     uvzk_election_close_mode_t mode = UVZK_ELECTION_SILENT; /* of the close */
 
-    explicit election_state(election_options given) noexcept : options(std::move(given))
+    void drop() noexcept
     {
-    }
-    static int close(uvzk_election_t *c) noexcept
-    {
-        return uvzk_election_close(c, of(c).mode, closed);
+        mode = UVZK_ELECTION_SILENT; /* another close may have been refused */
+        begin_close();
     }
     static void tell_leads(uvzk_election_t *c, std::int64_t token,
                            std::uint64_t valid_until) noexcept
     {
-        of(c).options.leads(token, clock::at(valid_until));
-    }
-    static void tell_deposed(uvzk_election_t *c, int reason) noexcept
-    {
-        of(c).options.deposed(status(reason));
+        of(c).leads(token, clock::at(valid_until));
     }
     static void tell_changed(uvzk_election_t *c,
                              const uvzk_election_participant_t *leader) noexcept
     {
-        if (leader == nullptr) {
-            of(c).options.changed(nullptr);
-            return;
-        }
-        const election_participant known = participant_of(*leader);
-        of(c).options.changed(&known);
-    }
-    static void tell_refused(uvzk_election_t *c, int how) noexcept
-    {
-        of(c).options.refused(status(how));
+        const election_participant known =
+            leader == nullptr ? election_participant{} : participant_of(*leader);
+        of(c).changed(leader == nullptr ? nullptr : &known);
     }
     int begin(uvzk_client_t *client, const char *path) noexcept
     {
         uvzk_election_options_t how;
         uvzk_election_options_init(&how);
-        how.kind = static_cast<std::uint32_t>(options.kind);
-        how.manual_requeue = options.manual_requeue ? 1 : 0;
+        how.kind = static_cast<std::uint32_t>(kind);
+        how.manual_requeue = manual_requeue ? 1 : 0;
         /* With the length 0 the library would read a C string. */
-        how.id =
-            options.id.empty() && options.id.data() != nullptr ? "" : options.id.data();
-        how.id_length = options.id.size();
-        how.max_reign_ms = static_cast<std::uint64_t>(options.max_reign.count());
-        how.leader_cb = options.leads ? tell_leads : nullptr;
-        how.deposed_cb = options.deposed ? tell_deposed : nullptr;
-        how.changed_cb = options.changed ? tell_changed : nullptr;
-        how.error_cb = options.refused ? tell_refused : nullptr;
-        c.data = this;
+        how.id = id.empty() && id.data() != nullptr ? "" : id.data();
+        how.id_length = id.size();
+        how.max_reign_ms = static_cast<std::uint64_t>(max_reign.count());
+        how.leader_cb = leads ? tell_leads : nullptr;
+        if (deposed) {
+            how.deposed_cb = tell<&election_options::deposed>;
+        }
+        how.changed_cb = changed ? tell_changed : nullptr;
+        if (refused) {
+            how.error_cb = tell<&election_options::refused>;
+        }
         int status = uvzk_election_init(client, &c, path, &how);
-        options.id = {}; /* the library has copied it */
+        id = {}; /* the library has copied it */
         return status;
     }
 };
+
+inline int close_election(uvzk_election_t *c, uvzk_election_close_cb cb) noexcept
+{
+    return uvzk_election_close(c, election_state::of(c).mode, cb);
+}
 
 } // namespace detail
 
@@ -2098,24 +1911,25 @@ class election_participants {
  *         ... work, as long as election.is_leader()
  *         election.resign();
  *         leads = co_await election.lead();
- *     }
- *
- * The destructor leaves the election. An election may outlive its client; then its
- * functions return UVZK_ECLOSED, as those of an empty one do. */
+ *     } */
 class election : public detail::owner<detail::election_state> {
   public:
-    election() noexcept = default; /* empty */
+    using owner::owner;
 
     /* Waits until this participant leads, as uvzk_election_lead_future. It may be deposed
      * before the result is taken: call is_leader(). */
     [[nodiscard]] future<void> lead() noexcept
     {
-        return asked<void>(uvzk_election_lead_future);
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        return detail::future_of<void>([this](uvzk_future_t *c) {
+            return uvzk_election_lead_future(&state_->c, c);
+        });
     }
     future<election_participants> participants() noexcept
     {
-        return asked<election_participants>(
-            detail::by_future<uvzk_election_participants>());
+        return asked<uvzk_election_participants, election_participants>();
     }
     status resign() noexcept
     {
@@ -2149,21 +1963,18 @@ class election : public detail::owner<detail::election_state> {
      * hold::verify() and hold::write(). Refused with UVZK_ENOTHELD if it does not. */
     future<void> verify() noexcept
     {
-        return held(detail::by_future<uvzk_hold_verify>());
+        return detail::ask<uvzk_hold_verify>(native_hold(), UVZK_ENOTHELD);
     }
     future<void> write(const uvzk_write_op_t *ops, std::size_t count) noexcept
     {
-        return held([=](uvzk_hold_t *hold, uvzk_future_t *c) {
-            return detail::by_future<uvzk_hold_write>()(hold, c, ops, count);
-        });
+        return detail::ask<uvzk_hold_write>(native_hold(), UVZK_ENOTHELD, ops, count);
     }
     uvzk_hold_t *native_hold() const noexcept /* NULL if it does not lead */
     {
         return uvzk_election_hold(native_if());
     }
 
-    /* Leaves the election, as its destructor does, or with a call of `deposed`. The future
-     * is done when the election has been closed. The object is empty at once. */
+    /* As the other objects' close(). UVZK_ELECTION_NOTIFY calls `deposed`. */
     future<void> close(uvzk_election_close_mode_t mode = UVZK_ELECTION_SILENT) noexcept
     {
         if (state_ != nullptr) {
@@ -2171,57 +1982,26 @@ class election : public detail::owner<detail::election_state> {
         }
         return owner::close();
     }
-
-  private:
-    friend class client;
-    using owner::owner;
-
-    uvzk_election_t *native_if() const noexcept
-    {
-        return state_ == nullptr ? nullptr : &state_->c;
-    }
-    template <class Ask> future<void> held(Ask ask) noexcept
-    {
-        uvzk_hold_t *hold = native_hold();
-        if (hold == nullptr) {
-            return detail::access::refused<void>(UVZK_ENOTHELD);
-        }
-        return detail::future_of<void>([=](uvzk_future_t *c) { return ask(hold, c); });
-    }
 };
 
 /* -------------------------------------------------------------- persistent node */
 
 namespace detail {
 
-/* It frees itself when the library has called back after the close, or when its client was
- * closed before. */
 struct persistent_node_state final
-    : value_in_client,
-      owned_state<persistent_node_state, uvzk_persistent_node_t> {
+    : owned_state<persistent_node_state, uvzk_persistent_node_t,
+                  uvzk_persistent_node_close> {
+    uvzk_persistent_node_t c{};
     function<void(status)> on_change;
-
-    static void changed(uvzk_persistent_node_t *node, int how) noexcept
-    {
-        auto *self = static_cast<persistent_node_state *>(node->data);
-        if (self->on_change) {
-            self->on_change(status(how));
-        }
-    }
-    static int close(uvzk_persistent_node_t *c) noexcept
-    {
-        return uvzk_persistent_node_close(c, closed_with);
-    }
 };
 
 } // namespace detail
 
-/* A znode that exists as long as the object, as uvzk_persistent_node_t. Its destructor
- * closes it: the znode is deleted in the background. It may outlive its client; then its
- * functions return UVZK_ECLOSED, as those of an empty one do. */
+/* A znode that exists as long as the object, as uvzk_persistent_node_t. A close deletes it in
+ * the background. */
 class persistent_node : public detail::owner<detail::persistent_node_state> {
   public:
-    persistent_node() noexcept = default; /* empty */
+    using owner::owner;
 
     /* Sets the data, as uvzk_persistent_node_set_data. */
     status set_data(std::string_view data) noexcept
@@ -2230,10 +2010,6 @@ class persistent_node : public detail::owner<detail::persistent_node_state> {
                                  : status(uvzk_persistent_node_set_data(
                                        &state_->c, data.data(), data.size()));
     }
-
-  private:
-    friend class client;
-    using owner::owner;
 };
 
 /* ----------------------------------------------------------------- group member */
@@ -2279,40 +2055,19 @@ class group_members {
 
 namespace detail {
 
-/* It frees itself when the library has called back after the close, or when its client was
- * closed before. */
-struct group_member_state final : value_in_client,
-                                  owned_state<group_member_state, uvzk_group_member_t> {
+struct group_member_state final
+    : owned_state<group_member_state, uvzk_group_member_t, uvzk_group_member_close> {
+    uvzk_group_member_t c{};
     function<void(status)> on_join, on_members;
-
-    static void joined(uvzk_group_member_t *member, int how) noexcept
-    {
-        auto *self = static_cast<group_member_state *>(member->data);
-        if (self->on_join) {
-            self->on_join(status(how));
-        }
-    }
-    static void changed(uvzk_group_member_t *member, int how) noexcept
-    {
-        auto *self = static_cast<group_member_state *>(member->data);
-        if (self->on_members) {
-            self->on_members(status(how));
-        }
-    }
-    static int close(uvzk_group_member_t *c) noexcept
-    {
-        return uvzk_group_member_close(c, closed_with);
-    }
 };
 
 } // namespace detail
 
-/* A member of a group, and the list of all members, as uvzk_group_member_t. Its destructor
- * closes it: the znode is deleted in the background. It may outlive its client; then its
- * functions return UVZK_ECLOSED, as those of an empty one do. */
+/* A member of a group, and the list of all members, as uvzk_group_member_t. A close deletes
+ * its znode in the background. */
 class group_member : public detail::owner<detail::group_member_state> {
   public:
-    group_member() noexcept = default; /* empty */
+    using owner::owner;
 
     /* Sets the data, as uvzk_group_member_set_data. */
     status set_data(std::string_view data) noexcept
@@ -2327,47 +2082,21 @@ class group_member : public detail::owner<detail::group_member_state> {
         static const uvzk_group_member_t closed{};
         return group_members(state_ == nullptr ? closed : state_->c);
     }
-
-  private:
-    friend class client;
-    using owner::owner;
 };
 
 /* ----------------------------------------------------------------------- client */
 
 namespace detail {
 
-/* The texts that options set by name refer to (uvzk_client_options_t::copies). */
-class option_copies {
-  public:
-    option_copies() noexcept = default;
-    option_copies(option_copies &&other) noexcept
-        : copies_(std::exchange(other.copies_, nullptr))
-    {
-    }
-    option_copies &operator=(option_copies &&other) noexcept
-    {
-        std::swap(copies_, other.copies_);
-        return *this;
-    }
-    ~option_copies()
+/* Frees the texts that options set by name refer to (uvzk_client_options_t::copies). */
+struct frees_copies {
+    void operator()(void *copies) const noexcept
     {
         uvzk_client_options_t c;
         uvzk_client_options_init(&c);
-        c.copies = copies_;
+        c.copies = copies;
         uvzk_client_options_free(&c);
     }
-    /* Calls set(&options), which may add copies. */
-    template <class Set> int add(uvzk_client_options_t &options, Set set) noexcept
-    {
-        void *others = std::exchange(options.copies, copies_);
-        int status = set(&options);
-        copies_ = std::exchange(options.copies, others);
-        return status;
-    }
-
-  private:
-    void *copies_ = nullptr;
 };
 
 } // namespace detail
@@ -2381,24 +2110,11 @@ struct client_options {
      * as long as this object, or the one that it was moved to. */
     uvzk::status set(std::string_view name, std::string_view value) noexcept
     {
-        detail::text name_text(name), value_text(value);
-        if (name_text.status() != 0 || value_text.status() != 0) {
-            return name_text.status() != 0 ? name_text.status() : value_text.status();
-        }
-        return set_by([&](uvzk_client_options_t *options) {
-            return uvzk_client_options_set(options, name_text.c_str(),
-                                           value_text.c_str());
-        });
+        return set_by(uvzk_client_options_set, detail::text(name), detail::text(value));
     }
     uvzk::status parse(std::string_view text) noexcept
     {
-        detail::text copy(text);
-        if (copy.status() != 0) {
-            return copy.status();
-        }
-        return set_by([&](uvzk_client_options_t *options) {
-            return uvzk_client_options_parse(options, copy.c_str());
-        });
+        return set_by(uvzk_client_options_parse, detail::text(text));
     }
     std::string_view hosts;
     milliseconds session_timeout{0};
@@ -2413,12 +2129,20 @@ struct client_options {
 
   private:
     /* Moves what has been set to the members that replace fields of `c`. */
-    template <class Set> uvzk::status set_by(Set set_option) noexcept
+    template <class Set, class... Text>
+    uvzk::status set_by(Set set_option, const Text &...texts) noexcept
     {
+        int status = 0;
+        ((status = status != 0 ? status : texts.status()), ...);
+        if (status != 0) {
+            return status;
+        }
         c.hosts = c.ns = c.auth_scheme = nullptr;
         c.auth = nullptr;
         c.session_timeout_ms = 0;
-        int status = copies_.add(c, set_option);
+        void *others = std::exchange(c.copies, copies_.release());
+        status = set_option(&c, texts.c_str()...);
+        copies_.reset(std::exchange(c.copies, others));
         if (status < 0) {
             return status;
         }
@@ -2440,23 +2164,18 @@ struct client_options {
         }
     }
 
-    detail::option_copies copies_;
+    std::unique_ptr<void, detail::frees_copies> copies_;
 };
 
 namespace detail {
 
-struct client_state {
+struct client_state final : owned_state<client_state, uvzk_client_t, uvzk_client_close> {
     uvzk_client_t c{};
     function<void(uvzk_client_state_t)> state;
     function<void(int, std::string_view, std::string_view)> log;
-    ending closing;
     value_in_client *values = nullptr; /* that are not closed */
     bool silent = false; /* the client object was destroyed: no more callbacks */
 
-    static client_state &of(uvzk_client_t *client) noexcept
-    {
-        return *static_cast<client_state *>(client->data);
-    }
     static void tell_state(uvzk_client_t *client, uvzk_client_state_t now) noexcept
     {
         if (!of(client).silent) {
@@ -2470,47 +2189,29 @@ struct client_state {
             of(client).log(level, module, text);
         }
     }
-    static void closed(uvzk_client_t *client) noexcept
+    void drop() noexcept
     {
-        std::unique_ptr<client_state> self(&of(client));
-        call_ref told = self->closing.take();
-        while (self->values != nullptr) {
-            value_in_client *value = self->values;
+        silent = true;
+        begin_close();
+    }
+    void end(int how) noexcept
+    {
+        while (values != nullptr) {
+            value_in_client *value = values;
             value->leave();
             if (call_ref waits = value->change.take()) {
                 waits->done(UVZK_ECLOSED); /* may free the value, and others */
             }
         }
-        self.reset();
-        if (told) {
-            told->done(0);
-        }
+        owned_state::end(how);
     }
 };
 
 } // namespace detail
 
-class client {
+class client : public detail::owner<detail::client_state> {
   public:
-    client() noexcept = default; /* empty */
-    client(client &&) noexcept = default;
-    client &operator=(client &&other) noexcept
-    {
-        client old(std::move(*this));
-        state_ = std::move(other.state_);
-        return *this;
-    }
-    ~client()
-    {
-        if (state_ != nullptr) {
-            state_->silent = true;
-            (void)end();
-        }
-    }
-    explicit operator bool() const noexcept
-    {
-        return state_ != nullptr;
-    }
+    using owner::owner;
 
     /* Initialises and starts a client, as uvzk_client_init and uvzk_client_start. */
     static result<client> open(uv_loop_t *loop, client_options options) noexcept
@@ -2539,7 +2240,8 @@ class client {
         c.state_cb = options.state ? detail::client_state::tell_state : nullptr;
         c.log_cb = options.log ? detail::client_state::tell_log : nullptr;
 
-        state_pointer state(new (std::nothrow) detail::client_state);
+        std::unique_ptr<detail::client_state> state(new (std::nothrow)
+                                                        detail::client_state);
         if (state == nullptr) {
             return UV_ENOMEM;
         }
@@ -2548,10 +2250,9 @@ class client {
         state->log = std::move(options.log);
         int status = uvzk_client_init(loop, &state->c, &c);
         if (status < 0) {
-            delete state.release();
             return status;
         }
-        client made(std::move(state));
+        client made(state.release());
         status = uvzk_client_start(&made.native());
         if (status < 0) {
             return status;
@@ -2565,26 +2266,21 @@ class client {
         return open(loop, std::move(options));
     }
 
-    /* The recipes; errors as from the init functions of uvzk.h. */
+    /* Make an object; errors as from its init function in uvzk.h. A callable is called as the
+     * callback of that function, and may destroy the object. */
     result<lock> mutex(std::string_view path) noexcept
     {
-        return made(path, [this](uvzk_lock_t *c, const char *text) {
-            return uvzk_mutex_init(native_if(), c, text);
-        });
+        return made_lock(path, uvzk_mutex_init);
     }
     result<lock> mutex_cohort(std::string_view path, std::uint32_t handovers,
                               std::uint32_t ms) noexcept
     {
-        return made(path, [&](uvzk_lock_t *c, const char *text) {
-            return uvzk_mutex_init_with_cohort(native_if(), c, text, handovers, ms);
-        });
+        return made_lock(path, uvzk_mutex_init_with_cohort, handovers, ms);
     }
     result<lock> semaphore(std::string_view path, std::uint32_t max_leases,
                            uvzk_shared_count_t *count = nullptr) noexcept
     {
-        return made(path, [&](uvzk_lock_t *c, const char *text) {
-            return uvzk_semaphore_init(native_if(), c, text, max_leases, count);
-        });
+        return made_lock(path, uvzk_semaphore_init, max_leases, count);
     }
     /* The count is the number of leases. When the count is closed, later acquires fail
      * with UVZK_ECLOSED. */
@@ -2595,9 +2291,7 @@ class client {
     }
     result<lock> semaphore_mutex(std::string_view path) noexcept
     {
-        return made(path, [this](uvzk_lock_t *c, const char *text) {
-            return uvzk_semaphore_mutex_init(native_if(), c, text);
-        });
+        return made_lock(path, uvzk_semaphore_mutex_init);
     }
     /* If a member object is destroyed, later acquires fail with UVZK_ECLOSED, and a hold
      * whose members were acquired in turn is lost. */
@@ -2606,111 +2300,93 @@ class client {
     {
         std::unique_ptr<uvzk_lock_t *[]> named(new (std::nothrow)
                                                    uvzk_lock_t *[count + 1]);
-        std::unique_ptr<detail::lock_state *[]> states(
-            new (std::nothrow) detail::lock_state *[count + 1]);
+        std::unique_ptr<detail::lock_pair *[]> states(new (std::nothrow)
+                                                          detail::lock_pair *[count + 1]);
         if (named == nullptr || states == nullptr) {
             return UV_ENOMEM;
         }
         for (std::size_t i = 0; i < count; i++) {
-            named[i] = members[i]->c_;
-            states[i] = members[i]->state_;
+            named[i] = members[i]->native_if();
+            states[i] = *members[i] ? &members[i]->state_->pair : nullptr;
         }
-        result<lock> multi = made("", [&](uvzk_lock_t *c, const char *) {
-            return uvzk_multilock_init(native_if(), c, named.get(), count, flags,
-                                       nullptr);
-        });
+        auto init = [&](uvzk_client_t *of, uvzk_lock_t *c, const char *) {
+            return uvzk_multilock_init(of, c, named.get(), count, flags, nullptr);
+        };
+        result<lock> multi = made_lock("", init);
         if (multi) {
-            multi->state_->keep(std::move(states), count);
+            multi->state_->pair.keep(std::move(states), count);
         }
         return multi;
     }
     result<lock> with_driver(std::string_view path,
                              const uvzk_lock_driver_t &driver) noexcept
     {
-        return made(path, [&](uvzk_lock_t *c, const char *text) {
-            return uvzk_lock_init_with_driver(native_if(), c, text, &driver);
-        });
+        return made_lock(path, uvzk_lock_init_with_driver, &driver);
     }
     result<uvzk::rwlock> rwlock(std::string_view path) noexcept
     {
-        std::unique_ptr<detail::lock_state> state(new (std::nothrow) detail::lock_state);
-        detail::text text(path);
-        if (state == nullptr || text.status() != 0) {
-            return state == nullptr ? UV_ENOMEM : path_error(text);
+        auto made = initialised<detail::lock_pair>(
+            [this](detail::lock_pair &pair, const char *text) {
+                return uvzk_rwlock_init(native_if(), &pair.both, text);
+            },
+            detail::text(path));
+        if (!made) {
+            return made.code();
         }
-        int status = uvzk_rwlock_init(native_if(), &state->both, text.c_str());
-        if (status < 0) {
-            return status;
-        }
-        state->open = 2;
-        detail::lock_state *made = state.release();
-        return uvzk::rwlock{lock(made, &made->both.read), lock(made, &made->both.write)};
+        detail::lock_pair *pair = made->release();
+        pair->open = 2;
+        return uvzk::rwlock{lock(&pair->read), lock(&pair->write)};
     }
 
-    /* A shared value or count; errors as from uvzk_shared_value_init. If the znode is
-     * missing, it is created with the seed. `changed` is called at each change, as
-     * uvzk_shared_value_change_cb and uvzk_shared_count_change_cb; it may destroy the
-     * value. */
     result<uvzk::shared_value> shared_value(std::string_view path, std::string_view seed,
                                             function<void(status)> changed = {}) noexcept
     {
-        return made_value<uvzk::shared_value, detail::value_calls>(path, seed,
-                                                                   std::move(changed));
+        return made_value<uvzk::shared_value>(path, seed, std::move(changed));
     }
     result<uvzk::shared_count>
     shared_count(std::string_view path, std::int32_t seed,
                  function<void(status, std::int32_t)> changed = {}) noexcept
     {
-        return made_value<uvzk::shared_count, detail::count_calls>(path, seed,
-                                                                   std::move(changed));
+        return made_value<uvzk::shared_count>(path, seed, std::move(changed));
     }
 
-    /* A barrier, and a member of a double barrier of this many members; errors as from
-     * uvzk_barrier_init and uvzk_double_barrier_init. `lost` is called as
-     * uvzk_double_barrier_lost_cb; it may destroy the barrier. */
     result<uvzk::barrier> barrier(std::string_view path) noexcept
     {
-        return made_barrier<uvzk::barrier>(path, {}, uvzk_barrier_init);
+        return made<uvzk::barrier>(
+            [this](auto &state, const char *text) {
+                return uvzk_barrier_init(native_if(), &state.c, text);
+            },
+            detail::text(path));
     }
     result<uvzk::double_barrier> double_barrier(std::string_view path,
                                                 std::uint32_t member_quantity,
                                                 function<void(status)> lost = {}) noexcept
     {
-        using state = detail::barrier_state<uvzk_double_barrier_t>;
-        return made_barrier<uvzk::double_barrier>(
-            path, std::move(lost),
-            [&](uvzk_client_t *of, uvzk_double_barrier_t *c, const char *text) {
-                return uvzk_double_barrier_init(of, c, text, member_quantity,
-                                                state::lost);
-            });
+        using double_state = detail::double_barrier_state;
+        if (lost.no_memory()) {
+            return UV_ENOMEM;
+        }
+        return made<uvzk::double_barrier>(
+            [&](double_state &state, const char *text) {
+                state.on_lost = std::move(lost);
+                return uvzk_double_barrier_init(
+                    native_if(), &state.c, text, member_quantity,
+                    double_state::tell<&double_state::on_lost>);
+            },
+            detail::text(path));
     }
 
-    /* An atomic long; errors as from uvzk_atomic_long_init. It sends nothing. */
     result<uvzk::atomic_long> atomic_long(std::string_view path,
                                           atomic_long_options options = {}) noexcept
     {
-        using atomic_state = detail::atomic_long_state;
-        std::unique_ptr<atomic_state> state(new (std::nothrow) atomic_state);
-        detail::text text(path), mutex(options.mutex_path);
-        if (state == nullptr || text.status() == UV_ENOMEM ||
-            mutex.status() == UV_ENOMEM) {
-            return UV_ENOMEM;
-        }
-        if (text.status() != 0 || mutex.status() != 0) {
-            return path_error(text.status() != 0 ? text : mutex);
-        }
-        options.c.mutex_path = options.mutex_path.empty() ? nullptr : mutex.c_str();
-        state->c.data = state.get();
-        int status =
-            uvzk_atomic_long_init(native_if(), &state->c, text.c_str(), &options.c);
-        if (status < 0) {
-            return status;
-        }
-        state->join(state_->values);
-        return uvzk::atomic_long(state.release());
+        return made<uvzk::atomic_long>(
+            [&](auto &state, const char *text, const char *mutex) {
+                options.c.mutex_path = options.mutex_path.empty() ? nullptr : mutex;
+                return uvzk_atomic_long_init(native_if(), &state.c, text, &options.c);
+            },
+            detail::text(path), detail::text(options.mutex_path));
     }
 
-    /* Stands for election; errors as from uvzk_election_init. */
     result<uvzk::election> election(std::string_view path,
                                     election_options options = {}) noexcept
     {
@@ -2721,84 +2397,61 @@ class client {
         if (options.max_reign.count() < 0) {
             return UV_EINVAL;
         }
-        detail::text text(path);
-        std::unique_ptr<detail::election_state> state(
-            new (std::nothrow) detail::election_state(std::move(options)));
-        if (state == nullptr || text.status() != 0) {
-            return state == nullptr ? UV_ENOMEM : path_error(text);
-        }
-        int status = state->begin(native_if(), text.c_str());
-        if (status < 0) {
-            return status;
-        }
-        return uvzk::election(state.release());
+        return made<uvzk::election>(
+            [&](detail::election_state &state, const char *text) {
+                static_cast<election_options &>(state) = std::move(options);
+                return state.begin(native_if(), text);
+            },
+            detail::text(path));
     }
 
-    /* A persistent node; errors as from uvzk_persistent_node_init. `changed` is called as
-     * uvzk_persistent_node_change_cb; it may destroy the node. */
     result<uvzk::persistent_node>
     persistent_node(std::string_view path, uvzk_persistent_node_mode_t mode,
                     std::string_view data, function<void(status)> changed = {}) noexcept
     {
         using node_state = detail::persistent_node_state;
-        std::unique_ptr<node_state> state(new (std::nothrow) node_state);
-        detail::text text(path);
-        if (state == nullptr || changed.no_memory() || text.status() == UV_ENOMEM) {
+        if (changed.no_memory()) {
             return UV_ENOMEM;
         }
-        if (text.status() != 0) {
-            return path_error(text);
-        }
-        state->c.data = state.get();
-        state->on_change = std::move(changed);
-        int status =
-            uvzk_persistent_node_init(native_if(), &state->c, text.c_str(), mode,
-                                      data.data(), data.size(), node_state::changed);
-        if (status < 0) {
-            return status;
-        }
-        state->join(state_->values);
-        return uvzk::persistent_node(state.release());
+        return made<uvzk::persistent_node>(
+            [&](node_state &state, const char *text) {
+                state.on_change = std::move(changed);
+                return uvzk_persistent_node_init(
+                    native_if(), &state.c, text, mode, data.data(), data.size(),
+                    node_state::tell<&node_state::on_change>);
+            },
+            detail::text(path));
     }
 
-    /* A member of the group at the path; errors as from uvzk_group_member_init. `joined` and
-     * `changed` are called as its two callbacks; each may destroy the member. */
     result<uvzk::group_member> group_member(std::string_view path, std::string_view id,
                                             std::string_view data,
                                             function<void(status)> joined = {},
                                             function<void(status)> changed = {}) noexcept
     {
         using member_state = detail::group_member_state;
-        std::unique_ptr<member_state> state(new (std::nothrow) member_state);
-        detail::text text(path), name(id);
-        if (state == nullptr || joined.no_memory() || changed.no_memory() ||
-            text.status() == UV_ENOMEM || name.status() == UV_ENOMEM) {
+        if (joined.no_memory() || changed.no_memory()) {
             return UV_ENOMEM;
         }
-        if (text.status() != 0 || name.status() != 0) {
-            return path_error(text.status() != 0 ? text : name);
-        }
-        state->c.data = state.get();
-        state->on_join = std::move(joined);
-        state->on_members = std::move(changed);
-        int status = uvzk_group_member_init(native_if(), &state->c, text.c_str(),
-                                            name.c_str(), data.data(), data.size(),
-                                            member_state::joined, member_state::changed);
-        if (status < 0) {
-            return status;
-        }
-        state->join(state_->values);
-        return uvzk::group_member(state.release());
+        return made<uvzk::group_member>(
+            [&](member_state &state, const char *text, const char *name) {
+                state.on_join = std::move(joined);
+                state.on_members = std::move(changed);
+                return uvzk_group_member_init(
+                    native_if(), &state.c, text, name, data.data(), data.size(),
+                    member_state::tell<&member_state::on_join>,
+                    member_state::tell<&member_state::on_members>);
+            },
+            detail::text(path), detail::text(id));
     }
 
     /* Asks the owner of this znode to give it up, as uvzk_client_revoke does. */
     future<void> revoke(std::string_view node_path) noexcept
     {
-        return asked<void>(node_path, detail::by_future<uvzk_client_revoke>());
+        return asked<uvzk_client_revoke>(node_path);
     }
     future<znode> read(std::string_view node_path) noexcept
     {
-        return asked<znode>(node_path, detail::by_future<uvzk_client_read>());
+        return asked<uvzk_client_read, znode>(node_path);
     }
 
     uvzk_client_state_t state() const noexcept
@@ -2809,120 +2462,87 @@ class client {
     {
         return uvzk_client_session_id(native_if());
     }
-    /* The server that the session is connected to, "10.0.0.1:2181", until the caller
-     * returns to the loop; empty if there is no connection. */
+    /* Valid until the caller returns to the loop; empty if there is no connection. */
     std::string_view current_server() const noexcept
     {
         const char *server = uvzk_client_current_server(native_if());
         return server == nullptr ? std::string_view() : server;
     }
-    /* Closes the client, as its destructor does, but its callbacks are still called. The
-     * future is done when the client is closed. The client object is empty at once. */
-    future<void> close() noexcept
-    {
-        if (state_ == nullptr) {
-            return detail::access::refused<void>(UVZK_ECLOSED);
-        }
-        return detail::ended_by(state_->closing, [this](detail::call &) { (void)end(); });
-    }
-    uvzk_client_t &native() const noexcept
-    {
-        return state_->c;
-    }
+    /* As its destructor, but its callbacks are still called. */
+    using owner::close;
 
   private:
-    /* Deletes nothing: the state frees itself when the library has called back. */
-    struct owed {
-        void operator()(detail::client_state *) const noexcept
-        {
-        }
-    };
-    using state_pointer = std::unique_ptr<detail::client_state, owed>;
-
-    explicit client(state_pointer state) noexcept : state_(std::move(state))
-    {
-    }
-    int end() noexcept
-    {
-        return uvzk_client_close(&state_.release()->c, detail::client_state::closed);
-    }
-    uvzk_client_t *native_if() const noexcept
-    {
-        return state_ == nullptr ? nullptr : &state_->c;
-    }
     static int path_error(const detail::text &text) noexcept
     {
         return text.status() == UV_EINVAL ? UVZK_EPATH : text.status();
     }
-    template <class Init> result<lock> made(std::string_view path, Init init) noexcept
+    /* A new state: init(state, texts...) calls the init function of C. */
+    template <class State, class Init, class... Text>
+    static result<std::unique_ptr<State>> initialised(Init init,
+                                                      const Text &...texts) noexcept
     {
-        std::unique_ptr<detail::lock_state> state(new (std::nothrow) detail::lock_state);
-        detail::text text(path);
-        if (state == nullptr || text.status() != 0) {
-            return state == nullptr ? UV_ENOMEM : path_error(text);
+        std::unique_ptr<State> state(new (std::nothrow) State);
+        int status = state == nullptr ? UV_ENOMEM : 0;
+        ((status = status != 0 ? status : path_error(texts)), ...);
+        if (status == 0) {
+            status = init(*state, texts.c_str()...);
         }
-        int status = init(&state->both.read, text.c_str());
-        if (status < 0) {
+        if (status != 0) {
             return status;
         }
-        detail::lock_state *made = state.release();
-        return lock(made, &made->both.read);
+        return state;
     }
-    template <class Value, class Calls>
-    result<Value> made_value(std::string_view path, typename Calls::value seed,
-                             typename Calls::on_change changed) noexcept
+    template <class Object, class Init, class... Text>
+    static result<Object> made(Init init, const Text &...texts) noexcept
     {
-        using value_state = detail::value_state<Calls>;
-        std::unique_ptr<value_state> state(new (std::nothrow) value_state);
-        detail::text text(path);
-        if (state == nullptr || changed.no_memory() || text.status() == UV_ENOMEM) {
+        auto state = initialised<typename Object::state_type>(init, texts...);
+        if (!state) {
+            return state.code();
+        }
+        return Object(state->release());
+    }
+    template <class Init, class... Arguments>
+    result<lock> made_lock(std::string_view path, Init init,
+                           Arguments... arguments) noexcept
+    {
+        auto pair = initialised<detail::lock_pair>(
+            [&](detail::lock_pair &made, const char *text) {
+                return init(native_if(), &made.both.read, text, arguments...);
+            },
+            detail::text(path));
+        if (!pair) {
+            return pair.code();
+        }
+        return lock(&pair->release()->read);
+    }
+    template <class Value, class Seed, class Changed>
+    result<Value> made_value(std::string_view path, Seed seed, Changed changed) noexcept
+    {
+        using value_state = typename Value::state_type;
+        if (changed.no_memory()) {
             return UV_ENOMEM;
         }
-        if (text.status() != 0) {
-            return path_error(text);
-        }
-        state->c.data = state.get();
-        state->on_change = std::move(changed);
-        int status =
-            Calls::init(native_if(), &state->c, text.c_str(), seed, value_state::changed);
-        if (status < 0) {
-            return status;
-        }
-        state->join(state_->values);
-        return Value(state.release());
+        return made<Value>(
+            [&](value_state &value, const char *text) {
+                value.on_change = std::move(changed);
+                int status = Value::calls::init(native_if(), &value.c, text, seed,
+                                                value_state::changed);
+                if (status == 0) {
+                    value.join(state_->values);
+                }
+                return status;
+            },
+            detail::text(path));
     }
-    template <class Barrier, class Init>
-    result<Barrier> made_barrier(std::string_view path, function<void(status)> lost,
-                                 Init init) noexcept
-    {
-        using barrier_state = typename Barrier::state;
-        std::unique_ptr<barrier_state> state(new (std::nothrow) barrier_state);
-        detail::text text(path);
-        if (state == nullptr || lost.no_memory() || text.status() == UV_ENOMEM) {
-            return UV_ENOMEM;
-        }
-        if (text.status() != 0) {
-            return path_error(text);
-        }
-        state->c.data = state.get();
-        state->on_lost = std::move(lost);
-        int status = init(native_if(), &state->c, text.c_str());
-        if (status < 0) {
-            return status;
-        }
-        return Barrier(state.release());
-    }
-    template <class T, class Ask>
-    future<T> asked(std::string_view node_path, Ask ask) noexcept
+    template <auto Function, class T = void>
+    future<T> asked(std::string_view node_path) noexcept
     {
         detail::text text(node_path);
         if (text.status() != 0) {
             return detail::access::refused<T>(path_error(text));
         }
-        return detail::future_of<T>(
-            [&](uvzk_future_t *c) { return ask(native_if(), c, text.c_str()); });
+        return detail::ask<Function, T>(native_if(), UV_EINVAL, text.c_str());
     }
-    state_pointer state_;
 };
 
 /* -------------------------------------------------------------------- coroutines */

@@ -387,6 +387,24 @@ bool stand_without_memory()
     return as_said && ours.leads == 1;
 }
 
+/* A close that would have called `deposed`, but was refused. */
+void test_tells_nothing_after_a_refused_close()
+{
+    world world;
+    uvzk::client client = open_client();
+    told ours;
+    uvzk::election election = stand(client, ours.options("one"));
+
+    CHECK(await(election.lead()).code() == 0);
+    allocations_left = 1;
+    CHECK(election.close(UVZK_ELECTION_NOTIFY).state() == status(UV_ENOMEM));
+    allocations_left = -1;
+    CHECK(election.is_leader());
+    election = uvzk::election();
+    run(1000);
+    CHECK(ours.deposed == 0);
+}
+
 } // namespace
 
 int main()
@@ -406,6 +424,7 @@ int main()
     test_awaits();
     test_destroys_the_coroutine();
 #endif
+    test_tells_nothing_after_a_refused_close();
     CHECK(fail_each_allocation(stand_without_memory) >= 8);
     std::puts("all of the elections' tests");
 }

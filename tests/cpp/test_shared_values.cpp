@@ -254,6 +254,28 @@ void test_closes_a_value()
 }
 
 /* Client, value, the future of a set and of a change end in every order. */
+/* The callback of the change comes first; it destroys the future of the close. */
+void test_ends_the_future_of_a_close_in_a_callback()
+{
+    for (bool ends_client : {false, true}) {
+        world world;
+        uvzk::client client = open_client();
+        uvzk::shared_count count = make_known_count(client);
+        uvzk::future<void> change = count.next_change(), closed;
+        int changes = 0, called = 0;
+
+        CHECK(bool(change.then([&](status how) {
+            CHECK(how == status(UVZK_ECLOSED));
+            changes++;
+            closed = uvzk::future<void>();
+        })));
+        closed = ends_client ? client.close() : count.close();
+        CHECK(bool(closed.then([&](status) { called++; })));
+        run(5000);
+        CHECK(changes == 1 && called == 0);
+    }
+}
+
 void test_ends_in_any_order()
 {
     for (std::uint64_t ms : {0U, 1U, 15U, 3000U}) {
@@ -434,6 +456,7 @@ int main()
     test_ends_a_value();
     test_ends_in_its_own_callback();
     test_closes_a_value();
+    test_ends_the_future_of_a_close_in_a_callback();
     test_ends_in_any_order();
     test_outlives_its_client();
 #ifdef UVZK_COROUTINES
