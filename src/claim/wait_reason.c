@@ -32,7 +32,7 @@ bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
         reason->kind = UVZK_WAITS_FOR_CONNECTION;
     } else if (state == UVZK__NODE_PARENTS) {
         reason->kind = UVZK_WAITS_FOR_DIRECTORY;
-    } else if (uvzk__contender_state(contender) == UVZK__CONTENDER_UNPLACED) {
+    } else if (!uvzk__contender_has_place(contender)) {
         reason->kind = UVZK_WAITS_FOR_ZNODE; /* no other list but unplaced contains it */
     } else {
         return false;

@@ -1,10 +1,10 @@
 /* The machine of a contender (contender.h draws it), from the request to acquire until
  * its znode is known to be gone.
  *
- * The idea: uvzk__contender_update runs after each event of the znode. It derives the
- * contender's state from the znode's, moves the contender to the list of its directory
- * that belongs to this state, reports to the claim, and has the next request sent
- * (contender_request.h). Three moves do not follow from the znode: it is granted, a grant
+ * The idea: uvzk__contender_update runs after each event of the znode. It gives the
+ * contender up if the znode is no longer wanted, puts it on the list of its directory on
+ * which it belongs now, reports to the claim, and has the next request sent
+ * (contender_request.h). The other moves are the contender's own: it is granted, a grant
  * is taken back, and a delete is refused. The counts of the directory (contender_counts)
  * change with the state and nowhere else. */
 #include "directory/contender.h"
@@ -24,13 +24,10 @@
 #include "proof/prover.h"
 
 static const struct uvzk__state table[] = {
-    UVZK__STATE(UVZK__CONTENDER_, UNPLACED, WAITING, DELETING, GIVEN_UP),
-    UVZK__STATE(UVZK__CONTENDER_, WAITING, UNPLACED, GRANTED_EARLY, HOLDING, DELETING,
-                GIVEN_UP),
-    UVZK__STATE(UVZK__CONTENDER_, GRANTED_EARLY, HOLDING, WAITING, DELETING, GIVEN_UP),
-    UVZK__STATE(UVZK__CONTENDER_, HOLDING, WAITING, DELETING, GIVEN_UP),
-    UVZK__STATE(UVZK__CONTENDER_, GIVEN_UP, DELETING, ENDED),
-    UVZK__STATE(UVZK__CONTENDER_, DELETING, UNDELETABLE, ENDED),
+    UVZK__STATE(UVZK__CONTENDER_, WAITING, GRANTED_EARLY, HOLDING, GIVEN_UP),
+    UVZK__STATE(UVZK__CONTENDER_, GRANTED_EARLY, HOLDING, WAITING, GIVEN_UP),
+    UVZK__STATE(UVZK__CONTENDER_, HOLDING, WAITING, GIVEN_UP),
+    UVZK__STATE(UVZK__CONTENDER_, GIVEN_UP, UNDELETABLE, ENDED),
     UVZK__STATE(UVZK__CONTENDER_, UNDELETABLE, ENDED),
     UVZK__FINAL(UVZK__CONTENDER_, ENDED),
 };
@@ -38,43 +35,42 @@ static const struct uvzk__state table[] = {
 static bool invariant_holds(const void *object)
 {
     const struct uvzk__contender *contender = object;
-    const struct uvzk__node *node = &contender->node;
-    bool has_place = uvzk__node_has_place(node), wanted = uvzk__node_is_wanted(node);
+    enum uvzk__node_state node = uvzk__node_state(&contender->node);
 
     switch (contender->state) {
-    case UVZK__CONTENDER_UNPLACED:
-        return wanted && !has_place;
     case UVZK__CONTENDER_WAITING:
-        return wanted && has_place;
+        return uvzk__node_is_wanted(&contender->node);
     case UVZK__CONTENDER_GRANTED_EARLY:
     case UVZK__CONTENDER_HOLDING:
-        return wanted && uvzk__node_state(node) == UVZK__NODE_STANDING;
+        return node == UVZK__NODE_STANDING; /* and so it is wanted */
     case UVZK__CONTENDER_GIVEN_UP:
-        return !wanted && !has_place;
-    case UVZK__CONTENDER_DELETING:
+        return !uvzk__node_is_wanted(&contender->node);
     case UVZK__CONTENDER_UNDELETABLE:
-        return uvzk__node_state(node) == UVZK__NODE_DELETING;
+        return node == UVZK__NODE_DELETING;
     default:
-        return uvzk__node_state(node) == UVZK__NODE_GONE;
+        return node == UVZK__NODE_GONE;
     }
 }
 
-/* The state that follows from the znode's. */
+/* The state after an event of the znode. */
 static enum uvzk__contender_state state_of(const struct uvzk__contender *contender)
 {
-    const struct uvzk__node *node = &contender->node;
+    return uvzk__node_is_wanted(&contender->node) ||
+                   uvzk__contender_is_given_up(contender)
+               ? uvzk__contender_state(contender)
+               : UVZK__CONTENDER_GIVEN_UP;
+}
 
-    if (!uvzk__node_has_place(node)) {
-        return uvzk__node_is_wanted(node) ? UVZK__CONTENDER_UNPLACED
-                                          : UVZK__CONTENDER_GIVEN_UP;
+/* The list on which it belongs, by its state and its znode's. */
+static enum uvzk__contender_list list_of(const struct uvzk__contender *contender)
+{
+    if (!uvzk__node_has_place(&contender->node)) {
+        return UVZK__ON_UNPLACED;
     }
-    if (uvzk__node_state(node) == UVZK__NODE_DELETING) {
-        return contender->state == UVZK__CONTENDER_UNDELETABLE
-                   ? UVZK__CONTENDER_UNDELETABLE
-                   : UVZK__CONTENDER_DELETING;
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
+        return UVZK__ON_DELETING;
     }
-    return uvzk__contender_holds(contender) ? uvzk__contender_state(contender)
-                                            : UVZK__CONTENDER_WAITING;
+    return uvzk__contender_holds(contender) ? UVZK__ON_HOLDERS : UVZK__ON_WAITERS;
 }
 
 /* ------------------------------------------------------------------- its moves */
@@ -83,6 +79,7 @@ static void count_grants(struct uvzk__contender *contender, bool held_before,
                          bool early_before)
 {
     struct uvzk__contender_counts *counts = &contender->queue->counts;
+    struct uvzk__directories *directories = uvzk__directories(contender->queue->session);
     bool early = uvzk__contender_is_granted_early(contender);
     bool shared = uvzk__contender_is_shared(contender);
 
@@ -90,8 +87,8 @@ static void count_grants(struct uvzk__contender *contender, bool held_before,
     counts->writers_held -= held_before && !shared;
     counts->early_grants += early;
     counts->early_grants -= early_before;
-    uvzk__directories_count_early_reader(uvzk__directories(contender->queue->session),
-                                         early_before && shared, early && shared);
+    directories->readers_granted_early += early && shared;
+    directories->readers_granted_early -= early_before && shared;
 }
 
 /* A node in PARENTS or UNKNOWN waits for a request that the directory sends.
@@ -109,8 +106,8 @@ static void count_asking(struct uvzk__contender *contender)
 const struct uvzk__machine uvzk__contender_machine =
     UVZK__MACHINE("contender", table, struct uvzk__contender, state, invariant_holds);
 
-/* Called for each change of the node's state too, so the count of those that ask is updated
- * even if the contender's state stays the same. */
+/* Called for each change of the node's state too: then the contender's state may stay the
+ * same, but the count of those that ask may change, and what must hold is checked. */
 static void move_and_count(struct uvzk__contender *contender,
                            enum uvzk__contender_state state)
 {
@@ -119,10 +116,8 @@ static void move_and_count(struct uvzk__contender *contender,
     bool early = uvzk__contender_is_granted_early(contender);
 
     count_asking(contender);
-    if (contender->state != state) {
-        uvzk__move(session, &uvzk__contender_machine, contender, state);
-        count_grants(contender, held, early);
-    }
+    uvzk__move_or_stay(session, &uvzk__contender_machine, contender, state);
+    count_grants(contender, held, early);
 }
 
 /* The contender is on the list of the waiters: uses what is known of the nodes before its
@@ -146,23 +141,18 @@ static void use_place(struct uvzk__contender *contender)
     }
 }
 
-static bool is_unplaced(enum uvzk__contender_state state)
-{
-    return state == UVZK__CONTENDER_UNPLACED || state == UVZK__CONTENDER_GIVEN_UP;
-}
-
-/* Moves the contender, and moves it to its place on the list of the new state. Contenders
- * that stay unplaced keep their order, in which they are created (creates.h). */
+/* Moves the contender, and puts it on the list on which it then belongs. Contenders that
+ * stay unplaced keep their order, in which they are created (creates.h). */
 static void become(struct uvzk__contender *contender, enum uvzk__contender_state state)
 {
-    if (is_unplaced(uvzk__contender_state(contender)) && is_unplaced(state)) {
+    if (contender->list == UVZK__ON_UNPLACED && !uvzk__node_has_place(&contender->node)) {
         move_and_count(contender, state);
         return;
     }
     uvzk__queue_leave(contender);
     move_and_count(contender, state);
-    uvzk__queue_join(contender);
-    if (state == UVZK__CONTENDER_WAITING) {
+    uvzk__queue_join(contender, list_of(contender));
+    if (uvzk__contender_is_waiter(contender)) {
         use_place(contender);
     }
 }
@@ -221,7 +211,7 @@ static void add_contender(struct uvzk__contender *contender, size_t path_size)
     queue->counts.contenders++;
     contender->first_attempt_ms = uvzk__now(session);
     uvzk__list_append(&uvzk__directories(session)->contenders, &contender->in_session);
-    uvzk__queue_join(contender);
+    uvzk__queue_join(contender, list_of(contender));
 }
 
 /* By whether the session's own server shows the znode, and whether it is a reader's. */
@@ -334,7 +324,7 @@ static void check_node(struct uvzk__contender *contender)
     }
 }
 
-/* A node that is GONE leaves a contender that is given up where it is: it ends next. */
+/* A contender that is given up stays on its list when its node is GONE: it ends next. */
 void uvzk__contender_update(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;

@@ -2,34 +2,39 @@
  * until the znode is known to be gone. Contenders are created for claims by the rooms
  * above, and for orphans by divergence.c.
  *
- *              its place is known                   granted
- *    UNPLACED --------------------> WAITING ----------------------> HOLDING
- *       ^                           | | ^ ^                            | ^
- *       | its znode was deleted, or | | | +------ grant taken back ----+ | a delete
- *       +-- is another client's ----+ | |                                | checked
- *                                     | +-------- grant taken back ----+ | its znode
- *                                     |                                | |
- *                                     +---- granted early ----> GRANTED_EARLY
+ *                   granted
+ *    WAITING -----------------------------> HOLDING
+ *     |  ^ ^                                 |   ^
+ *     |  | +------- grant taken back --------+   | a delete checked its znode
+ *     |  |                                       |
+ *     |  +------ grant taken back -----+         |
+ *     +---------- granted early ----> GRANTED_EARLY
  *
- * From each of these four states, when it is no longer wanted:
+ * From each of these three states, when it is no longer wanted:
  *
- *    it is not known whether
- *    a znode exists, or none does               its znode exists
- *       |                                          |
- *       v            its create has made one       v          refused
- *    GIVEN_UP --------------------------------> DELETING -------------> UNDELETABLE
- *       |                                          |                         |
- *       | its znode does not exist                 | its znode is gone       | its znode
- *       |                                          v                         | is gone
- *       +----------------------------------------> ENDED <-------------------+
+ *    GIVEN_UP -------- its delete is refused -------> UNDELETABLE
+ *       |                                                  |
+ *       | no znode of it exists                            | its znode is gone
+ *       v                                                  |
+ *     ENDED <----------------------------------------------+
  *
- * A hold is HOLDING or GRANTED_EARLY. GIVEN_UP lasts until it is known whether the create
- * has made a znode; if no create was sent, ENDED follows at once.
+ * A hold is HOLDING or GRANTED_EARLY. This machine says only what the contender is for its
+ * claim. Whether its znode exists, and which request is next, the machine of its znode
+ * says (node.h). One state follows from the znode: once that is no longer wanted, the
+ * contender is given up, and its claim is told.
  *
- * The machine of its znode (node.h) says which request is next; this machine says what
- * the contender is for its directory, which has a list of contenders for these states
- * (queue.h): UNPLACED and GIVEN_UP; WAITING; GRANTED_EARLY and HOLDING; DELETING and
- * UNDELETABLE. A contender reports to its claim through uvzk__contender_user. */
+ * On which list of its directory (queue.h) the contender belongs is a function of both
+ * (list_of in contender.c). These pairs occur ("-": not this one):
+ *
+ *                 CREATING  PARENTS      IDENTIFYING  STANDING  DELETING  GONE
+ *                 UNKNOWN   BACKING_OFF
+ *    WAITING      unplaced  unplaced     waiters      waiters   -         -
+ *    (a hold)     -         -            -            holders   -         -
+ *    GIVEN_UP     unplaced  -            -            -         deleting  it ends next
+ *    UNDELETABLE  -         -            -            -         deleting  it ends next
+ *    ENDED        -         -            -            -         -         none
+ *
+ * A contender reports to its claim through uvzk__contender_user. */
 #ifndef UVZK_CONTENDER_H
 #define UVZK_CONTENDER_H
 
@@ -44,15 +49,20 @@ struct uvzk__claim;
 struct uvzk__queue;
 
 enum uvzk__contender_state {
-    UVZK__CONTENDER_UNPLACED,      /* next: WAITING DELETING GIVEN_UP */
-    UVZK__CONTENDER_WAITING,       /* next: UNPLACED GRANTED_EARLY HOLDING DELETING
-                                      GIVEN_UP */
-    UVZK__CONTENDER_GRANTED_EARLY, /* next: HOLDING WAITING DELETING GIVEN_UP */
-    UVZK__CONTENDER_HOLDING,       /* next: WAITING DELETING GIVEN_UP */
-    UVZK__CONTENDER_GIVEN_UP,      /* next: DELETING ENDED */
-    UVZK__CONTENDER_DELETING,      /* next: UNDELETABLE ENDED */
+    UVZK__CONTENDER_WAITING,       /* next: GRANTED_EARLY HOLDING GIVEN_UP */
+    UVZK__CONTENDER_GRANTED_EARLY, /* next: HOLDING WAITING GIVEN_UP */
+    UVZK__CONTENDER_HOLDING,       /* next: WAITING GIVEN_UP */
+    UVZK__CONTENDER_GIVEN_UP,      /* next: UNDELETABLE ENDED */
     UVZK__CONTENDER_UNDELETABLE,   /* next: ENDED */
     UVZK__CONTENDER_ENDED          /* final: freed when nothing points to it */
+};
+
+/* The lists of a directory. */
+enum uvzk__contender_list {
+    UVZK__ON_UNPLACED,
+    UVZK__ON_WAITERS,
+    UVZK__ON_HOLDERS,
+    UVZK__ON_DELETING
 };
 
 /* How many contenders of a directory are in certain conditions, so that no code has to
@@ -111,7 +121,7 @@ struct uvzk__contender {
     struct uvzk__claim *claim;
     struct uvzk__link in_claim;   /* on claim->contenders */
     struct uvzk__link in_session; /* on directories->contenders */
-    struct uvzk__link in_queue;   /* on one of the queue's four lists */
+    struct uvzk__link in_queue;   /* on the queue's list that `list` names */
     union {
         /* While its znode exists and is wanted: what proofs check (prover.h). */
         struct uvzk__proof_subject proof_subject;
@@ -141,6 +151,7 @@ struct uvzk__contender {
     bool predecessors_known : 1; /* every contender before it is in the queue's view */
     bool wants_position : 1;     /* counted in queue->counts.positions_wanted */
     bool counted_asking : 1;     /* counted in queue->counts.asking */
+    uint8_t list : 2;            /* enum uvzk__contender_list: where it was put last */
     struct uvzk__batch_limits limits;
     /* The prefix that is sent in the create, then the node's full path. */
     char path[];
@@ -161,7 +172,7 @@ static inline bool uvzk__contender_holds(const struct uvzk__contender *contender
            contender->state == UVZK__CONTENDER_HOLDING;
 }
 
-/* Returns true if its claim knows that it is no longer wanted. */
+/* Returns true if it is no longer wanted, and its claim has been told. */
 static inline bool uvzk__contender_is_given_up(const struct uvzk__contender *contender)
 {
     return contender->state >= UVZK__CONTENDER_GIVEN_UP;
@@ -177,6 +188,12 @@ static inline bool uvzk__contender_is_undeletable(const struct uvzk__contender *
 static inline bool uvzk__contender_has_ended(const struct uvzk__contender *contender)
 {
     return contender->state == UVZK__CONTENDER_ENDED;
+}
+
+/* Returns true if it is on the list of those that wait in order. */
+static inline bool uvzk__contender_is_waiter(const struct uvzk__contender *contender)
+{
+    return contender->list == UVZK__ON_WAITERS;
 }
 
 /* The callbacks by which contenders report to their claims and ask them.
@@ -501,8 +518,8 @@ static inline void uvzk__contender_set_unblocked(struct uvzk__contender *contend
     }
 }
 
-/* Only in DELETING: the delete was refused because the ACL does not give this client
- * DELETE, and is tried again (acl_retry.h). */
+/* The delete of its znode was refused because the ACL does not give this client DELETE,
+ * and is tried again (acl_retry.h). */
 void uvzk__contender_set_undeletable(struct uvzk__contender *);
 
 #endif

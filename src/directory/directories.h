@@ -156,13 +156,6 @@ uvzk__directories_count_undeletable(struct uvzk__directories *directories, bool 
 {
     directories->undeletable_count += (uint64_t)now - (uint64_t)before;
 }
-/* A reader is granted early. */
-static inline void
-uvzk__directories_count_early_reader(struct uvzk__directories *directories, bool before,
-                                     bool now)
-{
-    directories->readers_granted_early += (uint32_t)now - (uint32_t)before;
-}
 
 /* The struct must be all zeros. */
 void uvzk__catalogue_init(struct uvzk__catalogue *);

@@ -2,8 +2,9 @@
  * its request, and the flags that other files set (queue.h). Recipes find and create
  * directories here; settle.c settles and frees them.
  *
- * The idea: the state of a contender decides on which list it is (ring_of), and
- * contender.c moves it from list to list with each change of the state. Anything that may
+ * The idea: the states of a contender and of its znode decide on which list it belongs
+ * (list_of in contender.c), and contender.c moves it from list to list when they change.
+ * The contender remembers the list, so that it can leave that one. Anything that may
  * change who is granted, or which request is needed, only marks the directory
  * (uvzk__queue_settle_later); the turn then decides once for all changes. */
 #include "directory/queue.h"
@@ -209,14 +210,12 @@ static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    switch (contender->state) {
-    case UVZK__CONTENDER_UNPLACED:
-    case UVZK__CONTENDER_GIVEN_UP:
+    switch (contender->list) {
+    case UVZK__ON_UNPLACED:
         return &queue->unplaced;
-    case UVZK__CONTENDER_WAITING:
+    case UVZK__ON_WAITERS:
         return &queue->waiters;
-    case UVZK__CONTENDER_GRANTED_EARLY:
-    case UVZK__CONTENDER_HOLDING:
+    case UVZK__ON_HOLDERS:
         return &queue->holders;
     default:
         return &queue->deleting;
@@ -249,12 +248,13 @@ static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
     uvzk__ring_insert_before(ring, at, &contender->in_queue);
 }
 
-void uvzk__queue_join(struct uvzk__contender *contender)
+void uvzk__queue_join(struct uvzk__contender *contender, enum uvzk__contender_list list)
 {
-    struct uvzk__queue *queue = contender->queue;
+    contender->list = (uint8_t)(list & 3U);
+
     struct uvzk__ring *ring = ring_of(contender);
 
-    if (ring == &queue->waiters || ring == &queue->deleting) {
+    if (list == UVZK__ON_WAITERS || list == UVZK__ON_DELETING) {
         insert(ring, contender);
     } else {
         uvzk__ring_append(ring, &contender->in_queue);

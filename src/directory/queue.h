@@ -403,12 +403,11 @@ bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *);
 void uvzk__queue_listing_sent(struct uvzk__queue *);
 void uvzk__queue_get_answered(struct uvzk__queue *);
 
-/* Removes a contender from the list of its state, or adds it there: unplaced, waiters,
- * holders or deleting. Waiters and deleting are in the order of their places; the others
- * are appended. The next waiter behind one that leaves inherits its delete stamps
- * (freshness.h). Called by contender.c before and after it changes the state. */
+/* Removes a contender from its list, or adds it to this one. Waiters and deleting are in
+ * the order of their places; the others are appended. The next waiter behind one that
+ * leaves inherits its delete stamps (freshness.h). Called by contender.c. */
 void uvzk__queue_leave(struct uvzk__contender *);
-void uvzk__queue_join(struct uvzk__contender *);
+void uvzk__queue_join(struct uvzk__contender *, enum uvzk__contender_list);
 
 /* The request with this stamp, which is submitted next, deletes the contender's node. */
 void uvzk__queue_delete_sent(struct uvzk__contender *, uint64_t stamp);

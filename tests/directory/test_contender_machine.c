@@ -1,9 +1,10 @@
 /* The machine of a contender, without a server: every sequence of events up to a certain
  * length, for a new contender of each kind and for an orphan. The session sends nothing,
  * so the test chooses the replies. Each row of a table is one event, the situations of the
- * znode in which it can happen, and the state that must follow each state. After each
- * event the test compares the contender's list, the counts of the directory and the
- * callbacks with what that state requires. Each sequence ends with the session, and leaves
+ * znode in which it can happen, and the condition that must follow each condition: the
+ * contender's state, and its list where the state allows two. After each event the test
+ * compares the list, the counts of the directory and the callbacks with what that
+ * condition requires. Each sequence ends with the session, and leaves
  * nothing behind. */
 #include "cmocka_test.h"
 #include "machine_moves.h"
@@ -105,6 +106,9 @@ static void submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
 
 enum request { NO_REQUEST, CREATE, READ, DELETE };
 
+/* The contender's state and list, in the order of a contender's life. */
+enum condition { UNPLACED, WAITS, EARLY, HOLDS, GIVEN_UP, DELETING, UNDELETABLE, ENDED };
+
 /* How the contenders of the sequences differ. */
 struct variant {
     const char *name;
@@ -115,6 +119,7 @@ struct variant {
 static struct {
     const struct variant *variant;
     struct uvzk__contender *contender; /* NULL: it has ended, and is freed */
+    enum condition condition;          /* the last one that was seen */
     enum uvzk__contender_state state;  /* the last one that was seen */
     enum request request;              /* in flight for its znode */
     bool checked;      /* a proof request that checks its znode is in flight */
@@ -138,19 +143,38 @@ static void expect(bool is_so, const char *what)
         for (size_t i = 0; i < way_length; i++) {
             print_error("   %s\n", way[i]);
         }
-        fail_msg("%s (%s)", what, uvzk__contender_machine.states[model.state].name);
+        fail_msg("%s (condition %d)", what, (int)model.condition);
     }
 }
 
-static void note_state(enum uvzk__contender_state state)
+static enum condition condition_of(const struct uvzk__contender *contender)
+{
+    switch (uvzk__contender_state(contender)) {
+    case UVZK__CONTENDER_WAITING:
+        return contender->list == UVZK__ON_UNPLACED ? UNPLACED : WAITS;
+    case UVZK__CONTENDER_GRANTED_EARLY:
+        return EARLY;
+    case UVZK__CONTENDER_HOLDING:
+        return HOLDS;
+    case UVZK__CONTENDER_GIVEN_UP:
+        return contender->list == UVZK__ON_UNPLACED ? GIVEN_UP : DELETING;
+    case UVZK__CONTENDER_UNDELETABLE:
+        return UNDELETABLE;
+    default:
+        return ENDED;
+    }
+}
+
+static void note(enum condition condition, enum uvzk__contender_state state)
 {
     met[model.state][state] |= model.state != state;
+    model.condition = condition;
     model.state = state;
 }
 
-static bool holds(enum uvzk__contender_state state)
+static bool holds(enum condition condition)
 {
-    return state == UVZK__CONTENDER_GRANTED_EARLY || state == UVZK__CONTENDER_HOLDING;
+    return condition == EARLY || condition == HOLDS;
 }
 
 /* -------------------------------------------------------- the contender's callbacks */
@@ -161,14 +185,14 @@ static bool is_subject(const struct uvzk__contender *contender)
     bool yes = contender == model.contender;
 
     if (yes) {
-        note_state(uvzk__contender_state(contender));
+        note(condition_of(contender), uvzk__contender_state(contender));
     }
     return yes;
 }
 
 static void granted(struct uvzk__contender *contender)
 {
-    expect(is_subject(contender) && holds(model.state), "granted, and does not hold");
+    expect(is_subject(contender) && holds(model.condition), "granted, and does not hold");
     expect(!model.is_held && !model.has_ended, "granted twice, or after its end");
     model.is_held = true;
     model.wants_position = false;
@@ -176,14 +200,15 @@ static void granted(struct uvzk__contender *contender)
 
 static void hold_ended(struct uvzk__contender *contender)
 {
-    expect(is_subject(contender) && !holds(model.state), "hold_ended, and still holds");
+    expect(is_subject(contender) && !holds(model.condition),
+           "hold_ended, and still holds");
     expect(model.is_held && !model.has_ended, "hold_ended without a hold");
     model.is_held = false;
 }
 
 static void ungranted(struct uvzk__contender *contender)
 {
-    expect(is_subject(contender) && model.state == UVZK__CONTENDER_WAITING,
+    expect(is_subject(contender) && model.condition == WAITS,
            "ungranted, and does not wait");
     expect(!model.is_held && !model.is_ungranted,
            "ungranted before hold_ended, or twice");
@@ -203,7 +228,7 @@ static void ended(struct uvzk__contender *contender, int code)
 
 static void undeletable(struct uvzk__contender *contender)
 {
-    expect(is_subject(contender) && model.state == UVZK__CONTENDER_UNDELETABLE,
+    expect(is_subject(contender) && model.condition == UNDELETABLE,
            "undeletable is called in another state");
     expect(!model.is_undeletable, "undeletable was called twice");
     model.is_undeletable = true;
@@ -255,13 +280,24 @@ static void count(struct walked *walked, const struct uvzk__contender *contender
     walked->counts.contenders++;
     walked->counts.early_grants += early;
     walked->early_readers += early && shared;
-    walked->counts.writers_held += holds(state) && !shared;
+    walked->counts.writers_held += holds(condition_of(contender)) && !shared;
     walked->counts.positions_wanted += contender->wants_position;
     walked->counts.asking += node == UVZK__NODE_PARENTS || node == UVZK__NODE_UNKNOWN;
 }
 
-/* states: bits of those whose contenders belong on this list. */
-static void walk(struct walked *walked, const struct uvzk__ring *ring, unsigned states)
+/* The states of the znodes on each list. */
+static const unsigned nodes_on[] = {
+    [UVZK__ON_UNPLACED] = UVZK__BIT(UVZK__NODE_CREATING) | UVZK__BIT(UVZK__NODE_PARENTS) |
+                          UVZK__BIT(UVZK__NODE_UNKNOWN) |
+                          UVZK__BIT(UVZK__NODE_BACKING_OFF),
+    [UVZK__ON_WAITERS] =
+        UVZK__BIT(UVZK__NODE_IDENTIFYING) | UVZK__BIT(UVZK__NODE_STANDING),
+    [UVZK__ON_HOLDERS] = UVZK__BIT(UVZK__NODE_STANDING),
+    [UVZK__ON_DELETING] = UVZK__BIT(UVZK__NODE_DELETING),
+};
+
+static void walk(struct walked *walked, const struct uvzk__ring *ring,
+                 enum uvzk__contender_list list)
 {
     struct uvzk__link *link = uvzk__ring_first(ring);
 
@@ -269,8 +305,11 @@ static void walk(struct walked *walked, const struct uvzk__ring *ring, unsigned 
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         expect(links++ < LONGEST, "a list has no end");
-        expect((UVZK__BIT(contender->state) & states) != 0,
-               "on the list of another state");
+        expect(contender->list == list, "on another list than it remembers");
+        expect((UVZK__BIT(uvzk__node_state(&contender->node)) & nodes_on[list]) != 0,
+               "on the list of another state of its znode");
+        expect(holds(condition_of(contender)) == (list == UVZK__ON_HOLDERS),
+               "on another list than the holders, or the other way round");
         count(walked, contender);
     }
 }
@@ -282,13 +321,10 @@ static void check_lists(void)
     struct walked walked = {.subjects = 0};
     uint32_t subjects = model.contender != NULL && !model.is_over;
 
-    walk(&walked, &queue->unplaced,
-         UVZK__BIT(UVZK__CONTENDER_UNPLACED) | UVZK__BIT(UVZK__CONTENDER_GIVEN_UP));
-    walk(&walked, &queue->waiters, UVZK__BIT(UVZK__CONTENDER_WAITING));
-    walk(&walked, &queue->holders,
-         UVZK__BIT(UVZK__CONTENDER_GRANTED_EARLY) | UVZK__BIT(UVZK__CONTENDER_HOLDING));
-    walk(&walked, &queue->deleting,
-         UVZK__BIT(UVZK__CONTENDER_DELETING) | UVZK__BIT(UVZK__CONTENDER_UNDELETABLE));
+    walk(&walked, &queue->unplaced, UVZK__ON_UNPLACED);
+    walk(&walked, &queue->waiters, UVZK__ON_WAITERS);
+    walk(&walked, &queue->holders, UVZK__ON_HOLDERS);
+    walk(&walked, &queue->deleting, UVZK__ON_DELETING);
     expect(walked.subjects == subjects, "it is not on one list");
     expect(walked.counts.contenders == subjects + model.orphans, "another contender");
     expect(counts->contenders == walked.counts.contenders, "counts.contenders");
@@ -315,24 +351,22 @@ static void check_contender(const struct uvzk__contender *contender)
     expect(in_flight == (model.request != NO_REQUEST), "a request is forgotten");
     expect(contender->wants_position == model.wants_position, "wants_position");
     expect(!uvzk__list_empty(&contender->in_batch) ==
-               ((deletes && !in_flight) || holds(model.state)),
+               ((deletes && !in_flight) || holds(model.condition)),
            "its delete does not wait to be sent");
 }
 
-static void check(enum uvzk__contender_state state)
+static void check(enum condition condition)
 {
-    expect(model.state == state, "another state than the expected one");
-    expect(model.is_over == (state == UVZK__CONTENDER_ENDED), "over is not told");
-    expect(model.is_held == holds(state), "granted or hold_ended is not told");
-    expect(model.has_ended ==
-               (state >= UVZK__CONTENDER_GIVEN_UP && !model.variant->orphan),
+    expect(model.condition == condition, "another condition than the expected one");
+    expect(model.is_over == (condition == ENDED), "over is not told");
+    expect(model.is_held == holds(condition), "granted or hold_ended is not told");
+    expect(model.has_ended == (condition >= GIVEN_UP && !model.variant->orphan),
            "ended is not told");
-    expect(uvzk__list_empty(&world.prover.held) != holds(state),
+    expect(uvzk__list_empty(&world.prover.held) != holds(condition),
            "the prover does not know who holds");
-    expect(world.directories.undeletable_count == (state == UVZK__CONTENDER_UNDELETABLE),
+    expect(world.directories.undeletable_count == (condition == UNDELETABLE),
            "undeletable_count");
-    expect(model.is_undeletable == (state == UVZK__CONTENDER_UNDELETABLE) ||
-               model.is_over,
+    expect(model.is_undeletable == (condition == UNDELETABLE) || model.is_over,
            "undeletable is not told");
     if (model.contender != NULL) {
         check_contender(model.contender);
@@ -540,7 +574,7 @@ static bool is_not_checked(void)
 static bool may_get_another(void)
 {
     return model.attempts > 0 && !model.variant->kind.once &&
-           (!holds(model.state) || model.variant->kind.admits);
+           (!holds(model.condition) || model.variant->kind.admits);
 }
 
 static bool may_get_no_other(void)
@@ -548,9 +582,9 @@ static bool may_get_no_other(void)
     return !may_get_another();
 }
 
-/* next: by the state before, the state that follows; '.': the event does not happen in
- * this state. UNPLACED, WAITING, GRANTED_EARLY, HOLDING, GIVEN_UP, DELETING, UNDELETABLE
- * and ENDED are U W E H G D N Z. */
+/* next: by the condition before, the condition that follows; '.': the event does not happen
+ * in this one. UNPLACED, WAITS, EARLY, HOLDS, GIVEN_UP, DELETING, UNDELETABLE and ENDED are
+ * U W E H G D N Z. */
 static const char letters[] = "UWEHGDNZ";
 
 static const struct row {
@@ -656,18 +690,18 @@ static const struct row {
 
 static bool may_happen(const struct row *row)
 {
-    return (row->situations & situation()) != 0 && row->next[model.state] != '.' &&
+    return (row->situations & situation()) != 0 && row->next[model.condition] != '.' &&
            (row->may_happen == NULL || row->may_happen());
 }
 
-/* What an event does besides. before: the state before it. A grant comes from the settling
+/* What an event does besides. before: the condition before it. A grant comes from the settling
  * of the directory, so it does not request another one. */
-static void check_change(enum uvzk__contender_state before)
+static void check_change(enum condition before)
 {
-    bool settles = model.state != before && !holds(model.state);
-    bool given_up = model.state > before && model.state >= UVZK__CONTENDER_GIVEN_UP;
+    bool settles = model.condition != before && !holds(model.condition);
+    bool given_up = model.condition > before && model.condition >= GIVEN_UP;
 
-    expect(model.is_ungranted == (holds(before) && model.state < before && settles),
+    expect(model.is_ungranted == (holds(before) && model.condition < before && settles),
            "ungranted is not told");
     expect(!settles || !uvzk__list_empty(&world.queue->in_to_settle),
            "its directory is not settled");
@@ -680,7 +714,7 @@ static void check_change(enum uvzk__contender_state before)
 static void take(const struct row *row)
 {
     struct uvzk__contender *contender = model.contender;
-    enum uvzk__contender_state before = model.state;
+    enum condition before = model.condition;
     const char *next = strchr(letters, row->next[before]);
 
     way[way_length++] = row->name;
@@ -698,10 +732,11 @@ static void take(const struct row *row)
     if (model.is_over && !model.checked) {
         model.contender = NULL;
     }
-    note_state(model.is_over ? UVZK__CONTENDER_ENDED : uvzk__contender_state(contender));
+    note(model.is_over ? ENDED : condition_of(contender),
+         model.is_over ? UVZK__CONTENDER_ENDED : uvzk__contender_state(contender));
     expect(model.contender == NULL || uvzk__contender_state(contender) == model.state,
            "over, and not ENDED");
-    check((enum uvzk__contender_state)(next - letters));
+    check((enum condition)(next - letters));
     check_change(before);
     steps++;
 }
@@ -725,7 +760,8 @@ static void begin_orphan(const struct variant *variant)
 {
     struct uvzk__place place = {SEQUENCE, CZXID};
 
-    model.state = UVZK__CONTENDER_DELETING;
+    model.condition = DELETING;
+    model.state = UVZK__CONTENDER_GIVEN_UP;
     model.contender = uvzk__contender_new_orphan(world.queue, "name", place,
                                                  variant->kind.shared, true);
     assert_non_null(model.contender);
@@ -757,7 +793,7 @@ static void begin(const struct variant *variant)
 static void begin_with(const struct variant *variant, const uint8_t *taken, size_t length)
 {
     begin(variant);
-    check(model.state);
+    check(model.condition);
     for (size_t i = 0; i < length; i++) {
         take(&rows[taken[i]]);
     }

@@ -144,10 +144,9 @@ static bool came_first(const struct uvzk__contender *ticket,
                        const struct uvzk__lease_request *sharer)
 {
     const struct uvzk__queue *locks = uvzk__contender_queue(ticket);
-    const struct uvzk__contender *next =
-        uvzk__contender_state(ticket) == UVZK__CONTENDER_WAITING
-            ? uvzk__next_in(uvzk__waiters(locks), ticket)
-            : uvzk__first_in(uvzk__waiters(locks));
+    const struct uvzk__contender *next = uvzk__contender_is_waiter(ticket)
+                                             ? uvzk__next_in(uvzk__waiters(locks), ticket)
+                                             : uvzk__first_in(uvzk__waiters(locks));
 
     return next != NULL && (uvzk__contender_admits_to(next) != sharer->leases ||
                             uvzk__contender_is_given_up(next) ||

@@ -43,26 +43,18 @@ static struct uvzk__contender *in_queue(struct uvzk__link *link)
 
 /* -------------------------------------------------------------------- directory */
 
-/* state: that of the list which contains the contender. */
-/* The lists of a directory, by the states of their contenders. */
-#define ON_UNPLACED \
-    (UVZK__BIT(UVZK__CONTENDER_UNPLACED) | UVZK__BIT(UVZK__CONTENDER_GIVEN_UP))
-#define ON_WAITERS UVZK__BIT(UVZK__CONTENDER_WAITING)
-#define ON_HOLDERS \
-    (UVZK__BIT(UVZK__CONTENDER_GRANTED_EARLY) | UVZK__BIT(UVZK__CONTENDER_HOLDING))
-#define ON_DELETING \
-    (UVZK__BIT(UVZK__CONTENDER_DELETING) | UVZK__BIT(UVZK__CONTENDER_UNDELETABLE))
-
+/* list: the one which contains the contender. */
 static const char *contender_broken(const struct uvzk__contender *contender,
-                                    unsigned states)
+                                    enum uvzk__contender_list list)
 {
-    bool has_place = uvzk__node_has_place(&contender->node);
-
-    if (!(UVZK__BIT(contender->state) & states)) {
-        return "a contender is on another list than it should";
+    if (contender->list != list) {
+        return "a contender is on another list than it remembers";
     }
-    if (has_place != (states != ON_UNPLACED)) {
-        return "a contender's place is not what its list says";
+    if (uvzk__node_has_place(&contender->node) != (list != UVZK__ON_UNPLACED) ||
+        (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) !=
+            (list == UVZK__ON_DELETING) ||
+        uvzk__contender_holds(contender) != (list == UVZK__ON_HOLDERS)) {
+        return "a contender's znode or hold is not what its list says";
     }
     if (uvzk__node_is_wanted(&contender->node) ==
         uvzk__contender_is_given_up(contender)) {
@@ -79,8 +71,8 @@ static const char *contender_broken(const struct uvzk__contender *contender,
 }
 
 static const char *list_broken(const struct uvzk__queue *queue,
-                               const struct uvzk__ring *ring, unsigned states,
-                               struct counts *counts)
+                               const struct uvzk__ring *ring,
+                               enum uvzk__contender_list list, struct counts *counts)
 {
     const char *broken = NULL;
 
@@ -90,12 +82,12 @@ static const char *list_broken(const struct uvzk__queue *queue,
         if (contender->queue != queue || link->next->prev != link) {
             return "a list of contenders is torn";
         }
-        if (states == ON_WAITERS && uvzk__ring_prev(ring, link) != NULL &&
+        if (list == UVZK__ON_WAITERS && uvzk__ring_prev(ring, link) != NULL &&
             uvzk__place_compare(in_queue(link->prev)->node.place, contender->node.place) >
                 0) {
             return "members are out of order";
         }
-        broken = broken != NULL ? broken : contender_broken(contender, states);
+        broken = broken != NULL ? broken : contender_broken(contender, list);
         counts->contenders++;
         counts->positions += contender->wants_position;
         counts->early_grants += uvzk__contender_is_granted_early(contender);
@@ -116,14 +108,17 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     const struct uvzk__contender_counts *counts = &queue->counts;
     const struct uvzk__freshness *freshness = &queue->freshness;
     struct counts found = {0};
-    const char *broken = list_broken(queue, &queue->holders, ON_HOLDERS, &found);
+    const char *broken = list_broken(queue, &queue->holders, UVZK__ON_HOLDERS, &found);
 
-    broken =
-        broken != NULL ? broken : list_broken(queue, &queue->waiters, ON_WAITERS, &found);
-    broken = broken != NULL ? broken
-                            : list_broken(queue, &queue->deleting, ON_DELETING, &found);
-    broken = broken != NULL ? broken
-                            : list_broken(queue, &queue->unplaced, ON_UNPLACED, &found);
+    broken = broken != NULL
+                 ? broken
+                 : list_broken(queue, &queue->waiters, UVZK__ON_WAITERS, &found);
+    broken = broken != NULL
+                 ? broken
+                 : list_broken(queue, &queue->deleting, UVZK__ON_DELETING, &found);
+    broken = broken != NULL
+                 ? broken
+                 : list_broken(queue, &queue->unplaced, UVZK__ON_UNPLACED, &found);
     if (broken != NULL) {
         return broken;
     }
