@@ -17,8 +17,9 @@
  *            comment names one of the following codes without a cause, the cause is this:
  *            UV_EINVAL: an argument is NULL or out of range. UV_ENOMEM: an allocation
  *            failed. UV_EBUSY: the struct is in use or was not zeroed. UVZK_ECLOSED: the
- *            client or the lock is closing, closed or not initialised. docs/errors.md
- *            explains every code.
+ *            client or the lock is closing, closed or not initialised. UVZK_ESTATE, of an
+ *            init: the client is closing or not initialised; of a close: the object is.
+ *            docs/errors.md explains every code.
  * Structs    A struct whose first field is `size` may grow at its end in later versions.
  *            Its init function sets `size`; where uvzk fills in such a struct for a
  *            callback, uvzk sets it. All other structs keep their fields and sizes. None
@@ -58,7 +59,8 @@ extern "C" {
 #endif
 
 /* The version of this header. UVZK_VERSION_IS_RELEASE is 0 while the version is in
- * development, and UVZK_VERSION_SUFFIX is "dev" then. For a release, they are 1 and "". */
+ * development, and UVZK_VERSION_SUFFIX is "dev" then. For a release, they are 1 and
+ * "". */
 #define UVZK_VERSION_MAJOR 0
 #define UVZK_VERSION_MINOR 4
 #define UVZK_VERSION_PATCH 0
@@ -376,8 +378,7 @@ typedef enum {
  * connection, this is called again with UVZK_STATE_LATENT: after 5 s, 10 s later, 20 s
  * later, and so on, up to every 5 minutes. Each time uvzk also logs the last reason,
  * which uvzk_client_last_error returns. While a lost connection does not come back, uvzk
- * logs the reason at the same intervals. UVZK_STATE_CLOSED is reported only if uvzk
- * itself closes the client (UVZK_EINTERNAL), not if the program does. */
+ * logs the reason at the same intervals. */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
 /* Receives one log line, without a newline, and the part of the client that wrote it:
@@ -424,8 +425,8 @@ typedef void (*uvzk_client_trace_cb)(const uvzk_client_t *client,
 /* FINAL for the client. */
 typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
 
-/* The options of a client. The struct may grow at its end. Begin with
- * uvzk_client_options_init(&options); a field that is zero means the default. */
+/* The options of a client. Begin with uvzk_client_options_init(&options); a field that is
+ * zero means the default. */
 typedef struct uvzk_client_options_s {
     size_t size;                 /* set by uvzk_client_options_init */
     const char *hosts;           /* "host:port,host:port/chroot"; required; a port that is
@@ -504,13 +505,12 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  * describe the first session; uvzk_client_last_error returns the latest error of all
  * sessions. */
 
-/* Initialises a client.
- * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
- * be called. UV_EINVAL: hosts is missing or malformed, or another option is unknown or
- * out of range, or a file of options.tls is unusable. UVZK_EPATH: malformed chroot or
- * namespace; a chroot that contains a comma is not at the end of hosts. UV_ENOTSUP:
- * options.tls is set, and the transport is the C client, or uvzk was built without
- * OpenSSL. UV_ENOMEM, UV_EBUSY. */
+/* Initialises a client. Copies the options and sends nothing. After it has returned 0,
+ * uvzk_client_close must be called. UV_EINVAL: hosts is missing or malformed, or another
+ * option is unknown or out of range, or a file of options.tls is unusable. UVZK_EPATH:
+ * malformed chroot or namespace; a chroot that contains a comma is not at the end of
+ * hosts. UV_ENOTSUP: options.tls is set, and the transport is the C client, or uvzk was
+ * built without OpenSSL. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 
@@ -525,9 +525,9 @@ UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
 /* Closes a client, in any state. Pending acquires end with UVZK_ECLOSED, holds are lost
  * with UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then uvzk
- * ends the session without blocking the loop, and calls cb (may be NULL) last. Locks of
- * the client that are still open are closed too, without a callback of their own.
- * UVZK_ESTATE: closing, or not initialised. UV_EINVAL.
+ * ends the session without blocking the loop, and calls cb (may be NULL) last. All
+ * objects of the client that are still open are closed too, without a close callback of
+ * their own. UVZK_ESTATE, UV_EINVAL.
  *
  * A client has handles of its own on the loop. A program may close them together with all
  * other handles that uv_walk shows (check uv_is_closing first). From then on the client
@@ -563,7 +563,7 @@ UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
  * not known. The text is valid until the caller returns to the loop. */
 UVZK_EXTERN const char *uvzk_client_current_server(const uvzk_client_t *client);
 
-/* The last reason why there was no connection. The struct may grow at its end. Begin with
+/* The last reason why there was no connection. Begin with
  * uvzk_client_error_init(&error). */
 typedef struct uvzk_client_error_s {
     size_t size;         /* set by uvzk_client_error_init */
@@ -585,10 +585,10 @@ typedef struct uvzk_client_error_s {
     uvzk_client_error_init_size((error), sizeof(*(error)))
 UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size);
 
-/* Returns the last reason why there was no connection.
- * The reason stays available after the client has connected again. The texts are valid
- * until the caller returns to the loop. UV_EINVAL: also if error was not initialised.
- * UVZK_ESTATE: the client is not initialised. */
+/* Returns the last reason why there was no connection. The reason stays available after
+ * the client has connected again. The texts are valid until the caller returns to the
+ * loop. UV_EINVAL: also if error was not initialised. UVZK_ESTATE: the client is not
+ * initialised. */
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
 
@@ -610,14 +610,13 @@ UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
  *         return uvzk_lock_acquire(lock, &hold, NULL, acquired, lost);
  *     } */
 
-/* Initialises a mutex.
- * Copies the path, which must follow ZooKeeper's rules (the Java client's PathUtils),
- * must not be "/" and has at most 1024 bytes with the namespace. Sends nothing. Two
- * mutexes on one path are separate locks even in one process, as in Curator.
- * UVZK_ENOCHILDREN: the path, or an ancestor of it, is that of an ephemeral znode of this
- * client, which can have no children: the znode of a group member, of an ephemeral
- * persistent node, or of a lock with a fixed name (UVZK_NODE_EPHEMERAL). UV_EINVAL,
- * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+/* Initialises a mutex. Copies the path, which must follow ZooKeeper's rules (the Java
+ * client's PathUtils), must not be "/" and has at most 1024 bytes with the namespace.
+ * Sends nothing. Two mutexes on one path are separate locks even in one process, as in
+ * Curator. UVZK_ENOCHILDREN: the path, or an ancestor of it, is that of an ephemeral
+ * znode of this client, which can have no children: the znode of a group member, of an
+ * ephemeral persistent node, or of a lock with a fixed name (UVZK_NODE_EPHEMERAL).
+ * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
@@ -692,8 +691,7 @@ typedef void (*uvzk_hold_max_hold_cb)(uvzk_hold_t *hold, uint64_t ends_at);
  * session; a persistent znode stays. */
 typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
-/* The options of an acquire. The struct may grow at its end. Begin with
- * uvzk_acquire_options_init(&options). */
+/* The options of an acquire. Begin with uvzk_acquire_options_init(&options). */
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
 #define UVZK_HOLD_UNLIMITED (-1)
@@ -773,10 +771,9 @@ UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner)
 UVZK_EXTERN int uvzk_lock_set_max_hold(uvzk_lock_t *lock, uint32_t max_hold_ms,
                                        uint32_t warning_ms);
 
-/* Closes a lock.
- * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED, and their
- * znodes are deleted in the background. Pending participants requests are still answered.
- * cb (may be NULL) is called last. UVZK_ESTATE: closing, or not initialised.
+/* Closes a lock. Pending acquires end with UVZK_ECLOSED, holds are lost with
+ * UVZK_ECLOSED, and their znodes are deleted in the background. Pending participants
+ * requests are still answered. cb (may be NULL) is called last. UVZK_ESTATE,
  * UV_EINVAL. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
@@ -843,11 +840,11 @@ UVZK_EXTERN uint64_t uvzk_now(void);
 
 /* --------------------------------------------- read-write lock */
 
-/* Initialises a read-write lock.
- * It consists of two locks on one path, one for readers and one for writers; acquire and
- * close each by itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together, a
- * writer holds alone. Readers and writers share one queue, so a waiting writer stops
- * later readers. An owner may re-enter each of the two locks.
+/* Initialises a read-write lock. It consists of two locks on one path, one for readers
+ * and one for writers; acquire and close each by itself (uvzk_lock_acquire(&lock->read,
+ * ...)). Readers hold together, a writer holds alone. Readers and writers share one
+ * queue, so a waiting writer stops later readers. An owner may re-enter each of the two
+ * locks.
  *
  * An owner (not NULL) that holds the write lock is granted the read lock ahead of all
  * contenders that wait, and may then release the write lock; no other writer is granted
@@ -863,18 +860,17 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
 
 /* -------------------------------------------------- semaphores */
 
-/* Initialises a semaphore.
- * All clients together share max_leases leases. An acquire of several leases
- * (options.leases, at most 100) gets all of them or none. All clients of a path must use
- * the same number. They may take the number from a shared count instead (NULL: none),
- * which then replaces max_leases: when the count rises, waiters are granted; when it
- * falls, no hold loses a lease, and waiters wait longer. The count must be initialised.
- * Close it after the semaphore: if the count or its client is closed first, waiters end
- * with UVZK_ECLOSED, and every later acquire returns UVZK_ECLOSED. Requests are granted
- * in the order of arrival; a request for few leases does not overtake one for many. As in
- * Curator, a lease's znode is created before it is counted, so there may briefly be more
- * znodes than leases; the surplus is not held. There is no re-entry: options.owner is
- * ignored. The hold's path is that of its first lease.
+/* Initialises a semaphore. All clients together share max_leases leases. An acquire of
+ * several leases (options.leases, at most 100) gets all of them or none. All clients of a
+ * path must use the same number. They may take the number from a shared count instead
+ * (NULL: none), which then replaces max_leases: when the count rises, waiters are
+ * granted; when it falls, no hold loses a lease, and waiters wait longer. The count must
+ * be initialised. Close it after the semaphore: if the count or its client is closed
+ * first, waiters end with UVZK_ECLOSED, and every later acquire returns UVZK_ECLOSED.
+ * Requests are granted in the order of arrival; a request for few leases does not
+ * overtake one for many. As in Curator, a lease's znode is created before it is counted,
+ * so there may briefly be more znodes than leases; the surplus is not held. There is no
+ * re-entry: options.owner is ignored. The hold's path is that of its first lease.
  *
  * Several requests of one client may share one znode in the queue, and a lease that one
  * of them releases may pass to the next without a request to the server. The client gives
@@ -918,10 +914,10 @@ UVZK_EXTERN int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases);
 typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
                                         int status);
 
-/* Initialises a multi lock.
- * It combines several locks of one client (InterProcessMultiLock): all are held or none
- * is. options.timeout_ms covers all of them together. The first failure of a member ends
- * the acquire, or the hold, with its status; the members that are held are released.
+/* Initialises a multi lock. It combines several locks of one client
+ * (InterProcessMultiLock): all are held or none is. options.timeout_ms covers all of them
+ * together. The first failure of a member ends the acquire, or the hold, with its status;
+ * the members that are held are released.
  *
  * If all members are mutexes, one transaction creates their znodes, so all queues have
  * any two such multi locks in the same order: they never wait for each other in a circle,
@@ -948,11 +944,10 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * first failure of an acquire, before the acquire's callback, and for every failure of a
  * release, before the release's callback. UV_EINVAL: also an unknown flag, a member that
  * is not initialised, of another client or named twice, or a mutex with a cohort.
- * UVZK_ESTATE: the client is closing or not initialised. UV_EBUSY, UV_ENOMEM.
- * UVZK_EDEADLK: two members are mutexes of one path. From uvzk_lock_acquire:
- * UVZK_ECLOSED: a member is closed, or its struct is another lock now; UV_EINVAL for
- * revoke_cb and leases. If members are acquired in turn, acquire_cb may also receive what
- * uvzk_lock_acquire returns for a member. */
+ * UVZK_ESTATE, UV_EBUSY, UV_ENOMEM. UVZK_EDEADLK: two members are mutexes of one path.
+ * From uvzk_lock_acquire: UVZK_ECLOSED: a member is closed, or its struct is another lock
+ * now; UV_EINVAL for revoke_cb and leases. If members are acquired in turn, acquire_cb
+ * may also receive what uvzk_lock_acquire returns for a member. */
 #define UVZK_MULTILOCK_IN_TURN 1U
 UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
                                     uvzk_lock_t *const *members, size_t count,
@@ -1024,9 +1019,10 @@ typedef struct uvzk_stat_s {
  * uvzk_hold_node_path or a participants request, with the namespace, at most 2048 bytes;
  * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
  *
- * Status 0: req->result has the stat and the data of the znode. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
+ * Status 0: req->result has the stat and the data of the znode. UVZK_ENONODE: there is no
+ * such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
+ * UVZK_ECLOSED, UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see
+ * docs/errors.md. */
 UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_req_t *req,
                                  const char *node_path, uvzk_req_cb cb);
 
@@ -1076,9 +1072,8 @@ typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
  * missing, uvzk creates it with the seed, which is copied, and its parents as containers
  * (as persistent znodes if the server has no containers). A client that comes later finds
  * that value, whatever its own seed. cb may be NULL. The path is as in uvzk_mutex_init.
- * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ENOCHILDREN: an ancestor of the
- * path is an ephemeral znode of this client. UVZK_ESTATE: the client is closing or not
- * initialised. UV_ENOMEM, UV_EBUSY. */
+ * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ENOCHILDREN: an ancestor of
+ * the path is an ephemeral znode of this client. UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
                                        const char *path, const void *seed,
                                        size_t seed_length,
@@ -1118,10 +1113,8 @@ UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_req_t
                                           const void *data, size_t length,
                                           uvzk_req_cb cb);
 
-/* Closes a shared value.
- * Pending sets end with UVZK_ECLOSED; cb (may be NULL) is called last. A client closes
- * its values when it is closed, without a callback of their own.
- * UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
+/* Closes a shared value. Pending sets end with UVZK_ECLOSED; cb (may be NULL) is called
+ * last. UVZK_ESTATE, UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
                                         uvzk_shared_value_close_cb cb);
 
@@ -1137,10 +1130,10 @@ typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
 /* A shared count. Each function works as its counterpart for a shared value, with the
  * same errors. uvzk_shared_count_get returns UVZK_EDATA if a value is known, but none
  * that was a count; version is that of the count that it returns.
- * UV_EEXIST, of the init: a lock with a fixed name of this client has the znode, or an atomic
- * long that this client has changed, or a barrier that it has set. Or something at or below
- * the path, as a lock is, is open in this client already, and makes the znode without a
- * number: open the count first (docs/recipes/together.md). */
+ * UV_EEXIST, of the init: a lock with a fixed name of this client has the znode, or an
+ * atomic long that this client has changed, or a barrier that it has set. Or something at
+ * or below the path, as a lock is, is open in this client already, and makes the znode
+ * without a number: open the count first (docs/recipes/together.md). */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
                                        const char *path, int32_t seed,
                                        uvzk_shared_count_change_cb cb);
@@ -1200,34 +1193,33 @@ typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
  * leave ends with the code. */
 typedef void (*uvzk_double_barrier_lost_cb)(uvzk_double_barrier_t *barrier, int reason);
 
-/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init.
- * Another recipe may use the same path, but then that recipe's znode may set the barrier,
- * and while that recipe is open, this client may only wait (docs/recipes/together.md).
- * UV_EINVAL. UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
- * UV_EBUSY. */
+/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init. Another
+ * recipe may use the same path, but then that recipe's znode may set the barrier, and
+ * while that recipe is open, this client may only wait (docs/recipes/together.md).
+ * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier,
                                   const char *path);
 
 /* Set a barrier, or remove it: create its znode, with missing parents as containers, or
  * delete it. uvzk resends a request that got no reply, so a change may be carried out
  * twice. Changes that are under way at the same time may be carried out in any order.
- * UV_EEXIST: a persistent node, a group member, a lock with a fixed name, a shared value or
- * a shared count of this client has the znode, or an atomic long that this client has
- * changed. Something of this client needs znodes below the path, as a lock at the path does:
- * UV_EEXIST for a set, UVZK_ENOTEMPTY for a remove. UVZK_ENOCHILDREN, for a set: an ancestor
- * of the path is an ephemeral znode of this client. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM,
- * UV_EBUSY.
+ * UV_EEXIST: a persistent node, a group member, a lock with a fixed name, a shared value
+ * or a shared count of this client has the znode, or an atomic long that this client has
+ * changed. Something of this client needs znodes below the path, as a lock at the path
+ * does: UV_EEXIST for a set, UVZK_ENOTEMPTY for a remove. UVZK_ENOCHILDREN, for a set: an
+ * ancestor of the path is an ephemeral znode of this client. UV_EINVAL, UVZK_ECLOSED,
+ * UV_ENOMEM, UV_EBUSY.
  *
  * Status 0: done, by this client or by another one before it. UVZK_ECONNLOSS:
  * the host names no longer resolve, and it is not known whether it was done.
  * UVZK_ENOTSENT: the host names do not resolve, and it was not done. UVZK_ENOTEMPTY, for
  * a remove: the path has children, which belong to another recipe.
  *
- * Status of all calls on barriers. UVZK_ECLOSED: the barrier or the client was closed. UVZK_EAUTH: the client's
- * credentials were refused. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused a request.
- * After an enter or a leave that ended with UVZK_ENOAUTH, the member's znode may remain
- * until the session ends, if the ACL forbids the delete. */
+ * Status of all calls on barriers. UVZK_ECLOSED: the barrier or the client was closed.
+ * UVZK_EAUTH: the client's credentials were refused. UVZK_ENOAUTH, UVZK_EINVALIDACL,
+ * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server
+ * refused a request. After an enter or a leave that ended with UVZK_ENOAUTH, the member's
+ * znode may remain until the session ends, if the ACL forbids the delete. */
 UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_req_t *req,
                                  uvzk_req_cb cb);
 UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_req_t *req,
@@ -1244,9 +1236,7 @@ UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_req_t *req,
                                   int64_t timeout_ms, uvzk_req_cb cb);
 
 /* Closes a barrier. Pending calls end with UVZK_ECLOSED; a set or a remove may still be
- * carried out. cb (may be NULL) is called last. A client closes its barriers when it is
- * closed, without a callback of their own. UVZK_ESTATE: closing, or not initialised.
- * UV_EINVAL. */
+ * carried out. cb (may be NULL) is called last. UVZK_ESTATE, UV_EINVAL. */
 UVZK_EXTERN int uvzk_barrier_close(uvzk_barrier_t *barrier, uvzk_barrier_close_cb cb);
 
 /* Initialises a double barrier. It sends nothing. All members must use the same path and
@@ -1268,14 +1258,14 @@ UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
  * has no random bytes for a name. UV_EEXIST, for enter: a persistent node, a group member
  * or a lock with a fixed name of this client owns the znode `ready` below the path.
  *
- * Status of an enter. 0: this member is inside until it leaves. After any other code it is outside,
- * and its znode is gone; without a connection the znode may still exist, and uvzk deletes
- * it after the reconnect. UVZK_ENONODE: another client deleted the znode.
+ * Status of an enter. 0: this member is inside until it leaves. After any other code it
+ * is outside, and its znode is gone; without a connection the znode may still exist, and
+ * uvzk deletes it after the reconnect. UVZK_ENONODE: another client deleted the znode.
  * UVZK_ENODEEXISTS: the znode belongs to another session.
  *
- * Status of a leave. 0: all members that were inside when the call was made have left. UV_ETIMEDOUT,
- * UV_ECANCELED: this member has left, but others may still be inside. UVZK_ENONODE:
- * another client deleted its znode; the others have not waited for it.
+ * Status of a leave. 0: all members that were inside when the call was made have left.
+ * UV_ETIMEDOUT, UV_ECANCELED: this member has left, but others may still be inside.
+ * UVZK_ENONODE: another client deleted its znode; the others have not waited for it.
  *
  * Status of both. UVZK_EEXPIRED: the session has ended, and with it the member's znode.
  * Others as uvzk_barrier_wait. */
@@ -1321,13 +1311,12 @@ UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
  * The mutex excludes only changes in their promoted phase; both phases compare the
  * version.
  *
- * If the reply to a write is lost, uvzk reads the znode on the next connection of the same
- * session. If that shows that the write was not carried out, uvzk tries again. Otherwise
- * the call ends with UVZK_ECONNLOSS. Curator instead writes again, so it may add
- * twice. */
+ * If the reply to a write is lost, uvzk reads the znode on the next connection of the
+ * same session. If that shows that the write was not carried out, uvzk tries again.
+ * Otherwise the call ends with UVZK_ECONNLOSS. Curator instead writes again, so it may
+ * add twice. */
 
-/* The options of an atomic long. The struct may grow at its end. Begin with
- * uvzk_atomic_long_options_init(&options). */
+/* The options of an atomic long. Begin with uvzk_atomic_long_options_init(&options). */
 typedef struct uvzk_atomic_long_options_s {
     size_t size;               /* set by uvzk_atomic_long_options_init */
     uvzk_retry_policy_t retry; /* of the optimistic phase. Default: exponential, base 10
@@ -1365,11 +1354,10 @@ typedef struct uvzk_atomic_value_s {
 typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
 
 /* Initialises an atomic long. Sends nothing. The first change creates the znode, with its
- * parents as containers (as persistent znodes if the server has no containers). options
- * may be NULL for the defaults; they are copied. The paths are as in uvzk_mutex_init.
- * UV_EINVAL: also if options was not initialised, a policy is invalid, or the mutex has
- * the path of the number. UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init, for the
- * mutex's path. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
+ * parents as in uvzk_shared_value_init. options may be NULL for the defaults; they are
+ * copied. The paths are as in uvzk_mutex_init. UV_EINVAL: also if options was not
+ * initialised, a policy is invalid, or the mutex has the path of the number. UVZK_EPATH.
+ * UVZK_ENOCHILDREN: as uvzk_mutex_init, for the mutex's path. UVZK_ESTATE, UV_ENOMEM,
  * UV_EBUSY. */
 UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *atomic,
                                       const char *path,
@@ -1406,8 +1394,8 @@ UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_req_t *req
 /* Adds delta, which may be negative. If the sum does not fit in 64 bits, nothing is
  * changed and the call ends with UV_ERANGE; Curator's sum wraps around instead. Errors as
  * uvzk_atomic_long_get. Two more errors of this and the other changes: UV_EEXIST: a
- * persistent node, a group member, a lock with a fixed name or a shared count of this client
- * has the znode, or a barrier that this client has set (docs/recipes/together.md).
+ * persistent node, a group member, a lock with a fixed name or a shared count of this
+ * client has the znode, or a barrier that this client has set (docs/recipes/together.md).
  * UVZK_ENOCHILDREN: an ancestor of the path is an ephemeral znode of this client. */
 UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
                                      int64_t delta, uvzk_req_cb cb);
@@ -1433,10 +1421,8 @@ UVZK_EXTERN int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_req_
 UVZK_EXTERN int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
                                         int64_t value, uvzk_req_cb cb);
 
-/* Closes an atomic long.
- * Pending calls end with UVZK_ECLOSED, a mutex that one of them holds is released, and cb
- * (may be NULL) is called last. The znode stays. A client closes its atomic longs when it
- * is closed, without a callback of their own. UVZK_ESTATE: closing, or not initialised.
+/* Closes an atomic long. Pending calls end with UVZK_ECLOSED, a mutex that one of them
+ * holds is released, and cb (may be NULL) is called last. The znode stays. UVZK_ESTATE,
  * UV_EINVAL. */
 UVZK_EXTERN int uvzk_atomic_long_close(uvzk_atomic_long_t *atomic,
                                        uvzk_atomic_long_close_cb cb);
@@ -1541,8 +1527,8 @@ typedef void (*uvzk_election_error_cb)(uvzk_election_t *election, int status);
 /* FINAL for the election. */
 typedef void (*uvzk_election_close_cb)(uvzk_election_t *election);
 
-/* The options of an election. The struct may grow at its end. Begin with
- * uvzk_election_options_init(&options); a field that is zero means the default. */
+/* The options of an election. Begin with uvzk_election_options_init(&options); a field
+ * that is zero means the default. */
 typedef struct uvzk_election_options_s {
     size_t size;             /* set by uvzk_election_options_init */
     uint32_t kind;           /* uvzk_election_kind_t */
@@ -1569,8 +1555,8 @@ UVZK_EXTERN void uvzk_election_options_init_size(uvzk_election_options_t *option
  * election must be closed later. Two elections on one path are two participants, even in
  * one process. UV_EINVAL: also an unknown kind, an id that is too long, or a changed_cb
  * while this client has an election of the other kind with a changed_cb on the path.
- * UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init. UVZK_ESTATE: the client is closing or
- * not initialised. UVZK_ELIMIT, UV_EIO: as uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
+ * UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init. UVZK_ESTATE. UVZK_ELIMIT, UV_EIO: as
+ * uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *election,
                                    const char *path,
                                    const uvzk_election_options_t *options);
@@ -1611,13 +1597,11 @@ UVZK_EXTERN uvzk_hold_t *uvzk_election_hold(const uvzk_election_t *election);
 UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election, uvzk_req_t *req,
                                            uvzk_req_cb cb);
 
-/* Closes an election.
- * The participant leaves the queue, and its znode is deleted in the background. mode is a
- * uvzk_election_close_mode_t. cb (may be NULL) is called last. If the client is closed
- * with the election open, a leader is deposed with UVZK_ECLOSED, a participant in the
- * queue receives UVZK_ECLOSED in error_cb, and the election is closed without a callback
- * of its own. UVZK_ESTATE: closing, or not initialised. UV_EINVAL: also an unknown
- * mode. */
+/* Closes an election. The participant leaves the queue, and its znode is deleted in the
+ * background. mode is a uvzk_election_close_mode_t. cb (may be NULL) is called last. If
+ * the client is closed with the election open, a leader is deposed with UVZK_ECLOSED, a
+ * participant in the queue receives UVZK_ECLOSED in error_cb, and the election is closed
+ * without a callback of its own. UVZK_ESTATE. UV_EINVAL: also an unknown mode. */
 UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
                                     uvzk_election_close_cb cb);
 
@@ -1679,15 +1663,14 @@ typedef void (*uvzk_persistent_node_change_cb)(uvzk_persistent_node_t *node, int
 typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int status);
 
 /* Initialises a persistent node and begins to create the znode, with missing parents as
- * containers (as persistent znodes if the server has no containers). mode is a
- * uvzk_persistent_node_mode_t. The data are copied; cb may be NULL. The path is as in
- * uvzk_mutex_init. UV_EEXIST: this client already has a persistent node or a group member
- * at that path, or a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode
- * there. If a persistent node at the path is closing, the call succeeds, and this one
- * begins after that close. Also UV_EEXIST: the znode would be ephemeral, and something
- * of this client needs znodes below it (docs/recipes/together.md). UVZK_ENOCHILDREN: as
- * uvzk_shared_value_init. UV_EINVAL: also an unknown mode, or length is over 1000000.
- * UVZK_EPATH. UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM,
+ * in uvzk_shared_value_init. mode is a uvzk_persistent_node_mode_t. The data are copied;
+ * cb may be NULL. The path is as in uvzk_mutex_init. UV_EEXIST: this client already has a
+ * persistent node or a group member at that path, or a lock with a fixed name
+ * (UVZK_NODE_EPHEMERAL) that has its znode there. If a persistent node at the path is
+ * closing, the call succeeds, and this one begins after that close. Also UV_EEXIST: the
+ * znode would be ephemeral, and something of this client needs znodes below it
+ * (docs/recipes/together.md). UVZK_ENOCHILDREN: as uvzk_shared_value_init. UV_EINVAL:
+ * also an unknown mode, or length is over 1000000. UVZK_EPATH, UVZK_ESTATE, UV_ENOMEM,
  * UV_EBUSY. */
 UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
                                           uvzk_persistent_node_t *node, const char *path,
@@ -1702,14 +1685,13 @@ UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
 UVZK_EXTERN int uvzk_persistent_node_set_data(uvzk_persistent_node_t *node,
                                               const void *data, size_t length);
 
-/* Closes a persistent node and deletes its znode.
- * cb (may be NULL) is called when the znode is known to be gone; without a connection,
- * uvzk waits for it. uvzk deletes the znode only if it is this client's: it compares the
- * session of an ephemeral one, and the version that was read. So it does not delete a
- * znode that another client has created since, unless that has the same version. A client
- * closes its persistent nodes when it is closed, without a callback of their own; then
- * uvzk deletes nothing, and only ephemeral znodes end with the session. UVZK_ESTATE:
- * closing, or not initialised. UV_EINVAL. */
+/* Closes a persistent node and deletes its znode. cb (may be NULL) is called when the
+ * znode is known to be gone; without a connection, uvzk waits for it. uvzk deletes the
+ * znode only if it is this client's: it compares the session of an ephemeral one, and the
+ * version that was read. So it does not delete a znode that another client has created
+ * since, unless that has the same version. When the client is closed instead, uvzk
+ * deletes nothing, and only ephemeral znodes end with the session. UVZK_ESTATE,
+ * UV_EINVAL. */
 UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
                                            uvzk_persistent_node_close_cb cb);
 
@@ -1738,8 +1720,8 @@ UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
 /* A group member is one of the programs that are listed at a path (Curator's
  * GroupMember). It consists of an ephemeral persistent node at path/id, and a list of all
  * children of that path with their data, which uvzk keeps up to date. It has one watch on
- * the path, and one on each znode below it. Every child of the path counts as a member, no
- * matter which client created it. */
+ * the path, and one on each znode below it. Every child of the path counts as a member,
+ * no matter which client created it. */
 
 /* One member of the group, as it is known now. */
 typedef struct {
@@ -1772,43 +1754,41 @@ typedef void (*uvzk_group_member_change_cb)(uvzk_group_member_t *member, int sta
 /* FINAL for the member. The status is that of uvzk_persistent_node_close_cb. */
 typedef void (*uvzk_group_member_close_cb)(uvzk_group_member_t *member, int status);
 
-/* Initialises a group member and begins to join the group at the path.
- * The id is the name of the znode, and no other member of the group may have it:
- * UV_EEXIST if this client has a member with that id, a persistent node at that path, or
- * a lock with a fixed name (UVZK_NODE_EPHEMERAL) that has its znode there. If a member or
- * a persistent node there is closing, the call succeeds, and this one joins after that
- * close. Also UV_EEXIST: a recipe of this client needs znodes below the member's znode.
- * UVZK_ENOCHILDREN: as uvzk_mutex_init. Missing parents are created as for a persistent
- * node. The id and the data are copied; joined_cb and members_cb may be NULL. The path is
- * as in uvzk_mutex_init. UVZK_EPATH: also the id is empty, ".", "..", contains a '/' or a
+/* Initialises a group member and begins to join the group at the path. The id is the name
+ * of the znode, and no other member of the group may have it: UV_EEXIST if this client
+ * has a member with that id, a persistent node at that path, or a lock with a fixed name
+ * (UVZK_NODE_EPHEMERAL) that has its znode there. If a member or a persistent node there
+ * is closing, the call succeeds, and this one joins after that close. Also UV_EEXIST: a
+ * recipe of this client needs znodes below the member's znode. UVZK_ENOCHILDREN: as
+ * uvzk_mutex_init. Missing parents are created as for a persistent node. The id and the
+ * data are copied; joined_cb and members_cb may be NULL. The path is as in
+ * uvzk_mutex_init. UVZK_EPATH: also the id is empty, ".", "..", contains a '/' or a
  * character that a path must not contain. UV_EINVAL: also length over 1000000.
- * UVZK_ESTATE: the client is closing or not initialised. UV_ENOMEM, UV_EBUSY. */
+ * UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *member,
                                        const char *path, const char *id, const void *data,
                                        size_t length,
                                        uvzk_group_member_change_cb joined_cb,
                                        uvzk_group_member_change_cb members_cb);
 
-/* Sets the member's own data, as uvzk_persistent_node_set_data does.
- * joined_cb is called when they are written. members_cb is called for the other members,
- * not for this one. UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
+/* Sets the member's own data, as uvzk_persistent_node_set_data does. joined_cb is called
+ * when they are written. members_cb is called for the other members, not for this one.
+ * UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_group_member_set_data(uvzk_group_member_t *member, const void *data,
                                            size_t length);
 
-/* Returns the members that are known now, in the order of their ids, compared byte by byte.
- * The caller is always one of them, with its latest data, even while its znode does not
- * exist (as in Curator). Until the members have been listed for the first time, it is the
- * only one. The array belongs to uvzk and is valid until the caller returns to the loop,
- * or calls uvzk_group_member_list, set_data or close. Sends nothing and allocates
+/* Returns the members that are known now, in the order of their ids, compared byte by
+ * byte. The caller is always one of them, with its latest data, even while its znode does
+ * not exist (as in Curator). Until the members have been listed for the first time, it is
+ * the only one. The array belongs to uvzk and is valid until the caller returns to the
+ * loop, or calls uvzk_group_member_list, set_data or close. Sends nothing and allocates
  * nothing. UV_EINVAL: an argument is NULL. UVZK_ECLOSED: closing, or not initialised. */
 UVZK_EXTERN int uvzk_group_member_list(const uvzk_group_member_t *member,
                                        const uvzk_group_entry_t **members, size_t *count);
 
-/* Closes a group member and deletes its znode.
- * cb (may be NULL) is called when the znode is known to be gone, as for
- * uvzk_persistent_node_close. A client closes its group members when it is closed,
- * without a callback of their own; their znodes end with the session. UVZK_ESTATE:
- * closing, or not initialised. UV_EINVAL. */
+/* Closes a group member and deletes its znode. cb (may be NULL) is called when the znode
+ * is known to be gone, as for uvzk_persistent_node_close. When the client is closed
+ * instead, the znode ends with the session. UVZK_ESTATE, UV_EINVAL. */
 UVZK_EXTERN int uvzk_group_member_close(uvzk_group_member_t *member,
                                         uvzk_group_member_close_cb cb);
 
@@ -1835,8 +1815,8 @@ UVZK_EXTERN int uvzk_client_options_set(uvzk_client_options_t *options, const ch
  * '&', "%25" for '%', and any other %XX for the byte with that hexadecimal number; no
  * other character has a meaning. The part before '?' becomes options.hosts unchanged, so
  * a text without '?' sets only the hosts; uvzk_client_init checks them. Options that the
- * text does not name keep their values. Returns the codes of uvzk_client_options_set;
- * after a failure the options are as they were before. The text is copied: see there. */
+ * text does not name keep their values. The codes, and how the text is copied: as
+ * uvzk_client_options_set. */
 UVZK_EXTERN int uvzk_client_options_parse(uvzk_client_options_t *options,
                                           const char *text);
 
@@ -1885,8 +1865,7 @@ typedef struct uvzk_histogram_s {
     uint64_t buckets[UVZK_HISTOGRAM_BUCKETS];
 } uvzk_histogram_t;
 
-/* State and counters of a client. The struct may grow at its end. Begin with
- * uvzk_client_metrics_init(&metrics). */
+/* State and counters of a client. Begin with uvzk_client_metrics_init(&metrics). */
 typedef struct uvzk_client_metrics_s {
     size_t size; /* set by uvzk_client_metrics_init */
     /* The current state: */
@@ -1948,12 +1927,11 @@ UVZK_EXTERN int uvzk_client_start_metrics(uvzk_client_t *client);
 UVZK_EXTERN int uvzk_client_metrics(const uvzk_client_t *client,
                                     uvzk_client_metrics_t *metrics);
 
-/* Writes the metrics for Prometheus (text format 0.0.4); without
- * uvzk_client_start_metrics only the state and the requests. Each sample has the label
- * client="name", in which '"', '\\' and newlines are escaped. As snprintf does, it writes
- * at most size bytes, the NUL included, and returns the length of the whole text without
- * the NUL. buffer may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE: as
- * uvzk_client_metrics. */
+/* Writes the metrics for Prometheus (text format 0.0.4), as uvzk_client_metrics fills
+ * them in. Each sample has the label client="name", in which '"', '\\' and newlines are
+ * escaped. As snprintf does, it writes at most size bytes, the NUL included, and returns
+ * the length of the whole text without the NUL. buffer may be NULL if size is 0.
+ * UV_EINVAL, UVZK_ESTATE: as uvzk_client_metrics. */
 UVZK_EXTERN int uvzk_client_write_metrics(const uvzk_client_t *client, const char *name,
                                           char *buffer, size_t size);
 
@@ -1972,8 +1950,8 @@ typedef enum {
     UVZK_WAITS_FOR_PROOF        /* no contender is ahead; its session is being proved */
 } uvzk_wait_kind_t;
 
-/* What a pending acquire waits for, and since when. The struct may grow at its end. Begin
- * with uvzk_wait_info_init(&wait). */
+/* What a pending acquire waits for, and since when. Begin with
+ * uvzk_wait_info_init(&wait). */
 typedef struct uvzk_wait_info_s {
     size_t size;    /* set by uvzk_wait_info_init */
     uint32_t kind;  /* uvzk_wait_kind_t */
@@ -1983,8 +1961,8 @@ typedef struct uvzk_wait_info_s {
                        leases are taken */
     const char *predecessor; /* OTHERS: full path of the nearest znode of another client
                                 that it waits for; else NULL. Valid until the next
-                                uvzk_hold_wait_info or uvzk_client_each_hold, at most until the
-                                caller returns to the loop */
+                                uvzk_hold_wait_info or uvzk_client_each_hold, at most
+                                until the caller returns to the loop */
     uint64_t since; /* since when (CLOCK_BOOTTIME, ms): when the acquire began, or, with
                        CONNECTION, when the connection was lost if that was later. 0: not
                        known, for example of a semaphore request that shares the znode of
@@ -2036,16 +2014,15 @@ UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_ent
 
 /* ------------------------------------------------------ cohort */
 
-/* Initialises a mutex with a cohort.
- * When a hold is released, its znode passes to the next acquire of this mutex, ahead of
- * znodes of other clients that are in between. That ends after `handovers` times (1 to
- * 1000) or `ms` (1 to 60000) after the znode was first granted; then the next znode in
- * the queue is granted. Other clients therefore wait longer, by that limit plus the last
- * hold. All holds by one znode have the same fencing token: uvzk_hold_cohort tells them
- * apart. Acquires of this mutex are granted in their order. An acquire that is revocable,
- * or whose node_data differ from the holder's, waits for its own znode. A multi lock
- * refuses such a mutex as a member. UV_EINVAL: also handovers or ms out of range. Other
- * errors as uvzk_mutex_init. */
+/* Initialises a mutex with a cohort. When a hold is released, its znode passes to the
+ * next acquire of this mutex, ahead of znodes of other clients that are in between. That
+ * ends after `handovers` times (1 to 1000) or `ms` (1 to 60000) after the znode was first
+ * granted; then the next znode in the queue is granted. Other clients therefore wait
+ * longer, by that limit plus the last hold. All holds by one znode have the same fencing
+ * token: uvzk_hold_cohort tells them apart. Acquires of this mutex are granted in their
+ * order. An acquire that is revocable, or whose node_data differ from the holder's, waits
+ * for its own znode. A multi lock refuses such a mutex as a member. UV_EINVAL: also
+ * handovers or ms out of range. Other errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_mutex_init_with_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                             const char *path, uint32_t handovers,
                                             uint32_t ms);
@@ -2105,12 +2082,11 @@ typedef struct uvzk_lock_driver_s {
     uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
 UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
 
-/* Initialises a lock with a driver.
- * The driver is copied; its context must stay valid until the lock is closed. A directory
- * has one kind of lock: this client must not use another recipe on the same path. The
- * token is the czxid of the znode; it grows from grant to grant if the driver grants one
- * acquire after the other. queued_cb receives how many children are sorted before this
- * one, at least 1; with UVZK_NODE_EPHEMERAL 1.
+/* Initialises a lock with a driver. The driver is copied; its context must stay valid
+ * until the lock is closed. A directory has one kind of lock: this client must not use
+ * another recipe on the same path. The token is the czxid of the znode; it grows from
+ * grant to grant if the driver grants one acquire after the other. queued_cb receives how
+ * many children are sorted before this one, at least 1; with UVZK_NODE_EPHEMERAL 1.
  *
  * A hold by a persistent znode lasts as long as the znode exists: it outlives the
  * session, uvzk_lock_is_held needs no connection, and uvzk_hold_valid_until is
@@ -2129,9 +2105,9 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  *
  * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
  * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
- * persistent node, a group member, a shared value or a shared count at the path of the fixed
- * name, has changed an atomic long or set a barrier there, or has something that needs
- * znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
+ * persistent node, a group member, a shared value or a shared count at the path of the
+ * fixed name, has changed an atomic long or set a barrier there, or has something that
+ * needs znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
  * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another client deletes the
  * whole directory, an acquire ends with UVZK_EDELETED without a retry. */
 UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
@@ -2199,11 +2175,11 @@ typedef struct uvzk_write_op_s {
  * deleted a znode of the hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS,
  * UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
  * UVZK_EREJECTED, UVZK_EZOOKEEPER: an operation was refused. result->failed_op is its
- * index, or SIZE_MAX if it is none of the caller's operations (the hold's own znode may not be
- * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the server is
- * too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the connection
- * was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM it is not
- * known whether all operations or none were carried out. */
+ * index, or SIZE_MAX if it is none of the caller's operations (the hold's own znode may
+ * not be read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the
+ * server is too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the
+ * connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM
+ * it is not known whether all operations or none were carried out. */
 UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req,
                                 const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb);
 
@@ -2217,39 +2193,38 @@ UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req,
  * UV_ENOMEM, UV_EBUSY.
  *
  * Status 0: req->result->paths has the full paths of the contenders' znodes in queue
- * order, without other children; count is 0 if the lock's path does not exist. For a lock with a driver: first
- * the znodes that get the lock, then the others, both in the driver's order; uvzk calls
- * the driver for that. With a fixed name: only the holder's znode. UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes could not be listed.
+ * order, without other children; count is 0 if the lock's path does not exist. For a lock
+ * with a driver: first the znodes that get the lock, then the others, both in the
+ * driver's order; uvzk calls the driver for that. With a fixed name: only the holder's
+ * znode. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
+ * UVZK_ENOAUTH, UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes
+ * could not be listed.
  *
  * result->holding tells how many of the paths, from the first on, are holders'. It goes
  * by the order of the znodes alone: the first contender counts as a holder even if its
  * client does not know that yet. It misjudges two kinds of Curator's contenders: a
  * semaphore's waiter that already has a lease's znode counts as a holder; a reader that
- * Curator before 5.5 creates under its own write lock counts as waiting behind writers. */
+ * Curator before 5.5 creates under its own write lock counts as waiting behind
+ * writers. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_req_t *req,
                                        uvzk_req_cb cb);
 
 /* -------------------------------------------------- revocation */
 
 /* Asks the owner of a znode to give it up: writes __REVOKE__ into the znode, as Curator's
- * Revoker does. node_path is a full path as returned by uvzk_hold_path or a participants
- * request, at most 2048 bytes; it is copied. Acquires with options.revoke_cb and
+ * Revoker does. node_path is as in uvzk_client_read. Acquires with options.revoke_cb and
  * Curator's revocable locks notice the message. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
  * UV_EBUSY, UV_ENOMEM.
  *
  * Status 0: the message was written; whether a holder reads it and acts on it is not
- * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md. */
+ * known. Others as uvzk_client_read. */
 UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_req_t *req,
                                    const char *node_path, uvzk_req_cb cb);
 
 /* ------------------------------------- trace in a znode's data */
 
-/* Finds the traceparent in a znode's data (options.traceparent of an acquire): the last line
- * of the data, "traceparent: 00-...", without a newline. Returns 1 and writes the 55
+/* Finds the traceparent in a znode's data (options.traceparent of an acquire): the last
+ * line of the data, "traceparent: 00-...", without a newline. Returns 1 and writes the 55
  * characters and a NUL to `text`, which has UVZK_TRACEPARENT_SIZE bytes. Returns 0, and
  * writes nothing, if the data has none. Any thread may call it. */
 #define UVZK_TRACEPARENT_SIZE 56
@@ -2275,9 +2250,9 @@ UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
                               uvzk_locker_locked_cb locked_cb,
                               uvzk_locker_unlocked_cb unlocked_cb);
 
-/* Releases the lock of a locker because the work is done.
- * UVZK_ENOTHELD: not granted yet, lost, or done before; unlocked_cb was called, or will
- * be, without this call. UV_EINVAL. */
+/* Releases the lock of a locker because the work is done. UVZK_ENOTHELD: not granted yet,
+ * lost, or done before; unlocked_cb was called, or will be, without this call.
+ * UV_EINVAL. */
 UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
 
 /* ----------------------------------------------------------- advanced: futures
@@ -2334,8 +2309,8 @@ typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context)
  * the future is NULL. */
 UVZK_EXTERN uvzk_req_t *uvzk_future_req(uvzk_future_t *future);
 
-/* Completes the future whose request this is: the callback to pass with uvzk_future_req. A
- * call with a future's request and another callback is refused with UV_EINVAL. */
+/* Completes the future whose request this is: the callback to pass with uvzk_future_req.
+ * A call with a future's request and another callback is refused with UV_EINVAL. */
 UVZK_EXTERN void uvzk_future_complete(uvzk_req_t *req, int status);
 
 /* Calls cb when the future is done; if it is done already, soon, from the loop.
@@ -2343,24 +2318,23 @@ UVZK_EXTERN void uvzk_future_complete(uvzk_req_t *req, int status);
  * client is closed, so cb could not be called. */
 UVZK_EXTERN int uvzk_future_then(uvzk_future_t *future, uvzk_future_cb cb, void *context);
 
-/* Returns the status of a future.
- * UV_EAGAIN: the future is pending. Otherwise the status of its call: 0 or an error.
- * UV_EINVAL. UVZK_ESTATE: not in use. */
+/* Returns the status of a future. UV_EAGAIN: the future is pending. Otherwise the status
+ * of its call: 0 or an error. UV_EINVAL. UVZK_ESTATE: not in use. */
 UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
 
-/* Cancels a future.
- * The future is done at once, with UV_ECANCELED, and its callbacks are called soon. A
- * pending acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be undone;
- * only their outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in use. */
+/* Cancels a future. The future is done at once, with UV_ECANCELED, and its callbacks are
+ * called soon. A pending acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot
+ * be undone; only their outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in
+ * use. */
 UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 
-/* Attaches a future to a close or a release that is under way, after the function that has
- * begun it has returned 0. The future is done with its status, after its callback. handle:
- * the hold, lock, half of a read-write lock, shared value or count, barrier, atomic long,
- * election, persistent node, group member or client. Its memory is in use until then,
- * whether the future is dropped or not. UVZK_ESTATE: no close or release of it is under
- * way. UV_EBUSY: the future is in use, or another future is attached already. UV_EINVAL.
- * UV_ENOMEM: the close or the release goes on. */
+/* Attaches a future to a close or a release that is under way, after the function that
+ * has begun it has returned 0. The future is done with its status, after its callback.
+ * handle: the hold, lock, half of a read-write lock, shared value or count, barrier,
+ * atomic long, election, persistent node, group member or client. Its memory is in use
+ * until then, whether the future is dropped or not. UVZK_ESTATE: no close or release of
+ * it is under way. UV_EBUSY: the future is in use, or another future is attached already.
+ * UV_EINVAL. UV_ENOMEM: the close or the release goes on. */
 UVZK_EXTERN int uvzk_future_end(uvzk_future_t *future, void *handle);
 
 /* Sets a deadline: a future that is still pending timeout_ms from now ends with
@@ -2368,21 +2342,20 @@ UVZK_EXTERN int uvzk_future_end(uvzk_future_t *future, void *handle);
  * UVZK_ESTATE: done, or not in use. UVZK_ECLOSED: its client is closed. */
 UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms);
 
-/* Drops a future.
- * Its callbacks are no longer called. If it is pending, it is cancelled. If it has a
- * hold, the hold is released in the background and lost_cb is no longer called. The
- * caller may reuse or free the struct at once. The call has no effect if the future is
- * not in use. */
+/* Drops a future. Its callbacks are no longer called. If it is pending, it is cancelled.
+ * If it has a hold, the hold is released in the background and lost_cb is no longer
+ * called. The caller may reuse or free the struct at once. The call has no effect if the
+ * future is not in use. */
 UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
 
 /* ----------------------------------------------- combinations */
 
-/* Combine futures: all of the parts, any one of them, or n of them.
- * The combination is done with 0 as soon as enough parts are done with 0; the other parts
- * are then cancelled. As soon as too many parts have failed, the combination is done with
- * the status of the first part that failed; then all parts are cancelled, and what they
- * have acquired is released. The same happens if the combination is cancelled, times out,
- * or is dropped while pending.
+/* Combine futures: all of the parts, any one of them, or n of them. The combination is
+ * done with 0 as soon as enough parts are done with 0; the other parts are then
+ * cancelled. As soon as too many parts have failed, the combination is done with the
+ * status of the first part that failed; then all parts are cancelled, and what they have
+ * acquired is released. The same happens if the combination is cancelled, times out, or
+ * is dropped while pending.
  *
  * The parts are futures of one client, pending or done, combinations included. Each may
  * be in one pending combination only. The array is copied. The caller still drops the
@@ -2408,9 +2381,9 @@ UVZK_EXTERN size_t uvzk_future_winner(const uvzk_future_t *future, size_t place)
 
 /* ----------------------------------- of acquires, runs and leaders */
 
-/* Starts to acquire a lock, with a future.
- * The future owns the hold, whose `data` is the future. lost_cb (required) is called if
- * the hold is lost; it is not FINAL for the future. */
+/* Starts to acquire a lock, with a future. The future owns the hold, whose `data` is the
+ * future. lost_cb (required) is called if the hold is lost; it is not FINAL for the
+ * future. */
 UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                          const uvzk_acquire_options_t *options,
                                          uvzk_hold_lost_cb lost_cb);
@@ -2427,12 +2400,12 @@ UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                      const uvzk_acquire_options_t *options,
                                      uvzk_locker_locked_cb locked_cb);
 
-/* Waits until this participant leads, with a future.
- * The future is done with 0 when leader_cb has been called, or soon if it leads already.
- * UVZK_ECLOSED: the election or its client was closed before. Codes that are not
- * retriable: as in uvzk_election_error_cb. The leader may be deposed again before the
- * future's callback runs: call uvzk_election_is_leader. The call returns UVZK_ESTATE if
- * the participant is not queued and uvzk will not queue it again. */
+/* Waits until this participant leads, with a future. The future is done with 0 when
+ * leader_cb has been called, or soon if it leads already. UVZK_ECLOSED: the election or
+ * its client was closed before. Codes that are not retriable: as in
+ * uvzk_election_error_cb. The leader may be deposed again before the future's callback
+ * runs: call uvzk_election_is_leader. The call returns UVZK_ESTATE if the participant is
+ * not queued and uvzk will not queue it again. */
 UVZK_EXTERN int uvzk_election_lead_future(uvzk_election_t *election,
                                           uvzk_future_t *future);
 
