@@ -22,6 +22,12 @@
 #define SESSION_TIMEOUT_MOST_MS 3600000U
 #define TICK_MS 2000U
 
+/* What the C client says of a server that closes the connection, as a server without
+ * a quorum does. No host is down. */
+#define SERVER_HAS_CLOSED "errno=112(Host is down)"
+#define SERVER_HAS_CLOSED_MEANS \
+    ": the server has closed the connection; it ends, or it has no quorum"
+
 /* What connection_options_complete has found: the options of each client of this process.
  * Its copies live as long as the process. */
 static uvzk_client_options_t configured;
@@ -366,9 +372,29 @@ static void check_final(struct connection *connection)
     if ((reason != UVZK_EAUTH && reason != UVZK_EINTERNAL) || connection->told) {
         return;
     }
-    output_report("no session with %s%s", connection->options->hosts,
+    output_report("%sno session with %s%s", connection->subject,
+                  connection->options->hosts,
                   no_connection_reason_text(&connection->client));
     tell(connection, reason);
+}
+
+static void report_connected_again(const struct connection *connection)
+{
+    const char *server = uvzk_client_current_server(&connection->client);
+
+    output_report("%sconnected again after %.1f s, to %s", connection->subject,
+                  (double)(uvzk_now() - connection->lost_at) / 1000,
+                  server == NULL || server[0] == '\0' ? connection->options->hosts
+                                                      : server);
+}
+
+static void keep_moment_of_loss(struct connection *connection, uvzk_client_state_t state)
+{
+    if (state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED) {
+        connection->lost_at = 0;
+    } else if (connection->lost_at == 0) {
+        connection->lost_at = uvzk_now();
+    }
 }
 
 static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
@@ -385,25 +411,37 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     } else if (state == UVZK_STATE_LOST || state == UVZK_STATE_CLOSED) {
         check_final(connection);
     } else if (connection->options->verbose && state == UVZK_STATE_SUSPENDED) {
-        output_report("the connection is lost");
+        output_report("%sthe connection is lost", connection->subject);
     } else if (connection->options->verbose && state == UVZK_STATE_RECONNECTED) {
-        output_report("connected again");
+        report_connected_again(connection);
     }
+    keep_moment_of_loss(connection, state);
+}
+
+/* A line of the C client begins with its own time, process and thread, up to a colon. */
+static const char *without_time(const char *line)
+{
+    const char *level = strstr(line, ":ZOO_");
+
+    return level == NULL ? line : level + 1;
 }
 
 static void on_log(uvzk_client_t *client, int level, const char *module, const char *line)
 {
+    const struct connection *connection = client->data;
+
     (void)module;
-    (void)client;
     (void)level;
-    output_report("%s", line);
+    output_report("%s%s%s", connection->subject, without_time(line),
+                  strstr(line, SERVER_HAS_CLOSED) == NULL ? "" : SERVER_HAS_CLOSED_MEANS);
 }
 
 static void on_connect_timeout(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
 
-    output_report("no connection to %s within %g s%s", connection->options->hosts,
+    output_report("%sno connection to %s within %g s%s", connection->subject,
+                  connection->options->hosts,
                   (double)connection->options->connect_timeout_ms / 1000,
                   no_connection_reason_text(&connection->client));
     int reason = no_connection_reason(&connection->client);
@@ -419,8 +457,8 @@ static int open_client(struct connection *connection, uv_loop_t *loop,
         status = uvzk_client_start(&connection->client);
     }
     if (status < 0) {
-        output_report("cannot open a session with %s: %s", options->hosts,
-                      refusal_text(connection->options, status));
+        output_report("%scannot open a session with %s: %s", connection->subject,
+                      options->hosts, refusal_text(connection->options, status));
     }
     return exit_code_of(status);
 }
@@ -432,6 +470,10 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     uvzk_client_options_t client = configured;
 
     connection->options = options;
+    if (options->subject != NULL) {
+        snprintf(connection->subject, sizeof(connection->subject),
+                 "%s: ", options->subject);
+    }
     connection->cb = cb;
     connection->client.data = connection;
     connection->connect_timer.data = connection;
@@ -439,6 +481,7 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     no_connection_init(&connection->no_connection, loop, &connection->client,
                        options->hosts);
     connection->no_connection.data = connection;
+    connection->no_connection.subject = connection->subject;
     client.hosts = options->hosts; /* of one server, in each_server.c */
     client.tls = options->tls ? tls_of(connection) : client.tls;
     client.sessions = options->sessions > 0 ? options->sessions : client.sessions;

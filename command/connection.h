@@ -16,6 +16,9 @@
 /* For the options --tls-... together. */
 #define TLS_BYTES 4096U
 
+/* Of a longer path, reports have the beginning. */
+#define SUBJECT_SIZE 512
+
 struct connection_options {
     const char
         *config;    /* a configuration file, instead of the usual ones; NULL: not given */
@@ -39,6 +42,8 @@ struct connection_options {
     bool lock_is_write;          /* from files, as in struct configuration */
     bool verbose;
     bool quiet; /* do not report that there is no connection */
+    const char
+        *subject; /* the lock's path, which begins each report; NULL: no one lock */
 };
 
 /* The options for getopt_long. Each subcommand puts them into its table, and prints
@@ -94,9 +99,11 @@ struct connection {
     uv_timer_t connect_timer; /* until the first connection */
     struct no_connection no_connection;
     const struct connection_options *options;
-    char *auth;          /* owned: the line of the auth file; NULL: none */
-    char tls[TLS_BYTES]; /* as in uvzk_client_options_t */
-    bool told;           /* cb was called */
+    char *auth;                 /* owned: the line of the auth file; NULL: none */
+    char tls[TLS_BYTES];        /* as in uvzk_client_options_t */
+    char subject[SUBJECT_SIZE]; /* "PATH: ", which begins each report; "": no one lock */
+    bool told;                  /* cb was called */
+    uint64_t lost_at; /* uvzk_now() when the connection was lost; 0: it is not */
     connection_cb cb;
     uv_close_cb closed_cb;
     void *data; /* the user's */

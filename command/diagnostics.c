@@ -91,10 +91,10 @@ bool diagnostics_are_written(void)
 
 static void tell_dropped(void)
 {
-    char line[128];
-    int length = snprintf(line, sizeof(line),
-                          "uvzk: %zu lines dropped: standard error was not read\n",
-                          diagnostics.dropped);
+    char begin[OUTPUT_LINE_BEGIN_SIZE], line[OUTPUT_LINE_BEGIN_SIZE + 128];
+    int length =
+        snprintf(line, sizeof(line), "%s%zu lines dropped: standard error was not read\n",
+                 output_line_begin(begin), diagnostics.dropped);
 
     if (diagnostics.dropped > 0 && hand_over(line, (size_t)length)) {
         diagnostics.dropped = 0;

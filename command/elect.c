@@ -124,6 +124,7 @@ static void read_arguments(struct elect_request *request, int argc, char **argv)
     if (request->id == NULL) {
         request->id = own_id();
     }
+    request->connection.subject = request->path;
     subcommand_needs_hosts(&request->connection);
 }
 

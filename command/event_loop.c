@@ -52,5 +52,6 @@ int event_loop_begin(uv_loop_t *loop)
     if (status < 0) {
         output_report("no event loop: %s", uv_strerror(status));
     }
+    output_show_times();
     return status < 0 ? EX_OSERR : EX_OK;
 }

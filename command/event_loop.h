@@ -11,7 +11,8 @@
  * reason. Returns EX_OK, or EX_OSERR after it has printed what is wrong. */
 int event_loop_has_room(size_t clients);
 
-/* Initialises the loop, for one client. Returns EX_OK, or EX_OSERR after it has printed
+/* Initialises the loop, for one client. From then on, reports have the time: a usage error
+ * needs none. Returns EX_OK, or EX_OSERR after it has printed
  * what is wrong; then the loop must not be used. */
 int event_loop_begin(uv_loop_t *);
 

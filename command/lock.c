@@ -252,6 +252,7 @@ static void read_arguments(struct lock_request *request, int argc, char **argv)
     if (request->node_data == NULL) {
         request->node_data = own_data(request->command);
     }
+    request->connection.subject = request->path;
     subcommand_needs_hosts(&request->connection);
     if (request->recipe_is_default && request->connection.lock_is_write) {
         request->recipe = RECIPE_WRITE;

@@ -38,7 +38,8 @@ static void report(uv_timer_t *timer)
     struct no_connection *no_connection = timer->data;
     uint64_t next = no_connection->pause_ms * PAUSE_GROWTH;
 
-    output_report("no connection to %s for %" PRIu64 " s%s, still trying",
+    output_report("%sno connection to %s for %" PRIu64 " s%s, still trying",
+                  no_connection->subject == NULL ? "" : no_connection->subject,
                   no_connection->hosts, (uvzk_now() - no_connection->since) / 1000,
                   no_connection_reason_text(no_connection->client));
     no_connection->pause_ms = next < LAST_PAUSE_MS ? next : LAST_PAUSE_MS;

@@ -14,9 +14,10 @@ struct no_connection {
     uv_timer_t timer; /* until the next report; its data: this struct */
     const uvzk_client_t *client;
     const char *hosts;
-    uint64_t since;    /* uvzk_now() when it began */
-    uint64_t pause_ms; /* the last pause; 0: there is a connection */
-    void *data;        /* the user's */
+    const char *subject; /* begins each report; NULL: nothing. Set by the user */
+    uint64_t since;      /* uvzk_now() when it began */
+    uint64_t pause_ms;   /* the last pause; 0: there is a connection */
+    void *data;          /* the user's */
 };
 
 /* Initialises the timer, which the user closes. client and hosts must outlive it. */

@@ -2,10 +2,13 @@
  * control the terminal or break JSON (output.h). */
 #include "output.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Returns the length of the UTF-8 sequence at the start of `bytes`, or 0 if it is not
@@ -84,9 +87,49 @@ void output_plain(FILE *file, const char *text, size_t length)
     }
 }
 
+static bool shows_times;
+
+/* JOURNAL_STREAM names the device and the inode of the stream that systemd has connected;
+ * a process may have redirected its standard error since then. */
+static bool goes_to_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    char own[64];
+    struct stat stat;
+
+    if (stream == NULL || fstat(STDERR_FILENO, &stat) < 0) {
+        return false;
+    }
+    snprintf(own, sizeof(own), "%" PRIu64 ":%" PRIu64, (uint64_t)stat.st_dev,
+             (uint64_t)stat.st_ino);
+    return strcmp(stream, own) == 0;
+}
+
+void output_show_times(void)
+{
+    shows_times = !goes_to_journal();
+}
+
+const char *output_line_begin(char text[static OUTPUT_LINE_BEGIN_SIZE])
+{
+    char day[32];
+    struct timespec now;
+    struct tm local;
+
+    snprintf(text, OUTPUT_LINE_BEGIN_SIZE, "uvzk: ");
+    if (shows_times && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+        localtime_r(&now.tv_sec, &local) != NULL &&
+        strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", &local) > 0) {
+        snprintf(text, OUTPUT_LINE_BEGIN_SIZE, "uvzk: %s,%03ld ", day,
+                 now.tv_nsec / 1000000);
+    }
+    return text;
+}
+
 /* Standard error has no buffer, and the holder and the supervisor both write to it. */
 static void print_line(const char *text)
 {
+    char begin[OUTPUT_LINE_BEGIN_SIZE];
     char *line = NULL;
     size_t length = 0;
     FILE *whole = open_memstream(&line, &length);
@@ -95,7 +138,7 @@ static void print_line(const char *text)
         fputs("uvzk: out of memory\n", stderr);
         return;
     }
-    fputs("uvzk: ", whole);
+    fputs(output_line_begin(begin), whole);
     output_plain(whole, text, strlen(text));
     fputc('\n', whole);
     if (fclose(whole) == 0) {

@@ -60,7 +60,8 @@ static void supervisor_failed(struct supervised_run *run, const char *how)
                                                               : EX_OSERR};
 
     supervisor_kill(&run->supervisor);
-    output_report("the supervisor %s; all processes that it had started are killed", how);
+    output_report("%s: the supervisor %s; all processes that it had started are killed",
+                  run->options.path, how);
     ended(run, &end);
 }
 
@@ -89,7 +90,8 @@ static void not_run(struct supervised_run *run, int error)
     const struct supervised_end end = {.outcome = SUPERVISED_NOT_RUN,
                                        .exit_code = exit_code_of_start(error)};
 
-    output_report("%s: %s", run->options.command[0], strerror(error));
+    output_report("%s: %s: %s", run->options.path, run->options.command[0],
+                  strerror(error));
     ended(run, &end);
 }
 
@@ -304,18 +306,20 @@ int supervised_run_prepare(struct supervised_run *run)
 {
     int status = descendants_check();
 
+    output_show_times(); /* of the supervisor, too, which is started before the loop */
     if (status == -ENOENT) {
         output_report(
-            "/proc does not show this process: without it, what %s starts cannot "
+            "%s: /proc does not show this process: without it, what %s starts cannot "
             "be found and ended when the lock is lost",
-            run->options.command[0]);
+            run->options.path, run->options.command[0]);
         return EX_OSFILE;
     }
     if (status == 0) {
         status = supervisor_start(&run->supervisor, &run->options);
     }
     if (status < 0) {
-        output_report("cannot start the supervisor: %s", uv_strerror(status));
+        output_report("%s: cannot start the supervisor: %s", run->options.path,
+                      uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }

@@ -93,7 +93,8 @@ static void carry_out(struct supervisor_process *process, enum termination_actio
 {
     if (wish != ACTION_NONE && !process->said) {
         process->said = true;
-        output_report("%s: ending %s", why, process->options->command[0]);
+        output_report("%s: %s: ending %s", process->options->path, why,
+                      process->options->command[0]);
     }
     if (wish == ACTION_TERM) {
         descendants_signal(group_of(process), 0, SIGTERM);
