@@ -142,29 +142,14 @@ static int join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition
     return 0;
 }
 
-/* Makes a claim, and its limit. NULL: out of memory. */
-static struct uvzk__claim *new_claim(struct uvzk__session *session,
-                                     struct uvzk__lock *lock,
-                                     const uvzk_acquire_options_t *options)
-{
-    struct uvzk__claim *claim =
-        uvzk__claim_new(lock, session, lock->kind->claim_kind, options);
-
-    if (claim != NULL && claim->limited) {
-        uvzk__hold_limit_init(uvzk__claim_hold_limit(claim), claim, session,
-                              (uint64_t)options->max_hold_ms,
-                              options->max_hold_warning_ms);
-    }
-    return claim;
-}
-
 /* Makes a claim in this session, with everything that it needs. UVZK_ELIMIT: the session
  * has no room for another znode. */
 static int create_claim_in(struct uvzk__session *session, struct uvzk__lock *lock,
                            const uvzk_acquire_options_t *options,
                            struct uvzk__claim **made)
 {
-    struct uvzk__claim *claim = new_claim(session, lock, options);
+    struct uvzk__claim *claim =
+        uvzk__claim_new(lock, session, lock->kind->claim_kind, options);
     int status = claim == NULL ? UV_ENOMEM : lock->kind->prepare(lock, claim, options);
 
     if (status == 0 && options->revoke_cb != NULL) {

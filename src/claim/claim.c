@@ -204,6 +204,11 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
         data_of(claim)->length = (uint32_t)length_of_data(options);
         write_data(data_of(claim)->bytes, options);
     }
+    if (claim->limited) {
+        uvzk__hold_limit_init(uvzk__claim_hold_limit(claim), claim, session,
+                              (uint64_t)options->max_hold_ms,
+                              options->max_hold_warning_ms);
+    }
     if (add_to_lock(lock, claim) != 0) {
         free_memory(claim);
         return NULL;

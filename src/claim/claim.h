@@ -95,7 +95,7 @@ struct uvzk__claim {
 };
 
 /* Makes a claim on the lock, in this session of the lock's client. The claim has the
- * owner and a copy of the data of the options, and no contenders. NULL: out of memory. */
+ * owner, the hold limit and a copy of the data of the options, and no contenders. NULL: out of memory. */
 struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, struct uvzk__session *,
                                     const struct uvzk__claim_kind *,
                                     const uvzk_acquire_options_t *);

@@ -152,7 +152,7 @@ static void become(struct uvzk__contender *contender, enum uvzk__contender_state
     uvzk__queue_leave(contender);
     move_and_count(contender, state);
     uvzk__queue_join(contender, list_of(contender));
-    if (uvzk__contender_is_waiter(contender)) {
+    if (contender->list == UVZK__ON_WAITERS) {
         use_place(contender);
     }
 }
@@ -316,11 +316,11 @@ static void give_up(struct uvzk__contender *contender, bool held, int code)
 /* A node does not know its client, so an illegal move of it is reported here. */
 static void check_node(struct uvzk__contender *contender)
 {
-    unsigned from;
+    const struct uvzk__node *node = &contender->node;
 
-    if (uvzk__node_is_illegal(&contender->node, &from)) {
-        uvzk__illegal_move(uvzk__session_of(contender), &uvzk__node_machine, from,
-                           uvzk__node_state(&contender->node));
+    if (node->illegal != 0) {
+        uvzk__illegal_move(uvzk__session_of(contender), &uvzk__node_machine,
+                           node->illegal - 1U, node->state);
     }
 }
 

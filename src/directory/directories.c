@@ -48,13 +48,6 @@ void uvzk__queues_settle_later(struct uvzk__session *session)
     }
 }
 
-void uvzk__directories_take_changed(struct uvzk__directories *directories,
-                                    struct uvzk__link *changed)
-{
-    directories->settle_count++;
-    uvzk__list_move(&directories->to_settle, changed);
-}
-
 /* ---------------------------------------------------------------------- the hash table */
 
 static struct uvzk__queue **bucket_of(const struct uvzk__catalogue *catalogue,

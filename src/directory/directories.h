@@ -122,11 +122,6 @@ void uvzk__for_each_contender(struct uvzk__session *,
 bool uvzk__directories_have_name(const struct uvzk__session *, const char *directory,
                                  const char *name, bool unplaced);
 
-/* Moves the directories in which something has changed to this list, which need not be
- * initialized: they are settled now. A directory that changes while they are settled is
- * settled again later. */
-void uvzk__directories_take_changed(struct uvzk__directories *, struct uvzk__link *);
-
 /* The contender of this directory that has this name and a place; one that has no place
  * yet, and this name up to the number. NULL: there is none. Those that are being deleted
  * are searched first, because a mirror asks about a name when its znode has gone. */

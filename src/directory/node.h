@@ -66,7 +66,10 @@ struct uvzk__node {
     bool delete_unknown : 1; /* a delete's reply was lost: NONODE may be its effect */
     bool deleted : 1;        /* GONE: by this client's delete, or with the session */
     bool not_shown : 1;      /* a reading in IDENTIFYING has not shown it */
-    uint8_t illegal : 4;     /* an illegal move: its first state + 1. 0: there was none */
+    /* An illegal move, or an event that must not come in this state: the state in which it
+     * was, + 1. 0: there was none. A node does not know its client, so its contender looks
+     * at this (engine/invariant.h). */
+    uint8_t illegal : 4;
     /* Why the znode could not be created, identified or kept: an error code. 0 if there
      * is no such error, for example after a release. */
     int status;
@@ -139,15 +142,6 @@ void uvzk__node_delete_replied(struct uvzk__node *, int status);
 static inline struct uvzk__place uvzk__node_place(const struct uvzk__node *node)
 {
     return node->place;
-}
-
-/* Returns true if the node has made an illegal move, or an event came that must not come
- * in its state. Sets *from to the state in which it was. A node does not know its client,
- * so its contender asks (engine/invariant.h). */
-static inline bool uvzk__node_is_illegal(const struct uvzk__node *node, unsigned *from)
-{
-    *from = node->illegal - 1U;
-    return node->illegal != 0;
 }
 
 /* The session's own server no longer shows the znode. This is remembered in IDENTIFYING,

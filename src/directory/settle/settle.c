@@ -134,12 +134,15 @@ void uvzk__directory_lock_closed(struct uvzk__session *session,
 /* Lone creates are sent before the directories are settled, so that the listing behind
  * each of them leaves in the same round (listing.h). The multis are sent last: no listing
  * follows them, and the creates of missing directories, which are sent when these are
- * settled, are not delayed by them. */
+ * settled, are not delayed by them. A directory that changes meanwhile is settled again
+ * later. */
 void uvzk__directories_settle(struct uvzk__session *session)
 {
+    struct uvzk__directories *directories = uvzk__directories(session);
     struct uvzk__link changed, *link;
 
-    uvzk__directories_take_changed(uvzk__directories(session), &changed);
+    directories->settle_count++;
+    uvzk__list_move(&directories->to_settle, &changed);
     for (link = changed.next; link != &changed; link = link->next) {
         uvzk__create_order_send(
             UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));
