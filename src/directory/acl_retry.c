@@ -70,7 +70,7 @@ static struct uvzk__contender *next_to_try(const struct uvzk__undeletable_data *
         if (!uvzk__contender_is_undeletable(contender)) {
             continue;
         }
-        if (uvzk__node_place(&contender->node).sequence > data->last) {
+        if (contender->node.place.sequence > data->last) {
             return contender;
         }
         first = first == NULL ? contender : first;
@@ -92,7 +92,7 @@ static void try_next(struct uvzk__timer *timer)
 
     if (data->current == NULL) {
         data->current = next_to_try(data);
-        data->last = uvzk__node_place(&data->current->node).sequence;
+        data->last = data->current->node.place.sequence;
         uvzk__contender_pump(data->current);
     }
 }
@@ -103,7 +103,7 @@ static void try_next(struct uvzk__timer *timer)
 static bool is_anothers(const struct uvzk__contender *contender,
                         const struct uvzk__stat *stat)
 {
-    int64_t czxid = uvzk__node_place(&contender->node).czxid;
+    int64_t czxid = contender->node.place.czxid;
 
     return contender->kind->fixed_name &&
            (stat->ephemeral_owner != uvzk__session_id(uvzk__session_of(contender)) ||

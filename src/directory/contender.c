@@ -475,10 +475,9 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
     uvzk__node_not_shown(&contender->node);
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
         !uvzk__is_driver_defined(contender->queue->kind)) {
-        orphan =
-            uvzk__contender_new_orphan(contender->queue, uvzk__path_name(contender->path),
-                                       uvzk__node_place(&contender->node),
-                                       uvzk__contender_is_shared(contender), false);
+        orphan = uvzk__contender_new_orphan(
+            contender->queue, uvzk__path_name(contender->path), contender->node.place,
+            uvzk__contender_is_shared(contender), false);
     }
     if (orphan == NULL) {
         uvzk__contender_missing(contender);

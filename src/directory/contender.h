@@ -305,7 +305,7 @@ uvzk__contender_node_state(const struct uvzk__contender *contender)
 static inline struct uvzk__place
 uvzk__contender_place(const struct uvzk__contender *contender)
 {
-    return uvzk__node_place(&contender->node);
+    return contender->node.place;
 }
 static inline bool uvzk__contender_has_place(const struct uvzk__contender *contender)
 {

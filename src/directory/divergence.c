@@ -327,5 +327,5 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
     if (uvzk__observer_of(session) != NULL && uvzk__node_is_deleted(&orphan->node)) {
         uvzk__count_orphan(uvzk__observer_of(session));
     }
-    ask_after_delete(orphan->queue, orphan->path, uvzk__node_place(&orphan->node).czxid);
+    ask_after_delete(orphan->queue, orphan->path, orphan->node.place.czxid);
 }

@@ -31,8 +31,7 @@ size_t uvzk__foreign_nodes_before(const struct uvzk__queue *queue,
     /* A binary search for the first node with a greater number. */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (foreign_nodes->list[middle].sequence <=
-            uvzk__node_place(&contender->node).sequence) {
+        if (foreign_nodes->list[middle].sequence <= contender->node.place.sequence) {
             low = middle + 1;
         } else {
             high = middle;

@@ -139,11 +139,6 @@ void uvzk__node_delete_replied(struct uvzk__node *, int status);
 
 /* ------------------------------------------------------------ for this room alone */
 
-static inline struct uvzk__place uvzk__node_place(const struct uvzk__node *node)
-{
-    return node->place;
-}
-
 /* The session's own server no longer shows the znode. This is remembered in IDENTIFYING,
  * because the exists of another znode of the same multi may return the czxid. The second
  * function returns true if the znode is STANDING by such a czxid. Then it is missing. */

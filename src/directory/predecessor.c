@@ -74,8 +74,7 @@ static void writer_gone(struct uvzk__queue *queue)
     for (struct uvzk__contender *member = uvzk__first_in(&queue->waiters); member != NULL;
          member = uvzk__next_in(&queue->waiters, member)) {
         if (!uvzk__contender_is_shared(member) &&
-            uvzk__node_place(&member->node).sequence >
-                queue->optional->predecessor.sequence) {
+            member->node.place.sequence > queue->optional->predecessor.sequence) {
             member->predecessors_known = false;
         }
     }

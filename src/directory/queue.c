@@ -190,8 +190,7 @@ void uvzk__queue_back_off(struct uvzk__queue *queue)
 
 static bool has_smaller_sequence(struct uvzk__link *link, const void *sequence)
 {
-    return uvzk__node_place(&uvzk__contender_at(link)->node).sequence <
-           *(const int32_t *)sequence;
+    return uvzk__contender_at(link)->node.place.sequence < *(const int32_t *)sequence;
 }
 
 /* Only the next waiter behind the node learns the stamp now. The waiters behind that one
@@ -199,7 +198,7 @@ static bool has_smaller_sequence(struct uvzk__link *link, const void *sequence)
 void uvzk__queue_delete_sent(struct uvzk__contender *deleting, uint64_t stamp)
 {
     struct uvzk__queue *queue = deleting->queue;
-    int32_t sequence = uvzk__node_place(&deleting->node).sequence;
+    int32_t sequence = deleting->node.place.sequence;
     struct uvzk__link *behind =
         uvzk__ring_lower_bound(&queue->waiters, has_smaller_sequence, &sequence);
 
@@ -239,9 +238,8 @@ static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
 {
     struct uvzk__link *before = uvzk__ring_last(ring), *at = NULL;
 
-    while (before != NULL &&
-           uvzk__place_compare(uvzk__node_place(&uvzk__contender_at(before)->node),
-                               uvzk__node_place(&contender->node)) > 0) {
+    while (before != NULL && uvzk__place_compare(uvzk__contender_at(before)->node.place,
+                                                 contender->node.place) > 0) {
         at = before;
         before = uvzk__ring_prev(ring, before);
     }

@@ -204,14 +204,6 @@ static inline uint32_t uvzk__early_grants(const struct uvzk__queue *queue)
 {
     return queue->counts.early_grants;
 }
-static inline uint32_t uvzk__writers_held(const struct uvzk__queue *queue)
-{
-    return queue->counts.writers_held;
-}
-static inline uint32_t uvzk__positions_wanted(const struct uvzk__queue *queue)
-{
-    return queue->counts.positions_wanted;
-}
 
 /* The stamp of the last listing; of the listing that the view is from (freshness.h). */
 static inline uint64_t uvzk__listing_stamp(const struct uvzk__queue *queue)

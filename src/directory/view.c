@@ -71,7 +71,7 @@ static int contenders_by_place(const void *left, const void *right)
     const struct uvzk__contender *a = *(struct uvzk__contender *const *)left;
     const struct uvzk__contender *b = *(struct uvzk__contender *const *)right;
 
-    return uvzk__place_compare(uvzk__node_place(&a->node), uvzk__node_place(&b->node));
+    return uvzk__place_compare(a->node.place, b->node.place);
 }
 
 static int contenders_by_uuid(const void *left, const void *right)
@@ -167,14 +167,14 @@ placed_at(const struct scan *scan, const struct uvzk__node_name *parsed, const c
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (uvzk__node_place(&scan->placed[middle]->node).sequence < parsed->sequence) {
+        if (scan->placed[middle]->node.place.sequence < parsed->sequence) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     for (; low < scan->placed_count &&
-           uvzk__node_place(&scan->placed[low]->node).sequence == parsed->sequence;
+           scan->placed[low]->node.place.sequence == parsed->sequence;
          low++) {
         if (memcmp(uvzk__contender_uuid(scan->placed[low]), uuid, UVZK__UUID_TEXT) == 0) {
             return scan->placed[low];
@@ -450,10 +450,10 @@ static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
 static void notify_positions(struct uvzk__queue *queue)
 {
     uint64_t members = uvzk__ring_length(&queue->holders);
-    bool writer = uvzk__writers_held(queue) > 0;
+    bool writer = queue->counts.writers_held > 0;
 
     for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters);
-         uvzk__positions_wanted(queue) > 0 && contender != NULL;
+         queue->counts.positions_wanted > 0 && contender != NULL;
          contender = uvzk__next_in(&queue->waiters, contender)) {
         if (contender->wants_position && contender->predecessors_known) {
             bool waits = !uvzk__contender_is_shared(contender) || writer ||

@@ -308,7 +308,7 @@ static bool follows_our_sequence(const struct uvzk__contender *contender)
     const struct uvzk__queue *queue = contender->queue;
     struct uvzk__expected_sequences *expected =
         &uvzk__directories(queue->session)->expected_sequences;
-    int32_t number = uvzk__node_place(&contender->node).sequence;
+    int32_t number = contender->node.place.sequence;
     bool again =
         number > 0 && uvzk__expected_sequences_has(expected, queue->entry.hash, number);
 
@@ -343,7 +343,7 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__mark *mark = uvzk__mark_of(queue);
-    int32_t number = uvzk__node_place(&contender->node).sequence;
+    int32_t number = contender->node.place.sequence;
 
     if (!applies_to(contender)) {
         return false;
@@ -435,5 +435,5 @@ bool uvzk__needs_no_listing(struct uvzk__contender *contender)
 {
     return uvzk__watermark_knows_predecessors(contender) ||
            (uvzk__tuned(contender->queue->session, UVZK__TUNE_FIRST_SUFFIX) &&
-            uvzk__node_place(&contender->node).sequence == 0);
+            contender->node.place.sequence == 0);
 }

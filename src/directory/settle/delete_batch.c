@@ -393,7 +393,7 @@ static void try_again(struct uvzk__timer *timer)
 static bool blocks_early_readers(const struct uvzk__contender *deleting)
 {
     return uvzk__early_grants(deleting->queue) > 0 &&
-           uvzk__writers_held(deleting->queue) == 0;
+           deleting->queue->counts.writers_held == 0;
 }
 
 /* Moves deletes to delete_later, if acquire callbacks that may release the early readers

@@ -47,7 +47,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
     if (uvzk__contender_has_writers_place(contender)) {
         return false;
     }
-    return uvzk__contender_is_shared(contender) ? uvzk__writers_held(queue) > 0
+    return uvzk__contender_is_shared(contender) ? queue->counts.writers_held > 0
                                                 : !uvzk__ring_empty(&queue->holders);
 }
 
@@ -56,8 +56,8 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 static bool deleting_before(struct uvzk__link *link, const void *place)
 {
     const struct uvzk__contender *contender = place;
-    int order = uvzk__place_compare(uvzk__node_place(&uvzk__contender_at(link)->node),
-                                    uvzk__node_place(&contender->node));
+    int order =
+        uvzk__place_compare(uvzk__contender_at(link)->node.place, contender->node.place);
 
     return order < 0 || (order == 0 && uvzk__contender_has_writers_place(contender));
 }
@@ -174,7 +174,7 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
                                     struct uvzk__contender *front,
                                     struct remains pending_deletes)
 {
-    if (uvzk__contender_has_writers_place(front) && uvzk__writers_held(queue) > 0) {
+    if (uvzk__contender_has_writers_place(front) && queue->counts.writers_held > 0) {
         return GRANT_NOW; /* created under the writer's hold, which still lasts */
     }
     if (pending_deletes.held_writer &&
@@ -213,7 +213,7 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
     int32_t end = uvzk__foreign_nodes_first_writer(queue);
     for (; member != NULL; member = uvzk__next_in(&queue->waiters, member)) {
         if (!uvzk__contender_is_shared(member) || !member->predecessors_known ||
-            uvzk__node_place(&member->node).sequence >= end) {
+            member->node.place.sequence >= end) {
             return;
         }
         if (uvzk__node_state(&member->node) == UVZK__NODE_STANDING &&
@@ -383,7 +383,7 @@ static bool wants_listing(struct uvzk__queue *queue)
         (uvzk__is_stale(queue) || uvzk__mirror_needs_listing(queue))) {
         return true;
     }
-    return news && (uvzk__positions_wanted(queue) > 0 ||
+    return news && (queue->counts.positions_wanted > 0 ||
                     (next == NULL && !uvzk__ring_empty(&queue->unplaced) &&
                      uvzk__unsearchable_may(queue)));
 }
@@ -451,7 +451,7 @@ static void end_try_once(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__first_in(&queue->waiters);
     bool anyone = !uvzk__ring_empty(&queue->holders),
-         writer = uvzk__writers_held(queue) > 0;
+         writer = queue->counts.writers_held > 0;
 
     while (
         next != NULL &&
@@ -475,7 +475,7 @@ static void end_try_once(struct uvzk__queue *queue)
 static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->unplaced) &&
-           uvzk__positions_wanted(queue) == 0 && !queue->wants_children_watch &&
+           queue->counts.positions_wanted == 0 && !queue->wants_children_watch &&
            uvzk__watched_path(queue) == NULL;
 }
 
