@@ -35,6 +35,11 @@ bool recipes_exclude(enum recipe one, enum recipe other)
     return one == other || (one <= RECIPE_READ && other <= RECIPE_READ);
 }
 
+bool recipe_is_revocable(enum recipe recipe)
+{
+    return recipe != RECIPE_LEASES && recipe != RECIPE_LATCH;
+}
+
 const char *recipe_name(enum recipe recipe)
 {
     static const char *const names[] = {"write", "read", "mutex", "lease", "latch"};

@@ -106,5 +106,9 @@ bool participant_list_is_mixed(const struct participant_list *, const char *path
 bool recipes_exclude(enum recipe, enum recipe);
 /* Returns the name that status prints. */
 const char *recipe_name(enum recipe);
+/* A contender of this kind without data is revocable: its data would be its name, but another
+ * client writes the revocation there. NO_NAME is shown in their place. */
+bool recipe_is_revocable(enum recipe);
+#define NO_NAME "(revocable: no name)"
 
 #endif

@@ -144,6 +144,40 @@ static void read_chroot(struct query *query)
     }
 }
 
+static void check_chroot(struct query *query)
+{
+    if (strchr(query->options->connection.hosts, '/') != NULL) {
+        read_chroot(query);
+    } else {
+        show(query);
+    }
+}
+
+static void on_path_read(uvzk_req_t *request, int status)
+{
+    struct query *query = request->data;
+
+    if (query->ending) {
+        return;
+    }
+    /* Any other failure shows nothing of the path. */
+    query->missing = status == UVZK_ENONODE;
+    check_chroot(query);
+}
+
+/* Nobody is at the path, or there is no such path: a typing error looks like a free lock. */
+static void read_path(struct query *query)
+{
+    int status;
+
+    query->path_read.data = query;
+    status = uvzk_client_read(&query->connection.client, &query->path_read,
+                              query->options->path, on_path_read);
+    if (status < 0) {
+        refused(query, "cannot be listed", status);
+    }
+}
+
 static void on_participant_list(struct participant_list *participant_list, int status)
 {
     struct query *query = participant_list->data;
@@ -154,10 +188,12 @@ static void on_participant_list(struct participant_list *participant_list, int s
     }
     if (status < 0) {
         failed(query, status, uvzk_strerror(status));
-    } else if (participant_list->count == 0 &&
-               strchr(query->options->connection.hosts, '/') != NULL) {
-        read_chroot(query);
+    } else if (participant_list->count == 0 && query->options->tells_missing) {
+        read_path(query);
+    } else if (participant_list->count == 0) {
+        check_chroot(query);
     } else {
+        query->missing = false;
         show(query);
     }
 }

@@ -29,6 +29,7 @@ struct query_options {
     bool watch;           /* read repeatedly, even after a lost connection */
     uint64_t interval_ms; /* from one participant list to the next request */
     uint64_t timeout_ms;  /* for the whole run; 0: none */
+    bool tells_missing;   /* asks whether the path exists if nobody is there */
     int timeout_code;     /* after timeout_ms, if the client has connected */
 };
 
@@ -41,7 +42,9 @@ struct query {
     uv_loop_t loop;
     struct connection connection;
     struct participant_list participant_list;
+    uvzk_req_t path_read;   /* whether the path exists */
     uvzk_req_t chroot_read; /* whether the chroot exists */
+    bool missing;           /* no znode was at the path */
     uv_timer_t again;       /* interval_ms */
     uv_timer_t over;        /* timeout_ms */
 };

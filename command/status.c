@@ -114,6 +114,9 @@ static void print_row(const struct participant *participant)
     printf("  %-5s  %10s  %9s  0x%-16" PRIx64 "  ", recipe_name(participant->recipe),
            token, since, (uint64_t)participant->session);
     output_plain(stdout, participant->data, participant->text_length);
+    if (participant->data_length == 0 && recipe_is_revocable(participant->recipe)) {
+        fputs(NO_NAME, stdout);
+    }
     if (participant->traceparent[0] != '\0') {
         printf("%straceparent %s", participant->text_length > 0 ? "  " : "",
                participant->traceparent);
@@ -133,8 +136,9 @@ static void print_table(const struct view *view)
         output_plain(stdout, view->query.options->path,
                      strlen(view->query.options->path));
         output_colour(stdout, COLOUR_NONE);
-        printf(": %zu %s, %zu %s\n", holders, holders == 1 ? "holds it" : "hold it",
-               waiters, waiters == 1 ? "waits" : "wait");
+        printf(": %zu %s, %zu %s%s\n", holders, holders == 1 ? "holds it" : "hold it",
+               waiters, waiters == 1 ? "waits" : "wait",
+               view->query.missing ? "; there is no znode at this path" : "");
     }
     if (holders + (view->holders_only ? 0 : waiters) > 0) {
         printf("%-5s  %-5s  %10s  %9s  %-18s  %s\n", "STATE", "KIND", "TOKEN", "AGE",
@@ -247,8 +251,11 @@ int subcommand_status(int argc, char **argv)
                                             {NULL, 0, NULL, 0}};
     struct query_options asked;
 
-    return understand(argc, argv, &asked, options, status_help) ? each_server_run(&asked)
-                                                                : show(&asked, false);
+    if (understand(argc, argv, &asked, options, status_help)) {
+        return each_server_run(&asked);
+    }
+    asked.tells_missing = true;
+    return show(&asked, false);
 }
 
 int subcommand_holders(int argc, char **argv)

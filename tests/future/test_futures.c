@@ -1106,6 +1106,165 @@ static void test_the_request_of_a_future(void **state)
     end();
 }
 
+static void on_leader(uvzk_election_t *election, int64_t token, uint64_t valid_until)
+{
+    (void)election;
+    (void)token;
+    (void)valid_until;
+}
+
+static void on_deposed(uvzk_election_t *election, int reason)
+{
+    (void)election;
+    (void)reason;
+}
+
+/* The order in which the callback and the future of a release are told. */
+static int told, future_told;
+
+static void on_own_release(uvzk_hold_t *hold, int status)
+{
+    (void)hold;
+    assert_int_equal(status, 0);
+    assert_int_equal(future_told, 0);
+    told++;
+}
+
+static void on_end(uvzk_future_t *future, int status, void *context)
+{
+    (void)future;
+    (void)context;
+    assert_int_equal(status, 0);
+    assert_int_equal(told, 1);
+    future_told++;
+}
+
+static void test_the_future_of_a_release(void **state)
+{
+    (void)state;
+
+    begin();
+    take(0);
+    told = future_told = 0;
+    uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
+    assert_int_equal(uvzk_future_end(&other, hold), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_release(hold, on_own_release), 0);
+    assert_null(uvzk_future_hold(&parts[0]));
+    assert_int_equal(uvzk_future_end(&other, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_future_end(NULL, hold), UV_EINVAL);
+    assert_int_equal(uvzk_future_end(&other, hold), 0);
+    assert_int_equal(uvzk_future_end(&whole, hold), UV_EBUSY);
+    assert_int_equal(uvzk_future_end(&other, hold), UV_EBUSY);
+    assert_int_equal(uvzk_future_then(&other, on_end, NULL), 0);
+    assert_true(world_await(&world, &future_told, PATIENCE));
+    uvzk_future_drop(&other);
+    take(1); /* dropped before the release is done */
+    hold = uvzk_future_hold(&parts[1]);
+    assert_int_equal(uvzk_hold_release(hold, NULL), 0);
+    assert_int_equal(uvzk_future_end(&other, hold), 0);
+    uvzk_future_drop(&other);
+    uvzk_future_drop(&parts[1]);
+    world_run_for(&world, 1000);
+    assert_int_equal(znodes(1), 0);
+    end();
+}
+
+static void check_end(int status, void *handle)
+{
+    assert_int_equal(status, 0);
+    assert_int_equal(uvzk_future_end(&other, handle), 0);
+    assert_int_equal(outcome(&other), 0);
+    assert_int_equal(uvzk_future_end(&whole, handle), UVZK_ESTATE);
+    uvzk_future_drop(&other);
+}
+
+static void test_the_end_of_every_handle(void **state)
+{
+    static uvzk_rwlock_t both;
+    static uvzk_barrier_t barrier;
+    static uvzk_double_barrier_t members;
+    static uvzk_atomic_long_t number;
+    static uvzk_election_t election;
+    static uvzk_persistent_node_t node;
+    static uvzk_group_member_t member;
+    uvzk_election_options_t options;
+    (void)state;
+
+    begin();
+    assert_int_equal(uvzk_rwlock_init(client, &both, "/both"), 0);
+    assert_int_equal(uvzk_barrier_init(client, &barrier, "/barrier"), 0);
+    assert_int_equal(uvzk_double_barrier_init(client, &members, "/members", 2, NULL), 0);
+    assert_int_equal(uvzk_atomic_long_init(client, &number, "/number", NULL), 0);
+    uvzk_election_options_init(&options);
+    options.leader_cb = on_leader;
+    options.deposed_cb = on_deposed;
+    assert_int_equal(uvzk_election_init(client, &election, "/election", &options), 0);
+    assert_int_equal(uvzk_persistent_node_init(client, &node, "/node",
+                                               UVZK_PERSISTENT_NODE_EPHEMERAL, NULL, 0,
+                                               NULL),
+                     0);
+    assert_int_equal(
+        uvzk_group_member_init(client, &member, "/group", "1", NULL, 0, NULL, NULL), 0);
+    world_run_for(&world, 500);
+    check_end(uvzk_lock_close(&both.read, NULL), &both.read);
+    check_end(uvzk_lock_close(&both.write, NULL), &both.write);
+    check_end(uvzk_barrier_close(&barrier, NULL), &barrier);
+    check_end(uvzk_double_barrier_close(&members, NULL), &members);
+    check_end(uvzk_atomic_long_close(&number, NULL), &number);
+    check_end(uvzk_election_close(&election, UVZK_ELECTION_SILENT, NULL), &election);
+    check_end(uvzk_persistent_node_close(&node, NULL), &node);
+    check_end(uvzk_group_member_close(&member, NULL), &member);
+    end();
+}
+
+static void ignore(uvzk_req_t *req, int status)
+{
+    (void)req;
+    (void)status;
+}
+
+static int read_by(uvzk_future_t *future, const char *path, uvzk_req_cb cb)
+{
+    return uvzk_client_read(client, uvzk_future_req(future), path, cb);
+}
+
+static void test_the_request_of_a_future(void **state)
+{
+    uvzk_req_t *req;
+    (void)state;
+
+    begin();
+    req = uvzk_future_req(&other); /* and no call */
+    assert_ptr_equal(uvzk_future_req(&other), req);
+    assert_int_equal(uvzk_future_status(&other), UVZK_ESTATE);
+    assert_int_equal(uvzk_future_then(&other, on_done, NULL), UVZK_ESTATE);
+    uvzk_future_drop(&other);
+    assert_null(other.impl);
+    assert_int_equal(read_by(NULL, "/", uvzk_future_complete), UV_EINVAL);
+    assert_int_equal(read_by(&other, "/", ignore), UV_EINVAL);
+    assert_null(other.impl);
+    assert_int_equal(read_by(&other, "nowhere", uvzk_future_complete), UVZK_EPATH);
+    assert_null(other.impl);
+    failing_allocator_arm(1, 1);
+    assert_int_equal(read_by(&other, "/f", uvzk_future_complete), UV_ENOMEM);
+    failing_allocator_arm(0, 0);
+    assert_null(other.impl);
+    assert_int_equal(read_by(&other, "/f", uvzk_future_complete), 0);
+    assert_int_equal(read_by(&other, "/f", uvzk_future_complete), UV_EBUSY);
+    assert_null(uvzk_future_req(&other)->result);
+    assert_int_equal(outcome(&other), 0);
+    const uvzk_result_t *found = uvzk_future_req(&other)->result;
+    assert_true(found->stat->czxid > 0);
+    assert_int_equal(read_by(&other, "/nowhere", uvzk_future_complete), UV_EBUSY);
+    assert_ptr_equal(uvzk_future_req(&other)->result, found);
+    uvzk_future_drop(&other);
+    assert_int_equal(read_by(&other, "/f", uvzk_future_complete), 0);
+    assert_int_equal(uvzk_future_cancel(&other), 0);
+    world_run_for(&world, 1000);
+    assert_null(uvzk_future_req(&other)->result);
+    end();
+}
+
 /* ------------------------------------------------------------------- bad input */
 
 static void test_refuses_bad_input(void **state)
@@ -1229,6 +1388,9 @@ int main(void)
         cmocka_unit_test(test_a_locker),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_closing),
+        cmocka_unit_test(test_the_future_of_a_release),
+        cmocka_unit_test(test_the_end_of_every_handle),
+        cmocka_unit_test(test_the_request_of_a_future),
         cmocka_unit_test(test_the_future_of_a_release),
         cmocka_unit_test(test_the_end_of_every_handle),
         cmocka_unit_test(test_the_request_of_a_future),
