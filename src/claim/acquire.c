@@ -94,7 +94,7 @@ static void use_defaults_of(const struct uvzk__lock *lock,
 
 /* The code of an acquire that can be refused without a znode; 0: it cannot. An acquire
  * without UVZK_TRY_ONCE waits for a connection. */
-static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+static int acquire_refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     struct uvzk__session *session = lock->session;
 
@@ -128,8 +128,8 @@ static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
 
 /* The user may join a claim with the first revoke_cb after its znodes have been
  * created. */
-static int join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition,
-                const uvzk_acquire_options_t *options)
+static int acquire_join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition,
+                        const uvzk_acquire_options_t *options)
 {
     if (options->revoke_cb != NULL && uvzk__revocation_enable(claim) != 0) {
         return UV_ENOMEM;
@@ -250,16 +250,16 @@ static int end_at_once(struct uvzk__acquisition *acquisition,
     return 0;
 }
 
-static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
-                 const uvzk_acquire_options_t *options)
+static int acquire_begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
+                         const uvzk_acquire_options_t *options)
 {
     struct uvzk__claim *claim = claim_to_join(lock, options);
     int status;
 
     if (claim != NULL) {
-        return join(claim, acquisition, options);
+        return acquire_join(claim, acquisition, options);
     }
-    status = refusal(lock, options);
+    status = acquire_refusal(lock, options);
     if (status != 0) {
         return end_at_once(acquisition, options, status);
     }
@@ -327,7 +327,7 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
     }
     /* After a failure the acquisition has not been started, and hold->impl is still
      * NULL. */
-    status = begin(lock, acquisition, &known);
+    status = acquire_begin(lock, acquisition, &known);
     if (status != 0) {
         uvzk__free(acquisition);
     }

@@ -3,9 +3,9 @@
  * releases and cancels them through hold_calls.c.
  *
  * No function here runs a user's callback directly. A change puts the acquisition into
- * the session's list of notifications, and deliver() runs the callback at the end of the
- * turn. Only an intercepted loss is reported at once, to another file of the library
- * (multilock_in_turn.c). */
+ * the session's list of notifications, and acquisition_deliver() runs the callback at the
+ * end of the turn. Only an intercepted loss is reported at once, to another file of the
+ * library (multilock_in_turn.c). */
 #include "claim/acquisition.h"
 
 #include <assert.h>
@@ -67,8 +67,8 @@ static void set_status(struct uvzk__acquisition *acquisition, int status)
 
 /* Reports a step to the observer and to a tracer. If there is neither, which is the common
  * case, this costs two tests. */
-static inline void observe(struct uvzk__acquisition *acquisition,
-                           enum uvzk_trace_step step, int status)
+static inline void acquisition_observe(struct uvzk__acquisition *acquisition,
+                                       enum uvzk_trace_step step, int status)
 {
     struct uvzk__session *session = uvzk__acquisition_session(acquisition);
 
@@ -77,7 +77,7 @@ static inline void observe(struct uvzk__acquisition *acquisition,
     }
 }
 
-static void detach(struct uvzk__acquisition *acquisition)
+static void acquisition_detach(struct uvzk__acquisition *acquisition)
 {
     cancel_hold_cbs(acquisition);
     uvzk__ring_remove(&acquisition->claim->acquisitions, &acquisition->in_claim);
@@ -85,7 +85,7 @@ static void detach(struct uvzk__acquisition *acquisition)
 }
 
 /* Frees the acquisition. From here on the shell belongs to the caller. */
-static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
+static uvzk_hold_t *acquisition_finish(struct uvzk__acquisition *acquisition)
 {
     uvzk_hold_t *shell = acquisition->shell;
     struct uvzk__lock *lock = acquisition->lock;
@@ -135,7 +135,7 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
         uvzk__hold_limit_granted(uvzk__claim_hold_limit(acquisition->claim))) {
         uvzk__acquisition_warn(acquisition); /* it has re-entered late */
     }
-    observe(acquisition, UVZK_TRACE_GRANTED, 0);
+    acquisition_observe(acquisition, UVZK_TRACE_GRANTED, 0);
     acquisition->acquire_cb(acquisition->shell, 0);
 }
 
@@ -146,7 +146,8 @@ static void notify_refusal(struct uvzk__acquisition *acquisition)
     struct uvzk__timed_out_wait *timed_out_wait =
         acquisition->is_limited ? uvzk__timeout_of(acquisition)->timed_out_wait : NULL;
 
-    uvzk__timed_out_wait_notify(timed_out_wait, finish(acquisition), acquire_cb, status);
+    uvzk__timed_out_wait_notify(timed_out_wait, acquisition_finish(acquisition),
+                                acquire_cb, status);
 }
 
 /* The callback is cleared first: it runs once for each acquire. */
@@ -170,11 +171,11 @@ static void notify_release(uvzk_hold_t *shell, uvzk_hold_release_cb release_cb,
     uvzk__end_tell(listener, status);
 }
 
-static void deliver(struct uvzk__notification *notification)
+static void acquisition_deliver(struct uvzk__notification *notification)
 {
     struct uvzk__acquisition *acquisition =
         UVZK__CONTAINER_OF(notification, struct uvzk__acquisition, notification);
-    /* Valid only in RELEASED. It is read before finish() frees the acquisition. */
+    /* Valid only in RELEASED. It is read before acquisition_finish() frees the acquisition. */
     uvzk_hold_release_cb release_cb = acquisition->release_cb;
     uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
     int status = -(int)acquisition->error;
@@ -188,10 +189,10 @@ static void deliver(struct uvzk__notification *notification)
         deliver_grant(acquisition);
         break;
     case UVZK__ACQUISITION_LOSING:
-        lost_cb(finish(acquisition), status);
+        lost_cb(acquisition_finish(acquisition), status);
         break;
     case UVZK__ACQUISITION_RELEASED:
-        notify_release(finish(acquisition), release_cb, status);
+        notify_release(acquisition_finish(acquisition), release_cb, status);
         break;
     case UVZK__ACQUISITION_REFUSED:
         notify_refusal(acquisition);
@@ -203,7 +204,7 @@ static void deliver(struct uvzk__notification *notification)
 
 bool uvzk__acquisition_is_loss(const struct uvzk__notification *notification)
 {
-    return notification->notify_cb == deliver &&
+    return notification->notify_cb == acquisition_deliver &&
            UVZK__CONTAINER_OF((uintptr_t)notification, struct uvzk__acquisition,
                               notification)
                    ->state == UVZK__ACQUISITION_LOSING;
@@ -254,7 +255,7 @@ static void init_parts(struct uvzk__acquisition *acquisition,
     }
 }
 
-static void notify(struct uvzk__acquisition *acquisition)
+static void acquisition_notify(struct uvzk__acquisition *acquisition)
 {
     uvzk__notify_later(uvzk__acquisition_session(acquisition),
                        &acquisition->notification);
@@ -268,7 +269,7 @@ static void notify_detached(struct uvzk__acquisition *acquisition)
     struct uvzk__session *session = uvzk__acquisition_session(acquisition);
 
     if (acquisition->claim != NULL) {
-        detach(acquisition);
+        acquisition_detach(acquisition);
     }
     uvzk__notify_later(session, &acquisition->notification);
 }
@@ -311,7 +312,7 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
     acquisition->state = UVZK__ACQUISITION_ASKED;
-    acquisition->notification.notify_cb = deliver;
+    acquisition->notification.notify_cb = acquisition_deliver;
     uvzk__list_init(&acquisition->in_claim);
     uvzk__list_init(&acquisition->notification.link);
     return acquisition;
@@ -321,11 +322,11 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
                              struct uvzk__claim *claim, int64_t timeout_ms)
 {
     acquisition->shell->impl = acquisition;
-    /* Until finish(): the close callback of a lock runs after the last callback of its
-     * holds. */
+    /* Until acquisition_finish(): the close callback of a lock runs after the last callback
+     * of its holds. */
     uvzk__lock_ref(acquisition->lock);
     acquisition->claim = claim;
-    observe(acquisition, UVZK_TRACE_ACQUIRE, 0);
+    acquisition_observe(acquisition, UVZK_TRACE_ACQUIRE, 0);
     /* Without a claim the caller ends the acquisition at once, so no deadline is
      * needed. */
     if (claim != NULL) {
@@ -344,7 +345,7 @@ void uvzk__acquisition_grant(struct uvzk__acquisition *acquisition)
         /* A queued callback that has not run yet is dropped. Acquire callbacks run in the
          * order of the grants. */
         uvzk__list_remove(&acquisition->notification.link);
-        notify(acquisition);
+        acquisition_notify(acquisition);
     }
 }
 
@@ -365,12 +366,12 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
         stop_timeout(acquisition);
         uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
                    UVZK__ACQUISITION_REFUSED);
-        observe(acquisition, UVZK_TRACE_REFUSED, reason);
+        acquisition_observe(acquisition, UVZK_TRACE_REFUSED, reason);
         break;
     case UVZK__ACQUISITION_GRANTED:
         uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
                    UVZK__ACQUISITION_LOSING);
-        observe(acquisition, UVZK_TRACE_LOST, reason);
+        acquisition_observe(acquisition, UVZK_TRACE_LOST, reason);
         break;
     default:
         return;
@@ -387,7 +388,7 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
 {
     uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
                UVZK__ACQUISITION_RELEASED);
-    observe(acquisition, UVZK_TRACE_RELEASED, status);
+    acquisition_observe(acquisition, UVZK_TRACE_RELEASED, status);
     set_status(acquisition, status);
     notify_detached(acquisition);
 }
@@ -425,7 +426,7 @@ void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ah
     if (acquisition->state == UVZK__ACQUISITION_ASKED && acquisition->wants_place &&
         uvzk__queued_report_of(acquisition)->cb != NULL) {
         uvzk__queued_report_of(acquisition)->ahead = ahead;
-        notify(acquisition);
+        acquisition_notify(acquisition);
     }
 }
 
@@ -444,7 +445,7 @@ void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
         uvzk__acquisition_released(acquisition, UVZK_ELOST);
         return;
     }
-    observe(acquisition, UVZK_TRACE_RELEASE, 0);
+    acquisition_observe(acquisition, UVZK_TRACE_RELEASE, 0);
     if (uvzk__ring_first(&claim->acquisitions) != uvzk__ring_last(&claim->acquisitions)) {
         /* Other acquisitions of this owner keep the hold, so no znode is deleted. */
         uvzk__acquisition_released(acquisition, 0);

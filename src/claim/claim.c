@@ -165,7 +165,7 @@ static bool has_data(const uvzk_acquire_options_t *options)
 }
 
 /* The claim's memory begins with its limit, if it has one. */
-static struct uvzk__claim *allocate(const uvzk_acquire_options_t *options)
+static struct uvzk__claim *claim_allocate(const uvzk_acquire_options_t *options)
 {
     size_t limit = options->max_hold_ms > 0 ? sizeof(struct uvzk__hold_limit) : 0;
     size_t data = has_data(options) ? sizeof(struct data) + length_of_data(options) : 0;
@@ -185,7 +185,7 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
                                     const struct uvzk__claim_kind *kind,
                                     const uvzk_acquire_options_t *options)
 {
-    struct uvzk__claim *claim = allocate(options);
+    struct uvzk__claim *claim = claim_allocate(options);
 
     if (claim == NULL) {
         return NULL;
@@ -429,7 +429,7 @@ static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
     return each;
 }
 
-static void withdraw(struct uvzk__claim *claim)
+static void claim_withdraw(struct uvzk__claim *claim)
 {
     struct uvzk__contender *contender;
 
@@ -443,7 +443,7 @@ static void withdraw(struct uvzk__claim *claim)
 static void withdraw_ended(struct uvzk__claim *claim)
 {
     uvzk__claim_ref(claim);
-    withdraw(claim);
+    claim_withdraw(claim);
     uvzk__claim_unref(claim);
 }
 
@@ -452,7 +452,7 @@ void uvzk__claim_remove_contenders(struct uvzk__claim *claim)
     uvzk__claim_ref(claim);
     /* This keeps the end of a contender from ending the claim. */
     move_and_count(claim, UVZK__CLAIM_EMPTYING);
-    withdraw(claim);
+    claim_withdraw(claim);
     move_and_count(claim, UVZK__CLAIM_ASKING);
     uvzk__claim_unref(claim);
 }

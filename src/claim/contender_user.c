@@ -11,7 +11,7 @@
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
 
-static void granted(struct uvzk__contender *contender)
+static void contender_user_granted(struct uvzk__contender *contender)
 {
     struct uvzk__claim *claim = uvzk__contender_claim(contender);
 
@@ -24,12 +24,12 @@ static void hold_ended(struct uvzk__contender *contender)
     uvzk__contender_claim(contender)->held_count--;
 }
 
-static void ungranted(struct uvzk__contender *contender)
+static void contender_user_ungranted(struct uvzk__contender *contender)
 {
     uvzk__contender_claim(contender)->kind->ungranted(contender);
 }
 
-static void ended(struct uvzk__contender *contender, int code)
+static void contender_user_ended(struct uvzk__contender *contender, int code)
 {
     uvzk__contender_claim(contender)->kind->ended(contender, code);
 }
@@ -67,14 +67,14 @@ static void detach_claim(struct uvzk__contender *contender, int status)
 
 /* The claim ends although the znode still exists, because its delete may be refused for a
  * long time. The contender continues without the claim (acl_retry.h). */
-static void undeletable(struct uvzk__contender *contender)
+static void contender_user_undeletable(struct uvzk__contender *contender)
 {
     int status = uvzk__node_status(uvzk__contender_node(contender));
 
     detach_claim(contender, status != 0 ? status : UVZK_ENOAUTH);
 }
 
-static void over(struct uvzk__contender *contender)
+static void contender_user_over(struct uvzk__contender *contender)
 {
     /* It has left its claim already. */
     if (uvzk__contender_is_undeletable(contender)) {
@@ -100,7 +100,7 @@ static bool grant_notified(const struct uvzk__contender *contender)
     return uvzk__claim_grant_notified(uvzk__contender_claim(contender));
 }
 
-static void queued(struct uvzk__contender *contender, uint64_t ahead)
+static void contender_user_queued(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__claim_queued(uvzk__contender_claim(contender), ahead);
 }
@@ -115,8 +115,8 @@ static void has_to_wait(struct uvzk__contender *contender)
     uvzk__claim_end_try_once(uvzk__contender_claim(contender));
 }
 
-static void data(const struct uvzk__contender *contender, const void **bytes,
-                 size_t *length)
+static void contender_user_data(const struct uvzk__contender *contender,
+                                const void **bytes, size_t *length)
 {
     const struct uvzk__claim *claim = uvzk__contender_claim(contender);
 
@@ -129,17 +129,17 @@ static void data(const struct uvzk__contender *contender, const void **bytes,
 }
 
 const struct uvzk__contender_user uvzk__claim_contender_user = {
-    .granted = granted,
+    .granted = contender_user_granted,
     .hold_ended = hold_ended,
-    .ungranted = ungranted,
-    .ended = ended,
-    .undeletable = undeletable,
-    .over = over,
+    .ungranted = contender_user_ungranted,
+    .ended = contender_user_ended,
+    .undeletable = contender_user_undeletable,
+    .over = contender_user_over,
     .may_delete = may_delete,
     .grant_notified = grant_notified,
-    .queued = queued,
+    .queued = contender_user_queued,
     .any_try_once = any_try_once,
     .has_to_wait = has_to_wait,
     .own_node_read = uvzk__revocation_read,
-    .data = data,
+    .data = contender_user_data,
 };

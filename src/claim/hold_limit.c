@@ -22,7 +22,7 @@ static void notify_end(struct uvzk__notification *notification)
     uvzk__claim_give_back(limit->claim);
 }
 
-static void due(struct uvzk__timer *timer)
+static void hold_limit_due(struct uvzk__timer *timer)
 {
     struct uvzk__hold_limit *limit =
         UVZK__CONTAINER_OF(timer, struct uvzk__hold_limit, timer);
@@ -40,7 +40,7 @@ void uvzk__hold_limit_init(struct uvzk__hold_limit *limit, struct uvzk__claim *c
                            struct uvzk__session *session, uint64_t max_ms,
                            uint64_t warning_ms)
 {
-    limit->timer.due = due;
+    limit->timer.due = hold_limit_due;
     limit->notification.notify_cb = notify_end;
     uvzk__list_init(&limit->notification.link);
     limit->claim = claim;

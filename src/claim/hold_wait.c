@@ -17,7 +17,7 @@ void uvzk_wait_info_init_size(uvzk_wait_info_t *wait, size_t size)
     }
 }
 
-static int ask(const struct uvzk__claim *claim, uvzk_wait_info_t *wait)
+static int hold_wait_ask(const struct uvzk__claim *claim, uvzk_wait_info_t *wait)
 {
     struct uvzk__wait_reason reason;
 
@@ -53,5 +53,5 @@ int uvzk_hold_wait_info(const uvzk_hold_t *hold, uvzk_wait_info_t *wait)
         !uvzk__acquisition_is_pending(acquisition)) {
         return uvzk__refuse(UVZK_ESTATE, "the hold is not pending");
     }
-    return ask(acquisition->claim, wait);
+    return hold_wait_ask(acquisition->claim, wait);
 }

@@ -12,8 +12,9 @@
 #define MOMENT_MAX ((UINT64_C(1) << 37) - 1)
 
 /* Returns how long the handover took that this step completes, or UVZK__NO_HANDOVER. */
-static uint64_t handover(const struct uvzk__acquisition *acquisition,
-                         enum uvzk_trace_step step, uint64_t now, uint64_t took_ms)
+static uint64_t observed_steps_handover(const struct uvzk__acquisition *acquisition,
+                                        enum uvzk_trace_step step, uint64_t now,
+                                        uint64_t took_ms)
 {
     if (step == UVZK_TRACE_GRANTED) {
         return uvzk__handover_done(acquisition->claim, now, took_ms);
@@ -24,8 +25,9 @@ static uint64_t handover(const struct uvzk__acquisition *acquisition,
     return UVZK__NO_HANDOVER;
 }
 
-static void count(struct uvzk__observer *observer, enum uvzk_trace_step step, int status,
-                  uint64_t took_ms, uint64_t handover_ms)
+static void observed_steps_count(struct uvzk__observer *observer,
+                                 enum uvzk_trace_step step, int status, uint64_t took_ms,
+                                 uint64_t handover_ms)
 {
     uvzk_client_metrics_t *metrics = &observer->metrics;
 
@@ -54,9 +56,10 @@ static void count(struct uvzk__observer *observer, enum uvzk_trace_step step, in
     }
 }
 
-static void probe(const struct uvzk__session *session,
-                  const struct uvzk__acquisition *acquisition, enum uvzk_trace_step step,
-                  int status, uint64_t took_ms, uint64_t handover_ms)
+static void observed_steps_probe(const struct uvzk__session *session,
+                                 const struct uvzk__acquisition *acquisition,
+                                 enum uvzk_trace_step step, int status, uint64_t took_ms,
+                                 uint64_t handover_ms)
 {
     const struct uvzk__probed_hold probed = {acquisition->shell,
                                              acquisition->lock->path->text,
@@ -78,17 +81,17 @@ void uvzk__observe_step(struct uvzk__session *session,
     uint64_t now = uvzk__now(session);
     uint64_t since_ms = acquisition->since_ms;
     uint64_t took_ms = uvzk__elapsed_since(&since_ms, now) & MOMENT_MAX;
-    uint64_t handover_ms = handover(acquisition, step, now, took_ms);
+    uint64_t handover_ms = observed_steps_handover(acquisition, step, now, took_ms);
 
     acquisition->since_ms = since_ms & MOMENT_MAX;
     if (observer != NULL) {
-        count(observer, step, status, took_ms, handover_ms);
+        observed_steps_count(observer, step, status, took_ms, handover_ms);
         if (observer->trace_cb != NULL) {
             uvzk__trace_hold(session, step, acquisition->shell,
                              acquisition->lock->path->text, status, now, took_ms);
         }
     }
     if (uvzk__probed()) {
-        probe(session, acquisition, step, status, took_ms, handover_ms);
+        observed_steps_probe(session, acquisition, step, status, took_ms, handover_ms);
     }
 }

@@ -14,7 +14,7 @@
 
 /* When the contender was requested. Without a connection, not before the connection was
  * lost. */
-static uint64_t since(const struct uvzk__contender *contender)
+static uint64_t wait_reason_since(const struct uvzk__contender *contender)
 {
     uint64_t lost = uvzk__disconnected_since(uvzk__session_of(contender));
 
@@ -27,7 +27,7 @@ bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
 {
     enum uvzk__node_state state = uvzk__contender_node_state(contender);
 
-    *reason = (struct uvzk__wait_reason){.since_ms = since(contender)};
+    *reason = (struct uvzk__wait_reason){.since_ms = wait_reason_since(contender)};
     if (!uvzk__is_connected(uvzk__session_of(contender))) {
         reason->kind = UVZK_WAITS_FOR_CONNECTION;
     } else if (state == UVZK__NODE_PARENTS) {
@@ -48,8 +48,9 @@ struct ours_ahead {
     bool blocks; /* the contender has to wait for one of them; a reader not for readers */
 };
 
-static void count(struct ours_ahead *before, const struct uvzk__contender *contender,
-                  const struct uvzk__contender *other)
+static void wait_reason_count(struct ours_ahead *before,
+                              const struct uvzk__contender *contender,
+                              const struct uvzk__contender *other)
 {
     before->count++;
     before->blocks |=
@@ -64,11 +65,11 @@ static struct ours_ahead ours_before(const struct uvzk__contender *contender, si
 
     for (; each != NULL && before.count < most;
          each = uvzk__prev_in(uvzk__waiters(queue), each)) {
-        count(&before, contender, each);
+        wait_reason_count(&before, contender, each);
     }
     for (each = uvzk__first_in(uvzk__holders(queue)); each != NULL && before.count < most;
          each = uvzk__next_in(uvzk__holders(queue), each)) {
-        count(&before, contender, each);
+        wait_reason_count(&before, contender, each);
     }
     return before;
 }
@@ -86,7 +87,7 @@ static uint64_t deleting_before(const struct uvzk__contender *contender, size_t 
                                 uvzk__contender_place(contender)) >= 0) {
             break;
         }
-        count(&before, contender, each);
+        wait_reason_count(&before, contender, each);
     }
     return before.blocks ? before.count : 0;
 }

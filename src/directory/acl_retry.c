@@ -189,7 +189,7 @@ bool uvzk__undeletable_take_turn(struct uvzk__contender *contender)
 
 /* --------------------------------------------------- undeletable: adding and removing */
 
-static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
+static struct uvzk__undeletable_data *acl_retry_begin(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__undeletable_data *data =
@@ -212,7 +212,8 @@ static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
 /* Nothing is left of the contender but its znode: its claim learns of the refusal and
  * ends. The own watch cannot be ARMING: its get was sent before the delete, and replies
  * arrive in the order of the requests. */
-static void add(struct uvzk__undeletable_data *data, struct uvzk__contender *contender)
+static void acl_retry_add(struct uvzk__undeletable_data *data,
+                          struct uvzk__contender *contender)
 {
     struct uvzk__directories *directories = uvzk__directories(data->queue->session);
 
@@ -229,13 +230,13 @@ void uvzk__undeletable_add(struct uvzk__contender *contender)
     bool its_turn = data != NULL && data->current == contender;
 
     /* Without memory the contender keeps its claim, and the delete is tried again. */
-    if (data == NULL && (data = begin(contender)) == NULL) {
+    if (data == NULL && (data = acl_retry_begin(contender)) == NULL) {
         uvzk__contender_back_off(contender, NO_MEMORY_BACKOFF_MS);
         return;
     }
     data->permitted = false;
     if (!uvzk__contender_is_undeletable(contender)) {
-        add(data, contender);
+        acl_retry_add(data, contender);
     }
     if (its_turn) {
         end_try(data);

@@ -143,7 +143,8 @@ static void use_place(struct uvzk__contender *contender)
 
 /* Moves the contender, and puts it on the list on which it then belongs. Contenders that
  * stay unplaced keep their order, in which they are created (creates.h). */
-static void become(struct uvzk__contender *contender, enum uvzk__contender_state state)
+static void contender_become(struct uvzk__contender *contender,
+                             enum uvzk__contender_state state)
 {
     if (contender->list == UVZK__ON_UNPLACED && !uvzk__node_has_place(&contender->node)) {
         move_and_count(contender, state);
@@ -281,7 +282,7 @@ int uvzk__contender_new(struct uvzk__queue *queue,
 /* The node is GONE: removes the contender from its claim, session and directory. From
  * now on contender->session is set instead of contender->queue, because the directory
  * may be freed while requests that point to the contender are in flight. */
-static void finish(struct uvzk__contender *contender)
+static void contender_finish(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__session *session = queue->session;
@@ -337,7 +338,7 @@ void uvzk__contender_update(struct uvzk__contender *contender)
         return;
     }
     if (!given_up || uvzk__node_state(&contender->node) != UVZK__NODE_GONE) {
-        become(contender, state_of(contender));
+        contender_become(contender, state_of(contender));
     }
     uvzk__queue_settle_later(queue);
     /* Its claim's other contenders are granted when their directory is settled. */
@@ -348,7 +349,7 @@ void uvzk__contender_update(struct uvzk__contender *contender)
         give_up(contender, held, uvzk__node_status(&contender->node));
     }
     if (uvzk__node_state(&contender->node) == UVZK__NODE_GONE) {
-        finish(contender);
+        contender_finish(contender);
     } else {
         uvzk__contender_pump(contender);
     }
@@ -367,7 +368,7 @@ void uvzk__contender_end(struct uvzk__contender *contender, int code)
     uvzk__contender_ref(contender); /* give_up calls the claim */
     if (!uvzk__contender_is_given_up(contender)) {
         uvzk__node_unwanted(&contender->node);
-        become(contender, state_of(contender));
+        contender_become(contender, state_of(contender));
         give_up(contender, held, code);
     }
     if (!uvzk__contender_has_ended(contender)) {
@@ -399,7 +400,8 @@ void uvzk__contender_grant(struct uvzk__contender *contender, bool early)
 {
     uvzk__contender_want_no_position(contender);
     /* The claim is called last: it must find the contender among the holders. */
-    become(contender, early ? UVZK__CONTENDER_GRANTED_EARLY : UVZK__CONTENDER_HOLDING);
+    contender_become(contender,
+                     early ? UVZK__CONTENDER_GRANTED_EARLY : UVZK__CONTENDER_HOLDING);
     uvzk__prover_add_held(uvzk__session_of(contender), &contender->proof_subject);
     uvzk__user_of(contender)->granted(contender);
 }
@@ -415,7 +417,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
 {
     bool held = uvzk__contender_holds(contender);
 
-    become(contender, UVZK__CONTENDER_WAITING);
+    contender_become(contender, UVZK__CONTENDER_WAITING);
     end_hold(contender, held);
     uvzk__queue_settle_later(contender->queue);
     uvzk__user_of(contender)->ungranted(contender);
@@ -431,7 +433,7 @@ void uvzk__contender_set_undeletable(struct uvzk__contender *contender)
 /* A waiter may get a new node at the tail of the queue, if the retry policy allows it. So
  * may one that is granted and only admits, because its claim still waits. Any other hold
  * is lost. */
-static void gone(struct uvzk__contender *contender)
+static void contender_gone(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
     uint64_t now = uvzk__now(session);
@@ -461,7 +463,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
 {
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
         uvzk__contender_log_deleted(contender);
-        gone(contender);
+        contender_gone(contender);
     }
 }
 
@@ -486,5 +488,5 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
     /* The reading that did not show the node has at most this stamp. divergence.c compares
      * it with the start of the connection. */
     uvzk__contender_set_create_stamp(orphan, uvzk__stamp(uvzk__session_of(orphan)));
-    gone(contender);
+    contender_gone(contender);
 }

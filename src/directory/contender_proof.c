@@ -30,40 +30,41 @@ static void add_check(struct uvzk__proof_subject *proof_subject, struct uvzk__op
     uvzk__contender_ref(of_subject(proof_subject));
 }
 
-static void release(struct uvzk__proof_subject *proof_subject)
+static void contender_proof_release(struct uvzk__proof_subject *proof_subject)
 {
     uvzk__contender_unref(of_subject(proof_subject));
 }
 
-static void stands(struct uvzk__proof_subject *proof_subject, uint64_t stamp)
+static void contender_proof_stands(struct uvzk__proof_subject *proof_subject,
+                                   uint64_t stamp)
 {
     if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
         uvzk__last_seen_set(of_subject(proof_subject), stamp);
     }
 }
 
-static void missing(struct uvzk__proof_subject *proof_subject)
+static void contender_proof_missing(struct uvzk__proof_subject *proof_subject)
 {
     if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
         uvzk__contender_missing(of_subject(proof_subject));
     }
 }
 
-static void refused(struct uvzk__proof_subject *proof_subject, int status)
+static void contender_proof_refused(struct uvzk__proof_subject *proof_subject, int status)
 {
     if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
         uvzk__contender_end(of_subject(proof_subject), status);
     }
 }
 
-static void answered(struct uvzk__proof_subject *proof_subject)
+static void contender_proof_answered(struct uvzk__proof_subject *proof_subject)
 {
     uvzk__queue_settle_later(of_subject(proof_subject)->queue);
 }
 
 /* The proof has expired. A hold of which the user was told is lost. A grant of which the
  * user was not told yet is taken back, and the contender waits again. */
-static void expired(struct uvzk__proof_subject *proof_subject)
+static void contender_proof_expired(struct uvzk__proof_subject *proof_subject)
 {
     struct uvzk__contender *contender = of_subject(proof_subject);
 
@@ -77,12 +78,12 @@ static void expired(struct uvzk__proof_subject *proof_subject)
 const struct uvzk__proof_subject_kind uvzk__contender_proof_subjects = {
     .path = path_of,
     .add_check = add_check,
-    .stands = stands,
-    .missing = missing,
-    .refused = refused,
-    .release = release,
-    .answered = answered,
-    .expired = expired,
+    .stands = contender_proof_stands,
+    .missing = contender_proof_missing,
+    .refused = contender_proof_refused,
+    .release = contender_proof_release,
+    .answered = contender_proof_answered,
+    .expired = contender_proof_expired,
 };
 
 bool uvzk__contender_request_proof(struct uvzk__contender *contender)

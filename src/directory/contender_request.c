@@ -485,7 +485,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     }
 }
 
-static void pump(struct uvzk__contender *contender, int code)
+static void contender_request_pump(struct uvzk__contender *contender, int code)
 {
     (void)code;
     uvzk__contender_pump(contender);
@@ -493,7 +493,7 @@ static void pump(struct uvzk__contender *contender, int code)
 
 void uvzk__contenders_pump(struct uvzk__session *session)
 {
-    uvzk__for_each_contender(session, pump, 0);
+    uvzk__for_each_contender(session, contender_request_pump, 0);
 }
 
 void uvzk__contender_log_deleted(const struct uvzk__contender *contender)

@@ -86,9 +86,9 @@ static struct uvzk__queue *first_at(const struct uvzk__catalogue *catalogue,
                                  : at_path(*bucket_of(catalogue, hash), hash, path);
 }
 
-static struct uvzk__queue *find(const struct uvzk__catalogue *catalogue,
-                                const struct uvzk__directory_kind *kind, const char *path,
-                                uint32_t hash)
+static struct uvzk__queue *directories_find(const struct uvzk__catalogue *catalogue,
+                                            const struct uvzk__directory_kind *kind,
+                                            const char *path, uint32_t hash)
 {
     struct uvzk__queue *queue = first_at(catalogue, path, hash);
 
@@ -102,10 +102,10 @@ struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue
                                          const struct uvzk__directory_kind *kind,
                                          const char *path)
 {
-    return find(catalogue, kind, path, uvzk__path_hash(path));
+    return directories_find(catalogue, kind, path, uvzk__path_hash(path));
 }
 
-static void put(struct uvzk__catalogue *catalogue, struct uvzk__queue *queue)
+static void directories_put(struct uvzk__catalogue *catalogue, struct uvzk__queue *queue)
 {
     struct uvzk__queue **bucket = bucket_of(catalogue, queue->entry.hash);
 
@@ -134,7 +134,7 @@ static void have_room(struct uvzk__catalogue *catalogue)
     catalogue->bucket_count = bucket_count;
     for (queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
-        put(catalogue, queue);
+        directories_put(catalogue, queue);
     }
 }
 
@@ -145,7 +145,7 @@ int uvzk__catalogue_add(struct uvzk__catalogue *catalogue, struct uvzk__queue *q
         return UV_ENOMEM;
     }
     queue->entry.hash = queue->path->hash;
-    put(catalogue, queue);
+    directories_put(catalogue, queue);
     uvzk__list_append(&catalogue->all, &queue->entry.in_all);
     catalogue->count++;
     return 0;
@@ -193,7 +193,8 @@ struct uvzk__queue *uvzk__queue_at(const struct uvzk__session *session,
                                    const struct uvzk__directory_kind *kind,
                                    const struct uvzk__shared_path *path)
 {
-    return find(&uvzk__directories(session)->catalogue, kind, path->text, path->hash);
+    return directories_find(&uvzk__directories(session)->catalogue, kind, path->text,
+                            path->hash);
 }
 
 struct uvzk__queue *uvzk__first_at(const struct uvzk__session *session, const char *path)

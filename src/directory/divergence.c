@@ -163,7 +163,7 @@ static struct uvzk__queue *directory_of(struct divergence_query *query)
     return queue;
 }
 
-static void finish(struct divergence_query *query)
+static void divergence_finish(struct divergence_query *query)
 {
     struct uvzk__session *session = query->session;
 
@@ -189,10 +189,10 @@ static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
             uvzk__predecessor_is_gone(queue, query->path);
         }
     }
-    finish(query);
+    divergence_finish(query);
 }
 
-static void look(struct divergence_query *query)
+static void divergence_look(struct divergence_query *query)
 {
     uvzk__rpc_prepare(&query->rpc, UVZK__RPC_EXISTS, query->path, look_replied);
     uvzk__submit(query->session, &query->rpc);
@@ -209,15 +209,15 @@ static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     if (reply->status == UVZK_ENONODE && uvzk__may_send(query->session)) {
         uvzk__move(query->session, &uvzk__divergence_machine, query,
                    UVZK__DIVERGENCE_LOOKING);
-        look(query);
+        divergence_look(query);
     } else {
-        finish(query);
+        divergence_finish(query);
     }
 }
 
 /* A multi with one check: a quorum must agree to it, so its result does not come from
  * this server's own data. */
-static void check(struct divergence_query *query, int64_t czxid)
+static void divergence_check(struct divergence_query *query, int64_t czxid)
 {
     query->czxid = czxid;
     uvzk__move(query->session, &uvzk__divergence_machine, query,
@@ -257,9 +257,9 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     /* An orphan is deleted, and its delete asks the quorum. */
     if (queue != NULL && reply->status == 0 && uvzk__may_send(query->session) &&
         !uvzk__orphan_found(queue, uvzk__path_name(query->path), &reply->stat)) {
-        check(query, reply->stat.czxid);
+        divergence_check(query, reply->stat.czxid);
     } else {
-        finish(query);
+        divergence_finish(query);
     }
 }
 
@@ -303,7 +303,7 @@ static void ask_after_delete(struct uvzk__queue *queue, const char *path, int64_
         query->czxid = czxid;
         uvzk__move(query->session, &uvzk__divergence_machine, query,
                    UVZK__DIVERGENCE_LOOKING);
-        look(query);
+        divergence_look(query);
     }
 }
 

@@ -95,7 +95,7 @@ static bool are_too_many(const struct uvzk__queue *queue)
 }
 
 /* From now on, only a listing shows what is before a new contender. */
-static void forget(struct uvzk__queue *queue)
+static void mirror_forget(struct uvzk__queue *queue)
 {
     uvzk__watermark_end(queue);
     uvzk__freshness_set_stale(queue);
@@ -107,7 +107,7 @@ static void foreign_created(struct uvzk__queue *queue, const char *name,
     if (take_number(queue, parsed->sequence, true) &&
         (!uvzk__foreign_nodes_append(queue, parsed->sequence, shared, name) ||
          are_too_many(queue))) {
-        forget(queue);
+        mirror_forget(queue);
     }
 }
 
@@ -128,7 +128,7 @@ static void own_created(struct uvzk__queue *queue, struct uvzk__contender *conte
 /* A contender whose create was never sent in an earlier session has a name of that session.
  * So the contenders are searched first. A child that is no contender has no number that is
  * known here, and makes the next one seem to follow a gap. */
-static void created(struct uvzk__queue *queue, const char *name)
+static void mirror_created(struct uvzk__queue *queue, const char *name)
 {
     struct uvzk__contender *contender = uvzk__unplaced_named(queue, name);
     struct uvzk__node_name parsed;
@@ -143,7 +143,7 @@ static void created(struct uvzk__queue *queue, const char *name)
     } else if (parsed.has_uuid &&
                uvzk__directories_is_own_uuid(uvzk__directories(queue->session),
                                              name + UVZK__UUID_AT)) {
-        forget(queue); /* an orphan, which the next listing finds */
+        mirror_forget(queue); /* an orphan, which the next listing finds */
     } else {
         foreign_created(queue, name, &parsed, shared);
     }
@@ -161,7 +161,7 @@ static void own_deleted(struct uvzk__queue *queue, const char *name)
 }
 
 /* The foreign nodes are searched first, because they are in an array. */
-static void deleted(struct uvzk__queue *queue, const char *name)
+static void mirror_deleted(struct uvzk__queue *queue, const char *name)
 {
     if (!uvzk__foreign_nodes_remove(queue, name)) {
         own_deleted(queue, name);
@@ -173,8 +173,8 @@ static void deleted(struct uvzk__queue *queue, const char *name)
 
 /* The directory itself goes only when no node is in it, and the next one counts from
  * 0. */
-static void heard(struct uvzk__watch *watch, enum uvzk__watch_event event,
-                  const char *child)
+static void mirror_heard(struct uvzk__watch *watch, enum uvzk__watch_event event,
+                         const char *child)
 {
     struct uvzk__queue *queue =
         UVZK__CONTAINER_OF(watch, struct uvzk__mark, watcher.watch)->queue;
@@ -185,23 +185,24 @@ static void heard(struct uvzk__watch *watch, enum uvzk__watch_event event,
     if (child == NULL) {
         uvzk__watermark_end(queue);
     } else if (event == UVZK__WATCH_CREATED) {
-        created(queue, child);
+        mirror_created(queue, child);
     } else {
-        deleted(queue, child);
+        mirror_deleted(queue, child);
     }
     uvzk__queue_settle_later(queue);
 }
 
 /* ------------------------------------------------------------------------- beginning */
 
-static struct uvzk__expected_sequences *remembered(const struct uvzk__queue *queue)
+static struct uvzk__expected_sequences *mirror_remembered(const struct uvzk__queue *queue)
 {
     return &uvzk__directories(queue->session)->expected_sequences;
 }
 
-static bool remembers(const struct uvzk__queue *queue, int32_t what)
+static bool mirror_remembers(const struct uvzk__queue *queue, int32_t what)
 {
-    return uvzk__expected_sequences_has(remembered(queue), queue->entry.hash, what);
+    return uvzk__expected_sequences_has(mirror_remembered(queue), queue->entry.hash,
+                                        what);
 }
 
 /* The view before the mirror has only the nodes before the first in line, of which most
@@ -210,7 +211,8 @@ static bool remembers(const struct uvzk__queue *queue, int32_t what)
 void uvzk__mirror_listed(struct uvzk__queue *queue)
 {
     if (uvzk__mirror_keeps_all(queue) && !uvzk__foreign_nodes_are_of_few(queue)) {
-        uvzk__expected_sequences_add(remembered(queue), queue->entry.hash, CROWDED);
+        uvzk__expected_sequences_add(mirror_remembered(queue), queue->entry.hash,
+                                     CROWDED);
         uvzk__watermark_end(queue);
     }
 }
@@ -228,7 +230,7 @@ static bool may_be_mirrored(const struct uvzk__contender *contender)
 
 /* A mark of the other kind ends first. If the request for its watch is in flight, the mirror
  * begins later. */
-static void begin(struct uvzk__queue *queue)
+static void mirror_begin(struct uvzk__queue *queue)
 {
     uvzk__watermark_end(queue);
     if (uvzk__mark_of(queue) != NULL || !uvzk__watch_budget_is_ample(queue->session)) {
@@ -238,7 +240,7 @@ static void begin(struct uvzk__queue *queue)
     struct uvzk__mark *mark = uvzk__mark_of(queue);
     if (mark != NULL) {
         mark->mirrors = true;
-        mark->watcher.watch.child_cb = heard;
+        mark->watcher.watch.child_cb = mirror_heard;
     }
 }
 
@@ -263,9 +265,9 @@ void uvzk__mirror_consider(const struct uvzk__contender *front)
         uvzk__predecessor_check_leases(queue);
     }
     if (may_be_mirrored(front) && uvzk__predecessor_is_armed(queue) &&
-        !is_mirror(uvzk__mark_of(queue)) && remembers(queue, CONTENDED) &&
-        !remembers(queue, CROWDED) && uvzk__foreign_nodes_are_of_few(queue)) {
-        begin(queue);
+        !is_mirror(uvzk__mark_of(queue)) && mirror_remembers(queue, CONTENDED) &&
+        !mirror_remembers(queue, CROWDED) && uvzk__foreign_nodes_are_of_few(queue)) {
+        mirror_begin(queue);
     }
 }
 
@@ -274,8 +276,9 @@ void uvzk__mirror_granted(const struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
 
     if (queue->waits_for_others && may_be_mirrored(contender) &&
-        !remembers(queue, CONTENDED)) {
-        uvzk__expected_sequences_add(remembered(queue), queue->entry.hash, CONTENDED);
+        !mirror_remembers(queue, CONTENDED)) {
+        uvzk__expected_sequences_add(mirror_remembered(queue), queue->entry.hash,
+                                     CONTENDED);
     }
     queue->waits_for_others = false;
 }

@@ -46,7 +46,7 @@ static bool invariant_holds(const void *object)
 }
 
 /* Remembers the fault until the contender asks for it. Only the first one counts. */
-static void expect(struct uvzk__node *node, bool holds, unsigned from)
+static void node_expect(struct uvzk__node *node, bool holds, unsigned from)
 {
     if (!holds && node->illegal == 0) {
         node->illegal = (uint8_t)((from + 1) & 15U);
@@ -57,21 +57,22 @@ const struct uvzk__machine uvzk__node_machine =
     UVZK__MACHINE("znode", table, struct uvzk__node, state, invariant_holds);
 
 /* A node knows no session to which uvzk__move could report. */
-static void enter(struct uvzk__node *node, enum uvzk__node_state state)
+static void node_enter(struct uvzk__node *node, enum uvzk__node_state state)
 {
     unsigned from = node->state;
 
-    expect(node, uvzk__machine_enter(&uvzk__node_machine, node, state, NULL, NULL), from);
+    node_expect(node, uvzk__machine_enter(&uvzk__node_machine, node, state, NULL, NULL),
+                from);
 }
 
-static void end(struct uvzk__node *node, int status)
+static void node_end(struct uvzk__node *node, int status)
 {
     if (node->status == 0) {
         node->status = status;
     }
     node->wanted = false;
     node->in_flight = false;
-    enter(node, UVZK__NODE_GONE);
+    node_enter(node, UVZK__NODE_GONE);
 }
 
 void uvzk__node_init(struct uvzk__node *node)
@@ -104,7 +105,7 @@ enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *node)
 
 void uvzk__node_sent(struct uvzk__node *node)
 {
-    expect(node, uvzk__node_needs(node) != UVZK__NEEDS_NOTHING, node->state);
+    node_expect(node, uvzk__node_needs(node) != UVZK__NEEDS_NOTHING, node->state);
     node->in_flight = true;
 }
 
@@ -133,12 +134,12 @@ bool uvzk__create_certainly_failed(int status)
 static void start_delete(struct uvzk__node *node)
 {
     node->wanted = false;
-    enter(node, UVZK__NODE_DELETING);
+    node_enter(node, UVZK__NODE_DELETING);
 }
 
 /* The znode exists, and its number is known. A contender must not contend with a number
  * beyond the limit (ZOOKEEPER-4706), so the znode is deleted at once. */
-static void stand(struct uvzk__node *node)
+static void node_stand(struct uvzk__node *node)
 {
     if (uvzk__sequence_exhausted(node->place.sequence)) {
         node->status = UVZK_EEXHAUSTED;
@@ -147,18 +148,18 @@ static void stand(struct uvzk__node *node)
     if (!node->wanted) {
         start_delete(node);
     } else {
-        enter(node,
-              node->place.czxid != 0 ? UVZK__NODE_STANDING : UVZK__NODE_IDENTIFYING);
+        node_enter(node,
+                   node->place.czxid != 0 ? UVZK__NODE_STANDING : UVZK__NODE_IDENTIFYING);
     }
 }
 
 void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place place)
 {
-    expect(node, node->state == UVZK__NODE_CREATING && node->in_flight, node->state);
+    node_expect(node, node->state == UVZK__NODE_CREATING && node->in_flight, node->state);
     node->in_flight = node->not_shown = false;
     if (status == 0) {
         node->place = place;
-        stand(node);
+        node_stand(node);
     } else if (!uvzk__create_certainly_failed(status)) {
         if (status != UVZK_ECONNLOSS) {
             /* The znode may exist, but the acquire fails: another create would fail
@@ -166,16 +167,16 @@ void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place 
             node->status = status;
             node->wanted = false;
         }
-        enter(node, UVZK__NODE_UNKNOWN);
+        node_enter(node, UVZK__NODE_UNKNOWN);
     } else if (!node->wanted) {
-        end(node, 0);
+        node_end(node, 0);
     } else if (status == UVZK_ENONODE) {
-        enter(node, UVZK__NODE_PARENTS);
+        node_enter(node, UVZK__NODE_PARENTS);
     } else if (status == UVZK_ENODEEXISTS) {
         /* Only a sequence counter that does not advance gives a name that exists. */
-        end(node, UVZK_EEXHAUSTED);
+        node_end(node, UVZK_EEXHAUSTED);
     } else if (uvzk__outcome_of(status) != UVZK__OUTCOME_NOT_SENT) {
-        end(node, status);
+        node_end(node, status);
     } /* else the node is still CREATING, and sends the create again */
 }
 
@@ -185,19 +186,19 @@ void uvzk__node_parents(struct uvzk__node *node, int status)
         return;
     }
     if (status == 0) {
-        enter(node, UVZK__NODE_CREATING);
+        node_enter(node, UVZK__NODE_CREATING);
     } else {
-        end(node, status);
+        node_end(node, status);
     }
 }
 
 void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
 {
-    expect(node, node->state == UVZK__NODE_UNKNOWN, node->state);
+    node_expect(node, node->state == UVZK__NODE_UNKNOWN, node->state);
     node->place.sequence = sequence;
     node->place.czxid = 0;
     if (node->wanted) {
-        enter(node, UVZK__NODE_IDENTIFYING);
+        node_enter(node, UVZK__NODE_IDENTIFYING);
     } else {
         start_delete(node);
     }
@@ -205,11 +206,11 @@ void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
 
 void uvzk__node_absent(struct uvzk__node *node)
 {
-    expect(node, node->state == UVZK__NODE_UNKNOWN, node->state);
+    node_expect(node, node->state == UVZK__NODE_UNKNOWN, node->state);
     if (node->wanted) {
-        enter(node, UVZK__NODE_CREATING);
+        node_enter(node, UVZK__NODE_CREATING);
     } else {
-        end(node, 0);
+        node_end(node, 0);
     }
 }
 
@@ -221,11 +222,11 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
     }
     if (status == 0 && ours) {
         node->place.czxid = czxid;
-        stand(node);
+        node_stand(node);
     } else if (status == 0 || status == UVZK_ENONODE) {
         /* The znode has another owner, or was deleted after the listing that showed
          * it. */
-        enter(node, UVZK__NODE_CREATING);
+        node_enter(node, UVZK__NODE_CREATING);
     } else if (status != UVZK_ECONNLOSS &&
                uvzk__outcome_of(status) != UVZK__OUTCOME_NOT_SENT) {
         node->status = status;
@@ -249,12 +250,12 @@ void uvzk__node_unwanted(struct uvzk__node *node)
     switch (node->state) {
     case UVZK__NODE_CREATING:
         if (!node->in_flight) {
-            end(node, 0);
+            node_end(node, 0);
         }
         break;
     case UVZK__NODE_PARENTS:
     case UVZK__NODE_BACKING_OFF:
-        end(node, 0);
+        node_end(node, 0);
         break;
     case UVZK__NODE_IDENTIFYING:
     case UVZK__NODE_STANDING:
@@ -267,16 +268,16 @@ void uvzk__node_unwanted(struct uvzk__node *node)
 
 void uvzk__node_delete_replied(struct uvzk__node *node, int status)
 {
-    expect(node, node->state == UVZK__NODE_DELETING && node->in_flight, node->state);
+    node_expect(node, node->state == UVZK__NODE_DELETING && node->in_flight, node->state);
     node->in_flight = false;
     switch (status) {
     case 0:
         node->deleted = true;
-        end(node, 0);
+        node_end(node, 0);
         break;
     case UVZK_ENONODE:
         node->deleted = node->delete_unknown;
-        end(node, 0);
+        node_end(node, 0);
         break;
     case UVZK_ENOAUTH: /* for the moment: it is tried again, acl_retry.h */
         break;
@@ -288,19 +289,19 @@ void uvzk__node_delete_replied(struct uvzk__node *node, int status)
 
 void uvzk__node_missing(struct uvzk__node *node, bool again)
 {
-    expect(node, node->state == UVZK__NODE_STANDING, node->state);
+    node_expect(node, node->state == UVZK__NODE_STANDING, node->state);
     memset(&node->place, 0, sizeof(node->place));
     if (again) {
-        enter(node, UVZK__NODE_BACKING_OFF);
+        node_enter(node, UVZK__NODE_BACKING_OFF);
     } else {
-        end(node, UVZK_EDELETED);
+        node_end(node, UVZK_EDELETED);
     }
 }
 
 void uvzk__node_backoff_over(struct uvzk__node *node)
 {
-    expect(node, node->state == UVZK__NODE_BACKING_OFF, node->state);
-    enter(node, UVZK__NODE_CREATING);
+    node_expect(node, node->state == UVZK__NODE_BACKING_OFF, node->state);
+    node_enter(node, UVZK__NODE_CREATING);
 }
 
 void uvzk__node_session_ended(struct uvzk__node *node, int status)
@@ -312,17 +313,17 @@ void uvzk__node_session_ended(struct uvzk__node *node, int status)
     case UVZK__NODE_STANDING:
     case UVZK__NODE_DELETING:
         node->deleted = true;
-        end(node, node->wanted ? status : 0);
+        node_end(node, node->wanted ? status : 0);
         break;
     case UVZK__NODE_BACKING_OFF:
         /* Its znode may have ended with the session: a watch can report that before the
          * end of the session is reported. An acquire that had a place does not move
          * on. */
-        end(node, status);
+        node_end(node, status);
         break;
     case UVZK__NODE_CREATING:
         if (!node->wanted) {
-            end(node, 0);
+            node_end(node, 0);
         }
         break;
     default:

@@ -65,18 +65,18 @@ static void clear_state(struct uvzk__contender *contender)
     }
 }
 
-static void disarm(struct uvzk__contender *contender)
+static void own_watch_disarm(struct uvzk__contender *contender)
 {
     clear_state(contender);
     free_if_over(contender);
 }
 
-static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+static void own_watch_told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(watcher, struct uvzk__own_watch_data, watcher)->contender;
 
-    disarm(contender);
+    own_watch_disarm(contender);
     if (news == UVZK__NEWS_DELETED) {
         uvzk__contender_not_shown(contender); /* does nothing in DELETING */
     } else if (news != UVZK__NEWS_LOST) {
@@ -88,7 +88,8 @@ static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 /* The get has shown the node. Only a revocable contender renews its watch: the event of a
  * revocation may be lost. A waiter needs no renewal: if its watch is too old at the time
  * of the grant, the waiter is proved instead. */
-static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
+static void own_watch_stands(struct uvzk__contender *contender,
+                             const struct uvzk__reply *reply)
 {
     uvzk__watch_answered(&contender->own_watch.data->watcher, true);
     /* Meanwhile another reading did not show the node, and the contender waits to create
@@ -116,7 +117,7 @@ static bool need_data(struct uvzk__contender *contender)
     }
     contender->own_watch.data->contender = contender;
     uvzk__watcher_init(&contender->own_watch.data->watcher, uvzk__session_of(contender),
-                       told);
+                       own_watch_told);
     return true;
 }
 
@@ -140,7 +141,7 @@ static bool is_told_to_hold(const struct uvzk__contender *contender)
            uvzk__user_of(contender)->grant_notified(contender);
 }
 
-static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void own_watch_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -150,7 +151,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     contender->own_watch.data->requests--;
     if (!uvzk__contender_has_ended(contender)) {
         if (status == 0) {
-            stands(contender, reply);
+            own_watch_stands(contender, reply);
         } else {
             clear_state(contender); /* keeps the memory: the state may become REFUSED */
         }
@@ -220,7 +221,8 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
         go_unwatched(contender, is_told_to_hold(contender), UVZK_ELIMIT);
         return;
     }
-    rpc = uvzk__inflight_new(session, contender, UVZK__RPC_GET, contender->path, armed);
+    rpc = uvzk__inflight_new(session, contender, UVZK__RPC_GET, contender->path,
+                             own_watch_armed);
     if (rpc == NULL) {
         uvzk__watch_leave(&contender->own_watch.data->watcher);
         free_if_over(contender);
@@ -236,7 +238,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
 
 void uvzk__own_watch_end(struct uvzk__contender *contender)
 {
-    disarm(contender);
+    own_watch_disarm(contender);
 }
 
 void uvzk__own_watch_node_gone(struct uvzk__contender *contender)
@@ -248,5 +250,5 @@ void uvzk__own_watch_node_gone(struct uvzk__contender *contender)
 
 void uvzk__own_watch_lost(struct uvzk__contender *contender)
 {
-    disarm(contender);
+    own_watch_disarm(contender);
 }

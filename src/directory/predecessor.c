@@ -158,7 +158,7 @@ void uvzk__predecessor_check_leases(struct uvzk__queue *queue)
 /* The watch is a session timeout old, and the first in line is still blocked. Settling
  * arms the watch again: for leases by a listing, which also gives the new view, and
  * otherwise by a get, which shows whether the predecessor exists. */
-static void renew(struct uvzk__queue *queue)
+static void predecessor_renew(struct uvzk__queue *queue)
 {
     uvzk__queue_set_blocked_long(queue, true);
     if (queue->kind->counted) {
@@ -169,7 +169,7 @@ static void renew(struct uvzk__queue *queue)
     }
 }
 
-static void fired(struct uvzk__queue *queue, enum uvzk__watch_news news)
+static void predecessor_fired(struct uvzk__queue *queue, enum uvzk__watch_news news)
 {
     if (queue->kind->counted) {
         uvzk__freshness_set_stale(queue); /* this watch is always on the children */
@@ -183,15 +183,15 @@ static void fired(struct uvzk__queue *queue, enum uvzk__watch_news news)
     /* If only the node's data changed, settling arms the watch again. */
 }
 
-static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+static void predecessor_told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__queue *queue =
         UVZK__CONTAINER_OF(watcher, struct predecessor_watch, renewed.watcher)->queue;
 
     if (news == UVZK__NEWS_RENEWAL) {
-        renew(queue);
+        predecessor_renew(queue);
     } else {
-        fired(queue, news);
+        predecessor_fired(queue, news);
     }
     uvzk__predecessor_watch_gone(queue);
     uvzk__queue_settle_later(queue);
@@ -199,7 +199,7 @@ static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 
 /* Prepares a watch for the request that arms it. name: of the child; "" for the directory
  * itself. Returns 0, UV_ENOMEM or UVZK_ELIMIT. */
-static int begin(struct uvzk__queue *queue, const char *name)
+static int predecessor_begin(struct uvzk__queue *queue, const char *name)
 {
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
     struct predecessor_watch *watch = uvzk__calloc(1, sizeof(*watch) + size);
@@ -209,7 +209,7 @@ static int begin(struct uvzk__queue *queue, const char *name)
         return UV_ENOMEM;
     }
     (void)uvzk__path_join_into(watch->path, queue->path->text, name);
-    uvzk__renewed_watcher_init(&watch->renewed, queue->session, told);
+    uvzk__renewed_watcher_init(&watch->renewed, queue->session, predecessor_told);
     if (!uvzk__watch_join(&watch->renewed.watcher, watch->path,
                           name[0] == '\0' ? UVZK__WATCH_OF_CHILDREN
                                           : UVZK__WATCH_OF_DATA)) {
@@ -284,7 +284,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
         uvzk__queue_back_off(queue);
         return;
     }
-    int status = begin(queue, predecessor->name);
+    int status = predecessor_begin(queue, predecessor->name);
     if (status == UV_ENOMEM) {
         uvzk__queue_back_off(queue);
         return;
@@ -309,7 +309,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
 
 int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc *listing)
 {
-    int status = begin(queue, "");
+    int status = predecessor_begin(queue, "");
 
     if (status == 0) {
         listing->watch = &watch_of(queue)->renewed.watcher.watch;

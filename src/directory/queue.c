@@ -234,7 +234,7 @@ void uvzk__queue_leave(struct uvzk__contender *contender)
 
 /* The search starts at the tail: creates are answered in order, so a new contender nearly
  * always belongs there. */
-static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
+static void queue_insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
 {
     struct uvzk__link *before = uvzk__ring_last(ring), *at = NULL;
 
@@ -253,7 +253,7 @@ void uvzk__queue_join(struct uvzk__contender *contender, enum uvzk__contender_li
     struct uvzk__ring *ring = ring_of(contender);
 
     if (list == UVZK__ON_WAITERS || list == UVZK__ON_DELETING) {
-        insert(ring, contender);
+        queue_insert(ring, contender);
     } else {
         uvzk__ring_append(ring, &contender->in_queue);
     }

@@ -83,7 +83,7 @@ static int contenders_by_uuid(const void *left, const void *right)
 }
 
 /* Writes the contenders of a ring into `into`, and returns how many there are. */
-static size_t collect(const struct uvzk__ring *ring, struct uvzk__contender **into)
+static size_t view_collect(const struct uvzk__ring *ring, struct uvzk__contender **into)
 {
     size_t count = 0;
 
@@ -130,9 +130,9 @@ static int collect_placed(struct uvzk__queue *queue, struct scan *scan)
         return UV_ENOMEM;
     }
     into = scan->placed;
-    into += collect(&queue->holders, into);
-    into += collect(&queue->waiters, into);
-    into += collect(&queue->deleting, into);
+    into += view_collect(&queue->holders, into);
+    into += view_collect(&queue->waiters, into);
+    into += view_collect(&queue->deleting, into);
     scan->placed_count = (size_t)(into - scan->placed);
     qsort(scan->placed, scan->placed_count, sizeof(struct uvzk__contender *),
           contenders_by_place);
@@ -224,8 +224,8 @@ static struct uvzk__contender *local_of(const struct scan *scan,
 
 /* A node whose number is beyond the limit (place.h) does not contend: such numbers give
  * no order. Leases are only counted, so their numbers do not matter. */
-static bool contends(const struct uvzk__queue *queue,
-                     const struct uvzk__node_name *parsed)
+static bool view_contends(const struct uvzk__queue *queue,
+                          const struct uvzk__node_name *parsed)
 {
     return parsed->is_contender &&
            (queue->kind->counted || !uvzk__sequence_exhausted(parsed->sequence));
@@ -259,7 +259,7 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
         }
         if (sighting->contender != NULL) {
             sighting->contender->listed_stamp = uvzk__listing_stamp(queue);
-        } else if (contends(queue, &sighting->parsed)) {
+        } else if (view_contends(queue, &sighting->parsed)) {
             scan->foreign_contenders++;
             scan->possible_orphans += may_be_orphan(queue, sighting);
         } else {

@@ -54,7 +54,7 @@ static void free_mark(struct uvzk__mark *mark)
 /* Whatever the event is, the directory may have been removed and created again. Where a
  * mirror yields, the first in line has no other watch, and an event may have been
  * withheld. */
-static void told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
+static void watermark_told(struct uvzk__watcher *watcher, enum uvzk__watch_news news)
 {
     struct uvzk__mark *mark = UVZK__CONTAINER_OF(watcher, struct uvzk__mark, watcher);
     struct uvzk__queue *queue = mark->queue;
@@ -76,7 +76,7 @@ void uvzk__watermark_begin(struct uvzk__queue *queue)
     if (mark == NULL || !uvzk__queue_need_optional(queue)) {
         uvzk__free(mark);
     } else {
-        uvzk__watcher_init(&mark->watcher, queue->session, told);
+        uvzk__watcher_init(&mark->watcher, queue->session, watermark_told);
         mark->queue = queue;
         mark->sequence = UVZK__MARK_NOT_KNOWN;
         mark->used_ms = uvzk__now(queue->session);
@@ -85,7 +85,7 @@ void uvzk__watermark_begin(struct uvzk__queue *queue)
 }
 
 /* If the mark stays, settling arms the watch again, before it sends a listing. */
-static void unwatch(struct uvzk__mark *mark)
+static void watermark_unwatch(struct uvzk__mark *mark)
 {
     uvzk__watch_leave(&mark->watcher);
     mark->sequence = UVZK__MARK_NOT_KNOWN;
@@ -98,7 +98,7 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
     if (mark == NULL) {
         return;
     }
-    unwatch(mark);
+    watermark_unwatch(mark);
     /* Otherwise the request in flight still needs the mark and the path. */
     if (!mark->asking) {
         free_mark(mark);
@@ -139,7 +139,7 @@ static void renew_mirror(struct uvzk__mark *mark)
     if ((!blocks && !mark->heard_others) || !uvzk__foreign_nodes_are_of_few(queue)) {
         uvzk__watermark_end(queue);
     } else {
-        unwatch(mark);
+        watermark_unwatch(mark);
     }
     uvzk__queue_set_blocked_long(queue, blocks);
     uvzk__freshness_set_stale(queue);
@@ -180,7 +180,7 @@ bool uvzk__watermark_watches(const struct uvzk__queue *queue)
     return mark != NULL && uvzk__watcher_is_set(&mark->watcher);
 }
 
-static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void watermark_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
     struct uvzk__mark *mark = uvzk__mark_of(queue);
@@ -203,7 +203,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__queue_settle_later(queue);
 }
 
-static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
+static void watermark_arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
 {
     struct uvzk__session *session = queue->session;
     const char *path = queue->path->text;
@@ -215,8 +215,9 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
         return;
     }
     /* An exists would leave a watch on a missing directory; a get does not. */
-    rpc = uvzk__inflight_new(
-        session, queue, mark->mirrors ? UVZK__RPC_ADD_WATCH : UVZK__RPC_GET, path, armed);
+    rpc = uvzk__inflight_new(session, queue,
+                             mark->mirrors ? UVZK__RPC_ADD_WATCH : UVZK__RPC_GET, path,
+                             watermark_armed);
     if (rpc == NULL) {
         uvzk__watch_leave(&mark->watcher);
         return;
@@ -238,7 +239,7 @@ static void renew_lost_mirror(struct uvzk__queue *queue)
 
     if (uvzk__watermark_is_armed(mark) && mark->mirrors && queue->counts.contenders > 0 &&
         !uvzk__is_of_this_connection(queue->session, mark->armed_stamp)) {
-        unwatch(mark);
+        watermark_unwatch(mark);
     }
 }
 
@@ -252,7 +253,7 @@ void uvzk__watermark_send_watch(struct uvzk__queue *queue)
     if (!uvzk__watch_budget_is_ample(queue->session)) {
         uvzk__watermark_end(queue);
     } else {
-        arm(queue, uvzk__mark_of(queue));
+        watermark_arm(queue, uvzk__mark_of(queue));
     }
 }
 
@@ -279,7 +280,7 @@ void uvzk__watermark_create_sent(struct uvzk__queue *queue)
     if (mark->listings_saved == 0) {
         uvzk__watermark_end(queue);
     } else {
-        unwatch(mark);
+        watermark_unwatch(mark);
     }
 }
 

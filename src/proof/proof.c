@@ -15,22 +15,22 @@ void uvzk__proof_init(struct uvzk__proof *proof, uint32_t mode, uint32_t tick_ms
 }
 
 /* Returns heard_ms plus T, minus 1 % of T, rounded up, for clocks whose rates differ. */
-static uint64_t after(uint64_t heard_ms, uint32_t timeout_ms)
+static uint64_t proof_after(uint64_t heard_ms, uint32_t timeout_ms)
 {
     return heard_ms + timeout_ms - (timeout_ms + 99) / 100;
 }
 
 /* Until when the session is valid, if the leader has heard of it at heard_ms. */
-static uint64_t from(const struct uvzk__proof *proof, uint64_t heard_ms)
+static uint64_t proof_from(const struct uvzk__proof *proof, uint64_t heard_ms)
 {
-    return after(heard_ms, proof->timeout_ms);
+    return proof_after(heard_ms, proof->timeout_ms);
 }
 
 /* -------------------------------------------------------------- the records */
 
 /* Returns the latest moment_ms of the records that were known at known_ms; 0: there is
  * none. */
-static uint64_t latest(const struct uvzk__records *records, uint64_t known_ms)
+static uint64_t proof_latest(const struct uvzk__records *records, uint64_t known_ms)
 {
     for (uint32_t i = records->count; i > 0; i--) {
         if (records->each[i - 1].known_ms <= known_ms) {
@@ -40,9 +40,9 @@ static uint64_t latest(const struct uvzk__records *records, uint64_t known_ms)
     return 0;
 }
 
-static uint64_t newest(const struct uvzk__records *records)
+static uint64_t proof_newest(const struct uvzk__records *records)
 {
-    return latest(records, UINT64_MAX);
+    return proof_latest(records, UINT64_MAX);
 }
 
 /* Returns the index of the record that is missed least. Removing a record leaves a gap
@@ -85,10 +85,10 @@ static void make_room(const struct uvzk__proof *proof, struct uvzk__records *rec
 
 /* Adds a record, unless the last one is less than k/16 before it: 64 records are to reach
  * far back, and a record that is left out costs k/16 of validity at most. */
-static void record(const struct uvzk__proof *proof, struct uvzk__records *records,
-                   uint64_t moment_ms, uint64_t now_ms)
+static void proof_record(const struct uvzk__proof *proof, struct uvzk__records *records,
+                         uint64_t moment_ms, uint64_t now_ms)
 {
-    if (records->count > 0 && moment_ms < newest(records) + proof->tick_ms / 16) {
+    if (records->count > 0 && moment_ms < proof_newest(records) + proof->tick_ms / 16) {
         return;
     }
     if (records->count == UVZK__PROOF_RECORDS) {
@@ -101,7 +101,7 @@ static void record(const struct uvzk__proof *proof, struct uvzk__records *record
 
 /* ------------------------------------------------------------------- events */
 
-static void forget(struct uvzk__proof *proof)
+static void proof_forget(struct uvzk__proof *proof)
 {
     proof->contacts.count = 0;
     proof->reports.count = 0;
@@ -113,22 +113,22 @@ static void forget(struct uvzk__proof *proof)
  * noticed is not used, because the loop may have been late. */
 static void came_back(struct uvzk__proof *proof)
 {
-    uint64_t contact = newest(&proof->contacts);
+    uint64_t contact = proof_newest(&proof->contacts);
 
     if (contact > proof->floor_ms) {
         proof->floor_ms = contact;
     }
-    forget(proof);
+    proof_forget(proof);
 }
 
 /* [P2] A shorter timeout that a connect grants moves the end of the validity nearer. The
  * connect may have been sent as early as the floor, so the session may end one timeout
  * after the floor. */
-static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
+static void proof_shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
 {
     proof->timeout_ms = timeout_ms;
-    if (proof->valid_until > from(proof, proof->floor_ms)) {
-        proof->valid_until = from(proof, proof->floor_ms);
+    if (proof->valid_until > proof_from(proof, proof->floor_ms)) {
+        proof->valid_until = proof_from(proof, proof->floor_ms);
     }
 }
 
@@ -138,9 +138,9 @@ static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
  * like a floor. */
 uint64_t uvzk__proof_shortened(const struct uvzk__proof *proof, uint32_t timeout_ms)
 {
-    uint64_t contact = newest(&proof->contacts);
+    uint64_t contact = proof_newest(&proof->contacts);
     uint64_t until =
-        after(contact > proof->floor_ms ? contact : proof->floor_ms, timeout_ms);
+        proof_after(contact > proof->floor_ms ? contact : proof->floor_ms, timeout_ms);
 
     if (proof->mode == UVZK_PROOF_NONE || proof->valid_until < until) {
         return proof->valid_until;
@@ -152,7 +152,7 @@ void uvzk__proof_connected(struct uvzk__proof *proof, uint32_t timeout_ms, bool 
                            uint64_t opened_ms)
 {
     if (fresh) {
-        forget(proof);
+        proof_forget(proof);
         proof->proved_ms = 0;
         proof->valid_until = 0;
         proof->floor_ms = opened_ms;
@@ -164,7 +164,7 @@ void uvzk__proof_connected(struct uvzk__proof *proof, uint32_t timeout_ms, bool 
     }
     /* A longer timeout is not used: the shorter one may still come back (proof.h). */
     if (timeout_ms < proof->timeout_ms) {
-        shorten(proof, timeout_ms);
+        proof_shorten(proof, timeout_ms);
     }
     if (proof->mode == UVZK_PROOF_NONE) {
         proof->valid_until = UINT64_MAX;
@@ -181,7 +181,7 @@ void uvzk__proof_suspended(struct uvzk__proof *proof, uint64_t now_ms)
 
 void uvzk__proof_ended(struct uvzk__proof *proof)
 {
-    forget(proof);
+    proof_forget(proof);
     proof->proved_ms = 0;
     proof->valid_until = 0;
     proof->timeout_ms = 0;
@@ -193,7 +193,7 @@ void uvzk__proof_ended(struct uvzk__proof *proof)
  * hence the - 1. */
 static uint64_t heard_of(const struct uvzk__proof *proof)
 {
-    uint64_t reported = latest(&proof->reports, proof->proved_ms - 1);
+    uint64_t reported = proof_latest(&proof->reports, proof->proved_ms - 1);
 
     return reported > proof->floor_ms ? reported : proof->floor_ms;
 }
@@ -207,7 +207,7 @@ void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t 
         return; /* the session has ended */
     }
     /* The request may be the X of a later W. */
-    record(proof, &proof->contacts, sent_ms, now_ms);
+    proof_record(proof, &proof->contacts, sent_ms, now_ms);
     if (proof->mode == UVZK_PROOF_NONE || ack == UVZK__ACK_SERVER) {
         return;
     }
@@ -216,15 +216,16 @@ void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t 
         if (sent_ms > proof->proved_ms) {
             proof->proved_ms = sent_ms;
         }
-        uint64_t until = from(proof, heard_of(proof));
+        uint64_t until = proof_from(proof, heard_of(proof));
         if (until > proof->valid_until) {
             proof->valid_until = until;
         }
     }
     /* The request is a W: find its X. */
-    uint64_t reported = sent_ms > half ? latest(&proof->contacts, sent_ms - half) : 0;
+    uint64_t reported =
+        sent_ms > half ? proof_latest(&proof->contacts, sent_ms - half) : 0;
     if (reported != 0) {
-        record(proof, &proof->reports, reported, now_ms);
+        proof_record(proof, &proof->reports, reported, now_ms);
     }
 }
 

@@ -59,12 +59,12 @@ static struct uvzk__proof_subject *subject_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__proof_subject, link);
 }
 
-static uint64_t period(const struct uvzk__session *session)
+static uint64_t prover_period(const struct uvzk__session *session)
 {
     return uvzk__proof_period(&uvzk__prover(session)->proof);
 }
 
-static uint32_t mode(const struct uvzk__session *session)
+static uint32_t prover_mode(const struct uvzk__session *session)
 {
     return uvzk__proof_mode(&uvzk__prover(session)->proof);
 }
@@ -270,10 +270,10 @@ static void send_proof(struct uvzk__session *session)
         return;
     }
     add_subjects(proof_request, &prover->candidates, CANDIDATES_A_PROOF);
-    if (mode(session) == UVZK_PROOF_QUORUM) {
+    if (prover_mode(session) == UVZK_PROOF_QUORUM) {
         add_subjects(proof_request, &prover->held, HELD_A_PROOF);
     }
-    bool holds = mode(session) == UVZK_PROOF_QUORUM &&
+    bool holds = prover_mode(session) == UVZK_PROOF_QUORUM &&
                  !uvzk__list_empty(&prover->held); /* even if none of them may be read */
     if (proof_request->count > 0 || holds) {
         /* A multi without ops is a transaction, too, so it also proves the session. */
@@ -286,7 +286,7 @@ static void send_proof(struct uvzk__session *session)
         uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_SYNC, "/",
                           proof_request_replied);
         /* With UVZK_PROOF_SYNC, a sync counts as a proof. */
-        prover->proof_count += mode(session) == UVZK_PROOF_SYNC;
+        prover->proof_count += prover_mode(session) == UVZK_PROOF_SYNC;
     }
     uvzk__move(prover->session, &uvzk__prover_machine, prover, UVZK__PROVER_ASKING);
     uvzk__submit(session, &proof_request->rpc);
@@ -304,9 +304,9 @@ static void touch_due(struct uvzk__timer *timer)
         uvzk__session_port_is_closing(session)) {
         return; /* uvzk__prover_refresh begins again after the barrier's reply */
     }
-    bool proves = mode(session) != UVZK_PROOF_NONE;
+    bool proves = prover_mode(session) != UVZK_PROOF_NONE;
     if (proves) {
-        touch_at(session, uvzk__now(session) + period(session));
+        touch_at(session, uvzk__now(session) + prover_period(session));
     }
     if (prover->state == UVZK__PROVER_RESTING &&
         (proves || !uvzk__list_empty(&prover->candidates))) {
@@ -347,10 +347,10 @@ void uvzk__prover_init(struct uvzk__session *session,
 static void schedule_touch(struct uvzk__session *session)
 {
     struct uvzk__prover *prover = uvzk__prover(session);
-    uint64_t now = uvzk__now(session), at = now + period(session);
+    uint64_t now = uvzk__now(session), at = now + prover_period(session);
 
     if (!uvzk__list_empty(&prover->held) && prover->state == UVZK__PROVER_RESTING) {
-        uint64_t due = uvzk__proof_proved_at(&prover->proof) + period(session);
+        uint64_t due = uvzk__proof_proved_at(&prover->proof) + prover_period(session);
         at = due < now ? now : due;
     }
     if (!uvzk__deadline_is_armed(&prover->touch.deadline) ||
@@ -363,7 +363,7 @@ void uvzk__prover_schedule(struct uvzk__session *session)
 {
     struct uvzk__prover *prover = uvzk__prover(session);
 
-    if (uvzk__is_connected(session) && mode(session) != UVZK_PROOF_NONE) {
+    if (uvzk__is_connected(session) && prover_mode(session) != UVZK_PROOF_NONE) {
         schedule_touch(session);
     }
     uint64_t until = uvzk__validity_end(session);
@@ -382,7 +382,8 @@ void uvzk__prover_answered(struct uvzk__session *session, const struct uvzk__rpc
 {
     enum uvzk__ack_level ack = UVZK__ACK_SERVER; /* a read */
 
-    if (write || (rpc->kind == UVZK__RPC_SYNC && mode(session) == UVZK_PROOF_SYNC)) {
+    if (write ||
+        (rpc->kind == UVZK__RPC_SYNC && prover_mode(session) == UVZK_PROOF_SYNC)) {
         ack = UVZK__ACK_QUORUM;
     } else if (rpc->kind == UVZK__RPC_SYNC) {
         ack = UVZK__ACK_LEADER;
@@ -398,7 +399,7 @@ void uvzk__prover_refresh(struct uvzk__session *session)
 
     if (!uvzk__list_empty(&prover->candidates)) {
         touch_at(session, uvzk__now(session));
-    } else if (mode(session) != UVZK_PROOF_NONE) {
+    } else if (prover_mode(session) != UVZK_PROOF_NONE) {
         /* Requests that have waited for the connection are sent first. A write among them
          * proves as much. */
         touch_at(session, uvzk__now(session) + uvzk__proof_retry(&prover->proof));

@@ -349,7 +349,7 @@ static void fill_batch(struct create_batch *batch)
 /* -------------------------------------------------------------------- the replies */
 
 /* The batch has nothing more to do for this contender. */
-static void drop(struct create_batch *batch, size_t i)
+static void creates_drop(struct create_batch *batch, size_t i)
 {
     struct uvzk__contender *contender = batch->contenders[i];
 
@@ -357,7 +357,7 @@ static void drop(struct create_batch *batch, size_t i)
     uvzk__contender_unref(contender);
 }
 
-static void finish(struct create_batch *batch)
+static void creates_finish(struct create_batch *batch)
 {
     struct uvzk__session *session = batch->session;
 
@@ -391,15 +391,15 @@ static uint64_t shown_at(const struct create_batch *batch, size_t i)
                : 0;
 }
 
-static void identify(struct create_batch *batch, size_t i, int status, int64_t czxid,
-                     bool ours)
+static void creates_identify(struct create_batch *batch, size_t i, int status,
+                             int64_t czxid, bool ours)
 {
     struct uvzk__contender *contender = batch->contenders[i];
 
     if (!uvzk__contender_has_ended(contender)) {
         uvzk__contender_identified(contender, status, czxid, ours, shown_at(batch, i));
     }
-    drop(batch, i);
+    creates_drop(batch, i);
 }
 
 /* Passes one result to all contenders that are left, and ends the batch. */
@@ -407,10 +407,10 @@ static void identify_all(struct create_batch *batch, int status, int64_t czxid)
 {
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->contenders[i] != NULL) {
-            identify(batch, i, status, czxid, true);
+            creates_identify(batch, i, status, czxid, true);
         }
     }
-    finish(batch);
+    creates_finish(batch);
 }
 
 static void ask_czxid(struct create_batch *batch);
@@ -436,7 +436,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         return;
     }
     if (status != UVZK_ENOAUTH) {
-        identify(batch, batch->identifying, status, 0, false);
+        creates_identify(batch, batch->identifying, status, 0, false);
     }
     batch->identifying++;
     if (status == 0 || status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
@@ -511,11 +511,11 @@ static void create_done(struct create_batch *batch, size_t i,
         uvzk__contender_create_answered(contender, status_of(batch, i, reply), NULL, 0);
     }
     if (reply->status != 0 || !is_unidentified(contender)) {
-        drop(batch, i); /* it continues by itself, or was given up meanwhile */
+        creates_drop(batch, i); /* it continues by itself, or was given up meanwhile */
     }
 }
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void creates_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct create_batch *batch = UVZK__CONTAINER_OF(rpc, struct create_batch, rpc);
 
@@ -531,15 +531,15 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         move_and_count(batch, UVZK__CREATE_BATCH_IDENTIFYING);
         ask_czxid(batch);
     } else {
-        finish(batch);
+        creates_finish(batch);
     }
 }
 
 /* ------------------------------------------------------------------------ sending */
 
-static void submit(struct create_batch *batch)
+static void creates_submit(struct create_batch *batch)
 {
-    uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
+    uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, creates_replied);
     batch->rpc.ops = batch->ops;
     batch->rpc.op_count = batch->count;
     batch->rpc.divisible = true;
@@ -565,7 +565,7 @@ static void submit_each(struct create_batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         struct uvzk__contender *contender = batch->contenders[i];
         uvzk__queue_batch_create_done(contender->queue);
-        drop(batch, i);
+        creates_drop(batch, i);
         send_alone(contender);
     }
     uvzk__free(batch);
@@ -596,7 +596,7 @@ static void send_one(struct uvzk__session *session)
     } else if (saves_nothing(batch)) {
         submit_each(batch);
     } else {
-        submit(batch);
+        creates_submit(batch);
     }
 }
 

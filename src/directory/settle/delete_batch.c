@@ -123,8 +123,8 @@ static struct delete_batch *new_batch(struct uvzk__session *session, size_t dele
     return batch;
 }
 
-static void add(struct delete_batch *batch, struct uvzk__contender *contender,
-                enum uvzk__op_kind kind)
+static void delete_batch_add(struct delete_batch *batch,
+                             struct uvzk__contender *contender, enum uvzk__op_kind kind)
 {
     struct uvzk__op *op = &batch->ops[batch->op_count];
 
@@ -162,13 +162,13 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
     for (struct uvzk__contender *holder = uvzk__first_in(&queue->holders);
          early_grants > 0; holder = uvzk__next_in(&queue->holders, holder)) {
         if (uvzk__contender_is_granted_early(holder) && !holder->limits.unchecked) {
-            add(batch, holder, UVZK__OP_CHECK);
+            delete_batch_add(batch, holder, UVZK__OP_CHECK);
             uvzk__checked_by(holder, uvzk__stamp(batch->session) + 1);
         }
         early_grants -= uvzk__contender_is_granted_early(holder);
     }
     if (next_holder != NULL && !next_holder->limits.unchecked) {
-        add(batch, next_holder, UVZK__OP_CHECK);
+        delete_batch_add(batch, next_holder, UVZK__OP_CHECK);
     }
 }
 
@@ -187,7 +187,7 @@ static void add_delete(struct delete_batch *batch, struct uvzk__contender *conte
         add_checks(batch, uvzk__contender_admits_to(contender));
     }
     uvzk__queue_delete_sent(contender, stamp);
-    add(batch, contender, UVZK__OP_DELETE);
+    delete_batch_add(batch, contender, UVZK__OP_DELETE);
     uvzk__node_sent(&contender->node);
 }
 
@@ -320,7 +320,7 @@ static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
     }
 }
 
-static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void delete_batch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct delete_batch *batch = UVZK__CONTAINER_OF(rpc, struct delete_batch, rpc);
     /* A request that is too long is treated as if the server had refused it. If it has
@@ -370,9 +370,10 @@ static bool send_one(struct uvzk__session *session)
      * what the leader has found, which shows whether this server has diverged
      * (divergence.c). */
     if (batch->op_count == 1 && !batch->contenders[0]->kind->not_shown) {
-        uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_DELETE, batch->ops[0].path, replied);
+        uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_DELETE, batch->ops[0].path,
+                          delete_batch_replied);
     } else {
-        uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
+        uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, delete_batch_replied);
         batch->rpc.ops = batch->ops;
         batch->rpc.op_count = batch->op_count;
     }
@@ -399,7 +400,7 @@ static bool blocks_early_readers(const struct uvzk__contender *deleting)
 /* Moves deletes to delete_later, if acquire callbacks that may release the early readers
  * will run in this round. Deletes that were postponed in the last round are not postponed
  * again: they go to the front of to_delete, in their old order. */
-static void postpone(struct uvzk__session *session)
+static void delete_batch_postpone(struct uvzk__session *session)
 {
     struct uvzk__directories *directories = uvzk__directories(session);
     bool puts_off = uvzk__tuned(session, UVZK__TUNE_READERS) &&
@@ -430,7 +431,7 @@ bool uvzk__delete_batches_due(const struct uvzk__session *session)
 
 void uvzk__delete_batches_send(struct uvzk__session *session)
 {
-    postpone(session);
+    delete_batch_postpone(session);
     while (!uvzk__list_empty(&uvzk__directories(session)->to_delete) &&
            uvzk__may_send(session) &&
            uvzk__directories(session)->delete_batches_in_flight < DELETE_BATCHES_MAX) {

@@ -226,7 +226,7 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
 /* No other client can have held since the listing that first showed no foreign node
  * before this contender. leases.c reads that stamp, and only of the directory of the
  * tickets. */
-static void grant(struct uvzk__contender *front, bool early)
+static void in_order_grant(struct uvzk__contender *front, bool early)
 {
     if (front->kind->admits) {
         front->queue->held_stamp = front->unblocked_stamp != 0
@@ -249,10 +249,10 @@ static bool grant_if_allowed(struct uvzk__queue *queue, struct uvzk__contender *
 
     switch (check_grant(queue, front, pending_deletes)) {
     case GRANT_NOW:
-        grant(front, false);
+        in_order_grant(front, false);
         return true;
     case GRANT_EARLY:
-        grant(front, true);
+        in_order_grant(front, true);
         return true;
     case NEED_OWN_WATCH:
         uvzk__own_watch_arm(front);
@@ -408,7 +408,8 @@ static void drop_other_watch(struct uvzk__queue *queue,
 }
 
 /* The get that arms the watch may end all waiters, or begin a pause. */
-static void watch(struct uvzk__queue *queue, const struct uvzk__foreign_node *needed)
+static void in_order_watch(struct uvzk__queue *queue,
+                           const struct uvzk__foreign_node *needed)
 {
     if (needed != NULL && uvzk__watched_path(queue) == NULL) {
         uvzk__predecessor_watch(queue, needed);
@@ -433,14 +434,14 @@ static void send_request(struct uvzk__queue *queue)
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
     } else if (preparing) {
-        watch(queue, needed);
+        in_order_watch(queue, needed);
         if (uvzk__queue_may_list_behind_get(queue)) {
             uvzk__listing_start(queue);
         }
     } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
         uvzk__listing_start(queue);
     } else {
-        watch(queue, needed);
+        in_order_watch(queue, needed);
     }
 }
 

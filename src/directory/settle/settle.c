@@ -93,7 +93,7 @@ void uvzk__directories_free(struct uvzk__session *session)
     uvzk__expected_sequences_free(&uvzk__directories(session)->expected_sequences);
 }
 
-static void settle(struct uvzk__queue *queue)
+static void settle_directory(struct uvzk__queue *queue)
 {
     if (queue->creates.wanted) {
         uvzk__queue_settle_later(queue); /* settling another directory wanted them */
@@ -149,7 +149,7 @@ void uvzk__directories_settle(struct uvzk__session *session)
     }
     uvzk__create_batches_send_lone(session);
     while ((link = uvzk__list_take(&changed)) != NULL) {
-        settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));
+        settle_directory(UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));
     }
     uvzk__create_batches_send(session);
 }
