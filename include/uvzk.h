@@ -291,8 +291,10 @@ typedef enum {
 typedef enum {
     UVZK_TRANSPORT_C_CLIENT = 0, /* by libzookeeper_mt, ZooKeeper's C client, which has
                                     two threads for each session; the default. Under load
-                                    uvzk adds a third */
-    UVZK_TRANSPORT_NATIVE        /* by uvzk itself, on the loop, without a thread */
+                                    uvzk adds a third. UV_ENOTSUP if uvzk was built
+                                    without it */
+    UVZK_TRANSPORT_NATIVE        /* by uvzk itself, on the loop, without a thread; the
+                                    default if uvzk was built without the C client */
 } uvzk_transport_t;
 
 /* How uvzk proves ownership while something is held. */
@@ -510,7 +512,8 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  * option is unknown or out of range, or a file of options.tls is unusable. UVZK_EPATH:
  * malformed chroot or namespace; a chroot that contains a comma is not at the end of
  * hosts. UV_ENOTSUP: options.tls is set, and the transport is the C client, or uvzk was
- * built without OpenSSL. UV_ENOMEM, UV_EBUSY. */
+ * built without OpenSSL; the transport is the C client, and uvzk was built without it.
+ * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 

@@ -9,7 +9,8 @@
 #include "discovery/hosts.h"
 #include "native/native_port.h"
 #include "native/tls_context.h"
-#include "session/zk_port.h"
+#include "port/loop_port.h"
+#include "session/c_client.h"
 
 /* Every port of such a client is a loop_port. */
 static struct uvzk__loop_port *loop_port(struct uvzk__port *port)
@@ -91,6 +92,9 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     int rc = uvzk__hosts_validate(given.hosts);
     if (rc == 0) {
         rc = uvzk__options_read(&known, &given);
+    }
+    if (rc == 0 && known.transport == UVZK_TRANSPORT_C_CLIENT) {
+        rc = uvzk__c_client_check();
     }
     if (rc < 0) {
         return rc;

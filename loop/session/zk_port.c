@@ -483,6 +483,11 @@ static const struct uvzk__transport transport = {
     .is_empty = is_empty,
     .free = uvzk__loop_port_free};
 
+int uvzk__c_client_check(void)
+{
+    return 0;
+}
+
 struct uvzk__loop_port *uvzk__zk_port_new(uv_loop_t *loop,
                                           const uvzk_client_options_t *options)
 {

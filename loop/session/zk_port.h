@@ -17,6 +17,7 @@
 #include "log/log_route.h"
 #include "port/loop_port.h"
 #include "requests/outstanding.h"
+#include "session/c_client.h"
 #include "session/reconnect.h"
 
 struct uvzk__handle;
@@ -43,11 +44,5 @@ struct uvzk__zk_port {
     int open_failure;
     bool leave_wanted; /* to leave the connected server */
 };
-
-/* Creates a port. The options must have been checked by uvzk__options_read
- * (client/create.h); they are copied. The port's functions may be called at once, but no
- * callback runs before uvzk__port_loop_start. Returns NULL if out of memory. */
-struct uvzk__loop_port *uvzk__zk_port_new(uv_loop_t *loop,
-                                          const uvzk_client_options_t *options);
 
 #endif

@@ -36,6 +36,11 @@ void uvzk_client_options_init_size(uvzk_client_options_t *options, size_t size)
     }
     memset(options, 0, size);
     options->size = size;
+#ifdef UVZK_WITHOUT_C_CLIENT
+    if (size >= UVZK__SIZE_UP_TO(uvzk_client_options_t, transport)) {
+        options->transport = UVZK_TRANSPORT_NATIVE;
+    }
+#endif
 }
 
 /* `transport` stands where older headers have the padding at the end of the struct, which
