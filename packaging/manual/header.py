@@ -26,7 +26,7 @@ class Item:
         self.result = result  # of a function or a callback
         self.parameters = parameters  # (type, name) of each
 
-    def is_shell(self):
+    def is_handle(self):
         return self.text.startswith("struct")
 
     def is_forward(self):

@@ -6,12 +6,12 @@
 #include "engine/req.h"
 #include "engine/turn.h"
 
-/* The call is freed before the callback, which may use the shell for the next one. */
+/* The call is freed before the callback, which may use the handle for the next one. */
 static void atomic_call_tell(struct uvzk__notification *notification)
 {
     struct uvzk__atomic_call *call =
         UVZK__CONTAINER_OF(notification, struct uvzk__atomic_call, notification);
-    uvzk_req_t *shell = call->shell;
+    uvzk_req_t *handle = call->handle;
     uvzk_req_cb cb = call->cb;
     uvzk_atomic_value_t value = call->value;
     uvzk_result_t result = uvzk__result_of_nothing();
@@ -19,7 +19,7 @@ static void atomic_call_tell(struct uvzk__notification *notification)
 
     result.value = &value;
     uvzk__free(call);
-    uvzk__req_end(shell, cb, status, &result);
+    uvzk__req_end(handle, cb, status, &result);
 }
 
 static bool needs_no_reading(enum uvzk__atomic_kind kind)
@@ -28,7 +28,7 @@ static bool needs_no_reading(enum uvzk__atomic_kind kind)
 }
 
 struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls,
-                                                uvzk_req_t *shell, uvzk_req_cb cb,
+                                                uvzk_req_t *handle, uvzk_req_cb cb,
                                                 enum uvzk__atomic_kind kind,
                                                 int64_t operand, int64_t expected)
 {
@@ -37,7 +37,7 @@ struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls,
     if (call == NULL) {
         return NULL;
     }
-    call->shell = shell;
+    call->handle = handle;
     call->cb = cb;
     call->kind = (uint8_t)kind;
     call->operand = operand;
@@ -47,7 +47,7 @@ struct uvzk__atomic_call *uvzk__atomic_call_new(struct uvzk__link *calls,
     call->notification.notify_cb = atomic_call_tell;
     uvzk__list_init(&call->notification.link);
     uvzk__list_append(calls, &call->link);
-    uvzk__req_begin(shell, call, NULL);
+    uvzk__req_begin(handle, call, NULL);
     return call;
 }
 

@@ -29,7 +29,7 @@ struct uvzk__atomic_call {
     struct uvzk__link
         link; /* in the calls of its atomic long; alone once it is decided */
     struct uvzk__notification notification;
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     int64_t operand;  /* the delta, or the new value */
     int64_t expected; /* of COMPARE_AND_SET */

@@ -103,9 +103,9 @@ static void end_calls(struct uvzk__atomic_long *atomic, int code)
 }
 
 /* The user's struct and the path belong to the user again. */
-static void leave_shell(struct uvzk__atomic_long *atomic)
+static void leave_handle(struct uvzk__atomic_long *atomic)
 {
-    atomic->shell->impl = NULL;
+    atomic->handle->impl = NULL;
     uvzk__session_object_end(&atomic->object);
     uvzk__znode_owner_end(atomic->session, &atomic->owner);
 }
@@ -141,7 +141,7 @@ static void atomic_long_unreachable(struct uvzk__session_object *object, int cod
 
 static void free_object(struct uvzk__session_object *object)
 {
-    leave_shell(atomic_at(object));
+    leave_handle(atomic_at(object));
     free_atomic(atomic_at(object));
 }
 
@@ -204,16 +204,16 @@ static void atomic_long_closed(struct uvzk__notification *notification)
 {
     struct uvzk__atomic_long *atomic =
         UVZK__CONTAINER_OF(notification, struct uvzk__atomic_long, notification);
-    uvzk_atomic_long_t *shell = atomic->shell;
+    uvzk_atomic_long_t *handle = atomic->handle;
     uvzk_atomic_long_close_cb close_cb = atomic->close_cb;
 
-    leave_shell(atomic);
+    leave_handle(atomic);
     atomic->ended = true;
     uvzk__atomic_pump(atomic);
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
     if (close_cb != NULL) {
-        close_cb(shell);
+        close_cb(handle);
     }
     uvzk__end_tell(listener, 0);
 }
@@ -242,12 +242,12 @@ static struct uvzk__atomic_long *new_atomic(struct uvzk__session *session,
     return atomic;
 }
 
-int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *shell,
+int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *handle,
                           const char *path, const uvzk_atomic_long_options_t *options)
 {
     uvzk_atomic_long_options_t known;
-    int status = uvzk__check_init(client, "the atomic long", shell,
-                                  shell == NULL ? NULL : shell->impl, path);
+    int status = uvzk__check_init(client, "the atomic long", handle,
+                                  handle == NULL ? NULL : handle->impl, path);
 
     if (status == 0) {
         status = read_options(&known, options);
@@ -272,17 +272,17 @@ int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *shell,
     atomic->retry = known.retry;
     atomic->promotion.retry = known.mutex_retry;
     atomic->promotion.timeout_ms = known.mutex_timeout_ms;
-    atomic->shell = shell;
-    shell->impl = atomic;
+    atomic->handle = handle;
+    handle->impl = atomic;
     uvzk__session_object_begin(atomic->session, &atomic->object, &object_kind, NULL);
     return 0;
 }
 
-int uvzk_atomic_long_close(uvzk_atomic_long_t *shell, uvzk_atomic_long_close_cb close_cb)
+int uvzk_atomic_long_close(uvzk_atomic_long_t *handle, uvzk_atomic_long_close_cb close_cb)
 {
-    struct uvzk__atomic_long *atomic = shell == NULL ? NULL : shell->impl;
+    struct uvzk__atomic_long *atomic = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "the atomic long is NULL");
     }
     if (atomic == NULL || atomic->closing) {
@@ -291,7 +291,7 @@ int uvzk_atomic_long_close(uvzk_atomic_long_t *shell, uvzk_atomic_long_close_cb 
     }
     atomic->closing = true;
     atomic->close_cb = close_cb;
-    uvzk__end_begin(&shell->end, atomic->session);
+    uvzk__end_begin(&handle->end, atomic->session);
     end_calls(atomic, UVZK_ECLOSED);
     if (!uvzk__atomic_promotion_is_possible(atomic) ||
         uvzk_lock_close(&atomic->promotion.mutex, mutex_closed) != 0) {
@@ -300,25 +300,25 @@ int uvzk_atomic_long_close(uvzk_atomic_long_t *shell, uvzk_atomic_long_close_cb 
     return 0;
 }
 
-struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *shell)
+struct uvzk__session *uvzk__atomic_long_session(const uvzk_atomic_long_t *handle)
 {
-    const struct uvzk__atomic_long *atomic = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__atomic_long *atomic = handle == NULL ? NULL : handle->impl;
 
     return atomic == NULL ? NULL : atomic->session;
 }
 
 /* -------------------------------------------------------------------- the calls */
 
-static int begin_call(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
+static int begin_call(uvzk_atomic_long_t *handle, uvzk_req_t *call_handle,
                       enum uvzk__atomic_kind kind, int64_t operand, int64_t expected,
                       uvzk_req_cb cb)
 {
-    int status = shell == NULL ? uvzk__refuse(UV_EINVAL, "the atomic long is NULL")
-                               : uvzk__req_check(call_shell, cb);
+    int status = handle == NULL ? uvzk__refuse(UV_EINVAL, "the atomic long is NULL")
+                                : uvzk__req_check(call_handle, cb);
     if (status != 0) {
         return status;
     }
-    struct uvzk__atomic_long *atomic = shell->impl;
+    struct uvzk__atomic_long *atomic = handle->impl;
     if (atomic == NULL || atomic->closing || uvzk__session_is_closing(atomic->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "the atomic long or its client is closing, or "
                                           "it is not initialised");
@@ -331,7 +331,7 @@ static int begin_call(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
         return status;
     }
     struct uvzk__atomic_call *call =
-        uvzk__atomic_call_new(&atomic->calls, call_shell, cb, kind, operand, expected);
+        uvzk__atomic_call_new(&atomic->calls, call_handle, cb, kind, operand, expected);
     if (call == NULL) {
         return UV_ENOMEM;
     }
@@ -343,13 +343,13 @@ static int begin_call(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
     return 0;
 }
 
-static int atomic_long_begin(uvzk_atomic_long_t *shell, uvzk_req_t *call_shell,
+static int atomic_long_begin(uvzk_atomic_long_t *handle, uvzk_req_t *call_handle,
                              enum uvzk__atomic_kind kind, int64_t operand,
                              int64_t expected, uvzk_req_cb cb)
 {
-    int status = begin_call(shell, call_shell, kind, operand, expected, cb);
+    int status = begin_call(handle, call_handle, kind, operand, expected, cb);
 
-    return uvzk__req_begun(call_shell, uvzk__atomic_long_session(shell), status);
+    return uvzk__req_begun(call_handle, uvzk__atomic_long_session(handle), status);
 }
 
 int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_req_t *call, uvzk_req_cb cb)

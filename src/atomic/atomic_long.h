@@ -51,7 +51,7 @@ struct uvzk__atomic_promotion {
 
 struct uvzk__atomic_long {
     /* The user's struct. It refers to this one until the close callback. */
-    uvzk_atomic_long_t *shell;
+    uvzk_atomic_long_t *handle;
     struct uvzk__session *session; /* the home session of the path */
     struct uvzk__session_object object;
     struct uvzk__link calls; /* struct uvzk__atomic_call: not decided yet */

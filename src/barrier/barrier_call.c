@@ -16,20 +16,20 @@ static bool invariant_holds(const void *object)
 {
     const struct uvzk__barrier_call *call = object;
 
-    return call->status <= 0 && call->shell->impl == call;
+    return call->status <= 0 && call->handle->impl == call;
 }
 
 const struct uvzk__machine uvzk__barrier_call_machine = UVZK__MACHINE(
     "call on a barrier", table, struct uvzk__barrier_call, state, invariant_holds);
 
-int uvzk__barrier_call_check(const uvzk_req_t *shell, uvzk_req_cb cb, int64_t timeout_ms)
+int uvzk__barrier_call_check(const uvzk_req_t *handle, uvzk_req_cb cb, int64_t timeout_ms)
 {
     int status = uvzk__refuse_if(
         UV_EINVAL, timeout_ms < UVZK_WAIT_FOREVER || timeout_ms == 0
                        ? "timeout_ms is neither UVZK_WAIT_FOREVER nor above 0"
                        : NULL);
 
-    return status != 0 ? status : uvzk__req_check(shell, cb);
+    return status != 0 ? status : uvzk__req_check(handle, cb);
 }
 
 static void give_up(struct uvzk__barrier_call *call, int status)
@@ -50,13 +50,13 @@ static void barrier_call_tell(struct uvzk__notification *notification)
 {
     struct uvzk__barrier_call *call =
         UVZK__CONTAINER_OF(notification, struct uvzk__barrier_call, notification);
-    uvzk_req_t *shell = call->shell;
+    uvzk_req_t *handle = call->handle;
     uvzk_req_cb cb = call->cb;
     int status = call->status;
 
     uvzk__list_remove(&call->siblings);
     call->over_cb(call);
-    uvzk__req_end(shell, cb, status, NULL);
+    uvzk__req_end(handle, cb, status, NULL);
 }
 
 static bool can_be_given_up(const struct uvzk__barrier_call *call)
@@ -67,9 +67,9 @@ static bool can_be_given_up(const struct uvzk__barrier_call *call)
                      call->can_be_undone != NULL && call->can_be_undone(call);
 }
 
-static int barrier_call_cancel(uvzk_req_t *shell)
+static int barrier_call_cancel(uvzk_req_t *handle)
 {
-    struct uvzk__barrier_call *call = shell->impl;
+    struct uvzk__barrier_call *call = handle->impl;
 
     if (!can_be_given_up(call)) {
         return uvzk__refuse(UVZK_ESTATE, call->given_up_cb == NULL
@@ -85,16 +85,16 @@ static const struct uvzk__req_kind req_kind = {.cancel = barrier_call_cancel};
 
 void uvzk__barrier_call_begin(struct uvzk__barrier_call *call,
                               struct uvzk__session *session, struct uvzk__link *calls,
-                              uvzk_req_t *shell, int64_t timeout_ms, uvzk_req_cb cb)
+                              uvzk_req_t *handle, int64_t timeout_ms, uvzk_req_cb cb)
 {
     call->session = session;
-    call->shell = shell;
+    call->handle = handle;
     call->cb = cb;
     call->notification.notify_cb = barrier_call_tell;
     call->timeout.due = timed_out;
     uvzk__list_init(&call->notification.link);
     uvzk__list_append(calls, &call->siblings);
-    uvzk__req_begin(shell, call, &req_kind);
+    uvzk__req_begin(handle, call, &req_kind);
     if (timeout_ms != UVZK_WAIT_FOREVER) {
         uvzk__timer_set(session, &call->timeout,
                         uvzk__now(session) + (uint64_t)timeout_ms);
@@ -115,10 +115,10 @@ void uvzk__barrier_call_end(struct uvzk__barrier_call *call, int status)
 
 bool uvzk__barrier_call_begin_to_send(struct uvzk__barrier_call *call,
                                       struct uvzk__session *session,
-                                      struct uvzk__link *calls, uvzk_req_t *shell,
+                                      struct uvzk__link *calls, uvzk_req_t *handle,
                                       int64_t timeout_ms, uvzk_req_cb cb)
 {
-    uvzk__barrier_call_begin(call, session, calls, shell, timeout_ms, cb);
+    uvzk__barrier_call_begin(call, session, calls, handle, timeout_ms, cb);
     if (uvzk__auth_has_failed(session)) {
         uvzk__barrier_call_end(call, UVZK_EAUTH);
         return false;
@@ -146,7 +146,7 @@ void uvzk__barrier_calls_free(struct uvzk__link *calls)
         struct uvzk__barrier_call *call = call_at(link);
 
         uvzk__list_remove(&call->notification.link);
-        uvzk__req_begin(call->shell, NULL, NULL);
+        uvzk__req_begin(call->handle, NULL, NULL);
         call->over_cb(call);
     }
 }

@@ -22,7 +22,7 @@ extern const struct uvzk__machine uvzk__barrier_call_machine;
 /* The first member of the struct of each kind of call. */
 struct uvzk__barrier_call {
     struct uvzk__session *session;
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     struct uvzk__link siblings; /* in the barrier's list of calls */
     struct uvzk__notification notification;

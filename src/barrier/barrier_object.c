@@ -54,11 +54,11 @@ void uvzk__barrier_object_tell_closed(struct uvzk__notification *notification)
 }
 
 int uvzk__barrier_object_open(uvzk_client_t *client,
-                              const struct uvzk__barrier_kind *kind, const void *shell,
+                              const struct uvzk__barrier_kind *kind, const void *handle,
                               void **impl, const char *path)
 {
     int status =
-        uvzk__check_init(client, "barrier", shell, impl == NULL ? NULL : *impl, path);
+        uvzk__check_init(client, "barrier", handle, impl == NULL ? NULL : *impl, path);
 
     if (status == 0 && kind->needs_children) {
         status = uvzk__znode_owner_check_open(client->impl, path, UVZK__NEEDS_CHILDREN);
@@ -86,11 +86,11 @@ int uvzk__barrier_object_open(uvzk_client_t *client,
     return 0;
 }
 
-int uvzk__barrier_object_check(const void *shell,
+int uvzk__barrier_object_check(const void *handle,
                                const struct uvzk__barrier_object *object,
                                const uvzk_req_t *call, uvzk_req_cb cb, int64_t timeout_ms)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL ? "barrier is NULL" : NULL);
+    int status = uvzk__refuse_if(UV_EINVAL, handle == NULL ? "barrier is NULL" : NULL);
 
     if (status == 0) {
         status = uvzk__barrier_call_check(call, cb, timeout_ms);
@@ -106,9 +106,9 @@ int uvzk__barrier_object_check(const void *shell,
                                   : NULL);
 }
 
-int uvzk__barrier_object_close(const void *shell, struct uvzk__barrier_object *object)
+int uvzk__barrier_object_close(const void *handle, struct uvzk__barrier_object *object)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "barrier is NULL");
     }
     if (object == NULL || object->closing) {

@@ -39,20 +39,21 @@ struct uvzk__barrier_kind {
 void uvzk__barrier_object_unreachable(struct uvzk__session_object *, int code);
 void uvzk__barrier_object_client_ended(struct uvzk__session_object *);
 
-/* The init of a barrier. shell: the user's struct; impl: in it. Returns the code with which
- * the init is refused, or 0: then *impl is a struct of the kind, zeros but for this part. */
+/* The init of a barrier. handle: the user's struct; impl: in it. Returns the code with
+ * which the init is refused, or 0: then *impl is a struct of the kind, zeros but for this
+ * part. */
 int uvzk__barrier_object_open(uvzk_client_t *, const struct uvzk__barrier_kind *,
-                              const void *shell, void **impl, const char *path);
+                              const void *handle, void **impl, const char *path);
 
 /* Returns the code with which a call is refused, or 0. The struct is NULL if the user's
  * struct is NULL, or not initialised. timeout_ms: as uvzk__barrier_call_check. */
-int uvzk__barrier_object_check(const void *shell, const struct uvzk__barrier_object *,
+int uvzk__barrier_object_check(const void *handle, const struct uvzk__barrier_object *,
                                const uvzk_req_t *, uvzk_req_cb, int64_t timeout_ms);
 
 /* Returns the code with which the close is refused, or 0: it is closing, and its calls have
  * ended. Its owner queues the notification, whose notify_cb is the second function. This
  * one frees the barrier, and tells its user. */
-int uvzk__barrier_object_close(const void *shell, struct uvzk__barrier_object *);
+int uvzk__barrier_object_close(const void *handle, struct uvzk__barrier_object *);
 void uvzk__barrier_object_tell_closed(struct uvzk__notification *);
 
 #endif

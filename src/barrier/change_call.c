@@ -61,7 +61,7 @@ static struct change *new_change(struct uvzk__session *session, const char *path
 }
 
 static int change_call_begin(struct uvzk__session *session, struct uvzk__link *calls,
-                             const char *path, bool creates, uvzk_req_t *shell,
+                             const char *path, bool creates, uvzk_req_t *handle,
                              uvzk_req_cb cb)
 {
     struct change *change = new_change(session, path);
@@ -69,7 +69,7 @@ static int change_call_begin(struct uvzk__session *session, struct uvzk__link *c
     if (change == NULL) {
         return UV_ENOMEM;
     }
-    if (!uvzk__barrier_call_begin_to_send(&change->call, session, calls, shell,
+    if (!uvzk__barrier_call_begin_to_send(&change->call, session, calls, handle,
                                           UVZK_WAIT_FOREVER, cb)) {
         return 0;
     }
@@ -82,15 +82,15 @@ static int change_call_begin(struct uvzk__session *session, struct uvzk__link *c
 }
 
 int uvzk__change_call_create(struct uvzk__session *session, struct uvzk__link *calls,
-                             const char *path, uvzk_req_t *shell, uvzk_req_cb cb)
+                             const char *path, uvzk_req_t *handle, uvzk_req_cb cb)
 {
-    return change_call_begin(session, calls, path, true, shell, cb);
+    return change_call_begin(session, calls, path, true, handle, cb);
 }
 
 int uvzk__change_call_delete(struct uvzk__session *session, struct uvzk__link *calls,
-                             const char *path, uvzk_req_t *shell, uvzk_req_cb cb)
+                             const char *path, uvzk_req_t *handle, uvzk_req_cb cb)
 {
-    return change_call_begin(session, calls, path, false, shell, cb);
+    return change_call_begin(session, calls, path, false, handle, cb);
 }
 
 static bool may_be_made(struct uvzk__barrier_call *call)

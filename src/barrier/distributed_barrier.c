@@ -52,14 +52,14 @@ static struct uvzk__distributed_barrier *barrier_with(struct uvzk__barrier_objec
     return UVZK__CONTAINER_OF(object, struct uvzk__distributed_barrier, object);
 }
 
-static struct uvzk__barrier_object *object_of(const uvzk_barrier_t *shell)
+static struct uvzk__barrier_object *object_of(const uvzk_barrier_t *handle)
 {
-    return shell == NULL ? NULL : shell->impl;
+    return handle == NULL ? NULL : handle->impl;
 }
 
-struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *shell)
+struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *handle)
 {
-    const struct uvzk__barrier_object *object = object_of(shell);
+    const struct uvzk__barrier_object *object = object_of(handle);
 
     return object == NULL ? NULL : object->session;
 }
@@ -68,10 +68,10 @@ static void tell_closed(struct uvzk__barrier_object *object)
 {
     const struct uvzk__distributed_barrier *barrier = barrier_with(object);
 
-    struct uvzk__end_listener *listener = uvzk__end_take(&barrier->shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&barrier->handle->end);
 
     if (barrier->close_cb != NULL) {
-        barrier->close_cb(barrier->shell);
+        barrier->close_cb(barrier->handle);
     }
     uvzk__end_tell(listener, 0);
 }
@@ -81,30 +81,30 @@ static void distributed_barrier_end(struct uvzk__barrier_object *object)
     uvzk__znode_owner_end(object->session, &barrier_with(object)->owner);
 }
 
-int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *shell, const char *path)
+int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *handle, const char *path)
 {
     static const struct uvzk__barrier_kind kind = {
         .size = sizeof(struct uvzk__distributed_barrier),
         .told = UVZK__BARRIER_OBJECT_TOLD,
         .tell_closed = tell_closed,
         .end = distributed_barrier_end};
-    int status = uvzk__barrier_object_open(client, &kind, shell,
-                                           shell == NULL ? NULL : &shell->impl, path);
+    int status = uvzk__barrier_object_open(client, &kind, handle,
+                                           handle == NULL ? NULL : &handle->impl, path);
 
     if (status == 0) {
-        barrier_with(shell->impl)->shell = shell;
+        barrier_with(handle->impl)->handle = handle;
     }
     return status;
 }
 
-int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
+int uvzk_barrier_close(uvzk_barrier_t *handle, uvzk_barrier_close_cb close_cb)
 {
-    struct uvzk__barrier_object *object = object_of(shell);
-    int status = uvzk__barrier_object_close(shell, object);
+    struct uvzk__barrier_object *object = object_of(handle);
+    int status = uvzk__barrier_object_close(handle, object);
 
     if (status == 0) {
         barrier_with(object)->close_cb = close_cb;
-        uvzk__end_begin(&shell->end, object->session);
+        uvzk__end_begin(&handle->end, object->session);
         uvzk__notify_later(object->session, &object->notification);
     }
     return status;
@@ -112,62 +112,64 @@ int uvzk_barrier_close(uvzk_barrier_t *shell, uvzk_barrier_close_cb close_cb)
 
 /* ------------------------------------------------------------------- the calls */
 
-static int distributed_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell,
+static int distributed_barrier_set(uvzk_barrier_t *handle, uvzk_req_t *call_handle,
                                    uvzk_req_cb cb)
 {
-    int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
+    int status = uvzk__barrier_object_check(handle, object_of(handle), call_handle, cb,
                                             UVZK_WAIT_FOREVER);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__barrier_object *object = shell->impl;
+    struct uvzk__barrier_object *object = handle->impl;
     status = uvzk__znode_owner_begin(object->session, &barrier_with(object)->owner,
                                      object->path, UVZK__OWNED_BY_BARRIER, false);
     return status != 0 ? status
                        : uvzk__change_call_create(object->session, &object->calls,
-                                                  object->path, call_shell, cb);
+                                                  object->path, call_handle, cb);
 }
 
-int uvzk_barrier_set(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+int uvzk_barrier_set(uvzk_barrier_t *handle, uvzk_req_t *call_handle, uvzk_req_cb cb)
 {
-    int status = distributed_barrier_set(shell, call_shell, cb);
+    int status = distributed_barrier_set(handle, call_handle, cb);
 
-    return uvzk__req_begun(call_shell, uvzk__distributed_barrier_session(shell), status);
+    return uvzk__req_begun(call_handle, uvzk__distributed_barrier_session(handle),
+                           status);
 }
 
-static int remove_znode(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+static int remove_znode(uvzk_barrier_t *handle, uvzk_req_t *call_handle, uvzk_req_cb cb)
 {
-    int status = uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb,
+    int status = uvzk__barrier_object_check(handle, object_of(handle), call_handle, cb,
                                             UVZK_WAIT_FOREVER);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__barrier_object *object = shell->impl;
+    struct uvzk__barrier_object *object = handle->impl;
     status = uvzk__znode_owner_check_delete(object->session, object->path);
     return status != 0 ? status
                        : uvzk__change_call_delete(object->session, &object->calls,
-                                                  object->path, call_shell, cb);
+                                                  object->path, call_handle, cb);
 }
 
-int uvzk_barrier_remove(uvzk_barrier_t *shell, uvzk_req_t *call_shell, uvzk_req_cb cb)
+int uvzk_barrier_remove(uvzk_barrier_t *handle, uvzk_req_t *call_handle, uvzk_req_cb cb)
 {
-    int status = remove_znode(shell, call_shell, cb);
+    int status = remove_znode(handle, call_handle, cb);
 
-    return uvzk__req_begun(call_shell, uvzk__distributed_barrier_session(shell), status);
+    return uvzk__req_begun(call_handle, uvzk__distributed_barrier_session(handle),
+                           status);
 }
 
-static int wait_for_end(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
-                        uvzk_req_cb cb)
+static int wait_for_end(uvzk_barrier_t *handle, uvzk_req_t *call_handle,
+                        int64_t timeout_ms, uvzk_req_cb cb)
 {
-    int status =
-        uvzk__barrier_object_check(shell, object_of(shell), call_shell, cb, timeout_ms);
+    int status = uvzk__barrier_object_check(handle, object_of(handle), call_handle, cb,
+                                            timeout_ms);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__barrier_object *object = shell->impl;
+    struct uvzk__barrier_object *object = handle->impl;
     struct wait *wait = uvzk__calloc(1, sizeof(*wait));
     if (wait == NULL) {
         return UV_ENOMEM;
@@ -181,14 +183,15 @@ static int wait_for_end(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t t
     wait->call.given_up_cb = wait_given_up;
     wait->call.over_cb = wait_over;
     (void)uvzk__barrier_call_begin_to_send(&wait->call, object->session, &object->calls,
-                                           call_shell, timeout_ms, cb);
+                                           call_handle, timeout_ms, cb);
     return 0;
 }
 
-int uvzk_barrier_wait(uvzk_barrier_t *shell, uvzk_req_t *call_shell, int64_t timeout_ms,
+int uvzk_barrier_wait(uvzk_barrier_t *handle, uvzk_req_t *call_handle, int64_t timeout_ms,
                       uvzk_req_cb cb)
 {
-    int status = wait_for_end(shell, call_shell, timeout_ms, cb);
+    int status = wait_for_end(handle, call_handle, timeout_ms, cb);
 
-    return uvzk__req_begun(call_shell, uvzk__distributed_barrier_session(shell), status);
+    return uvzk__req_begun(call_handle, uvzk__distributed_barrier_session(handle),
+                           status);
 }

@@ -10,7 +10,7 @@
 
 struct uvzk__distributed_barrier {
     struct uvzk__barrier_object object;
-    uvzk_barrier_t *shell;
+    uvzk_barrier_t *handle;
     uvzk_barrier_close_cb close_cb; /* may be NULL */
     struct uvzk__znode_owner owner; /* from the first set */
 };

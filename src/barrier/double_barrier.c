@@ -67,7 +67,7 @@ static void tell_loss_or_close(struct uvzk__notification *notification)
         uvzk__barrier_object_tell_closed(notification);
     } else if (barrier->state == UVZK__DOUBLE_BARRIER_LOST && barrier->lost_cb != NULL) {
         /* A leave that was called meanwhile reports the loss. */
-        barrier->lost_cb(barrier->shell, barrier->lost);
+        barrier->lost_cb(barrier->handle, barrier->lost);
     }
 }
 
@@ -106,12 +106,12 @@ static void member_told(struct uvzk__barrier_member *member, int status)
     }
 }
 
-static int check_call(const uvzk_double_barrier_t *shell, const uvzk_req_t *call_shell,
+static int check_call(const uvzk_double_barrier_t *handle, const uvzk_req_t *call_handle,
                       int64_t timeout_ms, uvzk_req_cb cb)
 {
-    const struct uvzk__double_barrier *barrier = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__double_barrier *barrier = handle == NULL ? NULL : handle->impl;
     int status = uvzk__barrier_object_check(
-        shell, barrier == NULL ? NULL : &barrier->object, call_shell, cb, timeout_ms);
+        handle, barrier == NULL ? NULL : &barrier->object, call_handle, cb, timeout_ms);
 
     if (status != 0) {
         return status;
@@ -135,15 +135,15 @@ static struct crossing *new_crossing(struct uvzk__double_barrier *barrier)
     return crossing;
 }
 
-static int double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+static int double_barrier_enter(uvzk_double_barrier_t *handle, uvzk_req_t *call_handle,
                                 int64_t timeout_ms, uvzk_req_cb cb)
 {
-    int status = check_call(shell, call_shell, timeout_ms, cb);
+    int status = check_call(handle, call_handle, timeout_ms, cb);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__double_barrier *barrier = shell->impl;
+    struct uvzk__double_barrier *barrier = handle->impl;
     if (barrier->state != UVZK__DOUBLE_BARRIER_OUTSIDE) {
         return uvzk__refuse(UVZK_ESTATE,
                             "the barrier is entered already; leave it first");
@@ -163,7 +163,7 @@ static int double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_s
         return status;
     }
     uvzk__barrier_call_begin(&crossing->call, barrier->object.session,
-                             &barrier->object.calls, call_shell, timeout_ms, cb);
+                             &barrier->object.calls, call_handle, timeout_ms, cb);
     if (refused) {
         uvzk__barrier_call_end(&crossing->call, UVZK_EAUTH);
     } else {
@@ -173,23 +173,23 @@ static int double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_s
     return 0;
 }
 
-int uvzk_double_barrier_enter(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+int uvzk_double_barrier_enter(uvzk_double_barrier_t *handle, uvzk_req_t *call_handle,
                               int64_t timeout_ms, uvzk_req_cb cb)
 {
-    int status = double_barrier_enter(shell, call_shell, timeout_ms, cb);
+    int status = double_barrier_enter(handle, call_handle, timeout_ms, cb);
 
-    return uvzk__req_begun(call_shell, uvzk__double_barrier_session(shell), status);
+    return uvzk__req_begun(call_handle, uvzk__double_barrier_session(handle), status);
 }
 
-static int double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+static int double_barrier_leave(uvzk_double_barrier_t *handle, uvzk_req_t *call_handle,
                                 int64_t timeout_ms, uvzk_req_cb cb)
 {
-    int status = check_call(shell, call_shell, timeout_ms, cb);
+    int status = check_call(handle, call_handle, timeout_ms, cb);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__double_barrier *barrier = shell->impl;
+    struct uvzk__double_barrier *barrier = handle->impl;
     if (barrier->state != UVZK__DOUBLE_BARRIER_INSIDE &&
         barrier->state != UVZK__DOUBLE_BARRIER_LOST) {
         return uvzk__refuse(UVZK_ESTATE, "the barrier is not entered");
@@ -200,7 +200,7 @@ static int double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_s
     }
     bool lost = barrier->state == UVZK__DOUBLE_BARRIER_LOST;
     uvzk__barrier_call_begin(&crossing->call, barrier->object.session,
-                             &barrier->object.calls, call_shell, timeout_ms, cb);
+                             &barrier->object.calls, call_handle, timeout_ms, cb);
     uvzk__move(barrier->object.session, &uvzk__double_barrier_machine, barrier,
                UVZK__DOUBLE_BARRIER_LEAVING);
     if (lost) {
@@ -213,19 +213,19 @@ static int double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_s
     return 0;
 }
 
-int uvzk_double_barrier_leave(uvzk_double_barrier_t *shell, uvzk_req_t *call_shell,
+int uvzk_double_barrier_leave(uvzk_double_barrier_t *handle, uvzk_req_t *call_handle,
                               int64_t timeout_ms, uvzk_req_cb cb)
 {
-    int status = double_barrier_leave(shell, call_shell, timeout_ms, cb);
+    int status = double_barrier_leave(handle, call_handle, timeout_ms, cb);
 
-    return uvzk__req_begun(call_shell, uvzk__double_barrier_session(shell), status);
+    return uvzk__req_begun(call_handle, uvzk__double_barrier_session(handle), status);
 }
 
 /* ----------------------------------------------------------------- init and close */
 
-struct uvzk__session *uvzk__double_barrier_session(const uvzk_double_barrier_t *shell)
+struct uvzk__session *uvzk__double_barrier_session(const uvzk_double_barrier_t *handle)
 {
-    const struct uvzk__double_barrier *barrier = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__double_barrier *barrier = handle == NULL ? NULL : handle->impl;
 
     return barrier == NULL ? NULL : barrier->object.session;
 }
@@ -251,15 +251,15 @@ static void tell_closed(struct uvzk__barrier_object *object)
     const struct uvzk__double_barrier *barrier =
         UVZK__CONTAINER_OF(object, struct uvzk__double_barrier, object);
 
-    struct uvzk__end_listener *listener = uvzk__end_take(&barrier->shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&barrier->handle->end);
 
     if (barrier->close_cb != NULL) {
-        barrier->close_cb(barrier->shell);
+        barrier->close_cb(barrier->handle);
     }
     uvzk__end_tell(listener, 0);
 }
 
-int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell,
+int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *handle,
                              const char *path, uint32_t member_quantity,
                              uvzk_double_barrier_lost_cb lost_cb)
 {
@@ -273,32 +273,32 @@ int uvzk_double_barrier_init(uvzk_client_t *client, uvzk_double_barrier_t *shell
         uvzk__refuse_if(UV_EINVAL, member_quantity == 0 ? "member_quantity is 0" : NULL);
 
     if (status == 0) {
-        status = uvzk__barrier_object_open(client, &kind, shell,
-                                           shell == NULL ? NULL : &shell->impl, path);
+        status = uvzk__barrier_object_open(client, &kind, handle,
+                                           handle == NULL ? NULL : &handle->impl, path);
     }
     if (status != 0) {
         return status;
     }
-    struct uvzk__double_barrier *barrier = shell->impl;
+    struct uvzk__double_barrier *barrier = handle->impl;
     barrier->object.notification.notify_cb = tell_loss_or_close;
-    barrier->shell = shell;
+    barrier->handle = handle;
     barrier->quantity = member_quantity;
     barrier->lost_cb = lost_cb;
     return 0;
 }
 
-int uvzk_double_barrier_close(uvzk_double_barrier_t *shell,
+int uvzk_double_barrier_close(uvzk_double_barrier_t *handle,
                               uvzk_double_barrier_close_cb close_cb)
 {
-    struct uvzk__double_barrier *barrier = shell == NULL ? NULL : shell->impl;
+    struct uvzk__double_barrier *barrier = handle == NULL ? NULL : handle->impl;
     int status =
-        uvzk__barrier_object_close(shell, barrier == NULL ? NULL : &barrier->object);
+        uvzk__barrier_object_close(handle, barrier == NULL ? NULL : &barrier->object);
 
     if (status != 0) {
         return status;
     }
     barrier->close_cb = close_cb;
-    uvzk__end_begin(&shell->end, barrier->object.session);
+    uvzk__end_begin(&handle->end, barrier->object.session);
     if (barrier->member == NULL) {
         tell_later(barrier);
     } else {

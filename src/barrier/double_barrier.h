@@ -31,7 +31,7 @@ struct uvzk__double_barrier {
     /* Its only call is the enter or the leave, until its callback. The notification is of
      * the loss, or once it is closing of that. */
     struct uvzk__barrier_object object;
-    uvzk_double_barrier_t *shell;
+    uvzk_double_barrier_t *handle;
     struct uvzk__barrier_member *member; /* except when OUTSIDE or LOST */
     uvzk_double_barrier_lost_cb lost_cb; /* may be NULL, and so may close_cb */
     uvzk_double_barrier_close_cb close_cb;

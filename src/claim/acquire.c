@@ -280,11 +280,11 @@ static int acquire_begin(struct uvzk__lock *lock, struct uvzk__acquisition *acqu
 }
 
 /* Checks the arguments of an acquire, and copies the options. */
-static int read_arguments(uvzk_acquire_options_t *known, const uvzk_lock_t *shell,
+static int read_arguments(uvzk_acquire_options_t *known, const uvzk_lock_t *handle,
                           const uvzk_hold_t *hold, const uvzk_acquire_options_t *options,
                           uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, shell == NULL        ? "lock is NULL"
+    int status = uvzk__refuse_if(UV_EINVAL, handle == NULL       ? "lock is NULL"
                                             : hold == NULL       ? "hold is NULL"
                                             : acquire_cb == NULL ? "acquire_cb is NULL"
                                             : lost_cb == NULL    ? "lost_cb is NULL"
@@ -293,17 +293,17 @@ static int read_arguments(uvzk_acquire_options_t *known, const uvzk_lock_t *shel
     return status != 0 ? status : read_options(known, options);
 }
 
-int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
+int uvzk_lock_acquire(uvzk_lock_t *handle, uvzk_hold_t *hold,
                       const uvzk_acquire_options_t *options,
                       uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
 {
     uvzk_acquire_options_t known;
-    int status = read_arguments(&known, shell, hold, options, acquire_cb, lost_cb);
+    int status = read_arguments(&known, handle, hold, options, acquire_cb, lost_cb);
 
     if (status != 0) {
         return status;
     }
-    struct uvzk__lock *lock = shell->impl;
+    struct uvzk__lock *lock = handle->impl;
     /* Checked before the lock: a hold in use is an error even if its lock is closing. */
     if (hold->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "hold is pending or held, or not zeroed");
@@ -336,12 +336,12 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
 
 /* ------------------------------------------------------------------ closing */
 
-int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
+int uvzk_lock_close(uvzk_lock_t *handle, uvzk_lock_close_cb close_cb)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "lock is NULL");
     }
-    struct uvzk__lock *lock = shell->impl;
+    struct uvzk__lock *lock = handle->impl;
     if (lock == NULL || lock->closing) {
         return uvzk__refuse(UVZK_ESTATE, "lock is closing, or not initialised");
     }
@@ -349,7 +349,7 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
      * acquisition refers to the lock, unref below queues the close callback. */
     uvzk__lock_ref(lock);
     lock->closing = true;
-    uvzk__end_begin(&shell->end, lock->session);
+    uvzk__end_begin(&handle->end, lock->session);
     struct uvzk__claim *claim;
     /* Its end removes it from lock->claims. */
     while ((claim = uvzk__lock_first_claim(lock)) != NULL) {
@@ -375,9 +375,9 @@ static bool any_claim_holds(const struct uvzk__lock *lock)
     return claim != NULL;
 }
 
-int uvzk_lock_is_held(const uvzk_lock_t *shell)
+int uvzk_lock_is_held(const uvzk_lock_t *handle)
 {
-    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__lock *lock = handle == NULL ? NULL : handle->impl;
 
     if (lock == NULL || lock->held_count == 0) {
         return false;
@@ -390,9 +390,9 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
                : lock->persistent || uvzk__is_valid(lock->session);
 }
 
-int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)
+int uvzk_lock_is_held_by(const uvzk_lock_t *handle, const void *owner)
 {
-    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__lock *lock = handle == NULL ? NULL : handle->impl;
     const struct uvzk__claim *claim = lock == NULL ? NULL : uvzk__claim_of(lock, owner);
 
     return claim != NULL && uvzk__claim_holds(claim);

@@ -84,18 +84,18 @@ static void acquisition_detach(struct uvzk__acquisition *acquisition)
     acquisition->claim = NULL;
 }
 
-/* Frees the acquisition. From here on the shell belongs to the caller. */
+/* Frees the acquisition. From here on the handle belongs to the caller. */
 static uvzk_hold_t *acquisition_finish(struct uvzk__acquisition *acquisition)
 {
-    uvzk_hold_t *shell = acquisition->shell;
+    uvzk_hold_t *handle = acquisition->handle;
     struct uvzk__lock *lock = acquisition->lock;
 
     uvzk__move(acquisition->lock->session, &uvzk__acquisition_machine, acquisition,
                UVZK__ACQUISITION_FINAL);
-    shell->impl = NULL;
+    handle->impl = NULL;
     uvzk__free(acquisition);
     uvzk__lock_unref(lock);
-    return shell;
+    return handle;
 }
 
 /* The acquisition no longer waits. */
@@ -136,7 +136,7 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
         uvzk__acquisition_warn(acquisition); /* it has re-entered late */
     }
     acquisition_observe(acquisition, UVZK_TRACE_GRANTED, 0);
-    acquisition->acquire_cb(acquisition->shell, 0);
+    acquisition->acquire_cb(acquisition->handle, 0);
 }
 
 static void notify_refusal(struct uvzk__acquisition *acquisition)
@@ -157,16 +157,16 @@ static void notify_place(struct uvzk__acquisition *acquisition)
     uvzk_hold_queued_cb queued_cb = place->cb;
 
     place->cb = NULL;
-    queued_cb(acquisition->shell, place->ahead);
+    queued_cb(acquisition->handle, place->ahead);
 }
 
-static void notify_release(uvzk_hold_t *shell, uvzk_hold_release_cb release_cb,
+static void notify_release(uvzk_hold_t *handle, uvzk_hold_release_cb release_cb,
                            int status)
 {
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
     if (release_cb != NULL) {
-        release_cb(shell, status);
+        release_cb(handle, status);
     }
     uvzk__end_tell(listener, status);
 }
@@ -220,7 +220,7 @@ static void deliver_revocation(struct uvzk__notification *notification)
     if (--told->count > 0) {
         uvzk__notify_later(uvzk__acquisition_session(&told->acquisition), notification);
     }
-    told->cb(told->acquisition.shell);
+    told->cb(told->acquisition.handle);
 }
 
 static void deliver_warning(struct uvzk__notification *notification)
@@ -228,8 +228,8 @@ static void deliver_warning(struct uvzk__notification *notification)
     const struct uvzk__hold_warning *warning =
         UVZK__CONTAINER_OF(notification, struct uvzk__hold_warning, notification);
 
-    warning->cb(warning->acquisition->shell, uvzk__hold_limit_end(uvzk__claim_hold_limit(
-                                                 warning->acquisition->claim)));
+    warning->cb(warning->acquisition->handle, uvzk__hold_limit_end(uvzk__claim_hold_limit(
+                                                  warning->acquisition->claim)));
 }
 
 /* Prepares the parts that follow the acquisition, except for the timeout
@@ -287,7 +287,7 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
 }
 
 struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
-                                                uvzk_hold_t *shell,
+                                                uvzk_hold_t *handle,
                                                 const uvzk_acquire_options_t *options,
                                                 uvzk_hold_acquire_cb acquire_cb,
                                                 uvzk_hold_lost_cb lost_cb)
@@ -307,7 +307,7 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     acquisition->wants_place = wants_place;
     acquisition->wants_warning = wants_warning;
     init_parts(acquisition, options);
-    acquisition->shell = shell;
+    acquisition->handle = handle;
     acquisition->lock = lock;
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
@@ -321,7 +321,7 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
 void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
                              struct uvzk__claim *claim, int64_t timeout_ms)
 {
-    acquisition->shell->impl = acquisition;
+    acquisition->handle->impl = acquisition;
     /* Until acquisition_finish(): the close callback of a lock runs after the last callback
      * of its holds. */
     uvzk__lock_ref(acquisition->lock);
@@ -380,7 +380,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     notify_detached(acquisition);
     /* Last, because a multi lock in turn ends its whole claim in this call. */
     if (acquisition->state == UVZK__ACQUISITION_LOSING && acquisition->loss_intercepted) {
-        acquisition->losing_cb(acquisition->shell, reason);
+        acquisition->losing_cb(acquisition->handle, reason);
     }
 }
 
@@ -438,7 +438,7 @@ void uvzk__acquisition_release(struct uvzk__acquisition *acquisition,
     /* This overwrites acquire_cb or losing_cb in the union; neither is needed from now
      * on. */
     acquisition->release_cb = release_cb;
-    uvzk__end_begin(&acquisition->shell->end, uvzk__acquisition_session(acquisition));
+    uvzk__end_begin(&acquisition->handle->end, uvzk__acquisition_session(acquisition));
     /* The hold was lost, and its lost callback has not run yet. The release callback runs
      * in its place, with UVZK_ELOST. */
     if (acquisition->state == UVZK__ACQUISITION_LOSING) {

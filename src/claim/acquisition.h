@@ -35,7 +35,7 @@ extern const struct uvzk__machine uvzk__acquisition_machine;
 struct uvzk__acquisition {
     /* The user's struct. It refers to this acquisition from uvzk__acquisition_start until
      * FINAL. */
-    uvzk_hold_t *shell;
+    uvzk_hold_t *handle;
     struct uvzk__claim *claim; /* NULL once it has left its claim, or never had one */
     /* Referenced: the lock is not freed before FINAL. */
     struct uvzk__lock *lock;
@@ -96,11 +96,11 @@ uvzk__claim_next_acquisition(const struct uvzk__acquisition *acquisition)
 
 /* Makes an acquisition in ASKED that belongs to no claim yet. Before
  * uvzk__acquisition_start, uvzk__free() is enough to undo this. NULL: out of memory. */
-struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *, uvzk_hold_t *shell,
+struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *, uvzk_hold_t *handle,
                                                 const uvzk_acquire_options_t *,
                                                 uvzk_hold_acquire_cb, uvzk_hold_lost_cb);
 
-/* Starts the acquisition. From now until FINAL the shell belongs to the library. The
+/* Starts the acquisition. From now until FINAL the handle belongs to the library. The
  * claim may be NULL for an acquisition that the caller ends at once. timeout_ms: as in
  * the options; it counts from now. */
 void uvzk__acquisition_start(struct uvzk__acquisition *, struct uvzk__claim *,

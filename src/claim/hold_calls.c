@@ -15,7 +15,7 @@ static struct uvzk__acquisition *acquisition_of(const uvzk_hold_t *hold)
 {
     struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
 
-    return acquisition != NULL && acquisition->shell == hold ? acquisition : NULL;
+    return acquisition != NULL && acquisition->handle == hold ? acquisition : NULL;
 }
 
 int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)

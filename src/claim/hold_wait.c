@@ -49,8 +49,8 @@ int uvzk_hold_wait_info(const uvzk_hold_t *hold, uvzk_wait_info_t *wait)
         uvzk__answer_into(wait, uvzk__timed_out_wait_of(hold), sizeof(uvzk_wait_info_t));
         return 0;
     }
-    if (acquisition == NULL || acquisition->shell != hold || acquisition->claim == NULL ||
-        !uvzk__acquisition_is_pending(acquisition)) {
+    if (acquisition == NULL || acquisition->handle != hold ||
+        acquisition->claim == NULL || !uvzk__acquisition_is_pending(acquisition)) {
         return uvzk__refuse(UVZK_ESTATE, "the hold is not pending");
     }
     return hold_wait_ask(acquisition->claim, wait);

@@ -36,22 +36,22 @@ static void notify_closed(struct uvzk__notification *notification)
     struct uvzk__lock *lock =
         UVZK__CONTAINER_OF(notification, struct uvzk__lock, notification);
     uvzk_lock_close_cb close_cb = lock->close_cb;
-    uvzk_lock_t *shell = lock->shell;
+    uvzk_lock_t *handle = lock->handle;
 
     /* Before the lock is freed: the directories' paths belong to it. */
     leave_directories(lock);
     uvzk__lock_free(lock);
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
     if (close_cb != NULL) {
-        close_cb(shell);
+        close_cb(handle);
     }
     uvzk__end_tell(listener, 0);
 }
 
 void uvzk__lock_free(struct uvzk__lock *lock)
 {
-    lock->shell->impl = NULL;
+    lock->handle->impl = NULL;
     uvzk__list_remove(&lock->in_session);
     /* Only then is the notification valid: it shares its memory with the list of
      * claims. */
@@ -88,24 +88,24 @@ bool uvzk__locks_need_below(const struct uvzk__session *session, const char *pat
     return false;
 }
 
-int uvzk__lock_check_shell(const uvzk_client_t *client_shell, const uvzk_lock_t *shell)
+int uvzk__lock_check_handle(const uvzk_client_t *client_handle, const uvzk_lock_t *handle)
 {
-    return uvzk__check_shell(client_shell, "the lock", shell,
-                             shell == NULL ? NULL : shell->impl);
+    return uvzk__check_handle(client_handle, "the lock", handle,
+                              handle == NULL ? NULL : handle->impl);
 }
 
-int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell,
+int uvzk__lock_check(const uvzk_client_t *client_handle, const uvzk_lock_t *handle,
                      const char *path)
 {
-    int status = uvzk__check_init(client_shell, "the lock", shell,
-                                  shell == NULL ? NULL : shell->impl, path);
+    int status = uvzk__check_init(client_handle, "the lock", handle,
+                                  handle == NULL ? NULL : handle->impl, path);
 
     return status != 0 ? status
-                       : uvzk__znode_owner_check_open(client_shell->impl, path,
+                       : uvzk__znode_owner_check_open(client_handle->impl, path,
                                                       UVZK__NEEDS_CHILDREN);
 }
 
-struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *shell,
+struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *handle,
                                   const char *path, const struct uvzk__lock_kind *kind)
 {
     struct uvzk__lock *lock = uvzk__calloc(1, sizeof(*lock));
@@ -118,30 +118,30 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *sh
     }
     lock->path = joined;
     lock->kind = kind;
-    lock->shell = shell;
+    lock->handle = handle;
     /* A multi lock has no path of its own, so it stays in the given session. */
     lock->session = path[0] == '\0' ? session : uvzk__home_of(session, lock->path->text);
     lock->number =
         uvzk__claims_number_lock(uvzk__claims(lock->session)) & UVZK__LOCK_NUMBER_MAX;
     uvzk__list_init(&lock->claims);
     uvzk__list_append(&uvzk__claims(lock->session)->locks, &lock->in_session);
-    shell->impl = lock;
+    handle->impl = lock;
     return lock;
 }
 
-struct uvzk__lock *uvzk__lock_by_identity(const uvzk_lock_t *shell,
+struct uvzk__lock *uvzk__lock_by_identity(const uvzk_lock_t *handle,
                                           struct uvzk__lock_identity known)
 {
-    struct uvzk__lock *lock = shell->impl;
+    struct uvzk__lock *lock = handle->impl;
     bool same = lock != NULL && !lock->closing && lock->session == known.session &&
                 lock->number == known.number;
 
     return same ? lock : NULL;
 }
 
-struct uvzk__session *uvzk__lock_session(const uvzk_lock_t *shell)
+struct uvzk__session *uvzk__lock_session(const uvzk_lock_t *handle)
 {
-    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__lock *lock = handle == NULL ? NULL : handle->impl;
 
     return lock == NULL ? NULL : lock->session;
 }
@@ -210,12 +210,12 @@ void uvzk__lock_unref(struct uvzk__lock *lock)
     }
 }
 
-int uvzk_lock_set_max_hold(uvzk_lock_t *shell, uint32_t max_hold_ms, uint32_t warning_ms)
+int uvzk_lock_set_max_hold(uvzk_lock_t *handle, uint32_t max_hold_ms, uint32_t warning_ms)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "lock is NULL");
     }
-    struct uvzk__lock *lock = shell->impl;
+    struct uvzk__lock *lock = handle->impl;
     if (lock == NULL || lock->closing) {
         return uvzk__refuse(UVZK_ECLOSED, "lock is closing, or not initialised");
     }

@@ -50,7 +50,7 @@ struct uvzk__lock_kind {
 struct uvzk__lock {
     const struct uvzk__lock_kind *kind;
     /* The user's struct. */
-    uvzk_lock_t *shell;
+    uvzk_lock_t *handle;
     /* The home of its path; of a multi lock, the client's session that was given. */
     struct uvzk__session *session;
     struct uvzk__shared_path *path; /* namespace included; owned by reference */
@@ -94,18 +94,18 @@ uvzk__lock_identity(const struct uvzk__lock *lock)
     return (struct uvzk__lock_identity){lock->session, lock->number};
 }
 
-/* The lock of this identity in the shell. NULL: that lock is closing or closed, or the
- * shell has another lock. The shell's memory must still be valid. */
+/* The lock of this identity in the handle. NULL: that lock is closing or closed, or the
+ * handle has another lock. The handle's memory must still be valid. */
 struct uvzk__lock *uvzk__lock_by_identity(const uvzk_lock_t *,
                                           struct uvzk__lock_identity);
 
 /* The checks of an init function: 0, UV_EINVAL, UVZK_ESTATE, UV_EBUSY; the second function
  * also checks the path: UVZK_EPATH, UVZK_ENOCHILDREN. */
-int uvzk__lock_check_shell(const uvzk_client_t *, const uvzk_lock_t *);
+int uvzk__lock_check_handle(const uvzk_client_t *, const uvzk_lock_t *);
 int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);
 
 /* Makes a lock at this path below the namespace, in the session that is the path's home,
- * or with an empty path in the given session. The shell refers to it from now on. NULL:
+ * or with an empty path in the given session. The handle refers to it from now on. NULL:
  * out of memory. */
 struct uvzk__lock *uvzk__lock_new(struct uvzk__session *, uvzk_lock_t *, const char *path,
                                   const struct uvzk__lock_kind *);
@@ -138,7 +138,7 @@ void uvzk__lock_unref(struct uvzk__lock *);
 /* Returns true if a lock of the session has its znodes below this path. */
 bool uvzk__locks_need_below(const struct uvzk__session *, const char *path);
 
-/* Frees the lock at once. The shell belongs to the caller again. */
+/* Frees the lock at once. The handle belongs to the caller again. */
 void uvzk__lock_free(struct uvzk__lock *);
 /* Frees all locks of the session, which its client's user need not have closed. */
 void uvzk__locks_free(struct uvzk__session *);

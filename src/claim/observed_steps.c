@@ -61,7 +61,7 @@ static void observed_steps_probe(const struct uvzk__session *session,
                                  enum uvzk_trace_step step, int status, uint64_t took_ms,
                                  uint64_t handover_ms)
 {
-    const struct uvzk__probed_hold probed = {acquisition->shell,
+    const struct uvzk__probed_hold probed = {acquisition->handle,
                                              acquisition->lock->path->text,
                                              uvzk__session_id(session), took_ms};
 
@@ -87,7 +87,7 @@ void uvzk__observe_step(struct uvzk__session *session,
     if (observer != NULL) {
         observed_steps_count(observer, step, status, took_ms, handover_ms);
         if (observer->trace_cb != NULL) {
-            uvzk__trace_hold(session, step, acquisition->shell,
+            uvzk__trace_hold(session, step, acquisition->handle,
                              acquisition->lock->path->text, status, now, took_ms);
         }
     }

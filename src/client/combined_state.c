@@ -82,7 +82,7 @@ void uvzk__combined_state_report(struct uvzk__session *session, uvzk_client_stat
         uvzk__probe_state(session, state);
     }
     if (session->lifecycle->state_cb != NULL) {
-        session->lifecycle->state_cb(session->shell, state);
+        session->lifecycle->state_cb(session->handle, state);
     }
 }
 

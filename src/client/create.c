@@ -275,11 +275,11 @@ static int add_session(struct shared *shared, const uvzk_client_options_t *optio
 }
 
 /* Connects the session to its port. Cannot fail. */
-static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
+static void put_on(struct uvzk__session *session, uvzk_client_t *handle,
                    struct uvzk__port *port, const uvzk_client_options_t *options,
                    unsigned tuning)
 {
-    session->shell = shell;
+    session->handle = handle;
     session->port = port;
     uvzk__end_listener_init(&session->unheard_end, session, NULL);
     session->tuning = tuning;
@@ -295,7 +295,7 @@ static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
     uvzk__lifecycle_init(session);
 }
 
-int uvzk__client_create_over(uvzk_client_t *shell, struct uvzk__port *const *ports,
+int uvzk__client_create_over(uvzk_client_t *handle, struct uvzk__port *const *ports,
                              uint32_t count, const uvzk_client_options_t *options,
                              unsigned tuning)
 {
@@ -305,7 +305,7 @@ int uvzk__client_create_over(uvzk_client_t *shell, struct uvzk__port *const *por
     if (status != 0) {
         return status;
     }
-    if (shell->impl != NULL) {
+    if (handle->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "client is in use, or not zeroed");
     }
     struct shared *shared = uvzk__calloc(1, sizeof(*shared));
@@ -321,40 +321,40 @@ int uvzk__client_create_over(uvzk_client_t *shell, struct uvzk__port *const *por
         return status;
     }
     for (uint32_t i = 0; i < count; i++) {
-        put_on(client->sessions[i], shell, ports[i], &known, tuning);
+        put_on(client->sessions[i], handle, ports[i], &known, tuning);
     }
-    /* The shell refers to the first session, by which the others are found. */
-    shell->impl = client->sessions[0];
+    /* The handle refers to the first session, by which the others are found. */
+    handle->impl = client->sessions[0];
     return 0;
 }
 
-int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
+int uvzk__client_create(uvzk_client_t *handle, struct uvzk__port *port,
                         const uvzk_client_options_t *options, unsigned tuning)
 {
-    return uvzk__client_create_over(shell, &port, 1, options, tuning);
+    return uvzk__client_create_over(handle, &port, 1, options, tuning);
 }
 
-struct uvzk__port *uvzk__client_port_of(const uvzk_client_t *shell, uint32_t index)
+struct uvzk__port *uvzk__client_port_of(const uvzk_client_t *handle, uint32_t index)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
     return session == NULL || index >= session->client->count
                ? NULL
                : session->client->sessions[index]->port;
 }
 
-struct uvzk__port *uvzk__client_port(const uvzk_client_t *shell)
+struct uvzk__port *uvzk__client_port(const uvzk_client_t *handle)
 {
-    return uvzk__client_port_of(shell, 0);
+    return uvzk__client_port_of(handle, 0);
 }
 
 /* --------------------------------------------------------- the public functions */
 
-int uvzk_client_start(uvzk_client_t *shell)
+int uvzk_client_start(uvzk_client_t *handle)
 {
-    struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
     if (session == NULL || session->life.state != UVZK__SESSION_CREATED) {
@@ -369,11 +369,11 @@ int uvzk_client_start(uvzk_client_t *shell)
     return 0;
 }
 
-int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
+int uvzk_client_close(uvzk_client_t *handle, uvzk_client_close_cb close_cb)
 {
-    struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
     /* A broken client is closing by itself, but the user must still close it. */
@@ -382,30 +382,30 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     }
     /* The first session keeps it, because its port is the last to be closed. */
     session->lifecycle->close_cb = close_cb;
-    uvzk__end_begin(&shell->end, session);
+    uvzk__end_begin(&handle->end, session);
     for (uint32_t i = 0; i < session->client->count; i++) {
         uvzk__close(session->client->sessions[i]);
     }
     return 0;
 }
 
-uvzk_client_state_t uvzk_client_state(const uvzk_client_t *shell)
+uvzk_client_state_t uvzk_client_state(const uvzk_client_t *handle)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
     return session == NULL ? UVZK_STATE_CLOSED : uvzk__combined_state_now(session);
 }
 
-int64_t uvzk_client_session_id(const uvzk_client_t *shell)
+int64_t uvzk_client_session_id(const uvzk_client_t *handle)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
     return session == NULL ? 0 : uvzk__session_id(session);
 }
 
-uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
+uint32_t uvzk_client_session_timeout(const uvzk_client_t *handle)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
     return session == NULL ? 0 : uvzk__session_timeout(session);
 }

@@ -463,7 +463,7 @@ static void lifecycle_end(struct uvzk__client *client)
 static void on_closed(struct uvzk__port_user *user)
 {
     struct uvzk__session *session = session_of(user);
-    uvzk_client_t *shell = session->shell;
+    uvzk_client_t *handle = session->handle;
 
     /* No later turn could do it. */
     if (uvzk__is_broken_untold(session)) {
@@ -481,15 +481,15 @@ static void on_closed(struct uvzk__port_user *user)
         uvzk__wake(uvzk__first_session(session));
         return;
     }
-    /* Read before lifecycle_end() frees all sessions: if nobody listens, shell->end is a
+    /* Read before lifecycle_end() frees all sessions: if nobody listens, handle->end is a
      * part of one. */
     uvzk_client_close_cb close_cb = uvzk__first_session(session)->lifecycle->close_cb;
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
     lifecycle_end(session->client);
-    shell->impl = NULL;
+    handle->impl = NULL;
 
     if (close_cb != NULL) {
-        close_cb(shell);
+        close_cb(handle);
     }
     uvzk__end_tell(listener, 0);
 }

@@ -106,28 +106,29 @@ static void read_metrics(const struct uvzk__session *session,
     }
 }
 
-int uvzk_client_start_metrics(uvzk_client_t *shell)
+int uvzk_client_start_metrics(uvzk_client_t *handle)
 {
-    struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
     if (session == NULL) {
-        return uvzk__refuse(shell == NULL ? UV_EINVAL : UVZK_ESTATE,
-                            shell == NULL ? "client is NULL"
-                                          : "client is not initialised");
+        return uvzk__refuse(handle == NULL ? UV_EINVAL : UVZK_ESTATE,
+                            handle == NULL ? "client is NULL"
+                                           : "client is not initialised");
     }
     return uvzk__observe(session, NULL);
 }
 
-int uvzk_client_metrics(const uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
+int uvzk_client_metrics(const uvzk_client_t *handle, uvzk_client_metrics_t *metrics)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
     uvzk_client_metrics_t now;
 
-    if (shell == NULL || metrics == NULL ||
+    if (handle == NULL || metrics == NULL ||
         metrics->size < UVZK__SIZE_UP_TO(uvzk_client_metrics_t, handover)) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL"
-                                                     : "metrics is NULL, or its size not "
-                                                       "set by uvzk_client_metrics_init");
+        return uvzk__refuse(UV_EINVAL, handle == NULL
+                                           ? "client is NULL"
+                                           : "metrics is NULL, or its size not "
+                                             "set by uvzk_client_metrics_init");
     }
     if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
@@ -290,7 +291,7 @@ static void put_of_session(const uvzk_client_t *client, const uvzk_session_entry
 
 /* Writes the gauges of each session if there are several. With one session they are the
  * client's. */
-static void put_sessions(struct text *text, const uvzk_client_t *shell)
+static void put_sessions(struct text *text, const uvzk_client_t *handle)
 {
     const struct {
         const char *name, *help;
@@ -303,10 +304,11 @@ static void put_sessions(struct text *text, const uvzk_client_t *shell)
     };
 
     for (size_t i = 0;
-         uvzk__has_sessions(shell->impl) && i < sizeof(gauges) / sizeof(gauges[0]); i++) {
+         uvzk__has_sessions(handle->impl) && i < sizeof(gauges) / sizeof(gauges[0]);
+         i++) {
         struct session_gauge gauge = {text, gauges[i].name, gauges[i].value};
         put_type(text, gauges[i].name, "gauge", gauges[i].help);
-        (void)uvzk_client_each_session(shell, put_of_session, &gauge);
+        (void)uvzk_client_each_session(handle, put_of_session, &gauge);
     }
 }
 
@@ -362,7 +364,7 @@ static void put_histograms(struct text *text, const uvzk_client_metrics_t *metri
     put_histogram(text, "proof_seconds", "Of proofs of ownership.", &metrics->proof);
 }
 
-int uvzk_client_write_metrics(const uvzk_client_t *shell, const char *name, char *buffer,
+int uvzk_client_write_metrics(const uvzk_client_t *handle, const char *name, char *buffer,
                               size_t size)
 {
     struct text text = {.buffer = buffer, .size = size, .client = name};
@@ -373,12 +375,12 @@ int uvzk_client_write_metrics(const uvzk_client_t *shell, const char *name, char
                                                     : "buffer is NULL, size is not 0");
     }
     uvzk_client_metrics_init(&metrics);
-    int status = uvzk_client_metrics(shell, &metrics);
+    int status = uvzk_client_metrics(handle, &metrics);
     if (status != 0) {
         return status;
     }
     put_gauges(&text, &metrics);
-    put_sessions(&text, shell);
+    put_sessions(&text, handle);
     put_requests(&text, &metrics);
     if (metrics.counting) {
         put_counters(&text, &metrics);

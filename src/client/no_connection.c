@@ -124,11 +124,11 @@ no_connection_latest(const struct uvzk__client *client)
     return latest;
 }
 
-int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *error)
+int uvzk_client_last_error(const uvzk_client_t *handle, uvzk_client_error_t *error)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
     if (error == NULL || error->size < UVZK__SIZE_UP_TO(uvzk_client_error_t, at)) {

@@ -44,13 +44,13 @@ static uvzk_session_entry_t entry_of(const struct uvzk__session *session,
     };
 }
 
-int uvzk_client_each_session(const uvzk_client_t *shell, uvzk_session_entry_cb cb,
+int uvzk_client_each_session(const uvzk_client_t *handle, uvzk_session_entry_cb cb,
                              void *context)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL" : "cb is NULL");
+    if (handle == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, handle == NULL ? "client is NULL" : "cb is NULL");
     }
     if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
@@ -58,14 +58,14 @@ int uvzk_client_each_session(const uvzk_client_t *shell, uvzk_session_entry_cb c
     for (uint32_t i = 0; i < session->client->count; i++) {
         uvzk_client_error_t error = error_of(session->client->sessions[i]);
         uvzk_session_entry_t entry = entry_of(session->client->sessions[i], &error);
-        cb(session->shell, &entry, context);
+        cb(session->handle, &entry, context);
     }
     return 0;
 }
 
-const char *uvzk_client_current_server(const uvzk_client_t *shell)
+const char *uvzk_client_current_server(const uvzk_client_t *handle)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
     return session == NULL ? NULL : server_of(session);
 }

@@ -130,7 +130,7 @@ static void tell_refusal(struct uvzk__election *election)
 
     election->refusal = 0;
     if (election->error_cb != NULL) {
-        election->error_cb(election->shell, status);
+        election->error_cb(election->handle, status);
     }
     if (!uvzk_err_is_retriable(status)) {
         uvzk__candidacy_end_waits(election, status);
@@ -150,7 +150,7 @@ static void candidacy_leads(struct uvzk__election *election)
     }
     uvzk__leader_report_leads(&election->report, uvzk_hold_token(&election->hold));
     if (election->leader_cb != NULL) {
-        election->leader_cb(election->shell, uvzk_hold_token(&election->hold),
+        election->leader_cb(election->handle, uvzk_hold_token(&election->hold),
                             uvzk_hold_valid_until(&election->hold));
     }
     /* The callback may have closed the election. */
@@ -190,7 +190,7 @@ static void candidacy_depose(struct uvzk__election *election,
     uvzk__move(election->session, &uvzk__candidacy_machine, election, next);
     uvzk__leader_report_leads(&election->report, 0);
     if (election->deposed_cb != NULL) {
-        election->deposed_cb(election->shell, reason);
+        election->deposed_cb(election->handle, reason);
     }
 }
 

@@ -101,13 +101,13 @@ static void election_discard(struct uvzk__election *election)
     uvzk__free(election);
 }
 
-static struct uvzk__election *new_election(uvzk_election_t *shell,
+static struct uvzk__election *new_election(uvzk_election_t *handle,
                                            const uvzk_election_options_t *options)
 {
     struct uvzk__election *election = uvzk__calloc(1, sizeof(*election));
 
     if (election != NULL) {
-        election->shell = shell;
+        election->handle = handle;
         election->leader_cb = options->leader_cb;
         election->deposed_cb = options->deposed_cb;
         election->error_cb = options->error_cb;
@@ -119,12 +119,12 @@ static struct uvzk__election *new_election(uvzk_election_t *shell,
     return election;
 }
 
-int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *shell, const char *path,
+int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *handle, const char *path,
                        const uvzk_election_options_t *options)
 {
     uvzk_election_options_t known;
-    int status = uvzk__check_init(client, "election", shell,
-                                  shell == NULL ? NULL : shell->impl, path);
+    int status = uvzk__check_init(client, "election", handle,
+                                  handle == NULL ? NULL : handle->impl, path);
 
     if (status == 0) {
         status = read_options(&known, options);
@@ -132,7 +132,7 @@ int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *shell, const char
     if (status != 0) {
         return status;
     }
-    struct uvzk__election *election = new_election(shell, &known);
+    struct uvzk__election *election = new_election(handle, &known);
     if (election == NULL) {
         return UV_ENOMEM;
     }
@@ -143,20 +143,20 @@ int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *shell, const char
     }
     uvzk__list_init(&election->in_session);
     uvzk__list_append(&uvzk__elections(election->session)->all, &election->in_session);
-    shell->impl = election;
+    handle->impl = election;
     return 0;
 }
 
 /* ------------------------------------------------------------------ the other calls */
 
 /* The election, if it is open. Otherwise NULL, and *status is UV_EINVAL or UVZK_ECLOSED. */
-static struct uvzk__election *open_election(const uvzk_election_t *shell, int *status)
+static struct uvzk__election *open_election(const uvzk_election_t *handle, int *status)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         *status = uvzk__refuse(UV_EINVAL, "election is NULL");
         return NULL;
     }
-    struct uvzk__election *election = shell->impl;
+    struct uvzk__election *election = handle->impl;
     if (election == NULL || uvzk__candidacy_is_closing(election) ||
         uvzk__session_is_closing(election->session)) {
         *status = uvzk__refuse(UVZK_ECLOSED, "the election or its client is closing, or "
@@ -166,10 +166,10 @@ static struct uvzk__election *open_election(const uvzk_election_t *shell, int *s
     return election;
 }
 
-int uvzk_election_resign(uvzk_election_t *shell)
+int uvzk_election_resign(uvzk_election_t *handle)
 {
     int status = 0;
-    struct uvzk__election *election = open_election(shell, &status);
+    struct uvzk__election *election = open_election(handle, &status);
 
     if (election == NULL) {
         return status;
@@ -179,10 +179,10 @@ int uvzk_election_resign(uvzk_election_t *shell)
         status, status == 0 ? NULL : "the participant does not lead, or resigns already");
 }
 
-int uvzk_election_requeue(uvzk_election_t *shell)
+int uvzk_election_requeue(uvzk_election_t *handle)
 {
     int status = 0;
-    struct uvzk__election *election = open_election(shell, &status);
+    struct uvzk__election *election = open_election(handle, &status);
 
     if (election == NULL) {
         return status;
@@ -193,28 +193,28 @@ int uvzk_election_requeue(uvzk_election_t *shell)
                : uvzk__refuse(status, "the participant is queued, or uvzk will queue it");
 }
 
-int uvzk_election_close(uvzk_election_t *shell, unsigned mode,
+int uvzk_election_close(uvzk_election_t *handle, unsigned mode,
                         uvzk_election_close_cb close_cb)
 {
-    if (shell == NULL || mode > UVZK_ELECTION_NOTIFY) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL ? "election is NULL"
-                                                     : "mode: there is no such mode");
+    if (handle == NULL || mode > UVZK_ELECTION_NOTIFY) {
+        return uvzk__refuse(UV_EINVAL, handle == NULL ? "election is NULL"
+                                                      : "mode: there is no such mode");
     }
-    struct uvzk__election *election = shell->impl;
+    struct uvzk__election *election = handle->impl;
     if (election == NULL || uvzk__candidacy_is_closing(election)) {
         return uvzk__refuse(UVZK_ESTATE, "the election is closing, or not initialised");
     }
     election->close_cb = close_cb;
-    uvzk__end_begin(&shell->end, election->session);
+    uvzk__end_begin(&handle->end, election->session);
     uvzk__candidacy_close(election, mode == UVZK_ELECTION_NOTIFY);
     return 0;
 }
 
-int uvzk__election_wait_to_lead(uvzk_election_t *shell,
+int uvzk__election_wait_to_lead(uvzk_election_t *handle,
                                 struct uvzk__lead_request *request)
 {
     int status = 0;
-    struct uvzk__election *election = open_election(shell, &status);
+    struct uvzk__election *election = open_election(handle, &status);
 
     if (election == NULL) {
         return status;
@@ -230,40 +230,40 @@ int uvzk__election_wait_to_lead(uvzk_election_t *shell,
     return 0;
 }
 
-struct uvzk__session *uvzk__election_session(const uvzk_election_t *shell)
+struct uvzk__session *uvzk__election_session(const uvzk_election_t *handle)
 {
-    const struct uvzk__election *election = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__election *election = handle == NULL ? NULL : handle->impl;
 
     return election == NULL ? NULL : election->session;
 }
 
 /* ------------------------------------------------------------- what is known of it */
 
-uvzk_hold_t *uvzk_election_hold(const uvzk_election_t *shell)
+uvzk_hold_t *uvzk_election_hold(const uvzk_election_t *handle)
 {
-    struct uvzk__election *election = shell == NULL ? NULL : shell->impl;
+    struct uvzk__election *election = handle == NULL ? NULL : handle->impl;
 
     return election != NULL && uvzk__candidacy_leads(election) ? &election->hold : NULL;
 }
 
 /* [P22] A leader leads as long as its hold is valid. */
-int uvzk_election_is_leader(const uvzk_election_t *shell)
+int uvzk_election_is_leader(const uvzk_election_t *handle)
 {
-    const uvzk_hold_t *hold = uvzk_election_hold(shell);
+    const uvzk_hold_t *hold = uvzk_election_hold(handle);
 
     return hold != NULL && uvzk_hold_is_valid(hold);
 }
 
-int64_t uvzk_election_token(const uvzk_election_t *shell)
+int64_t uvzk_election_token(const uvzk_election_t *handle)
 {
-    const uvzk_hold_t *hold = uvzk_election_hold(shell);
+    const uvzk_hold_t *hold = uvzk_election_hold(handle);
 
     return hold == NULL ? 0 : uvzk_hold_token(hold);
 }
 
-uint64_t uvzk_election_valid_until(const uvzk_election_t *shell)
+uint64_t uvzk_election_valid_until(const uvzk_election_t *handle)
 {
-    const uvzk_hold_t *hold = uvzk_election_hold(shell);
+    const uvzk_hold_t *hold = uvzk_election_hold(handle);
 
     return hold == NULL ? 0 : uvzk_hold_valid_until(hold);
 }

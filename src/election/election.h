@@ -18,7 +18,7 @@ struct uvzk__lead_request {
 };
 
 struct uvzk__election {
-    uvzk_election_t *shell;        /* the user's, until the close callback */
+    uvzk_election_t *handle;       /* the user's, until the close callback */
     struct uvzk__session *session; /* the home of its path */
     struct uvzk__link in_session;  /* in session->elections->all */
     uvzk_lock_t lock;

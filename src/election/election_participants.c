@@ -28,7 +28,7 @@ struct election_query {
     uvzk_req_t paths_request;
     struct uvzk__lock *lock; /* referenced: its close callback waits for this query */
     struct uvzk__session *session;
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     /* All of the participants at first have a path only. */
     struct uvzk__known_participant **known;
@@ -77,7 +77,7 @@ static void election_participants_tell(struct election_query *query)
         result.count = election_participants_collect(query, participants);
     }
     uvzk__lock_unref(query->lock);
-    uvzk__req_end(query->shell, query->cb, status, &result);
+    uvzk__req_end(query->handle, query->cb, status, &result);
     uvzk__free(participants);
     free_query(query);
 }
@@ -175,8 +175,8 @@ static void election_participants_listed(uvzk_req_t *request, int status)
     }
 }
 
-static int election_participants_begin(struct uvzk__election *election, uvzk_req_t *shell,
-                                       uvzk_req_cb cb)
+static int election_participants_begin(struct uvzk__election *election,
+                                       uvzk_req_t *handle, uvzk_req_cb cb)
 {
     struct election_query *query = uvzk__calloc(1, sizeof(*query));
 
@@ -192,33 +192,33 @@ static int election_participants_begin(struct uvzk__election *election, uvzk_req
     /* No callback runs inside uvzk_lock_participants, so this is early enough. */
     query->lock = election->lock.impl;
     query->session = election->session;
-    query->shell = shell;
+    query->handle = handle;
     query->cb = cb;
     uvzk__lock_ref(query->lock);
-    uvzk__req_begin(shell, query, NULL);
+    uvzk__req_begin(handle, query, NULL);
     return 0;
 }
 
-static int check_and_begin(uvzk_election_t *election_shell, uvzk_req_t *shell,
+static int check_and_begin(uvzk_election_t *election_handle, uvzk_req_t *handle,
                            uvzk_req_cb cb)
 {
-    int status = election_shell == NULL ? uvzk__refuse(UV_EINVAL, "election is NULL")
-                                        : uvzk__req_check(shell, cb);
+    int status = election_handle == NULL ? uvzk__refuse(UV_EINVAL, "election is NULL")
+                                         : uvzk__req_check(handle, cb);
     if (status != 0) {
         return status;
     }
-    struct uvzk__election *election = election_shell->impl;
+    struct uvzk__election *election = election_handle->impl;
     if (election == NULL || uvzk__candidacy_is_closing(election)) {
         return uvzk__refuse(UVZK_ECLOSED,
                             "election is closing, or it is not initialised");
     }
-    return election_participants_begin(election, shell, cb);
+    return election_participants_begin(election, handle, cb);
 }
 
-int uvzk_election_participants(uvzk_election_t *election_shell, uvzk_req_t *shell,
+int uvzk_election_participants(uvzk_election_t *election_handle, uvzk_req_t *handle,
                                uvzk_req_cb cb)
 {
-    int status = check_and_begin(election_shell, shell, cb);
+    int status = check_and_begin(election_handle, handle, cb);
 
-    return uvzk__req_begun(shell, uvzk__election_session(election_shell), status);
+    return uvzk__req_begun(handle, uvzk__election_session(election_handle), status);
 }

@@ -35,7 +35,7 @@ static void forget_waits(struct uvzk__election *election)
 
 static void free_election(struct uvzk__election *election)
 {
-    election->shell->impl = NULL;
+    election->handle->impl = NULL;
     uvzk__list_remove(&election->in_session);
     uvzk__list_remove(&election->notification.link);
     forget_waits(election);
@@ -49,13 +49,13 @@ void uvzk__election_lock_closed(uvzk_lock_t *lock)
     struct uvzk__election *election =
         UVZK__CONTAINER_OF(lock, struct uvzk__election, lock);
     uvzk_election_close_cb close_cb = election->close_cb;
-    uvzk_election_t *shell = election->shell;
+    uvzk_election_t *handle = election->handle;
 
     free_election(election);
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
     if (close_cb != NULL) {
-        close_cb(shell);
+        close_cb(handle);
     }
     uvzk__end_tell(listener, 0);
 }

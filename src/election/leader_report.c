@@ -45,7 +45,7 @@ static void tell_if_news(struct uvzk__leader_report *report,
     if (token != 0) {
         report->newest_token = token;
     }
-    report->changed_cb(election_of(report)->shell, leader);
+    report->changed_cb(election_of(report)->handle, leader);
 }
 
 static void tell_own(struct uvzk__leader_report *report)

@@ -62,7 +62,7 @@ const struct uvzk__acl *uvzk__acl_of(struct uvzk__session *session, const char *
     if (session->acl_cb == NULL) {
         return &session->acl;
     }
-    storage->entries = session->acl_cb(session->shell, path, &count);
+    storage->entries = session->acl_cb(session->handle, path, &count);
     if (storage->entries == NULL) {
         return &session->acl;
     }

@@ -65,17 +65,17 @@ bool uvzk__session_waits_for_others(const struct uvzk__session *session)
 }
 
 static int check_pointers(const uvzk_client_t *client, const char *what,
-                          const void *shell)
+                          const void *handle)
 {
-    return client == NULL  ? uvzk__refuse(UV_EINVAL, "client is NULL")
-           : shell == NULL ? uvzk__refuse_with(UV_EINVAL, "%s is NULL", what)
-                           : 0;
+    return client == NULL   ? uvzk__refuse(UV_EINVAL, "client is NULL")
+           : handle == NULL ? uvzk__refuse_with(UV_EINVAL, "%s is NULL", what)
+                            : 0;
 }
 
-int uvzk__check_shell(const uvzk_client_t *client, const char *what, const void *shell,
-                      const void *impl)
+int uvzk__check_handle(const uvzk_client_t *client, const char *what, const void *handle,
+                       const void *impl)
 {
-    int status = check_pointers(client, what, shell);
+    int status = check_pointers(client, what, handle);
 
     if (status != 0) {
         return status;
@@ -90,16 +90,16 @@ int uvzk__check_shell(const uvzk_client_t *client, const char *what, const void 
                               UV_EBUSY, "%s is initialised already, or not zeroed", what);
 }
 
-int uvzk__check_init(const uvzk_client_t *client, const char *what, const void *shell,
+int uvzk__check_init(const uvzk_client_t *client, const char *what, const void *handle,
                      const void *impl, const char *path)
 {
-    int status = check_pointers(client, what, shell);
+    int status = check_pointers(client, what, handle);
 
     if (status == 0) {
         status = uvzk__refuse_if(UV_EINVAL, path == NULL ? "path is NULL" : NULL);
     }
     if (status == 0) {
-        status = uvzk__check_shell(client, what, shell, impl);
+        status = uvzk__check_handle(client, what, handle, impl);
     }
     return status != 0
                ? status

@@ -43,13 +43,14 @@ struct uvzk__session *uvzk__home_of(const struct uvzk__session *, const char *pa
 struct uvzk__session *uvzk__next_in_rank(const struct uvzk__session *, const char *path,
                                          uint32_t *tried);
 
-/* The checks of every init function of an object. what: the object's name in a sentence; impl:
- * that of its shell, if the shell is not NULL. Returns 0, UV_EINVAL: one of the pointers is
- * NULL; UVZK_ESTATE: the client is closing, or not initialised; UV_EBUSY: impl is set. The
- * second function is for an object with a path below the namespace: UVZK_EPATH. */
-int uvzk__check_shell(const uvzk_client_t *, const char *what, const void *shell,
-                      const void *impl);
-int uvzk__check_init(const uvzk_client_t *, const char *what, const void *shell,
+/* The checks of every init function of an object. what: the object's name in a sentence;
+ * impl: that of its handle, if the handle is not NULL. Returns 0, UV_EINVAL: one of the
+ * pointers is NULL; UVZK_ESTATE: the client is closing, or not initialised; UV_EBUSY: impl
+ * is set. The second function is for an object with a path below the namespace:
+ * UVZK_EPATH. */
+int uvzk__check_handle(const uvzk_client_t *, const char *what, const void *handle,
+                       const void *impl);
+int uvzk__check_init(const uvzk_client_t *, const char *what, const void *handle,
                      const void *impl, const char *path);
 
 /* Records that the session's port is closed. Returns true if the ports of all sessions

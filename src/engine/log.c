@@ -109,7 +109,7 @@ static void tell_dropped(struct uvzk__session *session)
                        "lines of this log that were dropped: %" PRIu64,
                        session->log.dropped);
         session->log.dropped = 0;
-        session->log_cb(session->shell, UVZK_LOG_WARN, "log", text);
+        session->log_cb(session->handle, UVZK_LOG_WARN, "log", text);
     }
 }
 
@@ -127,7 +127,7 @@ static void log_deliver(struct uvzk__notification *notification)
     log->bytes = 0;
     while ((link = uvzk__list_take(&lines)) != NULL) {
         struct line *line = UVZK__CONTAINER_OF(link, struct line, link);
-        session->log_cb(session->shell, line->level, line->module, line->text);
+        session->log_cb(session->handle, line->level, line->module, line->text);
         uvzk__free(line);
     }
     tell_dropped(session);

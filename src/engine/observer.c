@@ -115,7 +115,7 @@ void uvzk__count_diverged(struct uvzk__observer *observer)
 
 static void observer_trace(struct uvzk__session *session, const uvzk_trace_t *event)
 {
-    session->observer->trace_cb(session->shell, event);
+    session->observer->trace_cb(session->handle, event);
 }
 
 const char *uvzk__rpc_name(const struct uvzk__rpc *rpc)

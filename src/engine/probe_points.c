@@ -99,5 +99,5 @@ void uvzk__probe_reply(struct uvzk__session *session, const struct uvzk__rpc *rp
 
 void uvzk__probe_state(const struct uvzk__session *session, uvzk_client_state_t state)
 {
-    DTRACE_PROBE3(uvzk, state, session->shell, uvzk__session_id(session), (int)state);
+    DTRACE_PROBE3(uvzk, state, session->handle, uvzk__session_id(session), (int)state);
 }

@@ -27,7 +27,7 @@ struct uvzk__end_listener {
 };
 
 struct uvzk__session {
-    uvzk_client_t *shell;        /* the user's; shared by all sessions of a client */
+    uvzk_client_t *handle;       /* the user's; shared by all sessions of a client */
     struct uvzk__port *port;     /* NULL: the port has closed */
     struct uvzk__client *client; /* all sessions of the client, this one included */
     uint32_t number;             /* the index in client->sessions */
@@ -126,9 +126,9 @@ uvzk__watched_children(const struct uvzk__session *session)
 }
 
 /* The user's client, the session's number in it, and its other sessions. */
-static inline uvzk_client_t *uvzk__shell_of(const struct uvzk__session *session)
+static inline uvzk_client_t *uvzk__handle_of(const struct uvzk__session *session)
 {
-    return session->shell;
+    return session->handle;
 }
 static inline uint32_t uvzk__session_number(const struct uvzk__session *session)
 {

@@ -204,19 +204,19 @@ static bool belongs_to_pending(const struct uvzk__future *part)
 static bool is_of(const struct uvzk__future *part, const struct uvzk__session *session)
 {
     return part->session != NULL &&
-           uvzk__shell_of(part->session) == uvzk__shell_of(session);
+           uvzk__handle_of(part->session) == uvzk__handle_of(session);
 }
 
 /* Checks one part and marks it, so that the same part is found if it is listed twice.
  * Returns 0, UVZK_ESTATE, UV_EINVAL or UV_EBUSY, and marks only at 0. */
-static int combination_name(const uvzk_future_t *shell,
+static int combination_name(const uvzk_future_t *handle,
                             const struct uvzk__session *session)
 {
-    struct uvzk__future *part = uvzk__future_of(shell);
+    struct uvzk__future *part = uvzk__future_of(handle);
 
     if (part == NULL) {
-        return shell == NULL ? uvzk__refuse(UV_EINVAL, "parts: one is NULL")
-                             : uvzk__refuse(UVZK_ESTATE, "parts: one is not in use");
+        return handle == NULL ? uvzk__refuse(UV_EINVAL, "parts: one is NULL")
+                              : uvzk__refuse(UVZK_ESTATE, "parts: one is not in use");
     }
     if (!is_of(part, session) || part->kind->outlives || part->depth >= DEPTH_MAX) {
         return uvzk__refuse(UV_EINVAL,
@@ -290,7 +290,7 @@ static void count_done(struct combination *combination)
 
 /* The parts are checked before anything is changed, so an error leaves them as they
  * were. */
-static int combination_combine(uvzk_future_t *shell, uvzk_future_t *const *parts,
+static int combination_combine(uvzk_future_t *handle, uvzk_future_t *const *parts,
                                size_t count, size_t needed)
 {
     struct uvzk__future *future;
@@ -298,9 +298,9 @@ static int combination_combine(uvzk_future_t *shell, uvzk_future_t *const *parts
     int status = combination_check(parts, count, needed, &session);
 
     if (status != 0) {
-        return shell == NULL ? uvzk__refuse(UV_EINVAL, "future is NULL") : status;
+        return handle == NULL ? uvzk__refuse(UV_EINVAL, "future is NULL") : status;
     }
-    status = uvzk__future_new(shell, &kind, sizeof(struct combination), &future);
+    status = uvzk__future_new(handle, &kind, sizeof(struct combination), &future);
     if (status != 0) {
         return status;
     }
@@ -340,9 +340,9 @@ int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_
     return combination_combine(future, parts, count, 1);
 }
 
-size_t uvzk_future_winner(const uvzk_future_t *shell, size_t place)
+size_t uvzk_future_winner(const uvzk_future_t *handle, size_t place)
 {
-    struct uvzk__future *future = uvzk__future_done(shell, &kind);
+    struct uvzk__future *future = uvzk__future_done(handle, &kind);
 
     return future != NULL && place < combination_of(future)->done
                ? combination_of(future)->parts[place].winner

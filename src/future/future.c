@@ -31,7 +31,7 @@ static bool invariant_holds(const void *object)
     const struct uvzk__future *future = object;
 
     return future->state != UVZK__FUTURE_HOLDING ||
-           (future->shell != NULL && future->session != NULL);
+           (future->handle != NULL && future->session != NULL);
 }
 
 const struct uvzk__machine uvzk__future_machine =
@@ -66,7 +66,7 @@ void uvzk__future_ref(struct uvzk__future *future)
 void uvzk__future_unref(struct uvzk__future *future)
 {
     future->refs--;
-    if (future->shell == NULL && future->state == UVZK__FUTURE_OVER &&
+    if (future->handle == NULL && future->state == UVZK__FUTURE_OVER &&
         future->refs == 0) {
         free_future(future);
     }
@@ -84,12 +84,12 @@ static void future_deliver(struct uvzk__notification *notification)
 
     uvzk__list_move(&future->thens, &thens);
     uvzk__future_ref(future);
-    while (future->shell != NULL && (link = uvzk__list_take(&thens)) != NULL) {
+    while (future->handle != NULL && (link = uvzk__list_take(&thens)) != NULL) {
         /* Copied and freed first, because the callback may do anything with the
          * future. */
         struct then then = *UVZK__CONTAINER_OF(link, struct then, link);
         uvzk__free(UVZK__CONTAINER_OF(link, struct then, link));
-        then.cb(future->shell, future->status, then.context);
+        then.cb(future->handle, future->status, then.context);
     }
     forget_thens(&thens);
     uvzk__future_unref(future);
@@ -175,20 +175,20 @@ static void deadline_due(struct uvzk__timer *timer)
 
 /* --------------------------------------------------------------- making and ending */
 
-int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
+int uvzk__future_new(uvzk_future_t *handle, const struct uvzk__future_kind *kind,
                      size_t size, struct uvzk__future **made)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
-    if (shell->impl != NULL) {
+    if (handle->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "future is in use, or not zeroed");
     }
     struct uvzk__future *future = uvzk__calloc(1, size);
     if (future == NULL) {
         return UV_ENOMEM;
     }
-    future->shell = shell;
+    future->handle = handle;
     future->kind = kind;
     future->status = UV_EAGAIN;
     future->notification.notify_cb = future_deliver;
@@ -205,14 +205,14 @@ int uvzk__future_begun(struct uvzk__future *future, struct uvzk__session *sessio
 {
     /* The call has failed at once: the handle is not in use. */
     if (status != 0) {
-        future->shell->impl = NULL;
+        future->handle->impl = NULL;
         free_future(future);
         return status;
     }
     future->session = session;
     uvzk__move(session, &uvzk__future_machine, future, UVZK__FUTURE_PENDING);
     uvzk__list_append(&uvzk__futures(session)->all, &future->of_session);
-    future->shell->impl = future;
+    future->handle->impl = future;
     return 0;
 }
 
@@ -234,42 +234,42 @@ void uvzk__futures_session_gone(struct uvzk__session *session)
     }
 }
 
-struct uvzk__future *uvzk__future_of(const uvzk_future_t *shell)
+struct uvzk__future *uvzk__future_of(const uvzk_future_t *handle)
 {
-    struct uvzk__future *future = shell == NULL ? NULL : shell->impl;
+    struct uvzk__future *future = handle == NULL ? NULL : handle->impl;
 
-    return future == NULL || future->shell != shell || future->state == UVZK__FUTURE_NEW
+    return future == NULL || future->handle != handle || future->state == UVZK__FUTURE_NEW
                ? NULL
                : future;
 }
 
-struct uvzk__future *uvzk__future_done(const uvzk_future_t *shell,
+struct uvzk__future *uvzk__future_done(const uvzk_future_t *handle,
                                        const struct uvzk__future_kind *kind)
 {
-    struct uvzk__future *future = uvzk__future_of(shell);
+    struct uvzk__future *future = uvzk__future_of(handle);
 
     return future == NULL || future->kind != kind || future->status != 0 ? NULL : future;
 }
 
 /* ------------------------------------------------------------ the public functions */
 
-int uvzk_future_status(const uvzk_future_t *shell)
+int uvzk_future_status(const uvzk_future_t *handle)
 {
-    const struct uvzk__future *future = uvzk__future_of(shell);
+    const struct uvzk__future *future = uvzk__future_of(handle);
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
     return future == NULL ? uvzk__refuse(UVZK_ESTATE, "future is not in use")
                           : future->status;
 }
 
-int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
+int uvzk_future_then(uvzk_future_t *handle, uvzk_future_cb cb, void *context)
 {
-    struct uvzk__future *future = uvzk__future_of(shell);
+    struct uvzk__future *future = uvzk__future_of(handle);
 
-    if (shell == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL ? "future is NULL" : "cb is NULL");
+    if (handle == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, handle == NULL ? "future is NULL" : "cb is NULL");
     }
     if (future == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "future is not in use");
@@ -294,11 +294,11 @@ int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
 }
 
 /* 0 if the future is pending; otherwise the code for a call that would change it. */
-static int check_pending(const uvzk_future_t *shell)
+static int check_pending(const uvzk_future_t *handle)
 {
-    const struct uvzk__future *future = uvzk__future_of(shell);
+    const struct uvzk__future *future = uvzk__future_of(handle);
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
     return uvzk__refuse_if(UVZK_ESTATE,
@@ -307,20 +307,20 @@ static int check_pending(const uvzk_future_t *shell)
                                : NULL);
 }
 
-int uvzk_future_cancel(uvzk_future_t *shell)
+int uvzk_future_cancel(uvzk_future_t *handle)
 {
-    int status = check_pending(shell);
+    int status = check_pending(handle);
 
     if (status == 0) {
-        uvzk__future_give_up(uvzk__future_of(shell), UV_ECANCELED);
+        uvzk__future_give_up(uvzk__future_of(handle), UV_ECANCELED);
     }
     return status;
 }
 
-int uvzk_future_deadline(uvzk_future_t *shell, uint64_t timeout_ms)
+int uvzk_future_deadline(uvzk_future_t *handle, uint64_t timeout_ms)
 {
-    struct uvzk__future *future = uvzk__future_of(shell);
-    int status = check_pending(shell);
+    struct uvzk__future *future = uvzk__future_of(handle);
+    int status = check_pending(handle);
 
     if (status == 0 && future->session == NULL) {
         return uvzk__refuse(UVZK_ECLOSED, "future: its client is closed");
@@ -333,22 +333,22 @@ int uvzk_future_deadline(uvzk_future_t *shell, uint64_t timeout_ms)
     return status;
 }
 
-void uvzk_future_drop(uvzk_future_t *shell)
+void uvzk_future_drop(uvzk_future_t *handle)
 {
-    struct uvzk__future *future = shell == NULL ? NULL : shell->impl;
+    struct uvzk__future *future = handle == NULL ? NULL : handle->impl;
 
-    if (future == NULL || future->shell != shell) {
+    if (future == NULL || future->handle != handle) {
         return;
     }
     /* Its request was handed out, and no call has begun with it. */
     if (future->state == UVZK__FUTURE_NEW) {
-        shell->impl = NULL;
+        handle->impl = NULL;
         free_future(future);
         return;
     }
-    /* From now on the shell belongs to the caller, and no callback runs. */
-    shell->impl = NULL;
-    future->shell = NULL;
+    /* From now on the handle belongs to the caller, and no callback runs. */
+    handle->impl = NULL;
+    future->handle = NULL;
     forget_thens(&future->thens);
     uvzk__list_remove(&future->notification.link);
     uvzk__future_ref(future);

@@ -57,7 +57,7 @@ struct uvzk__future_kind {
 };
 
 struct uvzk__future {
-    uvzk_future_t *shell;          /* the user's struct; NULL once dropped */
+    uvzk_future_t *handle;         /* the user's struct; NULL once dropped */
     struct uvzk__session *session; /* NULL once its client has ended */
     const struct uvzk__future_kind *kind;
     struct uvzk__link of_session; /* in the `all` of the session's futures */
@@ -91,11 +91,11 @@ void uvzk__futures_session_gone(struct uvzk__session *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Makes a future of `size` bytes, which begin with struct uvzk__future, for this shell.
- * The shell does not refer to it yet. Returns 0, UV_EINVAL, UV_EBUSY or UV_ENOMEM. */
+/* Makes a future of `size` bytes, which begin with struct uvzk__future, for this handle.
+ * The handle does not refer to it yet. Returns 0, UV_EINVAL, UV_EBUSY or UV_ENOMEM. */
 int uvzk__future_new(uvzk_future_t *, const struct uvzk__future_kind *, size_t size,
                      struct uvzk__future **);
-/* Passes on what the call has returned. 0: from now on the shell is in use. Otherwise the
+/* Passes on what the call has returned. 0: from now on the handle is in use. Otherwise the
  * future is freed. Returns the status. The session must not be NULL if the status is
  * 0. */
 int uvzk__future_begun(struct uvzk__future *, struct uvzk__session *, int status);
@@ -119,7 +119,7 @@ static inline void uvzk__future_contains(struct uvzk__future *whole,
     }
 }
 
-/* The future of a shell; NULL if the shell is not in use. */
+/* The future of a handle; NULL if the handle is not in use. */
 struct uvzk__future *uvzk__future_of(const uvzk_future_t *);
 /* The same, but NULL also if the future is of another kind or is not done with 0. */
 struct uvzk__future *uvzk__future_done(const uvzk_future_t *,

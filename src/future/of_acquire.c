@@ -81,29 +81,29 @@ static bool of_acquire_holds(const struct uvzk__future *future)
 static const struct uvzk__future_kind kind = {.withdraw = of_acquire_withdraw,
                                               .holds = of_acquire_holds};
 
-int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *shell,
+int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *handle,
                              const uvzk_acquire_options_t *options,
                              uvzk_hold_lost_cb lost_cb)
 {
     struct uvzk__future *future;
     int status = lost_cb == NULL
                      ? uvzk__refuse(UV_EINVAL, "lost_cb is NULL")
-                     : uvzk__future_new(shell, &kind, sizeof(struct acquiring), &future);
+                     : uvzk__future_new(handle, &kind, sizeof(struct acquiring), &future);
 
     if (status != 0) {
         return status;
     }
     struct acquiring *acquiring = UVZK__CONTAINER_OF(future, struct acquiring, future);
-    acquiring->hold.data = shell;
+    acquiring->hold.data = handle;
     acquiring->lost_cb = lost_cb;
     status = uvzk_lock_acquire(lock, &acquiring->hold, options, of_acquire_acquired,
                                of_acquire_lost);
     return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }
 
-uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *shell)
+uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *handle)
 {
-    struct uvzk__future *future = uvzk__future_done(shell, &kind);
+    struct uvzk__future *future = uvzk__future_done(handle, &kind);
 
     return future != NULL && of_acquire_holds(future)
                ? &UVZK__CONTAINER_OF(future, struct acquiring, future)->hold

@@ -38,10 +38,10 @@ static int of_end_check(const struct handle *handle)
         UV_EBUSY, listener->ended != NULL ? "handle: it has a future already" : NULL);
 }
 
-int uvzk_future_end(uvzk_future_t *shell, void *handle)
+int uvzk_future_end(uvzk_future_t *future, void *handle)
 {
     struct handle *of = handle;
-    struct uvzk__future *future;
+    struct uvzk__future *impl;
     int status = of_end_check(of);
 
     if (status != 0) {
@@ -49,13 +49,13 @@ int uvzk_future_end(uvzk_future_t *shell, void *handle)
     }
     struct uvzk__session *session = ((struct uvzk__end_listener *)of->end)->session;
     status = uvzk__future_new(
-        shell, handle == uvzk__shell_of(session) ? &of_client : &uvzk__future_plain,
-        sizeof(struct ending), &future);
+        future, handle == uvzk__handle_of(session) ? &of_client : &uvzk__future_plain,
+        sizeof(struct ending), &impl);
     if (status != 0) {
         return status;
     }
-    struct ending *ending = UVZK__CONTAINER_OF(future, struct ending, future);
+    struct ending *ending = UVZK__CONTAINER_OF(impl, struct ending, future);
     uvzk__end_listener_init(&ending->listener, session, of_end_ended);
     of->end = &ending->listener;
-    return uvzk__future_begun(future, session, 0);
+    return uvzk__future_begun(impl, session, 0);
 }

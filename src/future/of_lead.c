@@ -22,10 +22,10 @@ static bool stop_waiting(struct uvzk__future *future)
 
 static const struct uvzk__future_kind leading = {.withdraw = stop_waiting};
 
-int uvzk_election_lead_future(uvzk_election_t *election, uvzk_future_t *shell)
+int uvzk_election_lead_future(uvzk_election_t *election, uvzk_future_t *handle)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &leading, sizeof(struct leading), &future);
+    int status = uvzk__future_new(handle, &leading, sizeof(struct leading), &future);
 
     if (status != 0) {
         return status;

@@ -161,17 +161,17 @@ void uvzk_future_complete(uvzk_req_t *req, int status)
     uvzk__future_over(&requested->future, status);
 }
 
-uvzk_req_t *uvzk_future_req(uvzk_future_t *shell)
+uvzk_req_t *uvzk_future_req(uvzk_future_t *handle)
 {
-    struct uvzk__future *future = shell == NULL ? NULL : shell->impl;
+    struct uvzk__future *future = handle == NULL ? NULL : handle->impl;
 
     if (future == NULL) {
-        int status = uvzk__future_new(shell, &kind, sizeof(struct requested), &future);
+        int status = uvzk__future_new(handle, &kind, sizeof(struct requested), &future);
         if (status != 0) {
             return uvzk__req_that_fails(status);
         }
         requested_of(future)->req.owner = &owner;
-        shell->impl = future;
+        handle->impl = future;
     }
     return future->kind == &kind ? &requested_of(future)->req
                                  : uvzk__req_that_fails(UV_EBUSY);

@@ -22,19 +22,19 @@ static void of_run_unlocked(uvzk_locker_t *locker, int status)
     uvzk__future_over(&UVZK__CONTAINER_OF(locker, struct run, locker)->future, status);
 }
 
-int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
+int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *handle,
                          const uvzk_acquire_options_t *options,
                          uvzk_locker_locked_cb locked_cb)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &running, sizeof(struct run), &future);
+    int status = uvzk__future_new(handle, &running, sizeof(struct run), &future);
 
     if (status != 0) {
         return status;
     }
     struct run *run = UVZK__CONTAINER_OF(future, struct run, future);
     /* locked_cb finds the future by it. */
-    run->locker.data = shell;
+    run->locker.data = handle;
     status = uvzk_lock_run(lock, &run->locker, options, locked_cb, of_run_unlocked);
     return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }

@@ -29,7 +29,7 @@ struct copy {
 
 /* One write under way: the request refers to it until the callback. */
 struct guarded_write {
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     size_t count;
     struct copy copies[];
@@ -172,7 +172,7 @@ static void guarded_write_written(struct uvzk__node_checks *node_checks,
                                   size_t failed)
 {
     struct guarded_write *write = node_checks->data;
-    uvzk_req_t *shell = write->shell;
+    uvzk_req_t *handle = write->handle;
     uvzk_req_cb cb = write->cb;
     uvzk_result_t result = uvzk__result_of_nothing();
 
@@ -180,7 +180,7 @@ static void guarded_write_written(struct uvzk__node_checks *node_checks,
     result.failed_op = status == 0 ? SIZE_MAX : failed;
     /* Before the callback, which may use the request for the next write. */
     free_write(write);
-    uvzk__req_end(shell, cb, uvzk__status_of_write(status), &result);
+    uvzk__req_end(handle, cb, uvzk__status_of_write(status), &result);
 }
 
 static void guarded_write_discard(struct uvzk__node_checks *node_checks,
@@ -194,7 +194,7 @@ static void guarded_write_discard(struct uvzk__node_checks *node_checks,
     }
 }
 
-static int guarded_write_submit(struct uvzk__claim *claim, uvzk_req_t *shell,
+static int guarded_write_submit(struct uvzk__claim *claim, uvzk_req_t *handle,
                                 const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb)
 {
     struct uvzk__node_checks *node_checks = uvzk__node_checks_new(claim, count);
@@ -214,14 +214,14 @@ static int guarded_write_submit(struct uvzk__claim *claim, uvzk_req_t *shell,
         guarded_write_discard(node_checks, write);
         return status;
     }
-    write->shell = shell;
+    write->handle = handle;
     write->cb = cb;
-    uvzk__req_begin(shell, write, NULL);
+    uvzk__req_begin(handle, write, NULL);
     uvzk__node_checks_send(node_checks, count, guarded_write_written, write);
     return 0;
 }
 
-static int guarded_write_begin(uvzk_hold_t *hold, uvzk_req_t *shell,
+static int guarded_write_begin(uvzk_hold_t *hold, uvzk_req_t *handle,
                                const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb)
 {
     int status = uvzk__refuse_if(UV_EINVAL, hold == NULL  ? "hold is NULL"
@@ -229,7 +229,7 @@ static int guarded_write_begin(uvzk_hold_t *hold, uvzk_req_t *shell,
                                             : count == 0  ? "count is 0"
                                                           : NULL);
     if (status == 0) {
-        status = uvzk__req_check(shell, cb);
+        status = uvzk__req_check(handle, cb);
     }
     if (status != 0) {
         return status;
@@ -242,7 +242,7 @@ static int guarded_write_begin(uvzk_hold_t *hold, uvzk_req_t *shell,
     if (status != 0) {
         return status;
     }
-    return guarded_write_submit(claim, shell, ops, count, cb);
+    return guarded_write_submit(claim, handle, ops, count, cb);
 }
 
 int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req, const uvzk_write_op_t *ops,

@@ -25,9 +25,9 @@ static int hold_entries_show(const struct uvzk__acquisition *acquisition,
     }
     uvzk_wait_info_t wait = uvzk__wait_reason_to_public(&reason, path);
     uvzk_hold_entry_t entry = {.size = sizeof(entry),
-                               .lock = lock->shell,
+                               .lock = lock->handle,
                                .lock_path = lock->path->text,
-                               .hold = acquisition->shell,
+                               .hold = acquisition->handle,
                                .owner = uvzk__claim_owner(claim),
                                .is_held = acquisition->state == UVZK__ACQUISITION_GRANTED,
                                .wait = &wait,
@@ -37,7 +37,7 @@ static int hold_entries_show(const struct uvzk__acquisition *acquisition,
         entry.token = uvzk__claim_token(claim);
         entry.path = uvzk__claim_node_path(claim, 0);
     }
-    cb(uvzk__shell_of(uvzk__claim_session(claim)), &entry, context);
+    cb(uvzk__handle_of(uvzk__claim_session(claim)), &entry, context);
     return 0;
 }
 
@@ -72,14 +72,14 @@ static int show_locks(const struct uvzk__session *session, uvzk_hold_entry_cb cb
     return status;
 }
 
-int uvzk_client_each_hold(const uvzk_client_t *shell, uvzk_hold_entry_cb cb,
+int uvzk_client_each_hold(const uvzk_client_t *handle, uvzk_hold_entry_cb cb,
                           void *context)
 {
-    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
     int status = 0;
 
-    if (shell == NULL || cb == NULL) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL" : "cb is NULL");
+    if (handle == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, handle == NULL ? "client is NULL" : "cb is NULL");
     }
     if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");

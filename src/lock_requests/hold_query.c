@@ -16,7 +16,7 @@
 /* ------------------------------------------------------------------- verify */
 
 struct verify_request {
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
 };
 
@@ -35,7 +35,7 @@ static void hold_query_verified(struct uvzk__node_checks *node_checks,
                                 const struct uvzk__reply *reply, int status,
                                 size_t failed)
 {
-    /* Copied, because the memory is freed before the callback, which may use the shell
+    /* Copied, because the memory is freed before the callback, which may use the handle
      * again. */
     struct verify_request verify_request = *(struct verify_request *)node_checks->data;
 
@@ -45,13 +45,13 @@ static void hold_query_verified(struct uvzk__node_checks *node_checks,
         status = UVZK_ELOST;
     }
     uvzk__free(node_checks->data);
-    uvzk__req_end(verify_request.shell, verify_request.cb, status, NULL);
+    uvzk__req_end(verify_request.handle, verify_request.cb, status, NULL);
 }
 
-static int hold_query_verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb cb)
+static int hold_query_verify(uvzk_hold_t *hold, uvzk_req_t *handle, uvzk_req_cb cb)
 {
     int status = hold == NULL ? uvzk__refuse(UV_EINVAL, "hold is NULL")
-                              : uvzk__req_check(shell, cb);
+                              : uvzk__req_check(handle, cb);
     if (status != 0) {
         return status;
     }
@@ -66,9 +66,9 @@ static int hold_query_verify(uvzk_hold_t *hold, uvzk_req_t *shell, uvzk_req_cb c
         uvzk__free(verify_request);
         return UV_ENOMEM;
     }
-    verify_request->shell = shell;
+    verify_request->handle = handle;
     verify_request->cb = cb;
-    uvzk__req_begin(shell, verify_request, NULL);
+    uvzk__req_begin(handle, verify_request, NULL);
     uvzk__node_checks_send(node_checks, 0, hold_query_verified, verify_request);
     return 0;
 }
@@ -85,7 +85,7 @@ int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *req, uvzk_req_cb cb)
 struct read_query {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     char path[]; /* a copy of the caller's */
 };
@@ -101,7 +101,7 @@ static uvzk_stat_t public_stat(const struct uvzk__stat *stat)
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct read_query *query = UVZK__CONTAINER_OF(rpc, struct read_query, rpc);
-    uvzk_req_t *shell = query->shell;
+    uvzk_req_t *handle = query->handle;
     uvzk_req_cb cb = query->cb;
     uvzk_stat_t stat = public_stat(&reply->stat);
     uvzk_result_t result = uvzk__result_of_nothing();
@@ -115,22 +115,22 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     /* Before the user's callback, because the reply may prove the session. */
     uvzk__answered(query->session, rpc, reply->status, false);
     uvzk__free(query);
-    uvzk__req_end(shell, cb, status, &result);
+    uvzk__req_end(handle, cb, status, &result);
 }
 
-static int read_znode(uvzk_client_t *client_shell, uvzk_req_t *shell,
+static int read_znode(uvzk_client_t *client_handle, uvzk_req_t *handle,
                       const char *node_path, uvzk_req_cb cb)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                            : node_path == NULL  ? "node_path is NULL"
-                                                                 : NULL);
+    int status = uvzk__refuse_if(UV_EINVAL, client_handle == NULL ? "client is NULL"
+                                            : node_path == NULL   ? "node_path is NULL"
+                                                                  : NULL);
     if (status == 0) {
-        status = uvzk__req_check(shell, cb);
+        status = uvzk__req_check(handle, cb);
     }
     if (status != 0) {
         return status;
     }
-    struct uvzk__session *session = client_shell->impl;
+    struct uvzk__session *session = client_handle->impl;
     if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
     }
@@ -147,9 +147,9 @@ static int read_znode(uvzk_client_t *client_shell, uvzk_req_t *shell,
     /* The server of another session may not have seen the newest znodes of this client
      * yet. */
     query->session = uvzk__session_of_node(session, query->path);
-    query->shell = shell;
+    query->handle = handle;
     query->cb = cb;
-    uvzk__req_begin(shell, query, NULL);
+    uvzk__req_begin(handle, query, NULL);
     uvzk__rpc_prepare(&query->rpc, UVZK__RPC_GET, query->path, read_replied);
     uvzk__submit(query->session, &query->rpc);
     return 0;

@@ -18,35 +18,35 @@ struct locker {
 /* The last callback: refused, lost or released. */
 static void locker_over(uvzk_hold_t *hold, int status)
 {
-    uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
-    struct locker *locker = shell->impl;
+    uvzk_locker_t *handle = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
+    struct locker *locker = handle->impl;
     uvzk_locker_unlocked_cb unlocked_cb = locker->unlocked_cb;
 
-    shell->impl = NULL;
-    /* Before the callback, which may use the shell again. */
+    handle->impl = NULL;
+    /* Before the callback, which may use the handle again. */
     uvzk__free(locker);
-    unlocked_cb(shell, status);
+    unlocked_cb(handle, status);
 }
 
 static void locker_acquired(uvzk_hold_t *hold, int status)
 {
-    uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
-    const struct locker *locker = shell->impl;
+    uvzk_locker_t *handle = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
+    const struct locker *locker = handle->impl;
 
     if (status == 0) {
-        locker->locked_cb(shell);
+        locker->locked_cb(handle);
     } else {
         locker_over(hold, status);
     }
 }
 
-int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
+int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *handle,
                   const uvzk_acquire_options_t *options, uvzk_locker_locked_cb locked_cb,
                   uvzk_locker_unlocked_cb unlocked_cb)
 {
-    if (lock == NULL || shell == NULL || locked_cb == NULL || unlocked_cb == NULL) {
+    if (lock == NULL || handle == NULL || locked_cb == NULL || unlocked_cb == NULL) {
         return uvzk__refuse(UV_EINVAL, lock == NULL        ? "lock is NULL"
-                                       : shell == NULL     ? "locker is NULL"
+                                       : handle == NULL    ? "locker is NULL"
                                        : locked_cb == NULL ? "locked_cb is NULL"
                                                            : "unlocked_cb is NULL");
     }
@@ -57,18 +57,18 @@ int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
     locker->locked_cb = locked_cb;
     locker->unlocked_cb = unlocked_cb;
     int status =
-        uvzk_lock_acquire(lock, &shell->hold, options, locker_acquired, locker_over);
+        uvzk_lock_acquire(lock, &handle->hold, options, locker_acquired, locker_over);
     if (status != 0) {
         uvzk__free(locker);
         return status;
     }
     /* No callback runs inside uvzk_lock_acquire, so this is early enough. */
-    shell->impl = locker;
+    handle->impl = locker;
     return 0;
 }
 
-int uvzk_locker_done(uvzk_locker_t *shell)
+int uvzk_locker_done(uvzk_locker_t *handle)
 {
-    return shell == NULL ? uvzk__refuse(UV_EINVAL, "locker is NULL")
-                         : uvzk_hold_release(&shell->hold, locker_over);
+    return handle == NULL ? uvzk__refuse(UV_EINVAL, "locker is NULL")
+                          : uvzk_hold_release(&handle->hold, locker_over);
 }

@@ -26,7 +26,7 @@ struct listing {
 struct participants_query {
     struct uvzk__lock *lock; /* referenced: its close callback waits for this query */
     /* The user's struct. It refers to this query until the callback. */
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     struct listing listings[UVZK__PARTICIPANT_DIRECTORIES_MAX];
     size_t outstanding; /* listings that have no reply yet */
@@ -153,7 +153,7 @@ static void participants_tell(struct participants_query *participants_query)
     result.paths = paths;
     uvzk__lock_unref(participants_query->lock);
     /* The paths stay valid until the callback returns. */
-    uvzk__req_end(participants_query->shell, participants_query->cb, status, &result);
+    uvzk__req_end(participants_query->handle, participants_query->cb, status, &result);
     uvzk__free(paths);
     free_participants_query(participants_query);
 }
@@ -200,16 +200,17 @@ static void participants_ask(struct participants_query *participants_query,
     }
 }
 
-static int participants_begin(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_req_cb cb)
+static int participants_begin(uvzk_lock_t *lock_handle, uvzk_req_t *handle,
+                              uvzk_req_cb cb)
 {
     struct uvzk__participant_directory directories[UVZK__PARTICIPANT_DIRECTORIES_MAX];
 
-    int status = lock_shell == NULL ? uvzk__refuse(UV_EINVAL, "lock is NULL")
-                                    : uvzk__req_check(shell, cb);
+    int status = lock_handle == NULL ? uvzk__refuse(UV_EINVAL, "lock is NULL")
+                                     : uvzk__req_check(handle, cb);
     if (status != 0) {
         return status;
     }
-    struct uvzk__lock *lock = lock_shell->impl;
+    struct uvzk__lock *lock = lock_handle->impl;
     if (lock == NULL || lock->closing || uvzk__session_is_closing(lock->session)) {
         return uvzk__refuse(UVZK_ECLOSED, "lock or its client is closing, or it is not "
                                           "initialised");
@@ -224,10 +225,10 @@ static int participants_begin(uvzk_lock_t *lock_shell, uvzk_req_t *shell, uvzk_r
         return UV_ENOMEM;
     }
     participants_query->lock = lock;
-    participants_query->shell = shell;
+    participants_query->handle = handle;
     participants_query->cb = cb;
     uvzk__lock_ref(lock);
-    uvzk__req_begin(shell, participants_query, NULL);
+    uvzk__req_begin(handle, participants_query, NULL);
     participants_ask(participants_query, directories,
                      lock->kind->directories(lock, directories));
     return 0;

@@ -12,7 +12,7 @@
 struct revoke_request {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     /* A copy. */
     char *path;
@@ -21,19 +21,19 @@ struct revoke_request {
 static void revoke_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct revoke_request *request = UVZK__CONTAINER_OF(rpc, struct revoke_request, rpc);
-    uvzk_req_t *shell = request->shell;
+    uvzk_req_t *handle = request->handle;
     uvzk_req_cb cb = request->cb;
     int status = reply->status;
 
     uvzk__answered(request->session, rpc, status, true);
     uvzk__free(request->path);
     uvzk__free(request);
-    uvzk__req_end(shell, cb, status, NULL);
+    uvzk__req_end(handle, cb, status, NULL);
 }
 
-static int revoke_check(const uvzk_client_t *client_shell, const char *node_path)
+static int revoke_check(const uvzk_client_t *client_handle, const char *node_path)
 {
-    const struct uvzk__session *session = client_shell->impl;
+    const struct uvzk__session *session = client_handle->impl;
 
     if (session == NULL || uvzk__session_is_closing(session)) {
         return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
@@ -41,17 +41,17 @@ static int revoke_check(const uvzk_client_t *client_shell, const char *node_path
     return uvzk__path_validate_znode(node_path);
 }
 
-static int send_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
+static int send_revoke(uvzk_client_t *client_handle, uvzk_req_t *handle,
                        const char *node_path, uvzk_req_cb cb)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                            : node_path == NULL  ? "node_path is NULL"
-                                                                 : NULL);
+    int status = uvzk__refuse_if(UV_EINVAL, client_handle == NULL ? "client is NULL"
+                                            : node_path == NULL   ? "node_path is NULL"
+                                                                  : NULL);
     if (status == 0) {
-        status = uvzk__req_check(shell, cb);
+        status = uvzk__req_check(handle, cb);
     }
     if (status == 0) {
-        status = revoke_check(client_shell, node_path);
+        status = revoke_check(client_handle, node_path);
     }
     if (status != 0) {
         return status;
@@ -67,10 +67,10 @@ static int send_revoke(uvzk_client_t *client_shell, uvzk_req_t *shell,
     }
     /* A znode of this client is written through the session that created it, whose server
      * has seen it. */
-    request->session = uvzk__session_of_node(client_shell->impl, request->path);
-    request->shell = shell;
+    request->session = uvzk__session_of_node(client_handle->impl, request->path);
+    request->handle = handle;
     request->cb = cb;
-    uvzk__req_begin(shell, request, NULL);
+    uvzk__req_begin(handle, request, NULL);
     uvzk__rpc_prepare(&request->rpc, UVZK__RPC_SET, request->path, revoke_replied);
     request->rpc.data = UVZK__REVOKE;
     request->rpc.data_length = UVZK__REVOKE_LENGTH;

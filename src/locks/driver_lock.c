@@ -172,12 +172,12 @@ static const struct uvzk__lock_kind driver_lock = {
     .freed = driver_lock_freed,
 };
 
-int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *shell,
+int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *handle,
                                const char *path, const uvzk_lock_driver_t *settings)
 {
     struct uvzk__lock_driver *driver;
     struct uvzk__lock *lock;
-    int status = uvzk__lock_check(client, shell, path);
+    int status = uvzk__lock_check(client, handle, path);
 
     if (status == 0) {
         status = uvzk__lock_driver_check(settings);
@@ -190,7 +190,7 @@ int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *shell,
         return UV_ENOMEM;
     }
     status = uvzk__lock_driver_own(driver, client->impl, path);
-    lock = status != 0 ? NULL : uvzk__lock_new(client->impl, shell, path, &driver_lock);
+    lock = status != 0 ? NULL : uvzk__lock_new(client->impl, handle, path, &driver_lock);
     if (lock == NULL) {
         uvzk__lock_driver_unref(driver);
         return status != 0 ? status : UV_ENOMEM;

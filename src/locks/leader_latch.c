@@ -35,11 +35,12 @@ static const struct uvzk__lock_kind leader_latch = {
     .classify = uvzk__one_contender_classify,
 };
 
-int uvzk__leader_latch_init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path)
+int uvzk__leader_latch_init(uvzk_client_t *client, uvzk_lock_t *handle, const char *path)
 {
-    int status = uvzk__lock_check(client, shell, path);
+    int status = uvzk__lock_check(client, handle, path);
 
-    if (status == 0 && uvzk__lock_new(client->impl, shell, path, &leader_latch) == NULL) {
+    if (status == 0 &&
+        uvzk__lock_new(client->impl, handle, path, &leader_latch) == NULL) {
         status = UV_ENOMEM;
     }
     return status;

@@ -36,11 +36,11 @@ static void notify_error(struct uvzk__notification *notification)
     struct uvzk__member_error *error =
         UVZK__CONTAINER_OF(notification, struct uvzk__member_error, notification);
     uvzk_multilock_error_cb error_cb = error->multilock->error_cb;
-    uvzk_lock_t *shell = error->multilock->shell, *member = error->member->shell;
+    uvzk_lock_t *handle = error->multilock->handle, *member = error->member->handle;
     int status = error->status;
 
     uvzk__claim_unref(error->claim);
-    error_cb(shell, member, status);
+    error_cb(handle, member, status);
 }
 
 void uvzk__member_error_init(struct uvzk__member_error *error, struct uvzk__claim *claim,
@@ -69,12 +69,12 @@ void uvzk__member_error_report(struct uvzk__member_error *error, int status)
 
 static struct uvzk__lock *member_at(const struct uvzk__multilock *multilock, size_t i)
 {
-    return multilock->members[i].shell->impl;
+    return multilock->members[i].handle->impl;
 }
 
 int uvzk__multilock_member_check(const struct uvzk__multilock_member *member)
 {
-    return uvzk__lock_by_identity(member->shell, member->identity) != NULL
+    return uvzk__lock_by_identity(member->handle, member->identity) != NULL
                ? 0
                : uvzk__refuse(UVZK_ECLOSED, "a member of the multi lock is closed, or "
                                             "its struct is another lock now");
@@ -182,9 +182,9 @@ static const struct uvzk__lock_kind multilock_kind = {
 static int by_path(const void *left, const void *right)
 {
     const struct uvzk__lock *a =
-        ((const struct uvzk__multilock_member *)left)->shell->impl;
+        ((const struct uvzk__multilock_member *)left)->handle->impl;
     const struct uvzk__lock *b =
-        ((const struct uvzk__multilock_member *)right)->shell->impl;
+        ((const struct uvzk__multilock_member *)right)->handle->impl;
 
     return strcmp(a->path->text, b->path->text);
 }
@@ -200,7 +200,7 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
     }
     for (size_t i = 0; i < count; i++) {
         const struct uvzk__lock *member = members[i] == NULL ? NULL : members[i]->impl;
-        if (member == NULL || uvzk__shell_of(member->session) != client) {
+        if (member == NULL || uvzk__handle_of(member->session) != client) {
             return uvzk__refuse(UV_EINVAL,
                                 "members: one is NULL, not initialised, or of another "
                                 "client");
@@ -231,7 +231,7 @@ static bool waits_for_itself(const struct uvzk__multilock *multilock)
     return false;
 }
 
-static struct uvzk__multilock *new_multilock(uvzk_lock_t *shell,
+static struct uvzk__multilock *new_multilock(uvzk_lock_t *handle,
                                              uvzk_lock_t *const *members, size_t count)
 {
     struct uvzk__multilock *multilock = uvzk__calloc(1, sizeof(*multilock));
@@ -245,16 +245,16 @@ static struct uvzk__multilock *new_multilock(uvzk_lock_t *shell,
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        multilock->members[i].shell = members[i];
+        multilock->members[i].handle = members[i];
         multilock->members[i].identity = uvzk__lock_identity(members[i]->impl);
     }
-    multilock->shell = shell;
+    multilock->handle = handle;
     multilock->count = count;
     qsort(multilock->members, count, sizeof(multilock->members[0]), by_path);
     return multilock;
 }
 
-int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
+int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *handle,
                         uvzk_lock_t *const *members, size_t count, unsigned flags,
                         uvzk_multilock_error_cb error_cb)
 {
@@ -265,17 +265,17 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
                      : check_members(client, members, count);
 
     if (status == 0) {
-        status = uvzk__lock_check_shell(client, shell); /* it has no path of its own */
+        status = uvzk__lock_check_handle(client, handle); /* it has no path of its own */
     }
     if (status != 0) {
         return status;
     }
-    multilock = new_multilock(shell, members, count);
+    multilock = new_multilock(handle, members, count);
     if (multilock != NULL && waits_for_itself(multilock)) {
         status = uvzk__refuse(UVZK_EDEADLK, "members: two are mutexes of one path");
     } else if (multilock != NULL) {
         lock =
-            uvzk__lock_new(member_at(multilock, 0)->session, shell, "", &multilock_kind);
+            uvzk__lock_new(member_at(multilock, 0)->session, handle, "", &multilock_kind);
     }
     if (lock == NULL) {
         if (multilock != NULL) {

@@ -21,13 +21,13 @@
 /* One of the locks. The user may close a member and initialize another lock in the same
  * struct; the identity shows this. */
 struct uvzk__multilock_member {
-    uvzk_lock_t *shell; /* the user's struct */
+    uvzk_lock_t *handle; /* the user's struct */
     struct uvzk__lock_identity identity;
 };
 
 /* lock->extra of a multi lock. */
 struct uvzk__multilock {
-    uvzk_lock_t *shell;                     /* the user's struct of the multi lock */
+    uvzk_lock_t *handle;                    /* the user's struct of the multi lock */
     struct uvzk__multilock_member *members; /* owned; in the order of their paths */
     size_t count;                           /* of members, 1 to 100 */
     bool in_turn;                           /* UVZK_MULTILOCK_IN_TURN: never at once */

@@ -245,7 +245,7 @@ int uvzk__at_once_prepare(struct uvzk__claim *claim,
     for (size_t i = 0; status == 0 && i < multilock->count; i++) {
         uvzk__member_error_init(&at_once->errors[i], claim, multilock,
                                 &multilock->members[i]);
-        status = add_member(at_once, multilock->members[i].shell->impl);
+        status = add_member(at_once, multilock->members[i].handle->impl);
     }
     if (status == 0) {
         status = check_size(at_once);

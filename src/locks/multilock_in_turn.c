@@ -182,7 +182,7 @@ static void multilock_in_turn_ask(struct member *member)
     /* The user may have closed the member since the multi lock was requested. */
     int status = uvzk__multilock_member_check(member->error.member);
     if (status == 0) {
-        status = uvzk_lock_acquire(member->error.member->shell, &member->request,
+        status = uvzk_lock_acquire(member->error.member->handle, &member->request,
                                    &options, member_acquired, member_lost);
     }
     if (status == 0) {

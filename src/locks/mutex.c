@@ -111,22 +111,22 @@ const struct uvzk__lock_kind uvzk__mutex_in_cohort = {
     .freed = uvzk__cohort_freed,
 };
 
-int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path)
+int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *handle, const char *path)
 {
-    int status = uvzk__lock_check(client, shell, path);
+    int status = uvzk__lock_check(client, handle, path);
 
-    if (status == 0 && uvzk__lock_new(client->impl, shell, path, &uvzk__mutex) == NULL) {
+    if (status == 0 && uvzk__lock_new(client->impl, handle, path, &uvzk__mutex) == NULL) {
         status = UV_ENOMEM;
     }
     return status;
 }
 
-int uvzk_mutex_init_with_cohort(uvzk_client_t *client, uvzk_mutex_t *shell,
+int uvzk_mutex_init_with_cohort(uvzk_client_t *client, uvzk_mutex_t *handle,
                                 const char *path, uint32_t handovers, uint32_t ms)
 {
     const struct uvzk__cohort_limit bound = {handovers, ms};
     struct uvzk__lock *lock;
-    int status = uvzk__lock_check(client, shell, path);
+    int status = uvzk__lock_check(client, handle, path);
 
     if (status == 0) {
         status = uvzk__cohort_check(&bound);
@@ -134,7 +134,7 @@ int uvzk_mutex_init_with_cohort(uvzk_client_t *client, uvzk_mutex_t *shell,
     if (status != 0) {
         return status;
     }
-    lock = uvzk__lock_new(client->impl, shell, path, &uvzk__mutex_in_cohort);
+    lock = uvzk__lock_new(client->impl, handle, path, &uvzk__mutex_in_cohort);
     if (lock == NULL) {
         return UV_ENOMEM;
     }

@@ -178,23 +178,23 @@ static const struct uvzk__lock_kind read_half = {
     .freed = half_freed,
 };
 
-int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *shell, const char *path)
+int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *handle, const char *path)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "lock is NULL");
     }
-    int status = uvzk__lock_check(client, &shell->read, path);
+    int status = uvzk__lock_check(client, &handle->read, path);
     if (status == 0) {
-        status = uvzk__lock_check(client, &shell->write, path);
+        status = uvzk__lock_check(client, &handle->write, path);
     }
     if (status != 0) {
         return status;
     }
     struct uvzk__lock *read =
-        uvzk__lock_new(client->impl, &shell->read, path, &read_half);
+        uvzk__lock_new(client->impl, &handle->read, path, &read_half);
     struct uvzk__lock *write =
         read == NULL ? NULL
-                     : uvzk__lock_new(client->impl, &shell->write, path, &write_half);
+                     : uvzk__lock_new(client->impl, &handle->write, path, &write_half);
     if (write == NULL) {
         if (read != NULL) {
             uvzk__lock_free(read);

@@ -31,12 +31,12 @@ void uvzk__group_member_part_ended(struct uvzk__group_member *member)
 }
 
 /* The user's struct is the user's again. */
-static void leave_shell(struct uvzk__group_member *member)
+static void leave_handle(struct uvzk__group_member *member)
 {
     uvzk__list_remove(&member->notification.link);
-    if (member->shell != NULL) {
-        member->shell->impl = NULL;
-        member->shell = NULL;
+    if (member->handle != NULL) {
+        member->handle->impl = NULL;
+        member->handle = NULL;
     }
 }
 
@@ -44,7 +44,7 @@ static void node_client_gone(uvzk_persistent_node_t *node)
 {
     struct uvzk__group_member *member = node->data;
 
-    leave_shell(member);
+    leave_handle(member);
     uvzk__group_member_part_ended(member);
 }
 
@@ -53,22 +53,22 @@ static void children_client_gone(struct uvzk__children_listener *listener)
     struct uvzk__group_member *member =
         UVZK__CONTAINER_OF(listener, struct uvzk__group_member, children);
 
-    leave_shell(member);
+    leave_handle(member);
     uvzk__group_member_part_ended(member);
 }
 
 static void node_closed(uvzk_persistent_node_t *node, int status)
 {
     struct uvzk__group_member *member = node->data;
-    uvzk_group_member_t *shell = member->shell;
+    uvzk_group_member_t *handle = member->handle;
     uvzk_group_member_close_cb close_cb = member->close_cb;
 
-    leave_shell(member);
+    leave_handle(member);
     uvzk__group_member_part_ended(member);
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
     if (close_cb != NULL) {
-        close_cb(shell, status);
+        close_cb(handle, status);
     }
     uvzk__end_tell(listener, status);
 }
@@ -80,7 +80,7 @@ static void node_changed(uvzk_persistent_node_t *node, int status)
     const struct uvzk__group_member *member = node->data;
 
     if (member->joined_cb != NULL) {
-        member->joined_cb(member->shell, status);
+        member->joined_cb(member->handle, status);
     }
 }
 
@@ -130,7 +130,7 @@ static void group_member_tell(struct uvzk__notification *notification)
 
     if (!member->closing && !uvzk__session_is_closing(member->session) &&
         update_told(member) && member->members_cb != NULL) {
-        member->members_cb(member->shell, member->told);
+        member->members_cb(member->handle, member->told);
     }
 }
 
@@ -170,14 +170,14 @@ static int check_id(const char *id)
 }
 
 static int group_member_check(const uvzk_client_t *client,
-                              const uvzk_group_member_t *shell, const char *path,
+                              const uvzk_group_member_t *handle, const char *path,
                               const char *id)
 {
     int status = uvzk__refuse_if(UV_EINVAL, id == NULL ? "id is NULL" : NULL);
 
     if (status == 0) {
-        status = uvzk__check_init(client, "the member", shell,
-                                  shell == NULL ? NULL : shell->impl, path);
+        status = uvzk__check_init(client, "the member", handle,
+                                  handle == NULL ? NULL : handle->impl, path);
     }
     if (status == 0) {
         status = uvzk__znode_owner_check_open(client->impl, path, UVZK__NEEDS_ZNODE);
@@ -242,12 +242,12 @@ static int keep_node(struct uvzk__group_member *member, const void *data, size_t
     return status;
 }
 
-int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *shell,
+int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *handle,
                            const char *path, const char *id, const void *data,
                            size_t length, uvzk_group_member_change_cb joined_cb,
                            uvzk_group_member_change_cb members_cb)
 {
-    int status = group_member_check(client, shell, path, id);
+    int status = group_member_check(client, handle, path, id);
 
     if (status != 0) {
         return status;
@@ -256,7 +256,7 @@ int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *shell,
     if (member == NULL) {
         return UV_ENOMEM;
     }
-    member->shell = shell;
+    member->handle = handle;
     member->joined_cb = joined_cb;
     member->members_cb = members_cb;
     status = follow_children(member, client->impl);
@@ -271,16 +271,16 @@ int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *shell,
         return status;
     }
     uvzk__children_listener_list(&member->children); /* a refused one has sent nothing */
-    shell->impl = member;
+    handle->impl = member;
     return 0;
 }
 
-int uvzk_group_member_set_data(uvzk_group_member_t *shell, const void *data,
+int uvzk_group_member_set_data(uvzk_group_member_t *handle, const void *data,
                                size_t length)
 {
-    struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+    struct uvzk__group_member *member = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "the member is NULL");
     }
     if (member == NULL) {
@@ -289,12 +289,12 @@ int uvzk_group_member_set_data(uvzk_group_member_t *shell, const void *data,
     return uvzk_persistent_node_set_data(&member->node, data, length);
 }
 
-int uvzk_group_member_close(uvzk_group_member_t *shell,
+int uvzk_group_member_close(uvzk_group_member_t *handle,
                             uvzk_group_member_close_cb close_cb)
 {
-    struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+    struct uvzk__group_member *member = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "the member is NULL");
     }
     if (member == NULL || member->closing) {
@@ -302,7 +302,7 @@ int uvzk_group_member_close(uvzk_group_member_t *shell,
     }
     member->closing = true;
     member->close_cb = close_cb;
-    uvzk__end_begin(&shell->end, member->session);
+    uvzk__end_begin(&handle->end, member->session);
     uvzk__children_listener_end(&member->children);
     uvzk__group_member_part_ended(member); /* the node is left */
     uvzk__group_entries_drop_all(&member->entries);
@@ -318,14 +318,14 @@ static int by_id(const void *left, const void *right)
     return strcmp(one->id, other->id);
 }
 
-int uvzk_group_member_list(const uvzk_group_member_t *shell,
+int uvzk_group_member_list(const uvzk_group_member_t *handle,
                            const uvzk_group_entry_t **members, size_t *count)
 {
-    const struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__group_member *member = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL || members == NULL || count == NULL) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL ? "the member is NULL"
-                                                     : "members or count is NULL");
+    if (handle == NULL || members == NULL || count == NULL) {
+        return uvzk__refuse(UV_EINVAL, handle == NULL ? "the member is NULL"
+                                                      : "members or count is NULL");
     }
     if (member == NULL || member->closing) {
         return uvzk__refuse(UVZK_ECLOSED, "the member is closing, or not initialised");
@@ -339,9 +339,9 @@ int uvzk_group_member_list(const uvzk_group_member_t *shell,
     return 0;
 }
 
-struct uvzk__session *uvzk__group_member_session(const uvzk_group_member_t *shell)
+struct uvzk__session *uvzk__group_member_session(const uvzk_group_member_t *handle)
 {
-    const struct uvzk__group_member *member = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__group_member *member = handle == NULL ? NULL : handle->impl;
 
     return member == NULL ? NULL : uvzk__persistent_node_session(&member->node);
 }

@@ -20,7 +20,7 @@
 
 struct uvzk__group_member {
     /* The user's struct. It refers to this one until the close callback; then NULL. */
-    uvzk_group_member_t *shell;
+    uvzk_group_member_t *handle;
     struct uvzk__session *session; /* of the group's path */
     uvzk_persistent_node_t node;
     struct uvzk__children_listener children;

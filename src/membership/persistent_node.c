@@ -95,13 +95,13 @@ static void client_gone(uvzk_shared_value_t *value)
 {
     struct uvzk__persistent_node *node = node_of(value);
 
-    uvzk_persistent_node_t *shell = node->shell;
+    uvzk_persistent_node_t *handle = node->handle;
     void (*client_gone_cb)(uvzk_persistent_node_t *) = node->client_gone_cb;
 
-    shell->impl = NULL;
+    handle->impl = NULL;
     free_node(node);
     if (client_gone_cb != NULL) {
-        client_gone_cb(shell);
+        client_gone_cb(handle);
     }
 }
 
@@ -130,17 +130,17 @@ static void let_next_begin(struct uvzk__persistent_node *node)
 static void value_closed(uvzk_shared_value_t *value)
 {
     struct uvzk__persistent_node *node = node_of(value);
-    uvzk_persistent_node_t *shell = node->shell;
+    uvzk_persistent_node_t *handle = node->handle;
     uvzk_persistent_node_close_cb close_cb = node->close_cb;
     int status = node->status;
 
-    shell->impl = NULL;
+    handle->impl = NULL;
     let_next_begin(node);
     free_node(node);
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
     if (close_cb != NULL) {
-        close_cb(shell, status);
+        close_cb(handle, status);
     }
     uvzk__end_tell(listener, status);
 }
@@ -156,7 +156,7 @@ static void persistent_node_tell(struct uvzk__notification *notification)
                node->status != node->told) {
         node->told = node->status;
         if (node->cb != NULL) {
-            node->cb(node->shell, node->status);
+            node->cb(node->handle, node->status);
         }
     }
 }
@@ -498,7 +498,7 @@ static void persistent_node_unreachable(struct uvzk__value_listener *listener, i
 /* ----------------------------------------------------------------- init, close */
 
 static int persistent_node_check(const uvzk_client_t *client,
-                                 const uvzk_persistent_node_t *shell, const char *path,
+                                 const uvzk_persistent_node_t *handle, const char *path,
                                  uint32_t mode, const void *data, size_t length)
 {
     int status = uvzk__refuse_if(
@@ -508,8 +508,8 @@ static int persistent_node_check(const uvzk_client_t *client,
                                                          : NULL);
 
     if (status == 0) {
-        status = uvzk__check_init(client, "the node", shell,
-                                  shell == NULL ? NULL : shell->impl, path);
+        status = uvzk__check_init(client, "the node", handle,
+                                  handle == NULL ? NULL : handle->impl, path);
     }
     return status != 0
                ? status
@@ -579,11 +579,11 @@ static struct uvzk__persistent_node *new_node(struct uvzk__session *session,
     return node;
 }
 
-int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *shell,
+int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *handle,
                               const char *path, uint32_t mode, const void *data,
                               size_t length, uvzk_persistent_node_change_cb cb)
 {
-    int status = persistent_node_check(client, shell, path, mode, data, length);
+    int status = persistent_node_check(client, handle, path, mode, data, length);
 
     if (status != 0) {
         return status;
@@ -593,7 +593,7 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
     if (node == NULL) {
         return UV_ENOMEM;
     }
-    node->shell = shell;
+    node->handle = handle;
     node->cb = cb;
     status = uvzk__znode_owner_begin(client->impl, &node->owner, node->path,
                                      UVZK__OWNED_BY_NODE, node->ephemeral);
@@ -604,17 +604,17 @@ int uvzk_persistent_node_init(uvzk_client_t *client, uvzk_persistent_node_t *she
         free_unused(node);
         return status;
     }
-    shell->impl = node;
+    handle->impl = node;
     return 0;
 }
 
-int uvzk_persistent_node_set_data(uvzk_persistent_node_t *shell, const void *data,
+int uvzk_persistent_node_set_data(uvzk_persistent_node_t *handle, const void *data,
                                   size_t length)
 {
-    struct uvzk__persistent_node *node = shell == NULL ? NULL : shell->impl;
+    struct uvzk__persistent_node *node = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL || (data == NULL && length > 0) || length > UVZK__DATA_MAX) {
-        return uvzk__refuse(UV_EINVAL, shell == NULL  ? "the node is NULL"
+    if (handle == NULL || (data == NULL && length > 0) || length > UVZK__DATA_MAX) {
+        return uvzk__refuse(UV_EINVAL, handle == NULL ? "the node is NULL"
                                        : data == NULL ? "data is NULL, length is not 0"
                                                       : "length is more than 1000000");
     }
@@ -640,12 +640,12 @@ int uvzk_persistent_node_set_data(uvzk_persistent_node_t *shell, const void *dat
     return 0;
 }
 
-int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
+int uvzk_persistent_node_close(uvzk_persistent_node_t *handle,
                                uvzk_persistent_node_close_cb close_cb)
 {
-    struct uvzk__persistent_node *node = shell == NULL ? NULL : shell->impl;
+    struct uvzk__persistent_node *node = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "the node is NULL");
     }
     if (node == NULL || node->closing) {
@@ -654,7 +654,7 @@ int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
     node->closing = true;
     uvzk__znode_owner_closing(&node->owner);
     node->close_cb = close_cb;
-    uvzk__end_begin(&shell->end, node->session);
+    uvzk__end_begin(&handle->end, node->session);
     uvzk__growing_pause_end(node->session, &node->pause);
     if (uvzk__session_is_closing(node->session)) {
         persistent_node_unreachable(&node->listener, UVZK_ECLOSED);
@@ -668,25 +668,25 @@ int uvzk_persistent_node_close(uvzk_persistent_node_t *shell,
     return 0;
 }
 
-struct uvzk__session *uvzk__persistent_node_session(const uvzk_persistent_node_t *shell)
+struct uvzk__session *uvzk__persistent_node_session(const uvzk_persistent_node_t *handle)
 {
-    const struct uvzk__persistent_node *node = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__persistent_node *node = handle == NULL ? NULL : handle->impl;
 
     return node == NULL ? NULL : node->session;
 }
 
-void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *shell,
+void uvzk__persistent_node_set_client_gone(uvzk_persistent_node_t *handle,
                                            void (*gone_cb)(uvzk_persistent_node_t *))
 {
-    struct uvzk__persistent_node *node = shell->impl;
+    struct uvzk__persistent_node *node = handle->impl;
 
     node->client_gone_cb = gone_cb;
 }
 
-void uvzk__persistent_node_data(const uvzk_persistent_node_t *shell, const void **data,
+void uvzk__persistent_node_data(const uvzk_persistent_node_t *handle, const void **data,
                                 size_t *length)
 {
-    const struct uvzk__persistent_node *node = shell->impl;
+    const struct uvzk__persistent_node *node = handle->impl;
 
     *data = node->data;
     *length = node->length;

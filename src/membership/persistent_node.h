@@ -48,7 +48,7 @@ extern const struct uvzk__machine uvzk__persistent_node_machine;
 
 struct uvzk__persistent_node {
     /* The user's struct. It refers to this one until the close callback. */
-    uvzk_persistent_node_t *shell;
+    uvzk_persistent_node_t *handle;
     struct uvzk__session *session; /* that of the value */
     uvzk_shared_value_t value;     /* reads and watches the znode */
     struct uvzk__value_listener listener;

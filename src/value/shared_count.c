@@ -10,7 +10,7 @@
 struct shared_count {
     struct uvzk__value_listener listener; /* in value->listeners */
     /* The user's struct, which contains the struct of the value. */
-    uvzk_shared_count_t *shell;
+    uvzk_shared_count_t *handle;
     uvzk_shared_count_change_cb cb;
     uvzk_shared_count_close_cb close_cb;
     /* Of the last value that was at least four bytes long. */
@@ -48,7 +48,7 @@ static int shared_count_learn(struct shared_count *count)
     const void *bytes;
     size_t length;
     uvzk_value_version_t version;
-    int status = uvzk_shared_value_get(&count->shell->value, &bytes, &length, &version);
+    int status = uvzk_shared_value_get(&count->handle->value, &bytes, &length, &version);
 
     if (status == 0 && length < COUNT_BYTES) {
         return UVZK_EDATA;
@@ -66,61 +66,61 @@ static void shared_count_changed(struct uvzk__value_listener *listener)
     (void)shared_count_learn(UVZK__CONTAINER_OF(listener, struct shared_count, listener));
 }
 
-static uvzk_shared_count_t *shell_of(uvzk_shared_value_t *value)
+static uvzk_shared_count_t *handle_of(uvzk_shared_value_t *value)
 {
     return UVZK__CONTAINER_OF(value, uvzk_shared_count_t, value);
 }
 
 static void value_told(uvzk_shared_value_t *value, int status)
 {
-    uvzk_shared_count_t *shell = shell_of(value);
-    struct shared_count *count = shell->impl;
+    uvzk_shared_count_t *handle = handle_of(value);
+    struct shared_count *count = handle->impl;
 
     if (count->cb != NULL) {
         /* If the new value is no count, the last count is passed with UVZK_EDATA. */
-        count->cb(shell, status == 0 ? shared_count_learn(count) : status, count->count);
+        count->cb(handle, status == 0 ? shared_count_learn(count) : status, count->count);
     }
 }
 
 /* Also called when the client is freed before the count is closed. */
 static void free_count(uvzk_shared_value_t *value)
 {
-    uvzk_shared_count_t *shell = shell_of(value);
+    uvzk_shared_count_t *handle = handle_of(value);
 
-    uvzk__free(shell->impl);
-    shell->impl = NULL;
+    uvzk__free(handle->impl);
+    handle->impl = NULL;
 }
 
 static void value_closed(uvzk_shared_value_t *value)
 {
-    uvzk_shared_count_t *shell = shell_of(value);
-    const struct shared_count *count = shell->impl;
+    uvzk_shared_count_t *handle = handle_of(value);
+    const struct shared_count *count = handle->impl;
     uvzk_shared_count_close_cb close_cb = count->close_cb;
 
     free_count(value);
-    struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+    struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
     if (close_cb != NULL) {
-        close_cb(shell);
+        close_cb(handle);
     }
     uvzk__end_tell(listener, 0);
 }
 
-void uvzk__shared_count_listen(uvzk_shared_count_t *shell,
+void uvzk__shared_count_listen(uvzk_shared_count_t *handle,
                                struct uvzk__value_listener *listener)
 {
-    uvzk__shared_value_listen(shell->value.impl, listener);
+    uvzk__shared_value_listen(handle->value.impl, listener);
 }
 
-int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
+int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *handle,
                            const char *path, int32_t seed, uvzk_shared_count_change_cb cb)
 {
     unsigned char bytes[COUNT_BYTES];
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "count is NULL");
     }
-    if (shell->impl != NULL) {
+    if (handle->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "count is initialised already, or not zeroed");
     }
     struct shared_count *count = uvzk__calloc(1, sizeof(*count));
@@ -128,32 +128,32 @@ int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
         return UV_ENOMEM;
     }
     write_count(bytes, seed);
-    int status = uvzk__shared_value_open(client, &shell->value, path, bytes, COUNT_BYTES,
+    int status = uvzk__shared_value_open(client, &handle->value, path, bytes, COUNT_BYTES,
                                          UVZK__VALUE_IS_COUNT, value_told);
     if (status != 0) {
         uvzk__free(count);
         return status;
     }
-    struct uvzk__shared_value *value = shell->value.impl;
+    struct uvzk__shared_value *value = handle->value.impl;
     value->client_gone_cb = free_count;
-    count->shell = shell;
+    count->handle = handle;
     count->cb = cb;
     count->listener.changed = shared_count_changed;
     uvzk__shared_value_listen(value, &count->listener);
-    shell->impl = count;
+    handle->impl = count;
     /* Another value of this client on the path may have read it already. */
     (void)shared_count_learn(count);
     return 0;
 }
 
-int uvzk_shared_count_get(const uvzk_shared_count_t *shell, int32_t *count_out,
+int uvzk_shared_count_get(const uvzk_shared_count_t *handle, int32_t *count_out,
                           uvzk_value_version_t *version)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "count is NULL");
     }
-    const struct shared_count *count = shell->impl;
-    int status = uvzk_shared_value_get(&shell->value, NULL, NULL, NULL);
+    const struct shared_count *count = handle->impl;
+    int status = uvzk_shared_value_get(&handle->value, NULL, NULL, NULL);
     if (status != 0) {
         return status;
     }
@@ -169,37 +169,37 @@ int uvzk_shared_count_get(const uvzk_shared_count_t *shell, int32_t *count_out,
     return 0;
 }
 
-int uvzk_shared_count_set(uvzk_shared_count_t *shell, uvzk_req_t *request, int32_t count,
+int uvzk_shared_count_set(uvzk_shared_count_t *handle, uvzk_req_t *request, int32_t count,
                           uvzk_req_cb cb)
 {
     unsigned char bytes[COUNT_BYTES];
 
     write_count(bytes, count);
-    return uvzk_shared_value_set(shell == NULL ? NULL : &shell->value, request, bytes,
+    return uvzk_shared_value_set(handle == NULL ? NULL : &handle->value, request, bytes,
                                  COUNT_BYTES, cb);
 }
 
-int uvzk_shared_count_try_set(uvzk_shared_count_t *shell, uvzk_req_t *request,
+int uvzk_shared_count_try_set(uvzk_shared_count_t *handle, uvzk_req_t *request,
                               const uvzk_value_version_t *version, int32_t count,
                               uvzk_req_cb cb)
 {
     unsigned char bytes[COUNT_BYTES];
 
     write_count(bytes, count);
-    return uvzk_shared_value_try_set(shell == NULL ? NULL : &shell->value, request,
+    return uvzk_shared_value_try_set(handle == NULL ? NULL : &handle->value, request,
                                      version, bytes, COUNT_BYTES, cb);
 }
 
-int uvzk_shared_count_close(uvzk_shared_count_t *shell,
+int uvzk_shared_count_close(uvzk_shared_count_t *handle,
                             uvzk_shared_count_close_cb close_cb)
 {
     int status =
-        uvzk_shared_value_close(shell == NULL ? NULL : &shell->value, value_closed);
+        uvzk_shared_value_close(handle == NULL ? NULL : &handle->value, value_closed);
 
     if (status == 0) {
-        struct shared_count *count = shell->impl;
+        struct shared_count *count = handle->impl;
         count->close_cb = close_cb;
-        uvzk__end_begin(&shell->end, uvzk__shared_value_session(&shell->value));
+        uvzk__end_begin(&handle->end, uvzk__shared_value_session(&handle->value));
     }
     return status;
 }

@@ -37,7 +37,7 @@ static void tell_news(struct uvzk__shared_value *value)
     value->told_status = node_cache->status;
     value->told_mzxid = node_cache->version.mzxid;
     if (value->cb != NULL) {
-        value->cb(value->shell, node_cache->status);
+        value->cb(value->handle, node_cache->status);
     }
 }
 
@@ -59,7 +59,7 @@ static void free_value(struct uvzk__shared_value *value)
     /* Read first, because it is used after the value has been freed. */
     struct uvzk__node_cache *node_cache = value->node_cache;
 
-    value->shell->impl = NULL;
+    value->handle->impl = NULL;
     end_listening(value);
     uvzk__list_remove(&value->notification.link);
     uvzk__list_remove(&value->siblings);
@@ -72,7 +72,7 @@ static void shared_value_tell(struct uvzk__notification *notification)
     struct uvzk__shared_value *value =
         UVZK__CONTAINER_OF(notification, struct uvzk__shared_value, notification);
     uvzk_shared_value_close_cb close_cb = value->close_cb;
-    uvzk_shared_value_t *shell = value->shell;
+    uvzk_shared_value_t *handle = value->handle;
 
     if (!value->closing) {
         if (!uvzk__session_is_closing(value->node_cache->reading.session) &&
@@ -81,10 +81,10 @@ static void shared_value_tell(struct uvzk__notification *notification)
         }
     } else { /* The callbacks of its sets have run, because they were queued earlier. */
         free_value(value);
-        struct uvzk__end_listener *listener = uvzk__end_take(&shell->end);
+        struct uvzk__end_listener *listener = uvzk__end_take(&handle->end);
 
         if (close_cb != NULL) {
-            close_cb(shell);
+            close_cb(handle);
         }
         uvzk__end_tell(listener, 0);
     }
@@ -136,9 +136,9 @@ void uvzk__shared_value_lapsed(struct uvzk__shared_value *value)
     }
 }
 
-struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *shell)
+struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *handle)
 {
-    const struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__shared_value *value = handle == NULL ? NULL : handle->impl;
 
     return value == NULL ? NULL : value->node_cache->reading.session;
 }
@@ -152,8 +152,8 @@ void uvzk__shared_value_listen(struct uvzk__shared_value *value,
 
 /* ----------------------------------------------------------------- init, close */
 
-static int shared_value_check(const uvzk_client_t *client_shell,
-                              const uvzk_shared_value_t *shell, const char *path,
+static int shared_value_check(const uvzk_client_t *client_handle,
+                              const uvzk_shared_value_t *handle, const char *path,
                               const void *seed, size_t seed_length,
                               enum uvzk__value_use use)
 {
@@ -163,11 +163,11 @@ static int shared_value_check(const uvzk_client_t *client_shell,
                                                    : NULL);
 
     if (status == 0) {
-        status = uvzk__check_init(client_shell, "the value", shell,
-                                  shell == NULL ? NULL : shell->impl, path);
+        status = uvzk__check_init(client_handle, "the value", handle,
+                                  handle == NULL ? NULL : handle->impl, path);
     }
     return status != 0 ? status
-                       : uvzk__znode_owner_check_open(client_shell->impl, path,
+                       : uvzk__znode_owner_check_open(client_handle->impl, path,
                                                       use == UVZK__VALUE_IS_COUNT
                                                           ? UVZK__NEEDS_NUMBER
                                                           : UVZK__NEEDS_ZNODE);
@@ -185,11 +185,12 @@ static struct uvzk__node_cache *find_node_cache(struct uvzk__session *session,
     return node_cache;
 }
 
-static struct uvzk__shared_value *new_value(uvzk_client_t *client_shell, const char *path)
+static struct uvzk__shared_value *new_value(uvzk_client_t *client_handle,
+                                            const char *path)
 {
     struct uvzk__shared_value *value = uvzk__calloc(1, sizeof(*value));
     struct uvzk__node_cache *node_cache =
-        value == NULL ? NULL : find_node_cache(client_shell->impl, path);
+        value == NULL ? NULL : find_node_cache(client_handle->impl, path);
 
     /* Nothing refers to the value yet. */
     if (node_cache == NULL) {
@@ -201,18 +202,18 @@ static struct uvzk__shared_value *new_value(uvzk_client_t *client_shell, const c
 }
 
 /* seed: owned by the value from here on, even if out of memory; NULL: none. */
-static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+static int open_value(uvzk_client_t *client_handle, uvzk_shared_value_t *handle,
                       const char *path, void *seed, size_t seed_length,
                       enum uvzk__value_use use, uvzk_shared_value_change_cb cb)
 {
-    struct uvzk__shared_value *value = new_value(client_shell, path);
+    struct uvzk__shared_value *value = new_value(client_handle, path);
 
     if (value == NULL) {
         uvzk__free(seed);
         return UV_ENOMEM;
     }
     struct uvzk__node_cache *node_cache = value->node_cache;
-    value->shell = shell;
+    value->handle = handle;
     value->cb = cb;
     value->use = (uint8_t)use;
     value->notification.notify_cb = shared_value_tell;
@@ -220,7 +221,7 @@ static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
     uvzk__list_init(&value->sets);
     uvzk__list_init(&value->listeners);
     uvzk__list_append(&node_cache->values, &value->siblings);
-    shell->impl = value;
+    handle->impl = value;
     if (seed != NULL) {
         uvzk__seed_value_set(node_cache, seed, seed_length);
     }
@@ -233,11 +234,11 @@ static int open_value(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
     return 0;
 }
 
-int uvzk__shared_value_open(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+int uvzk__shared_value_open(uvzk_client_t *client_handle, uvzk_shared_value_t *handle,
                             const char *path, const void *seed, size_t seed_length,
                             enum uvzk__value_use use, uvzk_shared_value_change_cb cb)
 {
-    int status = shared_value_check(client_shell, shell, path, seed, seed_length, use);
+    int status = shared_value_check(client_handle, handle, path, seed, seed_length, use);
 
     if (status != 0) {
         return status;
@@ -245,34 +246,34 @@ int uvzk__shared_value_open(uvzk_client_t *client_shell, uvzk_shared_value_t *sh
     void *own_seed = uvzk__memdup(seed, seed_length);
     return own_seed == NULL
                ? UV_ENOMEM
-               : open_value(client_shell, shell, path, own_seed, seed_length, use, cb);
+               : open_value(client_handle, handle, path, own_seed, seed_length, use, cb);
 }
 
-int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+int uvzk_shared_value_init(uvzk_client_t *client_handle, uvzk_shared_value_t *handle,
                            const char *path, const void *seed, size_t seed_length,
                            uvzk_shared_value_change_cb cb)
 {
-    return uvzk__shared_value_open(client_shell, shell, path, seed, seed_length,
+    return uvzk__shared_value_open(client_handle, handle, path, seed, seed_length,
                                    UVZK__VALUE_IS_VALUE, cb);
 }
 
-int uvzk__shared_value_follow(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+int uvzk__shared_value_follow(uvzk_client_t *client_handle, uvzk_shared_value_t *handle,
                               const char *path, uvzk_shared_value_change_cb cb)
 {
     int status =
-        shared_value_check(client_shell, shell, path, NULL, 0, UVZK__VALUE_FOLLOWS);
+        shared_value_check(client_handle, handle, path, NULL, 0, UVZK__VALUE_FOLLOWS);
 
-    return status != 0
-               ? status
-               : open_value(client_shell, shell, path, NULL, 0, UVZK__VALUE_FOLLOWS, cb);
+    return status != 0 ? status
+                       : open_value(client_handle, handle, path, NULL, 0,
+                                    UVZK__VALUE_FOLLOWS, cb);
 }
 
-int uvzk_shared_value_close(uvzk_shared_value_t *shell,
+int uvzk_shared_value_close(uvzk_shared_value_t *handle,
                             uvzk_shared_value_close_cb close_cb)
 {
-    struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
+    struct uvzk__shared_value *value = handle == NULL ? NULL : handle->impl;
 
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "the value is NULL");
     }
     if (value == NULL || value->closing) {
@@ -280,7 +281,7 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
     }
     value->closing = true;
     value->close_cb = close_cb;
-    uvzk__end_begin(&shell->end, uvzk__shared_value_session(shell));
+    uvzk__end_begin(&handle->end, uvzk__shared_value_session(handle));
     /* A change that has not been reported is dropped. The notification is queued again
      * below, after those of the sets. */
     uvzk__list_remove(&value->notification.link);
@@ -297,13 +298,13 @@ void uvzk__shared_values_free(struct uvzk__session *session)
             uvzk__node_cache_at(*uvzk__node_caches(session));
         struct uvzk__shared_value *value = UVZK__CONTAINER_OF(
             node_cache->values.next, struct uvzk__shared_value, siblings);
-        uvzk_shared_value_t *shell = value->shell;
+        uvzk_shared_value_t *handle = value->handle;
         void (*dropped)(uvzk_shared_value_t *) = value->client_gone_cb;
 
         /* The last value of a node cache ends it, which removes it from the table. */
         free_value(value);
         if (dropped != NULL) {
-            dropped(shell);
+            dropped(handle);
         }
     }
 }
@@ -339,13 +340,13 @@ unsigned uvzk__shared_values_at(const struct uvzk__session *session, const char 
 
 /* -------------------------------------------------------------------- reading */
 
-int uvzk_shared_value_get(const uvzk_shared_value_t *shell, const void **data,
+int uvzk_shared_value_get(const uvzk_shared_value_t *handle, const void **data,
                           size_t *length, uvzk_value_version_t *version)
 {
-    if (shell == NULL) {
+    if (handle == NULL) {
         return uvzk__refuse(UV_EINVAL, "the value is NULL");
     }
-    const struct uvzk__shared_value *value = shell->impl;
+    const struct uvzk__shared_value *value = handle->impl;
     if (value == NULL || value->closing) {
         return uvzk__refuse(UVZK_ECLOSED, "the value is closing, or not initialised");
     }
@@ -366,9 +367,9 @@ int uvzk_shared_value_get(const uvzk_shared_value_t *shell, const void **data,
     return 0;
 }
 
-int uvzk__shared_value_known(const uvzk_shared_value_t *shell, struct uvzk__stat *stat)
+int uvzk__shared_value_known(const uvzk_shared_value_t *handle, struct uvzk__stat *stat)
 {
-    const struct uvzk__shared_value *value = shell->impl;
+    const struct uvzk__shared_value *value = handle->impl;
     const struct uvzk__node_cache *node_cache = value->node_cache;
 
     *stat = (struct uvzk__stat){.mzxid = node_cache->version.mzxid,
@@ -380,25 +381,25 @@ int uvzk__shared_value_known(const uvzk_shared_value_t *shell, struct uvzk__stat
                : UV_EAGAIN;
 }
 
-void uvzk__shared_value_set_client_gone(uvzk_shared_value_t *shell,
+void uvzk__shared_value_set_client_gone(uvzk_shared_value_t *handle,
                                         void (*client_gone)(uvzk_shared_value_t *))
 {
-    struct uvzk__shared_value *value = shell->impl;
+    struct uvzk__shared_value *value = handle->impl;
 
     value->client_gone_cb = client_gone;
 }
 
-void uvzk__shared_value_read_again(uvzk_shared_value_t *shell)
+void uvzk__shared_value_read_again(uvzk_shared_value_t *handle)
 {
-    struct uvzk__shared_value *value = shell->impl;
+    struct uvzk__shared_value *value = handle->impl;
 
     uvzk__node_cache_read_again(value->node_cache);
 }
 
-void uvzk__shared_value_add_listener(uvzk_shared_value_t *shell,
+void uvzk__shared_value_add_listener(uvzk_shared_value_t *handle,
                                      struct uvzk__value_listener *listener)
 {
-    uvzk__shared_value_listen(shell->impl, listener);
+    uvzk__shared_value_listen(handle->impl, listener);
 }
 
 /* -------------------------------------------------------------------- setting */
@@ -452,12 +453,12 @@ void uvzk__shared_value_unreachable(struct uvzk__shared_value *value, int code)
     }
 }
 
-static int begin_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
+static int begin_set(uvzk_shared_value_t *handle, uvzk_req_t *request,
                      const uvzk_value_version_t *over, const void *data, size_t length,
                      uvzk_req_cb cb)
 {
     int status = uvzk__refuse_if(
-        UV_EINVAL, shell == NULL                ? "the value is NULL"
+        UV_EINVAL, handle == NULL               ? "the value is NULL"
                    : data == NULL && length > 0 ? "data is NULL, length is not 0"
                    : length > UVZK__DATA_MAX    ? "length is more than 1000000"
                                                 : NULL);
@@ -467,7 +468,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
     if (status != 0) {
         return status;
     }
-    struct uvzk__shared_value *value = shell->impl;
+    struct uvzk__shared_value *value = handle->impl;
     if (value == NULL || value->closing ||
         uvzk__session_is_closing(value->node_cache->reading.session)) {
         return uvzk__refuse(UVZK_ECLOSED, "the value or its client is closing, or it is "
@@ -486,15 +487,15 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
     return 0;
 }
 
-int uvzk_shared_value_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
+int uvzk_shared_value_set(uvzk_shared_value_t *handle, uvzk_req_t *request,
                           const void *data, size_t length, uvzk_req_cb cb)
 {
-    int status = begin_set(shell, request, NULL, data, length, cb);
+    int status = begin_set(handle, request, NULL, data, length, cb);
 
-    return uvzk__req_begun(request, uvzk__shared_value_session(shell), status);
+    return uvzk__req_begun(request, uvzk__shared_value_session(handle), status);
 }
 
-int uvzk_shared_value_try_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
+int uvzk_shared_value_try_set(uvzk_shared_value_t *handle, uvzk_req_t *request,
                               const uvzk_value_version_t *version, const void *data,
                               size_t length, uvzk_req_cb cb)
 {
@@ -505,7 +506,7 @@ int uvzk_shared_value_try_set(uvzk_shared_value_t *shell, uvzk_req_t *request,
                                                 : NULL);
 
     if (status == 0) {
-        status = begin_set(shell, request, version, data, length, cb);
+        status = begin_set(handle, request, version, data, length, cb);
     }
-    return uvzk__req_begun(request, uvzk__shared_value_session(shell), status);
+    return uvzk__req_begun(request, uvzk__shared_value_session(handle), status);
 }

@@ -36,7 +36,7 @@ enum uvzk__value_use {
 
 struct uvzk__shared_value {
     /* The user's struct. It refers to this value until the close callback. */
-    uvzk_shared_value_t *shell;
+    uvzk_shared_value_t *handle;
     /* Exists for as long as it has values. */
     struct uvzk__node_cache *node_cache;
     struct uvzk__link siblings;  /* in node_cache->values */

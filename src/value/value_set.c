@@ -41,7 +41,7 @@ static void value_set_tell(struct uvzk__notification *notification)
 {
     struct uvzk__value_set *set =
         UVZK__CONTAINER_OF(notification, struct uvzk__value_set, notification);
-    uvzk_req_t *shell = set->shell;
+    uvzk_req_t *handle = set->handle;
     uvzk_req_cb cb = set->cb;
     int status = set->status;
 
@@ -51,7 +51,7 @@ static void value_set_tell(struct uvzk__notification *notification)
     if (!set->under_way) {
         free_set(set);
     }
-    uvzk__req_end(shell, cb, status, NULL);
+    uvzk__req_end(handle, cb, status, NULL);
 }
 
 static struct uvzk__session *session_of(const struct uvzk__value_set *set)
@@ -68,7 +68,7 @@ static void value_set_decide(struct uvzk__value_set *set, int status)
 }
 
 struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
-                                            uvzk_req_t *shell,
+                                            uvzk_req_t *handle,
                                             const uvzk_value_version_t *over,
                                             const void *data, size_t length,
                                             uvzk_req_cb cb)
@@ -85,7 +85,7 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
     }
     set->node_cache = value->node_cache;
     set->value = value;
-    set->shell = shell;
+    set->handle = handle;
     set->cb = cb;
     set->length = length;
     set->expected.version = UVZK__ANY_VERSION;
@@ -95,7 +95,7 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
     set->notification.notify_cb = value_set_tell;
     uvzk__list_init(&set->notification.link);
     uvzk__list_append(&value->sets, &set->siblings);
-    uvzk__req_begin(shell, set, NULL);
+    uvzk__req_begin(handle, set, NULL);
     return set;
 }
 

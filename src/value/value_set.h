@@ -30,7 +30,7 @@ struct uvzk__value_set {
     struct uvzk__rpc rpc;
     struct uvzk__node_cache *node_cache; /* pinned while a request is under way */
     struct uvzk__shared_value *value;    /* NULL once the callback has run */
-    uvzk_req_t *shell;
+    uvzk_req_t *handle;
     uvzk_req_cb cb;
     struct uvzk__link siblings; /* in value->sets */
     struct uvzk__notification notification;

@@ -114,7 +114,7 @@ static void outrun_the_call(struct play *play)
     const struct uvzk__atomic_call *call =
         atomic == NULL ? NULL : uvzk__atomic_call_first(&atomic->calls);
 
-    if (call != NULL && call->shell == &play->calls[4].call && !call->promoted &&
+    if (call != NULL && call->handle == &play->calls[4].call && !call->promoted &&
         atomic->state == UVZK__ATOMIC_WRITING &&
         sim_outstanding(play->c.process.port) > 0 && call->over.mzxid != 0) {
         struct uvzk__stat stat;
@@ -132,7 +132,7 @@ static void lose_the_write(struct play *play)
     const struct uvzk__atomic_call *call =
         atomic == NULL ? NULL : uvzk__atomic_call_first(&atomic->calls);
 
-    if (call != NULL && call->shell == &play->calls[5].call && !play->write_lost &&
+    if (call != NULL && call->handle == &play->calls[5].call && !play->write_lost &&
         atomic->state == UVZK__ATOMIC_WRITING && play->c.process.port != NULL) {
         play->write_lost = true;
         sim_lose_request(play->c.process.port);

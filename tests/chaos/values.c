@@ -46,25 +46,25 @@ static void tell_shown(const struct chaos_value *value, uvzk_value_version_t ver
         (int)version.version, content, (unsigned long long)now_ns());
 }
 
-static void on_value(uvzk_shared_value_t *shell, int status)
+static void on_value(uvzk_shared_value_t *handle, int status)
 {
-    const struct chaos_value *value = shell->data;
+    const struct chaos_value *value = handle->data;
     uvzk_value_version_t version;
     const void *data;
     size_t length;
     char content[WORD_MAX * 2];
-    if (status == 0 && uvzk_shared_value_get(shell, &data, &length, &version) == 0) {
+    if (status == 0 && uvzk_shared_value_get(handle, &data, &length, &version) == 0) {
         snprintf(content, sizeof(content), "%.*s", (int)length, (const char *)data);
         tell_shown(value, version, content);
     }
 }
 
-static void on_count(uvzk_shared_count_t *shell, int status, int32_t number)
+static void on_count(uvzk_shared_count_t *handle, int status, int32_t number)
 {
-    const struct chaos_value *value = shell->data;
+    const struct chaos_value *value = handle->data;
     uvzk_value_version_t version;
     char content[WORD_MAX];
-    if (status == 0 && uvzk_shared_count_get(shell, &number, &version) == 0) {
+    if (status == 0 && uvzk_shared_count_get(handle, &number, &version) == 0) {
         snprintf(content, sizeof(content), "%d", (int)number);
         tell_shown(value, version, content);
     }

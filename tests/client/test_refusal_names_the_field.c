@@ -586,8 +586,8 @@ static void test_values(void **state)
 
     begin();
     uvzk_client_t *client = &a.client;
-#define INIT(shell, path, seed, length) \
-    uvzk_shared_value_init(client, (shell), (path), (seed), (length), NULL)
+#define INIT(handle, path, seed, length) \
+    uvzk_shared_value_init(client, (handle), (path), (seed), (length), NULL)
     REFUSED(UV_EINVAL, "client", uvzk_shared_value_init(NULL, &value, "/v", "", 0, NULL));
     REFUSED(UV_EINVAL, "value", INIT(NULL, "/v", "", 0));
     REFUSED(UV_EINVAL, "path", INIT(&value, NULL, "", 0));
@@ -599,8 +599,8 @@ static void test_values(void **state)
     REFUSED(UVZK_ENONODE, "value", uvzk_shared_value_get(&value, NULL, NULL, NULL));
     REFUSED(UV_EINVAL, "value", uvzk_shared_value_get(NULL, NULL, NULL, NULL));
     REFUSED(UVZK_ECLOSED, "value", uvzk_shared_value_get(&none, NULL, NULL, NULL));
-#define SET(shell, set, data, length, cb) \
-    uvzk_shared_value_set((shell), (set), (data), (length), (cb))
+#define SET(handle, set, data, length, cb) \
+    uvzk_shared_value_set((handle), (set), (data), (length), (cb))
     REFUSED(UV_EINVAL, "value", SET(NULL, &request, "", 0, ignore_set));
     REFUSED(UV_EINVAL, "request", SET(&value, NULL, "", 0, ignore_set));
     REFUSED(UV_EINVAL, "cb", SET(&value, &request, "", 0, NULL));

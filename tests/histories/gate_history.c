@@ -33,16 +33,16 @@ static bool is_expected(const struct gate_call *call, int status)
     }
 }
 
-static void on_call(uvzk_req_t *shell, int status)
+static void on_call(uvzk_req_t *handle, int status)
 {
     static const char *const names[] = {"set", "remove", "wait"};
-    struct gate_call *call = shell->data;
+    struct gate_call *call = handle->data;
     struct gates *gates = call->gates;
 
     gates_observe(gates);
     sim_note(gates->sim, "client %d: %s of the gate says %s", call->number,
              names[call->what], uvzk_err_name(status));
-    if (call->call != shell || shell->impl != NULL) {
+    if (call->call != handle || handle->impl != NULL) {
         fail(gates, call->number, "the callback of a call at the gate out of order");
     }
     if (status == 0 && !(call->what == SETS ? call->was_set : call->was_absent)) {
@@ -55,7 +55,7 @@ static void on_call(uvzk_req_t *shell, int status)
         fail(gates, call->number, "a call at the gate says what cannot be");
     }
     gates->passed += status == 0 && call->what == WAITS;
-    free(shell);
+    free(handle);
     call->call = NULL;
 }
 

@@ -19,7 +19,7 @@ static void open_place(struct client_slot *slot, int path)
         history_fail(slot->history, "lock refused");
     }
     for (int i = 0; i < recipe->lock_count; i++) {
-        recipe->shell(path_locks, i)->data = path_locks;
+        recipe->handle(path_locks, i)->data = path_locks;
     }
 }
 
@@ -198,7 +198,7 @@ void client_slot_close_a_lock(struct client_slot *slot)
 
     if (!path_locks->closing[lock]) {
         path_locks->closing[lock] = true;
-        if (uvzk_lock_close(history->recipe->shell(path_locks, lock), on_lock_closed) !=
+        if (uvzk_lock_close(history->recipe->handle(path_locks, lock), on_lock_closed) !=
             0) {
             history_fail(history, "close of a lock refused");
         }
@@ -223,7 +223,7 @@ void client_slot_reopen_locks(struct client_slot *slot)
         for (int j = 0; j < recipe->lock_count; j++) {
             if (!path_locks->closing[j]) {
                 path_locks->closing[j] = true;
-                (void)uvzk_lock_close(recipe->shell(path_locks, j), on_lock_closed);
+                (void)uvzk_lock_close(recipe->handle(path_locks, j), on_lock_closed);
             }
         }
     }

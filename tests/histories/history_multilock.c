@@ -106,7 +106,7 @@ static uvzk_lock_t *single(struct path_locks *path_locks, int lock)
     return lock == 1 ? &path_locks->as.rwlock.write : &path_locks->as.mutex;
 }
 
-static uvzk_lock_t *shell(struct path_locks *path_locks, int lock)
+static uvzk_lock_t *handle(struct path_locks *path_locks, int lock)
 {
     return lock < FIRST_MULTI ? single(path_locks, lock)
                               : &path_locks->slot->multis[lock - FIRST_MULTI];
@@ -314,7 +314,7 @@ const struct recipe recipe_multilock = {
     .prepare = prepare,
     .open = open_lock,
     .open_seat = open_multis,
-    .shell = shell,
+    .handle = handle,
     .choose_acquire = wish,
     .choose_another = wish_more,
     .granted = granted,

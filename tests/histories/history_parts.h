@@ -208,7 +208,7 @@ struct recipe {
      * (may be NULL); 0 or an error. */
     int (*open)(struct path_locks *, int path);
     int (*open_seat)(struct client_slot *);
-    uvzk_lock_t *(*shell)(struct path_locks *, int lock);
+    uvzk_lock_t *(*handle)(struct path_locks *, int lock);
     /* What the first ticket of an actor without any asks for: path, lock, shares;
      * options: owner, leases. */
     void (*choose_acquire)(struct acquisition *, uvzk_acquire_options_t *);

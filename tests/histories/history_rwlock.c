@@ -20,7 +20,7 @@ static int open_lock(struct path_locks *path_locks, int path)
                             history_paths[path]);
 }
 
-static uvzk_lock_t *shell(struct path_locks *path_locks, int lock)
+static uvzk_lock_t *handle(struct path_locks *path_locks, int lock)
 {
     return lock == READ ? &path_locks->as.rwlock.read : &path_locks->as.rwlock.write;
 }
@@ -138,7 +138,7 @@ static void provoke(struct actor *worker)
 
     if (engaged(worker, READ) && !engaged(worker, WRITE) && !path_locks->closing[READ] &&
         !path_locks->closing[WRITE] && chance(worker->history, 8) == 0) {
-        upgrade(worker, shell(path_locks, WRITE));
+        upgrade(worker, handle(path_locks, WRITE));
     }
 }
 
@@ -170,7 +170,7 @@ const struct recipe recipe_rwlock = {
     .directories = no_directory_below,
     .foreign_locks = foreign_locks,
     .open = open_lock,
-    .shell = shell,
+    .handle = handle,
     .choose_acquire = wish,
     .choose_another = wish_more,
     .try_refused = provoke,

@@ -40,8 +40,8 @@ uvzk_lock_t *lock_of(struct acquisition *acquisition)
 {
     struct actor *worker = acquisition->worker;
 
-    return worker->history->recipe->shell(&worker->slot->path_locks[acquisition->path],
-                                          acquisition->lock);
+    return worker->history->recipe->handle(&worker->slot->path_locks[acquisition->path],
+                                           acquisition->lock);
 }
 
 void acquisition_add(struct acquisition *acquisition, int path, enum kind kind,

@@ -15,10 +15,10 @@ static struct process a, b;
 static uvzk_rwlock_t lock, other_lock; /* of each */
 static struct hold reading, writing, contending;
 
-static void make(struct process *process, uvzk_rwlock_t *shell)
+static void make(struct process *process, uvzk_rwlock_t *handle)
 {
-    memset(shell, 0, sizeof(*shell));
-    assert_int_equal(uvzk_rwlock_init(&process->client, shell, LOCK), 0);
+    memset(handle, 0, sizeof(*handle));
+    assert_int_equal(uvzk_rwlock_init(&process->client, handle, LOCK), 0);
 }
 
 static void begin(void)

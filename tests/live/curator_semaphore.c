@@ -20,10 +20,10 @@ static struct process processes[CLIENTS];
 static uvzk_semaphore_t semaphores[CLIENTS];
 static struct worker_pool pool;
 
-static void make(struct process *process, uvzk_semaphore_t *shell, uint32_t max)
+static void make(struct process *process, uvzk_semaphore_t *handle, uint32_t max)
 {
-    memset(shell, 0, sizeof(*shell));
-    assert_int_equal(uvzk_semaphore_init(&process->client, shell, PATH, max, NULL), 0);
+    memset(handle, 0, sizeof(*handle));
+    assert_int_equal(uvzk_semaphore_init(&process->client, handle, PATH, max, NULL), 0);
 }
 
 static void begin(uint32_t max)
@@ -46,10 +46,10 @@ static void check_single(struct worker_pool *workers)
 
 /* Begins, and waits until its znode stands alone in the queue. */
 static void wait_in_queue(struct hold *hold, struct process *process,
-                          uvzk_semaphore_t *shell)
+                          uvzk_semaphore_t *handle)
 {
     assert_true(world_await_children(&world, LOCKS, 0));
-    hold_begin_on(hold, process, shell, 1, UVZK_WAIT_FOREVER);
+    hold_begin_on(hold, process, handle, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await_children(&world, LOCKS, 1));
     assert_int_equal(hold->answered, 0);
 }

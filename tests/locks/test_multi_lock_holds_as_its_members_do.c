@@ -192,9 +192,9 @@ static void the_first_of_them_to_end(void **state)
 
 static struct hold first, second;
 
-static const struct uvzk__lock *lock_of(const uvzk_lock_t *shell)
+static const struct uvzk__lock *lock_of(const uvzk_lock_t *handle)
 {
-    return shell->impl;
+    return handle->impl;
 }
 
 /* What the other one is told next has run out by now; and nobody looks after it. */

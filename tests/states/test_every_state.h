@@ -131,7 +131,7 @@ void scene_play(struct scene *);
 /* After it: everybody is answered, nothing is left, the locks can be had. Frees all. */
 void scene_close(struct scene *);
 
-/* What is behind the shells; NULL when there is nothing any more. */
+/* What is behind the handles; NULL when there is nothing any more. */
 struct uvzk__session *scene_session(const struct scene *);
 struct uvzk__acquisition *scene_acquisition(const struct scene *, int part);
 

@@ -350,12 +350,12 @@ static void count_closed(struct uvzk__value_listener *listener)
     }
 }
 
-static int semaphore_init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path,
+static int semaphore_init(uvzk_client_t *client, uvzk_lock_t *handle, const char *path,
                           uint32_t max, uvzk_shared_count_t *count)
 {
     struct semaphore *semaphore;
     struct uvzk__lock *lock;
-    int status = uvzk__lock_check(client, shell, path);
+    int status = uvzk__lock_check(client, handle, path);
 
     if (status != 0) {
         return status;
@@ -367,7 +367,7 @@ static int semaphore_init(uvzk_client_t *client, uvzk_lock_t *shell, const char 
     uvzk__list_init(&semaphore->listener.link);
     semaphore->listener.changed = count_changed;
     semaphore->listener.closed = count_closed;
-    lock = uvzk__lock_new(client->impl, shell, path, &semaphore_kind);
+    lock = uvzk__lock_new(client->impl, handle, path, &semaphore_kind);
     if (lock == NULL) {
         uvzk__free(semaphore);
         return UV_ENOMEM;
@@ -389,20 +389,20 @@ static int semaphore_init(uvzk_client_t *client, uvzk_lock_t *shell, const char 
     return 0;
 }
 
-int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *shell, const char *path,
+int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *handle, const char *path,
                         uint32_t max_leases, uvzk_shared_count_t *count)
 {
     if ((count == NULL && max_leases == 0) || (count != NULL && count->impl == NULL)) {
         return uvzk__refuse(UV_EINVAL, count == NULL ? "max_leases is 0 and count is NULL"
                                                      : "count is not initialised");
     }
-    return semaphore_init(client, shell, path, max_leases, count);
+    return semaphore_init(client, handle, path, max_leases, count);
 }
 
-int uvzk_semaphore_mutex_init(uvzk_client_t *client, uvzk_semaphore_mutex_t *shell,
+int uvzk_semaphore_mutex_init(uvzk_client_t *client, uvzk_semaphore_mutex_t *handle,
                               const char *path)
 {
-    return semaphore_init(client, shell, path, 1, NULL);
+    return semaphore_init(client, handle, path, 1, NULL);
 }
 
 /* ----------------------------------------------------------- the hold's leases */

@@ -32,10 +32,10 @@ void number_close(struct number *number)
     assert_true(world_await(number->process->world, &number->closed, PATIENCE_MS));
 }
 
-static void on_call(uvzk_req_t *shell, int status)
+static void on_call(uvzk_req_t *handle, int status)
 {
-    const uvzk_atomic_value_t *value = shell->result->value;
-    struct number_call *call = shell->data;
+    const uvzk_atomic_value_t *value = handle->result->value;
+    struct number_call *call = handle->data;
 
     call->told++;
     call->status = status;

@@ -93,17 +93,17 @@ void atomic_process_end(struct atomic_process *process)
 
 /* -------------------------------------------------------------------- the calls */
 
-static void on_call(uvzk_req_t *shell, int status)
+static void on_call(uvzk_req_t *handle, int status)
 {
-    const uvzk_atomic_value_t *value = shell->result->value;
-    struct atomic_process_call *call = shell->data;
+    const uvzk_atomic_value_t *value = handle->result->value;
+    struct atomic_process_call *call = handle->data;
     struct atomic_process *process = call->atomic_process;
 
     world_note(process->process.world, "%s: a call says %s, %" PRId64 " to %" PRId64,
                process->process.name, uvzk_err_name(status), value->pre_value,
                value->post_value);
     /* The library has given up the call before it calls back. */
-    if (!call->accepted || call->told > 0 || shell->impl != NULL || status > 0 ||
+    if (!call->accepted || call->told > 0 || handle->impl != NULL || status > 0 ||
         process->atomic_closed > 0) {
         atomic_process_fail(process, "the callback of a call out of order");
     }
