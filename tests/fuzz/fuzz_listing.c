@@ -94,12 +94,32 @@ static void run_for(struct stand *stand, uint64_t ms)
     }
 }
 
+/* Servers give numbers in order: once ours exists, no other comes to stand before it.
+ * Whether that one had come before our listing or behind it, nobody could tell. */
+static bool is_too_late(const struct stand *stand, const char *name)
+{
+    const char *names[CHILDREN_MAX];
+    size_t count = sim_children(stand->sim, DIRECTORY, names, CHILDREN_MAX);
+
+    for (size_t i = 0; i < count && i < CHILDREN_MAX; i++) {
+        char path[sizeof(DIRECTORY) + 1 + NAME_MAX];
+        struct uvzk__stat stat;
+        (void)snprintf(path, sizeof(path), "%s/%s", DIRECTORY, names[i]);
+        if (sim_stat(stand->sim, path, &stat) && stat.ephemeral_owner != 0 &&
+            comes_before(stand, name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_child(struct stand *stand, const char *name)
 {
     char *path = malloc(sizeof(DIRECTORY) + 1 + strlen(name));
 
     (void)sprintf(path, "%s/%s", DIRECTORY, name);
     if (strchr(name, '/') == NULL && uvzk__path_validate(path) == 0 && !stand->held &&
+        !is_too_late(stand, name) &&
         sim_children(stand->sim, DIRECTORY, NULL, 0) < CHILDREN_MAX) {
         (void)sim_create_by_hand(stand->sim, path, UVZK__PERSISTENT);
     }
