@@ -63,7 +63,7 @@ begin
   endif;
 end;
 
--- src/proof/proof.c: record
+-- src/proof/proof.c: proof_record
 procedure answered();
 begin
   if sent < heard[0] then heard[0] := sent; endif;

@@ -18,7 +18,7 @@ end;
 -- src/engine/barrier.c: uvzk__barrier_ask
 rule "send barrier" link = UP & request = NOTHING & !barrier & WITH_BARRIER = 1 ==> begin send(BARRIER); end;
 
--- src/client/lifecycle.c: suspended
+-- src/client/lifecycle.c: lifecycle_suspended
 rule "connection lost" link != DOWN ==> begin lost(); end;
 
 ruleset at: server_t do
@@ -48,7 +48,7 @@ end;
 endruleset;
 
 rule "handle hears" link = ATTACHED ==> begin link := HEARD; end;
--- src/client/lifecycle.c: connected
+-- src/client/lifecycle.c: lifecycle_connected
 rule "loop hears" link = HEARD ==> begin link := UP; end;
 
 -- loop/session/handle.c: uvzk__handle_leave
