@@ -12,8 +12,8 @@
 int event_loop_has_room(size_t clients);
 
 /* Initialises the loop, for one client. From then on, reports have the time: a usage error
- * needs none. Returns EX_OK, or EX_OSERR after it has printed
- * what is wrong; then the loop must not be used. */
+ * needs none. Returns EX_OK, or EX_OSERR after it has printed what is wrong; then the loop
+ * must not be used. */
 int event_loop_begin(uv_loop_t *);
 
 #endif

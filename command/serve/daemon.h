@@ -5,9 +5,10 @@
  *
  * SERVING begins before the first connection to the servers: acquires wait for it.
  * ENDING: no new connection, no new acquire; what waits is cancelled, watches end, and the
- * programs are told that, and that what they hold is lost. Each hold is released when its program releases
- * it or is gone, at the latest when the last validity that the program was told has
- * passed (served_hold.h). CLOSING: the session and all handles are being closed. */
+ * programs are told that, and that what they hold is lost. Each hold is released when its
+ * program releases it or is gone, at the latest when the last validity that the program
+ * was told has passed (served_hold.h). CLOSING: the session and all handles are being
+ * closed. */
 #ifndef DAEMON_H
 #define DAEMON_H
 

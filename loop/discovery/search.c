@@ -3,11 +3,12 @@
  *
  * The search has host names (host_names.h), whose look-ups yield addresses, and one
  * target for each address (targets.h), which is probed. Each name and each target has the
- * time of its next step. `plan` sets the alarm of `sockets` to the earliest of these
- * times, and is called after every change. `due` runs when the alarm comes: it begins the
- * search, looks up names, begins probes and ends those that take too long. `ready` runs
- * when a socket of a probe or of the resolver is ready. A search in state RESTING begins
- * no new probes or look-ups; probes that are under way end as usual. */
+ * time of its next step. search_plan sets the alarm of `sockets` to the earliest of these
+ * times, and is called after every change. search_due runs when the alarm comes: it begins
+ * the search, looks up names, begins probes and ends those that take too long.
+ * search_ready runs when a socket of a probe or of the resolver is ready. A search in
+ * state RESTING begins no new probes or look-ups; probes that are under way end as
+ * usual. */
 #include "discovery/search.h"
 
 #include <stdarg.h>
@@ -281,8 +282,8 @@ static void step_resolver(struct uvzk__search *search)
     }
 }
 
-/* The alarm: does everything that is due. finish may close the search, so the state is
- * checked after it. */
+/* The alarm: does everything that is due. search_finish may close the search, so the state
+ * is checked after it. */
 static void search_due(struct uvzk__sockets *sockets)
 {
     struct uvzk__search *search =
@@ -326,8 +327,8 @@ static uint64_t search_earlier(uint64_t a, uint64_t b)
 
 static void search_plan(struct uvzk__search *search)
 {
-    /* `due` ends the search, or frees the resolver, in the next iteration of the loop:
-     * plan may run inside a callback of c-ares or a call of the user. */
+    /* search_due ends the search, or frees the resolver, in the next iteration of the
+     * loop: search_plan may run inside a callback of c-ares or a call of the user. */
     uint64_t next = search_over(search, uvzk_now()) ? 0 : UINT64_MAX;
 
     next = search_earlier(next, uvzk__host_names_next_step(&search->names));

@@ -2,8 +2,9 @@
  * engine/port.h, and the callbacks of the port's session (native_session.h).
  *
  * A call of the port may send requests, but it reports nothing: it wakes the loop. Each
- * callback of the loop runs between `enter` and `leave`. `leave` sends what the callback
- * has submitted, all in one write, and ends the port when nothing is left of it.
+ * callback of the loop runs between native_port_enter and native_port_leave. The latter
+ * sends what the callback has submitted, all in one write, and ends the port when nothing
+ * is left of it.
  *
  * Replies are delivered in the order of submission. The answer of a server is delivered
  * from the frame in which it came, after all that had been settled before it. */
@@ -226,7 +227,7 @@ static void native_port_closed(struct uvzk__port_loop *port_loop)
     struct uvzk__native_port *port = port_of(port_loop);
     struct uvzk__port_user *user = port->base.port.user;
 
-    /* Rpcs that were submitted after `finish`; they have the status UVZK_ECLOSED. */
+    /* Rpcs that were submitted after native_port_finish; they are UVZK_ECLOSED. */
     while (!uvzk__request_queue_is_empty(&port->queue)) {
         uvzk__request_queue_deliver(&port->queue);
     }
@@ -352,14 +353,14 @@ static void open_port(struct uvzk__port *public_port)
                            "port: opened twice, or after its close")) {
         return;
     }
-    /* open() must not call back, so `woken` reports the failure. */
+    /* open() must not call back, so native_port_woken reports the failure. */
     port->open_failure = uvzk__native_session_open(&port->session);
     if (port->open_failure != 0) {
         uvzk__to_loop_wake(&port->base.to_loop);
     }
 }
 
-/* `woken` does it. */
+/* native_port_woken does it. */
 static void native_port_want(struct uvzk__native_port *port, bool *wanted)
 {
     if (!uvzk__native_session_is_down(&port->session)) {

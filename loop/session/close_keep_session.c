@@ -1,10 +1,10 @@
 /* Closes a zhandle_t without ending its session (close_keep_session.h).
  *
  * zookeeper_close writes a log line of level INFO on the calling thread before it asks
- * the server to end the session. `hear` is the log callback meanwhile. It recognises that
- * line and shuts the socket down. At that moment zookeeper_close has joined the handle's
- * threads, so no other thread uses the socket. This was read in the sources of 3.8.0 and
- * 3.9.5.
+ * the server to end the session. close_keep_session_hear is the log callback meanwhile. It
+ * recognises that line and shuts the socket down. At that moment zookeeper_close has
+ * joined the handle's threads, so no other thread uses the socket. This was read in the
+ * sources of 3.8.0 and 3.9.5.
  *
  * THREADED is undefined because zookeeper.h declares zookeeper_interest only for the
  * single-threaded library; libzookeeper_mt has the function too. */

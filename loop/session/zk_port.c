@@ -3,14 +3,15 @@
  * on the loop's thread.
  *
  * A call of the port may send requests, but it reports nothing: it wakes the loop
- * (port_loop.h). When what has come from other threads has been delivered, `woken`
- * delivers the replies, then the turn. `alarm` runs the turn at the alarm. So no callback
- * runs inside a call.
+ * (port_loop.h). When what has come from other threads has been delivered, zk_port_woken
+ * delivers the replies, then the turn. The alarm runs the turn too. So no callback runs
+ * inside a call.
+ *
  * Before an rpc is replied without an answer, the submit thread must have given back its
  * requests, because it may be reading the rpc.
  *
- * When the port is CLOSING and its handles, its search and its rpcs are gone, `finish`
- * closes its libuv handles, and `closed` frees it. */
+ * When the port is CLOSING and its handles, its search and its rpcs are gone,
+ * zk_port_finish closes its libuv handles, and zk_port_closed frees it. */
 #include "session/zk_port.h"
 
 #include <string.h>
@@ -341,7 +342,7 @@ static void open_handle(struct uvzk__port *public_port)
         port->handles += port->handle != NULL;
         status = port->handle != NULL ? 0 : UV_ENOMEM;
     }
-    /* open() must not call back, so `woken` reports the failure. */
+    /* open() must not call back, so zk_port_woken reports the failure. */
     if (status < 0) {
         port->open_failure = status;
         uvzk__to_loop_wake(&port->base.to_loop);
@@ -366,7 +367,7 @@ static void end_session(struct uvzk__port *public_port)
     }
 }
 
-/* The server is left in `woken`, not inside this call. */
+/* The server is left in zk_port_woken, not inside this call. */
 static void zk_port_leave(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);

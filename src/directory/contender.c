@@ -304,8 +304,8 @@ static void contender_finish(struct uvzk__contender *contender)
 }
 
 /* The node has just become unwanted. Ends the hold, the proof and the request for a
- * position, and reports to the claim. One that pauses is GONE, and finish ends the
- * pause. */
+ * position, and reports to the claim. One that pauses is GONE, and contender_finish ends
+ * the pause. */
 static void give_up(struct uvzk__contender *contender, bool held, int code)
 {
     end_hold(contender, held);
