@@ -35,7 +35,7 @@ bool recipes_exclude(enum recipe one, enum recipe other)
     return one == other || (one <= RECIPE_READ && other <= RECIPE_READ);
 }
 
-bool recipe_is_revocable(enum recipe recipe)
+bool recipe_may_be_revocable(enum recipe recipe)
 {
     return recipe != RECIPE_LEASES && recipe != RECIPE_LATCH;
 }

@@ -106,9 +106,10 @@ bool participant_list_is_mixed(const struct participant_list *, const char *path
 bool recipes_exclude(enum recipe, enum recipe);
 /* Returns the name that status prints. */
 const char *recipe_name(enum recipe);
-/* A contender of this kind without data is revocable: its data would be its name, but another
- * client writes the revocation there. NO_NAME is shown in their place. */
-bool recipe_is_revocable(enum recipe);
-#define NO_NAME "(revocable: no name)"
+/* A contender of this kind without data may be revocable: its data would be its name, but
+ * another client writes the revocation there. Or its program gives none, as kazoo's locks
+ * do. NO_NAME is shown in their place. */
+bool recipe_may_be_revocable(enum recipe);
+#define NO_NAME "(no name: revocable?)"
 
 #endif

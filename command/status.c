@@ -114,7 +114,7 @@ static void print_row(const struct participant *participant)
     printf("  %-5s  %10s  %9s  0x%-16" PRIx64 "  ", recipe_name(participant->recipe),
            token, since, (uint64_t)participant->session);
     output_plain(stdout, participant->data, participant->text_length);
-    if (participant->data_length == 0 && recipe_is_revocable(participant->recipe)) {
+    if (participant->data_length == 0 && recipe_may_be_revocable(participant->recipe)) {
         fputs(NO_NAME, stdout);
     }
     if (participant->traceparent[0] != '\0') {

@@ -90,7 +90,7 @@ static void print_row(FILE *out, const struct lock_row *row)
     if (row->data_length > 0) {
         fputs("  ", out);
         output_plain(out, row->data, row->data_length);
-    } else if (row->data != NULL && recipe_is_revocable(row->recipe)) {
+    } else if (row->data != NULL && recipe_may_be_revocable(row->recipe)) {
         fputs("  " NO_NAME, out);
     }
     fputc('\n', out);
