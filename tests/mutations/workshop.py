@@ -12,7 +12,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-COPIED = ("CMakeLists.txt", "docs/operations.md", "docs/a-new-recipe.md", "tools", "packaging", "include", "src", "loop", "sim", "examples", "tests")
+COPIED = ("CMakeLists.txt", "docs/operations.md", "docs/a-new-recipe.md", "docs/recipes/together.md", "tools",
+          "packaging", "include", "src", "loop", "sim", "examples", "tests")
 LIVE_OF_LOOP = ("conformance_native", "conformance_real", "live_addresses",
                 "live_dialects", "live_diverged_server", "live_left_servers", "live_secret_credentials",
                 "live_tls_native", "test_zk_port")  # these test loop/
