@@ -75,7 +75,7 @@ static void close_all(struct daemon *daemon)
     uvzk__machine_move(&daemon_machine, daemon, DAEMON_CLOSING);
     DL_FOREACH_SAFE(daemon->connections, connection, next)
     {
-        served_connection_cut(connection, SERVED_EENDING, "the daemon ends");
+        served_connection_cut(connection, SERVED_EENDING, SERVED_ENDING_TEXT);
     }
     for (size_t i = 0; i < daemon->signal_count; i++) {
         close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);

@@ -30,6 +30,11 @@ json_t *served_answer_status(int64_t id, int status, int refused)
                                uvzk_err_is_retriable(status));
 }
 
+json_t *served_answer_ending(int64_t id)
+{
+    return served_answer_error(id, SERVED_EENDING, SERVED_ENDING_TEXT, 1);
+}
+
 json_t *served_answer_event(const char *event)
 {
     return json_pack("{s:s}", "event", event);
@@ -41,6 +46,15 @@ json_t *served_answer_event_of(const char *event, const char *error, const char 
 
     served_answer_add_text(answer, "error", error);
     served_answer_add_text(answer, "message", message);
+    return answer;
+}
+
+json_t *served_answer_event_over(const char *event, const char *error,
+                                 const char *message, const char *name, int64_t number)
+{
+    json_t *answer = served_answer_event_of(event, error, message);
+
+    served_answer_add_number(answer, name, number);
     return answer;
 }
 

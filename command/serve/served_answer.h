@@ -16,6 +16,7 @@
 #define SERVED_EUNREAD "SERVE_EUNREAD"           /* too much was not read */
 #define SERVED_ECONNECTIONS "SERVE_ECONNECTIONS" /* too many connections */
 #define SERVED_EENDING "SERVE_EENDING"           /* the daemon ends */
+#define SERVED_ENDING_TEXT "the daemon ends"     /* the message of SERVED_EENDING */
 
 /* {"id":ID,"ok":true} */
 json_t *served_answer_ok(int64_t id);
@@ -27,10 +28,15 @@ json_t *served_answer_error(int64_t id, const char *error, const char *message,
 /* As served_answer_error, for a code of the library. refused: right after a call that was
  * refused, whose reason the library knows. */
 json_t *served_answer_status(int64_t id, int status, int refused);
+/* ... for a request that the end of the daemon has refused. */
+json_t *served_answer_ending(int64_t id);
 
 /* {"event":EVENT}; the second function adds an error and a message. */
 json_t *served_answer_event(const char *event);
 json_t *served_answer_event_of(const char *event, const char *error, const char *message);
+/* ... and NAME:NUMBER: what the program has under this number is over. */
+json_t *served_answer_event_over(const char *event, const char *error,
+                                 const char *message, const char *name, int64_t number);
 
 /* Add a field. Text that is not UTF-8 is left out. */
 void served_answer_add_number(json_t *, const char *name, int64_t number);

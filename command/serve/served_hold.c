@@ -172,10 +172,9 @@ void served_holds_end(struct served_connection *connection, bool believed)
 
 static void send_lost(struct served_hold *hold, const char *error, const char *message)
 {
-    json_t *object = served_answer_event_of("lost", error, message);
-
-    served_answer_add_number(object, "hold", hold->number);
-    served_connection_send(hold->connection, object);
+    served_connection_send(
+        hold->connection,
+        served_answer_event_over("lost", error, message, "hold", hold->number));
 }
 
 void served_holds_expire(struct served_connection *connection)
@@ -188,7 +187,7 @@ void served_holds_expire(struct served_connection *connection)
             uvzk_hold_cancel(&hold->hold);
         } else if (hold->state == SERVED_HOLD_HELD) {
             expire(hold);
-            send_lost(hold, SERVED_EENDING, "the daemon ends");
+            send_lost(hold, SERVED_EENDING, SERVED_ENDING_TEXT);
         }
     }
 }
@@ -210,9 +209,7 @@ static void send_refusal(const struct served_hold *hold, int status)
 {
     /* The program did not ask for that: the daemon ends. */
     if (status == UV_ECANCELED && !hold->cancelled) {
-        served_connection_send(
-            hold->connection,
-            served_answer_error(hold->request_id, SERVED_EENDING, "the daemon ends", 1));
+        served_connection_send(hold->connection, served_answer_ending(hold->request_id));
         return;
     }
     /* libuv's text is about connections. */

@@ -45,10 +45,9 @@ void served_listings_end(struct served_connection *connection)
 static void send_unwatched(struct served_listing *listing, const char *error,
                            const char *message)
 {
-    json_t *object = served_answer_event_of("unwatched", error, message);
-
-    served_answer_add_number(object, "watch", listing->number);
-    served_connection_send(listing->connection, object);
+    served_connection_send(
+        listing->connection,
+        served_answer_event_over("unwatched", error, message, "watch", listing->number));
 }
 
 void served_listings_expire(struct served_connection *connection)
@@ -61,11 +60,9 @@ void served_listings_expire(struct served_connection *connection)
             continue;
         }
         if (listing->id >= 0) {
-            served_connection_send(
-                connection,
-                served_answer_error(listing->id, SERVED_EENDING, "the daemon ends", 1));
+            served_connection_send(connection, served_answer_ending(listing->id));
         } else {
-            send_unwatched(listing, SERVED_EENDING, "the daemon ends");
+            send_unwatched(listing, SERVED_EENDING, SERVED_ENDING_TEXT);
         }
         end(listing);
     }

@@ -61,8 +61,7 @@ void served_operations_run(struct served_connection *connection, const char *lin
         served_connection_send(
             connection, served_answer_error(request.id, SERVED_EREQUEST, wrong, 0));
     } else if (is_refused(connection->daemon, &request)) {
-        served_connection_send(connection, served_answer_error(request.id, SERVED_EENDING,
-                                                               "the daemon ends", 1));
+        served_connection_send(connection, served_answer_ending(request.id));
     } else {
         run(connection, &request);
     }
