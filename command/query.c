@@ -115,10 +115,8 @@ static void failed(struct query *query, int status, const char *why)
 
 static void on_chroot_read(uvzk_req_t *request, int status)
 {
-    const void *data = request->result->data;
     struct query *query = request->data;
 
-    (void)data;
     if (query->ending) {
         return;
     }
@@ -162,7 +160,11 @@ static void on_path_read(uvzk_req_t *request, int status)
     }
     /* Any other failure shows nothing of the path. */
     query->missing = status == UVZK_ENONODE;
-    check_chroot(query);
+    if (status == 0) {
+        show(query); /* and so the chroot exists */
+    } else {
+        check_chroot(query);
+    }
 }
 
 /* Nobody is at the path, or there is no such path: a typing error looks like a free lock. */
