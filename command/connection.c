@@ -479,9 +479,8 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     connection->connect_timer.data = connection;
     uv_timer_init(loop, &connection->connect_timer);
     no_connection_init(&connection->no_connection, loop, &connection->client,
-                       options->hosts);
+                       options->hosts, connection->subject);
     connection->no_connection.data = connection;
-    connection->no_connection.subject = connection->subject;
     client.hosts = options->hosts; /* of one server, in each_server.c */
     client.tls = options->tls ? tls_of(connection) : client.tls;
     client.sessions = options->sessions > 0 ? options->sessions : client.sessions;

@@ -39,18 +39,20 @@ static void report(uv_timer_t *timer)
     uint64_t next = no_connection->pause_ms * PAUSE_GROWTH;
 
     output_report("%sno connection to %s for %" PRIu64 " s%s, still trying",
-                  no_connection->subject == NULL ? "" : no_connection->subject,
-                  no_connection->hosts, (uvzk_now() - no_connection->since) / 1000,
+                  no_connection->subject, no_connection->hosts,
+                  (uvzk_now() - no_connection->since) / 1000,
                   no_connection_reason_text(no_connection->client));
     no_connection->pause_ms = next < LAST_PAUSE_MS ? next : LAST_PAUSE_MS;
     uv_timer_start(timer, report, no_connection->pause_ms, 0);
 }
 
 void no_connection_init(struct no_connection *no_connection, uv_loop_t *loop,
-                        const uvzk_client_t *client, const char *hosts)
+                        const uvzk_client_t *client, const char *hosts,
+                        const char *subject)
 {
     no_connection->client = client;
     no_connection->hosts = hosts;
+    no_connection->subject = subject;
     no_connection->pause_ms = 0;
     uv_timer_init(loop, &no_connection->timer);
     no_connection->timer.data = no_connection;

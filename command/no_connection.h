@@ -14,15 +14,15 @@ struct no_connection {
     uv_timer_t timer; /* until the next report; its data: this struct */
     const uvzk_client_t *client;
     const char *hosts;
-    const char *subject; /* begins each report; NULL: nothing. Set by the user */
+    const char *subject; /* begins each report; "": nothing */
     uint64_t since;      /* uvzk_now() when it began */
     uint64_t pause_ms;   /* the last pause; 0: there is a connection */
     void *data;          /* the user's */
 };
 
-/* Initialises the timer, which the user closes. client and hosts must outlive it. */
+/* Initialises the timer, which the user closes. The pointers must outlive it. */
 void no_connection_init(struct no_connection *, uv_loop_t *, const uvzk_client_t *,
-                        const char *hosts);
+                        const char *hosts, const char *subject);
 
 /* From now on there is no connection; does nothing if there was none before. */
 void no_connection_begin(struct no_connection *);

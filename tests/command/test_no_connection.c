@@ -57,7 +57,7 @@ static void begin(void)
     due = 0;
     last_error = (uvzk_client_error_t){.address = "", .text = ""};
     assert_int_equal(uv_loop_init(&loop), 0);
-    no_connection_init(&no_connection, &loop, &client, "a:1,b:2");
+    no_connection_init(&no_connection, &loop, &client, "a:1,b:2", "");
 }
 
 static void end(void)
