@@ -2,9 +2,11 @@
 sys.dont_write_bytecode set."""
 
 import contextlib
+import ctypes
 import pathlib
 import random
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import time
 
 PATIENCE_S = 60
 SERVER_DID_NOT_COME_UP = 125
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 # What the page calls them.
 SERVER_PORT, LOCAL_PORT = "2281", "2181"
 SERVER_PLACE, CLIENT_PLACE = "/etc/zookeeper/tls/", "/etc/stunnel/"
@@ -45,6 +48,11 @@ def free_port():
 def make_certificates(page, directory):
     subprocess.run(["sh", "-e", "-c", block(page, "sh")], cwd=directory, check=True,
                    stderr=subprocess.DEVNULL)  # fmt: skip
+
+
+def die_with_parent():
+    """For a server's process, before it is executed."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def with_page_server(page, directory, start):
