@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#include "proof/prover.h"
+#include "proof/validity.h"
+
 #define SEEDS 40U
 #define TICK_MS 2000U
 #define SHORT_MS (2 * TICK_MS)
@@ -148,6 +151,20 @@ static void and_the_end_is_told_by_it(uint64_t seed, void *const *state)
     assert_true(until <= world_now(&world) + SHORT_MS);
     hold_await_lost(&held, SHORT_MS + 100, UVZK_EPROOF);
     assert_true(held.lost_ms >= until && held.lost_ms <= until + 100);
+    hold_acquire_release(&next, 3ULL * WORLD_TIMEOUT_MS);
+    world_end(&world);
+}
+
+/* After that end the proof still says that the session is valid, by the timeout that the
+ * loop knows. A grant would be taken back at once, and the next turn would grant again. */
+static void and_nothing_is_granted_after_it(uint64_t seed, void *const *state)
+{
+    begin_unheard(seed, state);
+    sim_disconnect(a.port, SIM_RESET, 4ULL * WORLD_TIMEOUT_MS);
+    hold_await_lost(&held, SHORT_MS + 100, UVZK_EPROOF);
+    struct uvzk__session *session = a.client.impl;
+    assert_true(uvzk__proof_grants(uvzk__prover_proof(session), world_now(&world)));
+    assert_false(uvzk__may_be_granted(session));
     hold_acquire_release(&next, 3ULL * WORLD_TIMEOUT_MS);
     world_end(&world);
 }
@@ -343,6 +360,7 @@ int main(void)
         WORLD_SCENARIO(a_late_loop_believes_no_longer_session, 1, SEEDS),
         WORLD_SCENARIO(a_connection_that_is_unheard_of_counts, 1, 8),
         WORLD_SCENARIO(and_the_end_is_told_by_it, 1, 8),
+        WORLD_SCENARIO(and_nothing_is_granted_after_it, 1, 8),
         WORLD_SCENARIO(what_one_session_was_given_is_over_with_it, 1, 8),
         WORLD_TEST(a_busy_client_far_away_loses_nothing),
         WORLD_SCENARIO(a_server_that_answers_late_and_is_cut_off, 1, SEEDS),
