@@ -18,7 +18,7 @@ _uvzk_options() { # <subcommand>
     revoke) echo "--all --wait --json $connection" ;;
     verify) echo "--json $connection" ;;
     serve)
-        echo "--socket --mode --owner --sessions --max-connections --max-pending --max-line --max-unsent
+        echo "--socket --mode --owner --metrics --sessions --max-connections --max-pending --max-line --max-unsent
             $connection"
         ;;
     top) echo "--once --interval --limit --socket --json $connection" ;;

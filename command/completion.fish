@@ -92,6 +92,7 @@ complete -c uvzk -n '__uvzk_is leader status holders wait revoke verify top' -s 
 complete -c uvzk -n '__uvzk_is serve' -r -F -s s -l socket -d 'Socket to make'
 complete -c uvzk -n '__uvzk_is serve' -x -l mode -d 'Access mode of the socket, octal'
 complete -c uvzk -n '__uvzk_is serve' -x -l owner -d 'Owner of the socket, USER:GROUP'
+complete -c uvzk -n '__uvzk_is serve' -r -F -l metrics -d 'Where to serve metrics over HTTP'
 complete -c uvzk -n '__uvzk_is serve' -x -l sessions -d 'How many ZooKeeper sessions'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-connections -d 'How many connections'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-pending -d 'Requests, holds and watches of a connection'

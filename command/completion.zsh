@@ -105,6 +105,7 @@ _uvzk_serve() {
         '(-s --socket)'{-s+,--socket=}'[socket to make]:socket:_files' \
         '--mode=[access mode of the socket]:octal mode: ' \
         '--owner=[owner of the socket]:user\:group: ' \
+        '--metrics=[where to serve metrics over HTTP]:address\:port or path:_files' \
         '--sessions=[how many ZooKeeper sessions]:number: ' \
         '--max-connections=[how many connections]:number: ' \
         '--max-pending=[requests, holds and watches of a connection]:number: ' \

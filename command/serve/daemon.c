@@ -23,7 +23,7 @@
 
 #define BACKLOG 4096
 /* Descriptors besides those of the connections. */
-#define OTHER_DESCRIPTORS 64U
+#define OTHER_DESCRIPTORS (64U + METRICS_CONNECTIONS_MAX)
 /* How often the daemon checks the socket file. */
 #define SOCKET_FILE_MS 1000U
 
@@ -77,6 +77,7 @@ static void close_all(struct daemon *daemon)
     {
         served_connection_cut(connection, SERVED_EENDING, SERVED_ENDING_TEXT);
     }
+    metrics_listener_close(&daemon->metrics);
     for (size_t i = 0; i < daemon->signal_count; i++) {
         close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);
     }
@@ -318,6 +319,18 @@ static int begin_loop(struct daemon *daemon)
     return failed == EX_OK && diagnostics_begin() < 0 ? EX_OSERR : failed;
 }
 
+/* The client counts from its begin, whether or not somebody asks. */
+static int begin_metrics(struct daemon *daemon)
+{
+    int status = uvzk_client_start_metrics(&daemon->zookeeper.client);
+
+    if (status < 0) {
+        output_report("no metrics: %s", uvzk_strerror(status));
+        return exit_code_of(status);
+    }
+    return metrics_listener_open(&daemon->metrics, daemon);
+}
+
 /* Returns what status shows of the daemon's contenders. The text is static. */
 static const char *node_data(void)
 {
@@ -348,6 +361,9 @@ int daemon_run(const struct daemon_options *options)
         failed = begin_socket(&daemon);
     } else {
         uv_pipe_init(&daemon.loop, &daemon.socket, 0);
+    }
+    if (failed == EX_OK) {
+        failed = begin_metrics(&daemon);
     }
     if (failed == EX_OK) {
         const char *path = options->listener.path;

@@ -21,7 +21,9 @@
 #include "connection.h"
 #include "serve/expiring_holds.h"
 #include "serve/listener.h"
+#include "serve/metrics_listener.h"
 #include "serve/served_lock.h"
+#include "serve/served_metrics.h"
 
 enum daemon_state {
     DAEMON_SERVING, /* next: ENDING */
@@ -36,6 +38,7 @@ extern const struct uvzk__machine daemon_machine;
 
 struct daemon_options {
     struct listener_options listener;
+    struct metrics_options metrics;
     struct connection_options connection;
     size_t max_connections;
     size_t max_pending; /* of a connection: requests without an answer, holds, watches */
@@ -55,6 +58,7 @@ struct daemon {
     uv_timer_t socket_file; /* checks that it is still the listener's, if it has one */
     uv_fs_t look;           /* of socket_file */
     bool looking;           /* the look is under way */
+    struct metrics_listener metrics;
     uv_signal_t signals[DAEMON_SIGNALS];
     size_t signal_count;
     uv_prepare_t checks; /* ENDING: checks whether a hold is left */
@@ -62,6 +66,7 @@ struct daemon {
     struct served_locks locks;
     struct served_connection *connections;
     size_t connection_count;
+    struct served_counts counts;
     size_t hold_count;   /* that are neither over nor being released */
     int64_t last_number; /* of a hold or a watch */
     size_t open_handles; /* CLOSING: handles that are still being closed */

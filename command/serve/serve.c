@@ -18,6 +18,7 @@
 enum {
     OPTION_MODE = 1,
     OPTION_OWNER,
+    OPTION_METRICS,
     OPTION_SESSIONS,
     OPTION_MAX_CONNECTIONS,
     OPTION_MAX_PENDING,
@@ -29,6 +30,7 @@ static const struct option options[] = {
     {"socket", required_argument, NULL, 's'},
     {"mode", required_argument, NULL, OPTION_MODE},
     {"owner", required_argument, NULL, OPTION_OWNER},
+    {"metrics", required_argument, NULL, OPTION_METRICS},
     {"sessions", required_argument, NULL, OPTION_SESSIONS},
     {"max-connections", required_argument, NULL, OPTION_MAX_CONNECTIONS},
     {"max-pending", required_argument, NULL, OPTION_MAX_PENDING},
@@ -48,6 +50,8 @@ static const char help[] =
     "  -s, --socket PATH         the socket to create\n"
     "      --mode MODE           its access mode, octal (0660)\n"
     "      --owner USER:GROUP    its owner, its group, or both\n"
+    "      --metrics ADDRESS:PORT, or PATH\n"
+    "                            serve GET /metrics there over HTTP, for Prometheus\n"
     "      --sessions N          ZooKeeper sessions, 1 to 32 (1); each has room for\n"
     "                            about 13,000 holds\n"
     "      --max-connections N   at one time (10000)\n"
@@ -122,6 +126,14 @@ static void read_owner(struct listener_options *listener, const char *text)
     argument_wrong("--owner", text, "a user, a group after a colon, or both");
 }
 
+static void read_metrics(struct metrics_options *metrics, const char *text)
+{
+    if (!metrics_options_read(metrics, text)) {
+        argument_wrong("--metrics", text,
+                       "a numeric address and a port, or the path of a socket with a /");
+    }
+}
+
 /* Stores the value of an option and returns true, or returns false if the option is not
  * one of the limits. */
 static bool is_limit(struct daemon_options *daemon, int option, const char *argument)
@@ -161,6 +173,8 @@ static void read_options(struct daemon_options *daemon, int argc, char **argv)
             read_mode(&daemon->listener, optarg);
         } else if (option == OPTION_OWNER) {
             read_owner(&daemon->listener, optarg);
+        } else if (option == OPTION_METRICS) {
+            read_metrics(&daemon->metrics, optarg);
         } else if (option == OPTION_SESSIONS) {
             daemon->connection.sessions =
                 (uint32_t)argument_number("--sessions", optarg, 1, 32);

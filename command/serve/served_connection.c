@@ -14,6 +14,7 @@
 #include "serve/served_answer.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
+#include "serve/served_metrics.h"
 #include "serve/served_operations.h"
 #include "serve/served_owner.h"
 #include "serve/served_validity.h"
@@ -73,6 +74,7 @@ void served_connection_cut(struct served_connection *connection, const char *err
                            const char *message)
 {
     if (!connection->ended) {
+        served_counts_cut_off(&connection->daemon->counts, error);
         write_now(connection, served_answer_event_of("closing", error, message));
         say_verbose(connection, "is cut off: ", message);
         end(connection, true);
@@ -176,6 +178,7 @@ static void run_lines(struct served_connection *connection)
     /* A line may end the connection. */
     while (!connection->ended && (result = line_buffer_next(&connection->lines, &line,
                                                             &length)) == LINE_FOUND) {
+        connection->daemon->counts.requests++;
         served_operations_run(connection, line, length);
     }
     if (!connection->ended && result == LINE_TOO_LONG) {
@@ -252,6 +255,7 @@ void served_connection_accept(struct daemon *daemon, uv_stream_t *listener)
     }
     int status = uv_accept(listener, (uv_stream_t *)&connection->pipe);
     if (status == 0) {
+        daemon->counts.accepted++;
         log_peer(connection);
         status = uv_read_start((uv_stream_t *)&connection->pipe, on_room, on_read);
     }

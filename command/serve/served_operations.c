@@ -8,6 +8,7 @@
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
+#include "serve/served_metrics.h"
 #include "serve/served_request.h"
 
 /* The operations that are still allowed when the daemon ends: the program may release its
@@ -45,6 +46,9 @@ static void run(struct served_connection *connection,
     case SERVED_UNWATCH:
         served_listing_unwatch(connection, request);
         break;
+    case SERVED_METRICS:
+        served_metrics_send(connection, request);
+        break;
     case SERVED_LOCKS:
         lock_summaries_send(connection, request);
         break;
@@ -58,6 +62,7 @@ void served_operations_run(struct served_connection *connection, const char *lin
     const char *wrong = served_request_read(&request, line, length);
 
     if (wrong != NULL) {
+        connection->daemon->counts.wrong++;
         served_connection_send(
             connection, served_answer_error(request.id, SERVED_EREQUEST, wrong, 0));
     } else if (is_refused(connection->daemon, &request)) {

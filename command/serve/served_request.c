@@ -21,6 +21,7 @@
 #define OF_HOLD 4U    /* hold */
 #define OF_WATCH 8U   /* interval_ms */
 #define OF_UNWATCH 16U
+#define OF_NONE 0U
 #define OF_CANCEL 32U
 #define OF_ELECT 64U /* path, lock, data, timeout_ms, revocable, queued */
 #define OF_LOCKS 128U
@@ -38,6 +39,7 @@ static const struct {
     [SERVED_PARTICIPANTS] = {"participants", OF_LOCK},
     [SERVED_WATCH] = {"watch", OF_LOCK | OF_WATCH},
     [SERVED_UNWATCH] = {"unwatch", OF_UNWATCH},
+    [SERVED_METRICS] = {"metrics", OF_NONE},
     [SERVED_LOCKS] = {"locks", OF_LOCKS},
 };
 
