@@ -21,6 +21,9 @@ s/\buvzk_mutex_init_cohort\b/uvzk_mutex_init_with_cohort/g
 s/\bUVZK_SHELL_FIELDS\b/UVZK_HANDLE_FIELDS/g
 s/(\b\w*atomic\w*(\.|->))initialize\(/\1create(/g
 
+# C++: a task has the type of what it returns.
+s/\buvzk::task([[:space:]]+\w)/uvzk::task<>\1/g
+
 # Requests: one type, with one callback. What a call has found is in request->result.
 s/\buvzk_write_t ?\*[[:space:]]*(\w+),[[:space:]]*int[[:space:]]+(\w+),[[:space:]]*size_t[[:space:]]+(\w+)\)([[:space:]]*)\{(\n?[[:blank:]]*)/uvzk_req_t *\1, int \2)\4{\5size_t \3 = \1->result->failed_op;\5/g
 s/\buvzk_participants_t ?\*[[:space:]]*(\w+),[[:space:]]*int[[:space:]]+(\w+),[[:space:]]*const char ?\*const ?\*[[:space:]]*(\w+),[[:space:]]*size_t[[:space:]]+(\w+)\)([[:space:]]*)\{(\n?[[:blank:]]*)/uvzk_req_t *\1, int \2)\5{\6const char *const *\3 = \1->result->paths;\6size_t \4 = \1->result->count;\6/g

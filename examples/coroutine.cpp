@@ -19,7 +19,7 @@ bool failed(const char *step, uvzk::status status)
 }
 
 /* Whatever goes wrong, what it has is given back where it ends. */
-uvzk::task work(uv_loop_t *loop, uvzk::client client)
+uvzk::task<> work(uv_loop_t *loop, uvzk::client client)
 {
     uvzk::result<uvzk::lock> lock = client.mutex("/examples/coroutine");
     if (failed("mutex", lock)) {

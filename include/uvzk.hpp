@@ -19,7 +19,7 @@
  *
  * Exceptions   uvzk throws none and needs none: -fno-exceptions and -fno-rtti work. A
  *              failed allocation is reported as UV_ENOMEM. A callable must not let an
- *              exception escape.
+ *              exception escape; a task carries it to whoever awaits it.
  * Moving       All objects can be moved, none can be copied. Each points to a state that
  *              stays where it is, so an object may be moved at any time, even while its
  *              call is pending. A moved-from object is empty; assign to it or destroy it.
@@ -51,6 +51,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -2548,46 +2549,147 @@ class client : public detail::owner<detail::client_state> {
 /* -------------------------------------------------------------------- coroutines */
 
 #ifdef UVZK_COROUTINES
-/* A coroutine that the caller does not wait for. It starts when it is called and frees
- * itself at its end. It converts to false if its memory could not be allocated; then none
- * of its code has run. */
-class task {
+namespace detail {
+
+/* The T that a coroutine leaves to whoever awaits it. */
+template <class T> struct task_value {
+    std::optional<T> value;
+
+    void return_value(T from)
+    {
+        value.emplace(std::move(from));
+    }
+    T take()
+    {
+        return std::move(*value);
+    }
+};
+template <> struct task_value<void> {
+    void return_void() noexcept
+    {
+    }
+    void take() noexcept
+    {
+    }
+};
+
+} // namespace detail
+
+/* A coroutine that returns a T. It starts when it is called, and may be awaited once:
+ *
+ *     uvzk::task<std::int64_t> token(uvzk::lock &lock);
+ *     std::int64_t mine = co_await token(lock);
+ *
+ * An exception that leaves it reaches whoever awaits it. If nobody does, it ends the
+ * program, as one that leaves a thread: std::terminate. A task that is destroyed and was
+ * not awaited goes on, and frees itself at its end. A coroutine that is destroyed while it
+ * awaits a task destroys the task's coroutine too.
+ *
+ * A task converts to false if its memory could not be allocated; then none of its code has
+ * run. To await it yields UV_ENOMEM if T can be made of a status. Otherwise it throws
+ * std::bad_alloc, or without exceptions ends the program. */
+template <class T = void> class task {
   public:
-    struct promise_type {
+    struct promise_type : detail::task_value<T> {
+        std::coroutine_handle<> waits; /* who awaits it */
+        std::exception_ptr thrown;
+        bool kept = true; /* the task object exists */
+
         task get_return_object() noexcept
         {
-            return task(true);
+            return task(this);
         }
         static task get_return_object_on_allocation_failure() noexcept
         {
-            return task(false);
+            return task();
         }
         std::suspend_never initial_suspend() noexcept
         {
             return {};
         }
-        std::suspend_never final_suspend() noexcept
+        auto final_suspend() noexcept
         {
-            return {};
-        }
-        void return_void() noexcept
-        {
+            struct last : std::suspend_always {
+                bool kept;
+                std::coroutine_handle<> next;
+
+                bool await_ready() const noexcept /* true: the coroutine frees itself */
+                {
+                    return !kept;
+                }
+                std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept
+                {
+                    return next;
+                }
+            };
+            return last{{}, kept, waits ? waits : std::noop_coroutine()};
         }
         void unhandled_exception() noexcept
         {
-            std::terminate();
+            thrown = std::current_exception();
+            if (!kept) {
+                std::terminate();
+            }
+        }
+        auto frame() noexcept
+        {
+            return std::coroutine_handle<promise_type>::from_promise(*this);
+        }
+        void let_go() noexcept
+        {
+            if (thrown) {
+                std::terminate();
+            } else if (waits || frame().done()) {
+                frame().destroy();
+            } else {
+                kept = false;
+            }
         }
     };
+
+    task() noexcept = default; /* empty */
     explicit operator bool() const noexcept
     {
-        return begun_;
+        return promise_ != nullptr;
+    }
+    auto operator co_await() &&noexcept
+    {
+        struct awaiter {
+            task of;
+
+            bool await_ready() const noexcept
+            {
+                return !of || of.promise_->frame().done();
+            }
+            void await_suspend(std::coroutine_handle<> waits) noexcept
+            {
+                of.promise_->waits = waits;
+            }
+            T await_resume()
+            {
+                if (!of) {
+                    if constexpr (std::is_convertible_v<status, T>) {
+                        return status(UV_ENOMEM);
+                    }
+#ifdef __cpp_exceptions
+                    throw std::bad_alloc();
+#endif
+                    std::terminate();
+                }
+                if (of.promise_->thrown) {
+                    std::rethrow_exception(std::exchange(of.promise_->thrown, nullptr));
+                }
+                return of.promise_->take();
+            }
+        };
+        return awaiter{std::move(*this)};
     }
 
   private:
-    explicit task(bool begun) noexcept : begun_(begun)
+    explicit task(promise_type *promise) noexcept : promise_(promise)
     {
     }
-    bool begun_;
+    detail::owned<promise_type, &promise_type::let_go> promise_;
 };
 #endif
 

@@ -152,7 +152,7 @@ void test_outlives_its_client()
 }
 
 #ifdef UVZK_COROUTINES
-uvzk::task cross(uvzk::double_barrier &member, int &crossed)
+uvzk::task<> cross(uvzk::double_barrier &member, int &crossed)
 {
     CHECK((co_await member.enter(30s)).code() == 0);
     crossed++;

@@ -319,7 +319,7 @@ void test_ends_with_the_client()
 /* --------------------------------------------------------------------- co_await */
 
 #ifdef UVZK_COROUTINES
-uvzk::task transfer(uvzk::lock &from, uvzk::lock &to, status &how)
+uvzk::task<> transfer(uvzk::lock &from, uvzk::lock &to, status &how)
 {
     auto both = co_await uvzk::all_of(from.acquire(10s), to.acquire(500ms));
     how = both;

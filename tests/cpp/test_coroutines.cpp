@@ -6,7 +6,7 @@ using uvzk::status;
 
 namespace {
 
-uvzk::task take_and_release(uvzk::lock &lock, int &steps)
+uvzk::task<> take_and_release(uvzk::lock &lock, int &steps)
 {
     uvzk::result<uvzk::hold> got = co_await lock.acquire(10s);
     CHECK(bool(got) && got->is_valid());
@@ -30,7 +30,7 @@ void test_awaits()
     CHECK(uvzk_sim_children("/locks/a") == 0);
 }
 
-uvzk::task await_refused(int &steps)
+uvzk::task<> await_refused(int &steps)
 {
     uvzk::lock empty;
     uvzk::future<uvzk::hold> twice;
@@ -47,7 +47,7 @@ void test_goes_on_at_once_when_refused()
     CHECK(steps == 1);
 }
 
-uvzk::task await_kept(uvzk::future<uvzk::hold> &kept, status &how)
+uvzk::task<> await_kept(uvzk::future<uvzk::hold> &kept, status &how)
 {
     how = co_await kept;
 }
@@ -114,7 +114,7 @@ void test_leaves_a_kept_future_when_it_is_destroyed()
     CHECK(bool(await(std::move(kept))));
 }
 
-uvzk::task end_all(uvzk::client &client, uvzk::lock &lock, status &how)
+uvzk::task<> end_all(uvzk::client &client, uvzk::lock &lock, status &how)
 {
     uvzk::result<uvzk::hold> got = co_await lock.acquire();
     uvzk::client ends = std::move(client);
@@ -135,7 +135,7 @@ void test_closes_the_client_it_uses()
     CHECK(uvzk_sim_sessions() == 0);
 }
 
-uvzk::task wait_for_ever(uvzk::lock &lock, status &how)
+uvzk::task<> wait_for_ever(uvzk::lock &lock, status &how)
 {
     how = co_await lock.acquire();
 }

@@ -302,7 +302,7 @@ void test_outlives_its_client()
 /* --------------------------------------------------------------------- co_await */
 
 #ifdef UVZK_COROUTINES
-uvzk::task lead_in_turn(uvzk::election &election, int &at_work, int &turns, status &how)
+uvzk::task<> lead_in_turn(uvzk::election &election, int &at_work, int &turns, status &how)
 {
     for (;;) {
         how = co_await election.lead();

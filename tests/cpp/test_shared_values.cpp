@@ -335,7 +335,7 @@ void test_outlives_its_client()
 /* --------------------------------------------------------------------- co_await */
 
 #ifdef UVZK_COROUTINES
-uvzk::task follow(uvzk::shared_count &count, std::int32_t &last, status &how)
+uvzk::task<> follow(uvzk::shared_count &count, std::int32_t &last, status &how)
 {
     for (;;) {
         how = co_await count.next_change();
@@ -348,7 +348,7 @@ uvzk::task follow(uvzk::shared_count &count, std::int32_t &last, status &how)
     }
 }
 
-uvzk::task increment(uvzk::shared_count &count, int &done)
+uvzk::task<> increment(uvzk::shared_count &count, int &done)
 {
     for (;;) {
         auto now = count.get();

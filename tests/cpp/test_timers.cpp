@@ -112,7 +112,7 @@ void test_destroys_it_in_its_own_callback()
 }
 
 #ifdef UVZK_COROUTINES
-uvzk::task sleep_twice(uv_loop_t *loop, int &steps)
+uvzk::task<> sleep_twice(uv_loop_t *loop, int &steps)
 {
     CHECK(bool(co_await uvzk::sleep_for(loop, 5ms)));
     steps++;

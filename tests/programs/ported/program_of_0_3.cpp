@@ -13,6 +13,12 @@ static void show(uvzk::client &client, uvzk::atomic_long &atomic)
     });
 }
 
+static uvzk::task wait(uvzk::lock &mutex)
+{
+    uvzk::result<uvzk::hold> hold = co_await mutex.acquire();
+    std::printf("%d\n", hold ? static_cast<int>(hold->lease_count()) : hold.code());
+}
+
 int main()
 {
     uvzk::client_options options;
@@ -24,7 +30,11 @@ int main()
         return 1;
     }
     uvzk::result<uvzk::atomic_long> atomic = client->atomic_long("/n");
+    uvzk::result<uvzk::lock> mutex = client->mutex("/b");
     show(*client, *atomic);
+    if (!wait(*mutex)) {
+        return 1;
+    }
     client = uvzk::result<uvzk::client>(UV_EAGAIN);
     return uv_run(uv_default_loop(), UV_RUN_DEFAULT);
 }
