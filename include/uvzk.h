@@ -2112,7 +2112,8 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  * fixed name, has changed an atomic long or set a barrier there, or has something that
  * needs znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
  * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another client deletes the
- * whole directory, an acquire ends with UVZK_EDELETED without a retry. */
+ * whole directory, an acquire ends with UVZK_EDELETED without a retry. The path "/" is for
+ * uvzk_lock_participants alone: an acquire there is refused with UVZK_EPATH. */
 UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
                                            const char *path,
                                            const uvzk_lock_driver_t *driver);

@@ -20,10 +20,20 @@ static struct uvzk__lock_driver *driver_of(const struct uvzk__lock *lock)
     return lock->extra;
 }
 
+/* Returns true for the path "/", which has participants and cannot be acquired. */
+static bool is_of_root(const struct uvzk__lock *lock)
+{
+    const char *ns = uvzk__namespace_of(lock->session);
+
+    return strcmp(lock->path->text, ns[0] == '\0' ? "/" : ns) == 0;
+}
+
 static int driver_lock_check(struct uvzk__lock *lock,
                              const uvzk_acquire_options_t *options)
 {
-    (void)lock;
+    if (is_of_root(lock)) {
+        return uvzk__refuse(UVZK_EPATH, "path: a lock at \"/\" cannot be acquired");
+    }
     return uvzk__refuse_if(
         UV_EINVAL,
         options->leases > 1 ? "options.leases: only a semaphore has several"
@@ -172,12 +182,21 @@ static const struct uvzk__lock_kind driver_lock = {
     .freed = driver_lock_freed,
 };
 
+static int check_init(const uvzk_client_t *client, const uvzk_lock_t *handle,
+                      const char *path)
+{
+    return path != NULL && strcmp(path, "/") == 0
+               ? uvzk__check_handle(client, "the lock", handle,
+                                    handle == NULL ? NULL : handle->impl)
+               : uvzk__lock_check(client, handle, path);
+}
+
 int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *handle,
                                const char *path, const uvzk_lock_driver_t *settings)
 {
     struct uvzk__lock_driver *driver;
     struct uvzk__lock *lock;
-    int status = uvzk__lock_check(client, handle, path);
+    int status = check_init(client, handle, path);
 
     if (status == 0) {
         status = uvzk__lock_driver_check(settings);

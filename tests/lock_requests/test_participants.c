@@ -239,6 +239,44 @@ static void test_a_lock_with_a_driver(void **state)
     world_release_and_end(&world);
 }
 
+static void never(uvzk_hold_t *hold, int status)
+{
+    (void)hold;
+    fail_msg("an acquire that was refused is answered: %s", uvzk_err_name(status));
+}
+
+/* It lists the root's children, or those of the namespace's own znode. */
+static void test_a_lock_with_a_driver_at_the_root(void **state)
+{
+    static struct process inside;
+    uvzk_client_options_t options;
+    uvzk_lock_t lock = {0}, of_the_namespace = {0};
+    uvzk_lock_driver_t driver;
+    uvzk_hold_t hold = {0};
+    (void)state;
+
+    begin();
+    name_driver(&driver, "lock-", UVZK_NODE_EPHEMERAL_SEQUENTIAL);
+    open_driver_lock(&lock, &driver, "/");
+    expect_nobody(&lock);
+    put("", "lock-0000000012");
+    put("", "lock-0000000007");
+    make("/app");
+    put("/app", "lock-0000000003");
+    EXPECT(&lock, 1, "lock-0000000007", "lock-0000000012");
+    process_options(&options);
+    options.ns = "app";
+    process_begin(&inside, &world, "inside", &options);
+    assert_true(process_await_connected(&inside, 10000));
+    assert_int_equal(
+        uvzk_lock_init_with_driver(&inside.client, &of_the_namespace, "/", &driver), 0);
+    EXPECT(&of_the_namespace, 1, "lock-0000000003");
+    assert_int_equal(uvzk_lock_acquire(&of_the_namespace, &hold, NULL, never, never),
+                     UVZK_EPATH);
+    assert_int_equal(uvzk_lock_acquire(&lock, &hold, NULL, never, never), UVZK_EPATH);
+    world_release_and_end(&world);
+}
+
 /* Sorts by what follows the number, and the last one gets the lock. */
 static const char *key_behind_the_number(const uvzk_lock_driver_t *driver,
                                          const char *child)
@@ -555,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_a_semaphore),
         cmocka_unit_test(test_a_multi_lock_has_none_of_its_own),
         cmocka_unit_test(test_a_lock_with_a_driver),
+        cmocka_unit_test(test_a_lock_with_a_driver_at_the_root),
         cmocka_unit_test(test_a_driver_that_turns_all_around),
         cmocka_unit_test(test_a_lock_with_a_fixed_name),
         cmocka_unit_test(test_real_ones),
