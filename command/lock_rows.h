@@ -28,6 +28,7 @@ struct lock_rows {
     size_t listings;   /* how many znodes were listed */
     size_t unreadable; /* how many could not be listed, for example without READ
                           permission */
+    size_t too_deep;   /* how many were too far below the path to be listed */
     bool left_out;     /* there are more */
 };
 

@@ -16,6 +16,9 @@
 
 #define WIDTH 16U
 
+/* Directories so far below a root are not visited. */
+#define DEPTH_MAX 32U
+
 /* Contenders end with the number that the server gives a sequential znode. */
 #define DIGITS 10
 
@@ -23,6 +26,7 @@ struct visit {
     struct lock_walk *walk;
     struct visit *next; /* in walk->pending or walk->visits */
     char *path;         /* owned */
+    size_t depth;       /* below the root where the walk began */
     bool given;         /* one of the user's, and not a directory of locks: it has a
                            row */
     uvzk_lock_t children;
@@ -46,11 +50,18 @@ static void fail(struct lock_walk *walk, int status)
     }
 }
 
+static bool is_root(const char *path)
+{
+    return strcmp(path, "/") == 0;
+}
+
 /* Queues the child of a directory; parent NULL: `name` is a whole path. */
-static void visit_later(struct lock_walk *walk, const char *parent, const char *name)
+static void visit_later(struct lock_walk *walk, const struct visit *parent,
+                        const char *name)
 {
     struct visit *visit = calloc(1, sizeof(*visit));
-    size_t size = (parent == NULL ? 0 : strlen(parent)) + strlen(name) + 2;
+    const char *above = parent == NULL || is_root(parent->path) ? "" : parent->path;
+    size_t size = strlen(above) + strlen(name) + 2;
     char *path = malloc(size);
 
     if (visit == NULL || path == NULL) {
@@ -59,9 +70,11 @@ static void visit_later(struct lock_walk *walk, const char *parent, const char *
         fail(walk, UV_ENOMEM);
         return;
     }
-    snprintf(path, size, "%s%s%s", parent == NULL ? "" : parent,
-             parent == NULL ? "" : "/", name);
-    *visit = (struct visit){.walk = walk, .path = path, .given = parent == NULL};
+    snprintf(path, size, "%s%s%s", above, parent == NULL ? "" : "/", name);
+    *visit = (struct visit){.walk = walk,
+                            .path = path,
+                            .depth = parent == NULL ? 0 : parent->depth + 1,
+                            .given = parent == NULL && !is_root(path)};
     *walk->pending_end = visit;
     walk->pending_end = &visit->next;
 }
@@ -241,22 +254,32 @@ static bool has_leases(const char *const *paths, size_t count)
     return false;
 }
 
+static void visit_below(struct visit *visit, const char *name)
+{
+    visit->given = false; /* it is a directory of locks */
+    if (visit->depth < DEPTH_MAX) {
+        visit_later(visit->walk, visit, name);
+    } else {
+        visit->walk->found.too_deep++;
+    }
+}
+
 /* Which kinds of lock the children show. The others are directories to visit, except for
- * the two of a semaphore. */
+ * the two of a semaphore. The root is no lock, whatever the names of its children are. */
 static unsigned look_through(struct visit *visit, const char *const *paths, size_t count)
 {
-    bool semaphore = has_leases(paths, count);
+    bool root = is_root(visit->path);
+    bool semaphore = !root && has_leases(paths, count);
     unsigned recipes = semaphore ? 1U << RECIPE_LEASES : 0;
 
     for (size_t i = 0; i < count; i++) {
         const char *name = strrchr(paths[i], '/') + 1;
-        unsigned shown = recipes_of(name);
+        unsigned shown = root ? 0 : recipes_of(name);
         bool of_semaphore =
             semaphore && (strcmp(name, "leases") == 0 || strcmp(name, "locks") == 0);
         recipes |= shown;
         if (shown == 0 && !of_semaphore) {
-            visit_later(visit->walk, visit->path, name);
-            visit->given = false; /* it is a directory of locks */
+            visit_below(visit, name);
         }
     }
     return recipes;

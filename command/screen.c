@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define DEFAULT_LINES 24
+#define DEFAULT_COLUMNS 80
 
 /* The alternative screen, without a cursor, where long lines do not wrap; and the
  * reverse. */
@@ -59,6 +60,11 @@ bool screen_is_possible(void)
            strcmp(kind, "dumb") != 0;
 }
 
+static bool has_key(const char *typed, ssize_t count, char key)
+{
+    return memchr(typed, key, (size_t)count) != NULL;
+}
+
 static void on_keys(uv_poll_t *keys, int status, int events)
 {
     struct screen *screen = keys->data;
@@ -66,10 +72,11 @@ static void on_keys(uv_poll_t *keys, int status, int events)
 
     (void)events;
     ssize_t count = status < 0 ? 0 : read(STDIN_FILENO, typed, sizeof(typed));
-    if (count <= 0 || memchr(typed, 'q', (size_t)count) != NULL ||
-        memchr(typed, '\004', (size_t)count) != NULL) {
+    if (count <= 0 || has_key(typed, count, 'q') || has_key(typed, count, '\004')) {
         uv_poll_stop(keys);
         screen->cb(screen, SCREEN_QUIT);
+    } else if (has_key(typed, count, '?')) {
+        screen->cb(screen, SCREEN_HELP);
     }
 }
 
@@ -153,6 +160,15 @@ size_t screen_lines(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0
                ? size.ws_row
                : DEFAULT_LINES;
+}
+
+size_t screen_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+               ? size.ws_col
+               : DEFAULT_COLUMNS;
 }
 
 void screen_show(const char *text)

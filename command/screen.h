@@ -12,6 +12,7 @@
 
 enum screen_event {
     SCREEN_QUIT,  /* q, or the end of the input */
+    SCREEN_HELP,  /* ? */
     SCREEN_REDRAW /* the size has changed, or the process was stopped */
 };
 
@@ -38,8 +39,9 @@ int screen_open(struct screen *, uv_loop_t *, screen_cb cb);
 /* Restores the terminal and closes the handles. Does nothing if it is not open. */
 void screen_close(struct screen *);
 
-/* The number of lines, at least 1. */
+/* The number of lines, and of columns, at least 1. */
 size_t screen_lines(void);
+size_t screen_columns(void);
 /* Shows the text, whose lines end with '\n', in place of the current contents. Lines that
  * are too long, or too many, are cut off. */
 void screen_show(const char *text);

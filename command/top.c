@@ -31,12 +31,20 @@
 #define LISTINGS_MAX 100000
 #define HEAD_LINES 2 /* before the first row: the sum and the head of the table */
 
+/* Columns of a screen: of all but PATH and DATA, with the spaces between them; what DATA is
+ * left; and what PATH has in any case. */
+#define OTHER_COLUMNS 57
+#define DATA_COLUMNS 16
+#define PATH_COLUMNS_MIN 20
+#define CUT "..." /* for what is left out of a path */
+
 static const char help[] =
     "usage: uvzk top [OPTION...] PATH...\n"
     "       uvzk top [OPTION...] --socket SOCKET\n"
     "\n"
     "Shows the locks at and below each PATH, those with the most waiters first; or the\n"
-    "locks that the programs of one `uvzk serve` hold and wait for.\n"
+    "locks that the programs of one `uvzk serve` hold and wait for. PATH may be /. On a\n"
+    "terminal, q ends it, and ? shows what the columns mean.\n"
     "\n"
     "  -1, --once                print one table and end, as without a terminal\n"
     "  -j, --json                print one line of JSON and end\n"
@@ -44,6 +52,20 @@ static const char help[] =
     "      --limit N             how many znodes to list each time (1000)\n"
     "  -s, --socket SOCKET       ask the daemon at this socket, and no ZooKeeper "
     "server\n";
+
+static const char columns[] =
+    "WAIT     how many contenders wait for the lock\n"
+    "HOLD     how many hold it\n"
+    "PATH     its path; " CUT " stands for what there is no room for\n"
+    "KIND     mutex; write or read: a half of a read-write lock; lease: a semaphore;\n"
+    "         latch: an election\n"
+    "TOKEN    the fencing token of the first holder\n"
+    "HELD     how old the first holder's znode is; with --socket: how long it has held\n"
+    "LONGEST  how old the first waiter's znode is, or how long it has waited\n"
+    "DATA     what the first holder says of itself\n"
+    "\n"
+    "?        shows the locks again\n"
+    "q        ends\n";
 
 struct top {
     struct query_options asked;
@@ -56,6 +78,7 @@ struct top {
     struct screen screen;
     uv_timer_t again;
     uvzk_req_t chroot_read;
+    bool explains;   /* the screen shows what the columns mean */
     bool read;       /* `locks` has been read once */
     const char *why; /* the last read has failed; NULL: it has not */
     bool ending;
@@ -74,19 +97,74 @@ static void print_age(FILE *out, int64_t since_ms)
     fprintf(out, "  %9s", text);
 }
 
-static void print_row(FILE *out, const struct lock_row *row)
+/* Returns how many bytes the first characters of the text have, at most so many. */
+static size_t bytes_of(const char *text, size_t characters)
+{
+    size_t at = 0;
+
+    while (text[at] != '\0' && (characters > 0 || (text[at] & 0xc0) == 0x80)) {
+        characters -= (text[at] & 0xc0) != 0x80;
+        at++;
+    }
+    return at;
+}
+
+static size_t length_of(const char *path)
+{
+    size_t length = 0;
+
+    for (; *path != '\0'; path++) {
+        length += (*path & 0xc0) != 0x80;
+    }
+    return length;
+}
+
+/* The beginning of a path names the application, and its end names the lock: the middle is
+ * what is left out. */
+static void print_path(FILE *out, const char *path, size_t width)
+{
+    size_t length = length_of(path);
+
+    if (length <= width) {
+        output_plain(out, path, strlen(path));
+        fprintf(out, "%*s", (int)(width - length), "");
+        return;
+    }
+    size_t tail = (width - strlen(CUT)) / 2;
+    output_plain(out, path, bytes_of(path, width - strlen(CUT) - tail));
+    fputs(CUT, out);
+    path += bytes_of(path, length - tail);
+    output_plain(out, path, strlen(path));
+}
+
+/* The width of PATH: that of the longest path, if there is room for it. */
+static size_t path_width(const struct lock_rows *locks, size_t columns_max)
+{
+    size_t room = columns_max > OTHER_COLUMNS + DATA_COLUMNS + PATH_COLUMNS_MIN
+                      ? columns_max - OTHER_COLUMNS - DATA_COLUMNS
+                      : PATH_COLUMNS_MIN;
+    size_t width = strlen("PATH");
+
+    for (size_t i = 0; i < locks->count; i++) {
+        size_t length = length_of(locks->rows[i].path);
+        width = length > width ? length : width;
+    }
+    return width < room ? width : room;
+}
+
+static void print_row(FILE *out, const struct lock_row *row, size_t width)
 {
     char token[32] = "-";
 
     if (row->token != 0) {
         snprintf(token, sizeof(token), "%" PRId64, row->token);
     }
-    fprintf(out, "%5zu  %5zu  %-5s  %10s", row->waiters, row->holders,
+    fprintf(out, "%5zu  %5zu  ", row->waiters, row->holders);
+    print_path(out, row->path, width);
+    fprintf(out, "  %-5s  %10s",
             row->waiters + row->holders == 0 ? "-" : recipe_name(row->recipe), token);
     print_age(out, row->held_since_ms);
     print_age(out, row->waited_since_ms);
-    fputs("  ", out);
-    output_plain(out, row->path, strlen(row->path));
     if (row->data_length > 0) {
         fputs("  ", out);
         output_plain(out, row->data, row->data_length);
@@ -109,6 +187,10 @@ static void print_gaps(FILE *out, const struct top *top)
                 "or a greater --limit.\n",
                 top->walk.listings_max);
     }
+    if (locks->too_deep > 0) {
+        fprintf(out, "%zu %s too far below to be listed: name other paths.\n",
+                locks->too_deep, locks->too_deep == 1 ? "znode is" : "znodes are");
+    }
     if (locks->unreadable > 0) {
         fprintf(out, "%zu %s could not be listed.\n", locks->unreadable,
                 locks->unreadable == 1 ? "znode" : "znodes");
@@ -123,27 +205,31 @@ static void print_sum(FILE *out, const struct top *top)
         held += top->locks.rows[i].holders > 0;
         waiters += top->locks.rows[i].waiters;
     }
-    fprintf(out, "%zu %s, %zu held, %zu %s%s%s\n", top->locks.count,
+    fprintf(out, "%zu %s, %zu held, %zu %s%s%s%s\n", top->locks.count,
             top->locks.count == 1 ? "lock" : "locks", held, waiters,
             waiters == 1 ? "waits" : "wait", top->why == NULL ? "" : "; not read again: ",
-            top->why == NULL ? "" : top->why);
+            top->why == NULL ? "" : top->why,
+            top->screen.has_keys ? "    (q: end, ?: help)" : "");
 }
 
-/* lines_max: of all that is printed. */
-static void print_table(FILE *out, const struct top *top, size_t lines_max)
+/* lines_max, columns_max: of all that is printed. */
+static void print_table(FILE *out, const struct top *top, size_t lines_max,
+                        size_t columns_max)
 {
     const struct lock_rows *locks = &top->locks;
-    size_t gaps = (locks->left_out ? 1U : 0U) + (locks->unreadable > 0 ? 1U : 0U);
+    size_t width = path_width(locks, columns_max);
+    size_t gaps = (locks->left_out ? 1U : 0U) + (locks->too_deep > 0 ? 1U : 0U) +
+                  (locks->unreadable > 0 ? 1U : 0U);
     size_t room = lines_max > HEAD_LINES + gaps ? lines_max - HEAD_LINES - gaps : 0;
 
     print_sum(out, top);
     print_gaps(out, top);
     if (locks->count > 0) {
-        fprintf(out, "%5s  %5s  %-5s  %10s  %9s  %9s  %s\n", "WAIT", "HOLD", "KIND",
-                "TOKEN", "HELD", "LONGEST", "PATH  DATA");
+        fprintf(out, "%5s  %5s  %-*s  %-5s  %10s  %9s  %9s  %s\n", "WAIT", "HOLD",
+                (int)width, "PATH", "KIND", "TOKEN", "HELD", "LONGEST", "DATA");
     }
     for (size_t i = 0; i < locks->count && i < room; i++) {
-        print_row(out, &locks->rows[i]);
+        print_row(out, &locks->rows[i], width);
     }
 }
 
@@ -181,7 +267,7 @@ static void print_json(const struct lock_rows *locks)
         print_row_json(&locks->rows[i]);
     }
     printf("],\"listed\":%zu,\"left_out\":%s,\"unreadable\":%zu}\n", locks->listings,
-           locks->left_out ? "true" : "false", locks->unreadable);
+           locks->left_out || locks->too_deep > 0 ? "true" : "false", locks->unreadable);
 }
 
 /* ------------------------------------------------------------------------ the run */
@@ -213,12 +299,16 @@ static void fail(struct top *top, int status, const char *why)
 
 static void draw(const struct top *top)
 {
+    if (top->explains) {
+        screen_show(columns);
+        return;
+    }
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
 
     if (out != NULL) {
-        print_table(out, top, screen_lines());
+        print_table(out, top, screen_lines(), screen_columns());
         fclose(out);
         screen_show(text);
     }
@@ -231,7 +321,10 @@ static void on_event(struct screen *screen, enum screen_event event)
 
     if (event == SCREEN_QUIT) {
         end(top, EX_OK);
-    } else if (top->read) {
+        return;
+    }
+    top->explains ^= event == SCREEN_HELP;
+    if (top->read || top->explains) {
         draw(top);
     }
 }
@@ -252,7 +345,7 @@ static void show(struct top *top)
         if (top->asked.json) {
             print_json(&top->locks);
         } else {
-            print_table(stdout, top, SIZE_MAX);
+            print_table(stdout, top, SIZE_MAX, SIZE_MAX);
         }
         end(top, fflush(stdout) == 0 ? EX_OK : EX_IOERR);
     }
