@@ -1,9 +1,14 @@
 /* Makes the JSON objects that the daemon sends (served_answer.h). */
 #include "served_answer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <uvzk.h>
+
+/* The library's sentences are shorter. */
+#define REFUSAL_SIZE 256
 
 json_t *served_answer_ok(int64_t id)
 {
@@ -27,6 +32,23 @@ json_t *served_answer_status(int64_t id, int status, int refused)
 {
     return served_answer_error(id, uvzk_err_name(status),
                                refused ? uvzk_refusal(status) : uvzk_strerror(status),
+                               uvzk_err_is_retriable(status));
+}
+
+json_t *served_answer_refused(int64_t id, int status, const char *field)
+{
+    const char *sentence = uvzk_refusal(status);
+    char message[REFUSAL_SIZE];
+
+    if (status != UVZK_EPATH || field == NULL) {
+        return served_answer_status(id, status, 1);
+    }
+    /* The library calls it "path". */
+    if (strncmp(sentence, "path: ", strlen("path: ")) == 0) {
+        sentence += strlen("path: ");
+    }
+    snprintf(message, sizeof(message), "`%s`: %s", field, sentence);
+    return served_answer_error(id, uvzk_err_name(status), message,
                                uvzk_err_is_retriable(status));
 }
 

@@ -28,6 +28,9 @@ json_t *served_answer_error(int64_t id, const char *error, const char *message,
 /* As served_answer_error, for a code of the library. refused: right after a call that was
  * refused, whose reason the library knows. */
 json_t *served_answer_status(int64_t id, int status, int refused);
+/* ... right after a call that was refused. field: by which the program gave the path, which
+ * the library may have refused; NULL: it gave none. */
+json_t *served_answer_refused(int64_t id, int status, const char *field);
 /* ... for a request that the end of the daemon has refused. */
 json_t *served_answer_ending(int64_t id);
 

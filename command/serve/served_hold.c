@@ -12,6 +12,7 @@
 #include "serve/daemon.h"
 #include "serve/expiring_holds.h"
 #include "serve/served_answer.h"
+#include "serve/served_call.h"
 #include "serve/served_connection.h"
 #include "serve/served_lock.h"
 #include "serve/served_owner.h"
@@ -402,16 +403,15 @@ void served_hold_valid(struct served_connection *connection,
 }
 
 struct verifying {
-    uvzk_req_t request;
-    struct served_connection *connection;
-    int64_t id, number;
+    struct served_call call;
+    int64_t number;
     uint64_t received;
 };
 
 static void on_verified(uvzk_req_t *request, int status)
 {
     struct verifying *verifying = request->data;
-    struct served_connection *connection = verifying->connection;
+    struct served_connection *connection = verifying->call.connection;
     struct served_hold *hold = find(connection, verifying->number);
 
     /* It may have been released or lost meanwhile. */
@@ -419,33 +419,12 @@ static void on_verified(uvzk_req_t *request, int status)
         status = UVZK_ENOTHELD;
     }
     if (status < 0) {
-        send_status(connection, verifying->id, status, false);
+        send_status(connection, verifying->call.id, status, false);
     } else {
         served_connection_send(connection,
-                               answer(hold, verifying->id, verifying->received));
+                               answer(hold, verifying->call.id, verifying->received));
     }
-    free(verifying);
-    served_connection_done(connection);
-}
-
-static int start_verify(struct served_connection *connection, struct served_hold *hold,
-                        int64_t id)
-{
-    struct verifying *verifying = calloc(1, sizeof(*verifying));
-
-    if (verifying == NULL) {
-        return UV_ENOMEM;
-    }
-    *verifying = (struct verifying){.connection = connection,
-                                    .id = id,
-                                    .number = hold->number,
-                                    .received = connection->received};
-    verifying->request.data = verifying;
-    int status = uvzk_hold_verify(&hold->hold, &verifying->request, on_verified);
-    if (status < 0) {
-        free(verifying);
-    }
-    return status;
+    served_call_end(&verifying->call);
 }
 
 void served_hold_verify(struct served_connection *connection,
@@ -457,12 +436,15 @@ void served_hold_verify(struct served_connection *connection,
         send_status(connection, request->id, UVZK_ENOTHELD, false);
         return;
     }
-    if (!served_connection_begin(connection, request->id)) {
+    struct verifying *verifying =
+        served_call_new(connection, request->id, sizeof(*verifying));
+    if (verifying == NULL) {
         return;
     }
-    int status = start_verify(connection, hold, request->id);
+    verifying->number = hold->number;
+    verifying->received = connection->received;
+    int status = uvzk_hold_verify(&hold->hold, &verifying->call.request, on_verified);
     if (status < 0) {
-        send_status(connection, request->id, status, false);
-        served_connection_done(connection);
+        served_call_refused(&verifying->call, status, NULL);
     }
 }

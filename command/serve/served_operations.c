@@ -10,6 +10,7 @@
 #include "serve/served_listing.h"
 #include "serve/served_metrics.h"
 #include "serve/served_request.h"
+#include "serve/served_revoke.h"
 
 /* The operations that are still allowed when the daemon ends: the program may release its
  * holds. */
@@ -51,6 +52,9 @@ static void run(struct served_connection *connection,
         break;
     case SERVED_LOCKS:
         lock_summaries_send(connection, request);
+        break;
+    case SERVED_REVOKE:
+        served_revoke_send(connection, request);
         break;
     }
 }

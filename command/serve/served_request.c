@@ -25,6 +25,7 @@
 #define OF_CANCEL 32U
 #define OF_ELECT 64U /* path, lock, data, timeout_ms, revocable, queued */
 #define OF_LOCKS 128U
+#define OF_REVOKE 256U
 
 static const struct {
     const char *name;
@@ -41,6 +42,7 @@ static const struct {
     [SERVED_UNWATCH] = {"unwatch", OF_UNWATCH},
     [SERVED_METRICS] = {"metrics", OF_NONE},
     [SERVED_LOCKS] = {"locks", OF_LOCKS},
+    [SERVED_REVOKE] = {"revoke", OF_REVOKE},
 };
 
 static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
@@ -171,6 +173,7 @@ static const struct field fields[] = {
      SERVED_TIMEOUT_MAX_MS, false},
     {"watch", OF_UNWATCH, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
     {"limit", OF_LOCKS, NUMBER, MEMBER(limit), 1, LIMIT_MAX, false},
+    {"node", OF_REVOKE, TEXT, MEMBER(node), 0, 0, true},
     {"acquire", OF_CANCEL, NUMBER, MEMBER(number), 0, SERVED_NUMBER_MAX, true},
 };
 

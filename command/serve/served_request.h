@@ -32,7 +32,8 @@ enum served_operation {
     SERVED_PARTICIPANTS,
     SERVED_WATCH,
     SERVED_UNWATCH,
-    SERVED_LOCKS
+    SERVED_LOCKS,
+    SERVED_REVOKE
 };
 
 enum served_kind {
@@ -54,7 +55,7 @@ struct served_request {
     int64_t number;             /* "hold", "watch" or "acquire": what the request names */
     bool revocable, queued;     /* whether these events are wanted */
     /* Texts in `json`; NULL: not given. */
-    const char *path, *owner, *data;
+    const char *path, *owner, *data, *node;
     json_t *json; /* owned; NULL: the line is not JSON */
     char wrong[SERVED_WRONG_SIZE];
 };

@@ -106,6 +106,8 @@ static void other_operations(void **state)
     assert_int_equal(request.interval_ms, 1000);
     assert_accepted("{\"id\":1,\"op\":\"unwatch\",\"watch\":6}");
     assert_int_equal(request.number, 6);
+    assert_accepted("{\"id\":1,\"op\":\"revoke\",\"node\":\"/a/b\"}");
+    assert_string_equal(request.node, "/a/b");
 }
 
 static void no_json(void **state)

@@ -31,7 +31,7 @@ static void check_accepted(const struct served_request *request)
     PROMISE(request->leases >= 0 && request->leases <= request->max_leases);
     PROMISE(request->leases <= 100);
     PROMISE(!request->revocable || (!semaphore && request->data == NULL));
-    PROMISE(request->operation <= SERVED_LOCKS && request->kind <= SERVED_LATCH);
+    PROMISE(request->operation <= SERVED_REVOKE && request->kind <= SERVED_LATCH);
     PROMISE(request->kind != SERVED_LATCH || request->operation != SERVED_ACQUIRE);
     PROMISE(request->limit >= 1 && request->limit <= 100);
     PROMISE((request->operation == SERVED_ACQUIRE || request->operation == SERVED_ELECT ||
@@ -40,6 +40,7 @@ static void check_accepted(const struct served_request *request)
     check_text(request->path, "path", request);
     check_text(request->owner, "owner", request);
     check_text(request->data, "data", request);
+    check_text(request->node, "node", request);
 }
 
 static void read_one(const char *line, size_t length)
