@@ -275,6 +275,19 @@ static void on_revoked(uvzk_hold_t *of)
     served_connection_send(hold->connection, object);
 }
 
+/* The hold has lasted almost its max_hold_ms. */
+static void on_warning(uvzk_hold_t *of, uint64_t ends_at)
+{
+    const struct served_hold *hold = of->data;
+
+    if (hold->state == SERVED_HOLD_HELD) {
+        json_t *object = served_answer_event("max_hold");
+        served_answer_add_number(object, "hold", hold->number);
+        served_answer_add_number(object, "ends_at_ms", (int64_t)ends_at);
+        served_connection_send(hold->connection, object);
+    }
+}
+
 static int start(struct served_hold *hold, const struct served_request *request)
 {
     uvzk_acquire_options_t options;
@@ -287,6 +300,9 @@ static int start(struct served_hold *hold, const struct served_request *request)
     options.leases = (uint32_t)request->leases;
     options.queued_cb = request->queued ? on_queued : NULL;
     options.revoke_cb = request->revocable ? on_revoked : NULL;
+    options.max_hold_ms = request->max_hold_ms;
+    options.max_hold_warning_ms = (uint64_t)request->warning_ms;
+    options.max_hold_cb = request->warning_ms > 0 ? on_warning : NULL;
     hold->hold.data = hold;
     return uvzk_lock_acquire(served_lock_of(hold->lock, request->kind), &hold->hold,
                              &options, on_acquired, on_lost);

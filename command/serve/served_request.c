@@ -16,14 +16,15 @@
 #define LIMIT_MAX 100
 
 /* Which fields an operation has. */
-#define OF_LOCK 1U    /* path, lock, max_leases */
-#define OF_ACQUIRE 2U /* timeout_ms, leases, owner, data, revocable, queued */
-#define OF_HOLD 4U    /* hold */
-#define OF_WATCH 8U   /* interval_ms */
+#define OF_LOCK 1U /* path, lock, max_leases */
+/* timeout_ms, leases, owner, data, revocable, queued, max_hold_ms, warning_ms */
+#define OF_ACQUIRE 2U
+#define OF_HOLD 4U  /* hold */
+#define OF_WATCH 8U /* interval_ms */
 #define OF_UNWATCH 16U
 #define OF_NONE 0U
 #define OF_CANCEL 32U
-#define OF_ELECT 64U /* path, lock, data, timeout_ms, revocable, queued */
+#define OF_ELECT 64U /* path, lock, and those of OF_ACQUIRE but leases and owner */
 #define OF_LOCKS 128U
 #define OF_REVOKE 256U
 
@@ -166,6 +167,10 @@ static const struct field fields[] = {
     {"data", OF_ACQUIRE | OF_ELECT, TEXT, MEMBER(data), 0, 0, false},
     {"timeout_ms", OF_ACQUIRE | OF_ELECT, NUMBER, MEMBER(timeout_ms), 0,
      SERVED_TIMEOUT_MAX_MS, false},
+    {"max_hold_ms", OF_ACQUIRE | OF_ELECT, NUMBER, MEMBER(max_hold_ms), 1,
+     SERVED_TIMEOUT_MAX_MS, false},
+    {"warning_ms", OF_ACQUIRE | OF_ELECT, NUMBER, MEMBER(warning_ms), 1,
+     SERVED_TIMEOUT_MAX_MS, false},
     {"revocable", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(revocable), 0, 0, false},
     {"queued", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(queued), 0, 0, false},
     {"hold", OF_HOLD, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
@@ -291,6 +296,11 @@ static const char *check(struct served_request *request)
     }
     if (request->leases > request->max_leases) {
         return wrong(request, "`leases`: more than `max_leases`");
+    }
+    if (request->warning_ms > request->max_hold_ms) {
+        return wrong(request, "`warning_ms`: %s",
+                     request->max_hold_ms == 0 ? "only with `max_hold_ms`"
+                                               : "more than `max_hold_ms`");
     }
     if (request->revocable && (semaphore || request->data != NULL)) {
         return wrong(request, "`revocable`: not with %s",

@@ -50,6 +50,8 @@ struct served_request {
     enum served_kind kind;
     int64_t leases, max_leases; /* 0 unless kind is SERVED_SEMAPHORE */
     int64_t timeout_ms;         /* 0: try once; SERVED_WAIT_FOREVER */
+    int64_t max_hold_ms;        /* 0: not given */
+    int64_t warning_ms;         /* how long before max_hold_ms has passed; 0: not given */
     int64_t interval_ms;        /* of a watch */
     int64_t limit;              /* how many locks SERVED_LOCKS lists at most */
     int64_t number;             /* "hold", "watch" or "acquire": what the request names */

@@ -58,6 +58,8 @@ static void defaults_of_an_acquire(void **state)
     assert_string_equal(request.path, "/a");
     assert_null(request.owner);
     assert_null(request.data);
+    assert_int_equal(request.max_hold_ms, 0);
+    assert_int_equal(request.warning_ms, 0);
     assert_false(request.revocable || request.queued);
 }
 
@@ -67,12 +69,15 @@ static void all_fields_of_an_acquire(void **state)
     assert_accepted(" { \"op\" : \"acquire\", \"path\":\"/\\u00e4\", \"owner\":\"me\", "
                     "\"data\":\"\", \"timeout_ms\":0, \"queued\":true, "
                     "\"lock\":\"semaphore\", \"leases\":2, \"max_leases\":3, "
+                    "\"max_hold_ms\":5, \"warning_ms\":5, "
                     "\"revocable\":false, \"id\":9007199254740992 }\r");
     assert_true(request.id == SERVED_NUMBER_MAX);
     assert_int_equal(request.kind, SERVED_SEMAPHORE);
     assert_int_equal(request.leases, 2);
     assert_int_equal(request.max_leases, 3);
     assert_int_equal(request.timeout_ms, 0);
+    assert_int_equal(request.max_hold_ms, 5);
+    assert_int_equal(request.warning_ms, 5);
     assert_string_equal(request.path, "/\303\244");
     assert_string_equal(request.owner, "me");
     assert_string_equal(request.data, "");
@@ -202,6 +207,11 @@ static void fields_that_do_not_go_together(void **state)
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"data\":\"x\","
                    "\"revocable\":true}",
                    "revocable");
+    assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"warning_ms\":1}",
+                   "`warning_ms`: only with `max_hold_ms`");
+    assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"warning_ms\":3,"
+                   "\"max_hold_ms\":2}",
+                   "`warning_ms`: more than `max_hold_ms`");
 }
 
 /* Refusals name the nearest name that there is, if one is near. */

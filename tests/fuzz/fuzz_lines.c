@@ -30,6 +30,8 @@ static void check_accepted(const struct served_request *request)
                       : request->max_leases == 0);
     PROMISE(request->leases >= 0 && request->leases <= request->max_leases);
     PROMISE(request->leases <= 100);
+    PROMISE(request->warning_ms >= 0 && request->warning_ms <= request->max_hold_ms &&
+            request->max_hold_ms <= SERVED_TIMEOUT_MAX_MS);
     PROMISE(!request->revocable || (!semaphore && request->data == NULL));
     PROMISE(request->operation <= SERVED_REVOKE && request->kind <= SERVED_LATCH);
     PROMISE(request->kind != SERVED_LATCH || request->operation != SERVED_ACQUIRE);
