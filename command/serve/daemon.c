@@ -19,6 +19,7 @@
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
+#include "serve/served_multilock.h"
 #include "terminal.h"
 
 #define BACKLOG 4096
@@ -374,6 +375,7 @@ int daemon_run(const struct daemon_options *options)
     }
     uv_run(&daemon.loop, UV_RUN_DEFAULT);
     uv_loop_close(&daemon.loop);
+    served_multilocks_free(&daemon.locks);
     served_locks_free(&daemon.locks);
     diagnostics_end();
     return daemon.exit_code;

@@ -11,6 +11,7 @@
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_lock.h"
+#include "serve/served_multilock.h"
 #include "serve/served_validity.h"
 #include "serve/table.h"
 
@@ -25,18 +26,19 @@ struct lock_summary {
 };
 
 /* Returns false if there is no memory. */
-static bool add(struct lock_summary **summaries, const struct served_hold *hold)
+static bool add(struct lock_summary **summaries, const struct served_hold *hold,
+                const struct served_lock *lock)
 {
     struct lock_summary *summary;
     bool waits = hold->state == SERVED_HOLD_WAITING;
 
-    HASH_FIND_PTR(*summaries, &hold->lock, summary);
+    HASH_FIND_PTR(*summaries, &lock, summary);
     if (summary == NULL) {
         summary = calloc(1, sizeof(*summary));
         if (summary == NULL) {
             return false;
         }
-        summary->lock = hold->lock;
+        summary->lock = lock;
         HASH_ADD_PTR(*summaries, lock, summary);
         if (summary->hh.tbl == NULL) {
             free(summary);
@@ -57,6 +59,21 @@ static bool add(struct lock_summary **summaries, const struct served_hold *hold)
     return true;
 }
 
+/* Adds a hold to the summary of its lock, or of each of its locks. */
+static bool add_hold(struct lock_summary **summaries, const struct served_hold *hold)
+{
+    const struct served_multilock *multilock = hold->multilock;
+    bool added = true;
+
+    if (multilock == NULL) {
+        return add(summaries, hold, hold->lock);
+    }
+    for (size_t i = 0; added && i < multilock->count; i++) {
+        added = add(summaries, hold, multilock->members[i].lock);
+    }
+    return added;
+}
+
 static bool add_all(struct lock_summary **summaries, const struct daemon *daemon)
 {
     const struct served_connection *connection;
@@ -66,7 +83,7 @@ static bool add_all(struct lock_summary **summaries, const struct daemon *daemon
     {
         for (const struct served_hold *hold = connection->holds; added && hold != NULL;
              hold = hold->hh.next) {
-            added = hold->state >= SERVED_HOLD_RELEASING || add(summaries, hold);
+            added = hold->state >= SERVED_HOLD_RELEASING || add_hold(summaries, hold);
         }
     }
     return added;
@@ -97,6 +114,20 @@ static int64_t ms_since(uint64_t moment, uint64_t now)
     return (int64_t)((now - moment) / NS_IN_MS);
 }
 
+/* The kind of this lock in a hold. */
+static enum served_kind kind_of(const struct served_hold *hold,
+                                const struct served_lock *lock)
+{
+    const struct served_multilock *multilock = hold->multilock;
+
+    for (size_t i = 0; multilock != NULL && i < multilock->count; i++) {
+        if (multilock->members[i].lock == lock) {
+            return (enum served_kind)multilock->members[i].kind;
+        }
+    }
+    return hold->kind;
+}
+
 static json_t *summary_json(const struct lock_summary *summary, uint64_t now)
 {
     const struct served_hold *oldest = summary->oldest;
@@ -104,8 +135,9 @@ static json_t *summary_json(const struct lock_summary *summary, uint64_t now)
     json_t *row = json_object();
 
     served_answer_add_text(row, "path", summary->lock->path);
-    served_answer_add_text(row, "lock",
-                           served_kind_name((oldest != NULL ? oldest : longest)->kind));
+    served_answer_add_text(
+        row, "lock",
+        served_kind_name(kind_of(oldest != NULL ? oldest : longest, summary->lock)));
     served_answer_add_number(row, "holders", (int64_t)summary->holders);
     served_answer_add_number(row, "waiters", (int64_t)summary->waiters);
     if (oldest != NULL) {

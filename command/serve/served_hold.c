@@ -6,6 +6,7 @@
  * pending verify of the hold knows only its number. */
 #include "serve/served_hold.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,12 @@
 #include "serve/served_call.h"
 #include "serve/served_connection.h"
 #include "serve/served_lock.h"
+#include "serve/served_multilock.h"
 #include "serve/served_owner.h"
 #include "serve/served_validity.h"
+
+/* "members`, number 100, `path" fits. */
+#define FIELD_SIZE 64
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(SERVED_HOLD_, WAITING, HELD, OVER),
@@ -45,7 +50,14 @@ static void move_and_count(struct served_hold *hold, enum served_hold_state stat
     uvzk__machine_move(&served_hold_machine, hold, state);
 }
 
-/* The library has called its last callback. */
+static void uncount(struct served_connection *connection, size_t counted)
+{
+    for (; counted > 0; counted--) {
+        served_connection_done(connection);
+    }
+}
+
+/* The library has called its last callback, or the request was refused. */
 static void finish(struct served_hold *hold)
 {
     struct served_connection *connection = hold->connection;
@@ -53,12 +65,18 @@ static void finish(struct served_hold *hold)
     expiring_holds_remove(&connection->daemon->expiring, hold);
     move_and_count(hold, SERVED_HOLD_OVER);
     HASH_DEL(connection->holds, hold);
-    served_lock_leave(&connection->daemon->locks, hold->lock);
+    if (hold->lock != NULL) {
+        served_lock_leave(&connection->daemon->locks, hold->lock);
+    }
+    if (hold->multilock != NULL) {
+        served_multilock_leave(hold->multilock);
+    }
     if (hold->owner != NULL) {
         served_owner_leave(&connection->owners, hold->owner);
     }
+    size_t counted = hold->counted;
     free(hold);
-    served_connection_done(connection);
+    uncount(connection, counted);
 }
 
 static struct served_hold *find(const struct served_connection *connection,
@@ -224,6 +242,18 @@ static void send_refusal(const struct served_hold *hold, int status)
     }
 }
 
+/* In the order of the locks' paths. */
+static void add_nodes(json_t *object, const uvzk_hold_t *hold)
+{
+    const char *nodes[SERVED_LIST_MAX];
+    uint32_t count = uvzk_hold_node_count(hold);
+
+    for (uint32_t i = 0; i < count && i < SERVED_LIST_MAX; i++) {
+        nodes[i] = uvzk_hold_node_path(hold, i);
+    }
+    served_answer_add_texts(object, "nodes", nodes, count);
+}
+
 static void on_acquired(uvzk_hold_t *of, int status)
 {
     struct served_hold *hold = of->data;
@@ -242,7 +272,11 @@ static void on_acquired(uvzk_hold_t *of, int status)
     move_and_count(hold, SERVED_HOLD_HELD);
     hold->granted = served_validity_now().monotonic;
     json_t *object = answer(hold, hold->request_id, hold->received);
-    served_answer_add_text(object, "node", uvzk_hold_path(&hold->hold));
+    if (hold->multilock == NULL) {
+        served_answer_add_text(object, "node", uvzk_hold_path(&hold->hold));
+    } else {
+        add_nodes(object, &hold->hold);
+    }
     hold->request_id = -1;
     /* May end the connection, and with it this hold. */
     served_connection_send(connection, object);
@@ -304,8 +338,22 @@ static int start(struct served_hold *hold, const struct served_request *request)
     options.max_hold_warning_ms = (uint64_t)request->warning_ms;
     options.max_hold_cb = request->warning_ms > 0 ? on_warning : NULL;
     hold->hold.data = hold;
-    return uvzk_lock_acquire(served_lock_of(hold->lock, request->kind), &hold->hold,
-                             &options, on_acquired, on_lost);
+    return uvzk_lock_acquire(hold->multilock == NULL
+                                 ? served_lock_of(hold->lock, request->kind)
+                                 : &hold->multilock->lock,
+                             &hold->hold, &options, on_acquired, on_lost);
+}
+
+/* Returns false if there are too many: then the program has been told. */
+static bool count(struct served_connection *connection, int64_t id, size_t wanted)
+{
+    for (size_t i = 0; i < wanted; i++) {
+        if (!served_connection_begin(connection, id)) {
+            uncount(connection, i);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Returns NULL if there is no memory. */
@@ -339,30 +387,48 @@ static struct served_hold *hold_new(struct served_connection *connection,
     return hold;
 }
 
+/* Opens what is acquired. Returns false if it was refused, and the program told. */
+static bool enter(struct served_hold *hold, const struct served_request *request)
+{
+    struct served_locks *locks = &hold->connection->daemon->locks;
+    char field[FIELD_SIZE] = "path";
+    size_t member = 0;
+    int status = 0;
+
+    if (request->members == NULL) {
+        hold->lock = served_lock_enter(locks, request, &status);
+    } else {
+        hold->multilock = served_multilock_enter(locks, request, &status, &member);
+        snprintf(field, sizeof(field), "members`, number %zu, `path", member + 1);
+    }
+    if (hold->lock == NULL && hold->multilock == NULL) {
+        served_connection_send(hold->connection,
+                               served_answer_refused(request->id, status, field));
+        return false;
+    }
+    return true;
+}
+
 void served_hold_acquire(struct served_connection *connection,
                          const struct served_request *request)
 {
-    struct served_locks *locks = &connection->daemon->locks;
-    int status = 0;
+    size_t counted = request->members == NULL ? 1 : json_array_size(request->members);
 
-    if (!served_connection_begin(connection, request->id)) {
-        return;
-    }
-    struct served_lock *lock = served_lock_enter(locks, request, &status);
-    if (lock == NULL) {
-        send_status(connection, request->id, status, true);
-        served_connection_done(connection);
+    if (!count(connection, request->id, counted)) {
         return;
     }
     struct served_hold *hold = hold_new(connection, request);
     if (hold == NULL) {
         send_status(connection, request->id, UV_ENOMEM, false);
-        served_lock_leave(locks, lock);
-        served_connection_done(connection);
+        uncount(connection, counted);
         return;
     }
-    hold->lock = lock;
-    status = start(hold, request);
+    hold->counted = counted;
+    if (!enter(hold, request)) {
+        finish(hold);
+        return;
+    }
+    int status = start(hold, request);
     if (status < 0) {
         send_status(connection, request->id, status, true);
         finish(hold);

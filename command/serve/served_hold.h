@@ -42,8 +42,10 @@ struct served_hold {
     uvzk_hold_t hold;
     uint8_t state; /* enum served_hold_state */
     struct served_connection *connection;
-    struct served_lock *lock;
-    enum served_kind kind;
+    struct served_lock *lock; /* NULL: multilock */
+    struct served_multilock *multilock;
+    enum served_kind kind;      /* of `lock` */
+    size_t counted;             /* as so many holds of the connection: how many locks */
     struct served_owner *owner; /* NULL: no re-entry */
     int64_t number;             /* by which the program names the hold */
     int64_t request_id;         /* of the acquire, then of the release; -1: no answer */

@@ -25,6 +25,7 @@ static void run(struct served_connection *connection,
 {
     switch (request->operation) {
     case SERVED_ACQUIRE:
+    case SERVED_ACQUIRE_ALL:
     case SERVED_ELECT:
         served_hold_acquire(connection, request);
         break;

@@ -27,6 +27,9 @@
 #define OF_ELECT 64U /* path, lock, and those of OF_ACQUIRE but leases and owner */
 #define OF_LOCKS 128U
 #define OF_REVOKE 256U
+/* members, in_turn, timeout_ms, owner, data, max_hold_ms, warning_ms */
+#define OF_ACQUIRE_ALL 512U
+#define OF_MEMBER 1024U /* of an object in `members`: path, lock, max_leases */
 
 static const struct {
     const char *name;
@@ -44,6 +47,7 @@ static const struct {
     [SERVED_METRICS] = {"metrics", OF_NONE},
     [SERVED_LOCKS] = {"locks", OF_LOCKS},
     [SERVED_REVOKE] = {"revoke", OF_REVOKE},
+    [SERVED_ACQUIRE_ALL] = {"acquire_all", OF_ACQUIRE_ALL},
 };
 
 static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
@@ -150,7 +154,7 @@ static const char *wrong_name(struct served_request *request, const char *what,
 struct field {
     const char *name;
     unsigned of;
-    enum { TEXT, FLAG, NUMBER, KIND } type;
+    enum { TEXT, FLAG, NUMBER, KIND, LIST } type;
     size_t member; /* offsetof */
     int64_t low, high;
     bool required;
@@ -159,17 +163,20 @@ struct field {
 #define MEMBER(name) offsetof(struct served_request, name)
 
 static const struct field fields[] = {
-    {"path", OF_LOCK | OF_ELECT, TEXT, MEMBER(path), 0, 0, true},
-    {"lock", OF_LOCK | OF_ELECT, KIND, MEMBER(kind), 0, 0, false},
-    {"max_leases", OF_LOCK, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX, false},
+    {"path", OF_LOCK | OF_ELECT | OF_MEMBER, TEXT, MEMBER(path), 0, 0, true},
+    {"lock", OF_LOCK | OF_ELECT | OF_MEMBER, KIND, MEMBER(kind), 0, 0, false},
+    {"max_leases", OF_LOCK | OF_MEMBER, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX,
+     false},
     {"leases", OF_ACQUIRE, NUMBER, MEMBER(leases), 1, LEASES_MAX, false},
-    {"owner", OF_ACQUIRE, TEXT, MEMBER(owner), 0, 0, false},
-    {"data", OF_ACQUIRE | OF_ELECT, TEXT, MEMBER(data), 0, 0, false},
-    {"timeout_ms", OF_ACQUIRE | OF_ELECT, NUMBER, MEMBER(timeout_ms), 0,
+    {"members", OF_ACQUIRE_ALL, LIST, MEMBER(members), 1, SERVED_LIST_MAX, true},
+    {"in_turn", OF_ACQUIRE_ALL, FLAG, MEMBER(in_turn), 0, 0, false},
+    {"owner", OF_ACQUIRE | OF_ACQUIRE_ALL, TEXT, MEMBER(owner), 0, 0, false},
+    {"data", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, TEXT, MEMBER(data), 0, 0, false},
+    {"timeout_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(timeout_ms), 0,
      SERVED_TIMEOUT_MAX_MS, false},
-    {"max_hold_ms", OF_ACQUIRE | OF_ELECT, NUMBER, MEMBER(max_hold_ms), 1,
-     SERVED_TIMEOUT_MAX_MS, false},
-    {"warning_ms", OF_ACQUIRE | OF_ELECT, NUMBER, MEMBER(warning_ms), 1,
+    {"max_hold_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(max_hold_ms),
+     1, SERVED_TIMEOUT_MAX_MS, false},
+    {"warning_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(warning_ms), 1,
      SERVED_TIMEOUT_MAX_MS, false},
     {"revocable", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(revocable), 0, 0, false},
     {"queued", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(queued), 0, 0, false},
@@ -188,6 +195,13 @@ static bool take_number(int64_t *number, const json_t *value, int64_t low, int64
 {
     *number = json_integer_value(value);
     return json_is_integer(value) && *number >= low && *number <= high;
+}
+
+static bool take_list(const json_t *value, int64_t low, int64_t high)
+{
+    int64_t size = (int64_t)json_array_size(value); /* 0: or it is no list */
+
+    return size >= low && size <= high;
 }
 
 static bool take_kind(enum served_kind *kind, const json_t *value)
@@ -224,6 +238,12 @@ static const char *take(struct served_request *request, const struct field *fiel
                    : wrong(request,
                            "`%s`: not a whole number from %" PRId64 " to %" PRId64,
                            field->name, field->low, field->high);
+    case LIST:
+        *(const json_t **)member = value;
+        return take_list(value, field->low, field->high)
+                   ? NULL
+                   : wrong(request, "`%s`: not a list of %" PRId64 " to %" PRId64,
+                           field->name, field->low, field->high);
     default:
         return take_kind(member, value)
                    ? NULL
@@ -247,18 +267,15 @@ static const struct field *field_named(unsigned of, struct nearest *nearest)
     return NULL;
 }
 
-static const char *read_fields(struct served_request *request)
+/* All that is left in `json` are the fields in `of`. */
+static const char *read_fields(struct served_request *request, unsigned of)
 {
-    unsigned of = operations[request->operation].fields;
     const char *name, *refused = NULL;
     json_t *value;
 
     json_object_foreach(request->json, name, value)
     {
         struct nearest nearest = {.sent = name};
-        if (strcmp(name, "id") == 0 || strcmp(name, "op") == 0) {
-            continue;
-        }
         const struct field *field = field_named(of, &nearest);
         refused = field == NULL ? wrong_name(request, "no such field", &nearest)
                                 : take(request, field, value);
@@ -309,6 +326,48 @@ static const char *check(struct served_request *request)
     return NULL;
 }
 
+/* ------------------------------------------------------------- objects in a list */
+
+const char *served_request_read_member(const struct served_request *request, size_t which,
+                                       struct served_request *member)
+{
+    const char *refused;
+
+    *member = (struct served_request){.id = request->id,
+                                      .operation = SERVED_ACQUIRE,
+                                      .kind = SERVED_MUTEX,
+                                      .json = json_array_get(request->members, which)};
+    if (!json_is_object(member->json)) {
+        return wrong(member, "not an object");
+    }
+    refused = read_fields(member, OF_MEMBER);
+    return refused != NULL ? refused : check(member);
+}
+
+/* No path may occur twice: the second acquire of it would wait for the first one. */
+static const char *check_members(struct served_request *request)
+{
+    struct served_request member;
+
+    for (size_t i = 0; i < json_array_size(request->members); i++) {
+        const char *refused = served_request_read_member(request, i, &member);
+        if (refused != NULL) {
+            return wrong(request, "`members`, number %zu, %s", i + 1, refused);
+        }
+        for (size_t j = 0; j < i; j++) {
+            const json_t *other = json_array_get(request->members, j);
+            if (json_equal(json_object_get(other, "path"),
+                           json_object_get(member.json, "path"))) {
+                return wrong(request, "`members`, number %zu, `path`: as of number %zu",
+                             i + 1, j + 1);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------- a line */
+
 static const char *read_operation(struct served_request *request)
 {
     const char *name = json_string_value(json_object_get(request->json, "op"));
@@ -326,8 +385,6 @@ static const char *read_operation(struct served_request *request)
     }
     return wrong_name(request, "no such `op`", &nearest);
 }
-
-/* ---------------------------------------------------------------------- a line */
 
 const char *served_request_read(struct served_request *request, const char *line,
                                 size_t length)
@@ -350,9 +407,14 @@ const char *served_request_read(struct served_request *request, const char *line
     const char *refused = read_operation(request);
     if (refused == NULL) {
         request->kind = request->operation == SERVED_ELECT ? SERVED_LATCH : SERVED_MUTEX;
-        refused = read_fields(request);
+        json_object_del(request->json, "id");
+        json_object_del(request->json, "op");
+        refused = read_fields(request, operations[request->operation].fields);
     }
-    return refused != NULL ? refused : check(request);
+    if (refused == NULL) {
+        refused = check(request);
+    }
+    return refused == NULL && request->members != NULL ? check_members(request) : refused;
 }
 
 void served_request_free(struct served_request *request)

@@ -20,6 +20,8 @@
 #define SERVED_TIMEOUT_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 #define SERVED_WAIT_FOREVER (-1)
 #define SERVED_WRONG_SIZE 200
+/* So many objects a list has at most: the limit of uvzk.h for a multi lock. */
+#define SERVED_LIST_MAX 100
 
 enum served_operation {
     SERVED_ACQUIRE,
@@ -33,7 +35,8 @@ enum served_operation {
     SERVED_WATCH,
     SERVED_UNWATCH,
     SERVED_LOCKS,
-    SERVED_REVOKE
+    SERVED_REVOKE,
+    SERVED_ACQUIRE_ALL
 };
 
 enum served_kind {
@@ -56,9 +59,11 @@ struct served_request {
     int64_t limit;              /* how many locks SERVED_LOCKS lists at most */
     int64_t number;             /* "hold", "watch" or "acquire": what the request names */
     bool revocable, queued;     /* whether these events are wanted */
+    bool in_turn;               /* of SERVED_ACQUIRE_ALL */
     /* Texts in `json`; NULL: not given. */
     const char *path, *owner, *data, *node;
-    json_t *json; /* owned; NULL: the line is not JSON */
+    const json_t *members; /* a list in `json`; NULL: not given */
+    json_t *json;          /* owned; NULL: the line is not JSON */
     char wrong[SERVED_WRONG_SIZE];
 };
 
@@ -67,6 +72,12 @@ struct served_request {
  * cases served_request_free must be called. */
 const char *served_request_read(struct served_request *, const char *line, size_t length);
 void served_request_free(struct served_request *);
+
+/* Reads an object of the list `members`, as an acquire of one lock. Returns as
+ * served_request_read does, and NULL for each of a request that has been accepted. The
+ * element's texts belong to the request; it must not be freed. */
+const char *served_request_read_member(const struct served_request *, size_t which,
+                                       struct served_request *member);
 
 /* Returns the kind's name in the protocol. */
 const char *served_kind_name(enum served_kind);

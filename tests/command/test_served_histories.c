@@ -1,6 +1,6 @@
 /* Random histories of the holds of `uvzk serve`, in virtual time: two daemons, whose
- * clients have all kinds of trouble, and programs that acquire, stand for election, release,
- * ask, disconnect and are cut off, while the daemons end and begin again. Requests and
+ * clients have all kinds of trouble, and programs that acquire one mutex or both, stand for
+ * election, release, ask, disconnect and are cut off, while the daemons end and begin again. Requests and
  * answers take any time.
  *
  * Never do two programs believe in the same mutex, or that they lead the same election. A
@@ -24,6 +24,7 @@
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
+#include "serve/served_multilock.h"
 #include "serve/served_operations.h"
 #include "serve/served_owner.h"
 #include "serve/served_validity.h"
@@ -34,6 +35,7 @@
 #define PROGRAMS 6U
 #define PATHS 3U
 #define ELECTION 2U /* this path is not a mutex */
+#define BOTH 3U     /* the paths of both mutexes */
 #define DELAY_MAX_MS 40U
 #define STEP_MAX_MS 20U
 #define HOLDS_MAX 4U
@@ -52,7 +54,7 @@ struct line {
 /* What a program believes. */
 struct belief {
     int64_t number; /* of the hold; 0: none */
-    unsigned path;
+    unsigned paths; /* a bit for each */
     uint64_t until; /* virtual ms */
 };
 
@@ -63,7 +65,7 @@ struct program {
     char request[256];
     uint64_t sent, arrives; /* arrives 0: it has arrived */
     int64_t id;             /* 0: none */
-    unsigned path;
+    unsigned paths;         /* of the acquire: a bit for each */
     struct line lines[LINES_MAX];
     size_t line_count;
 };
@@ -269,13 +271,22 @@ static void ask_about(struct program *program, const char *op, int64_t number)
 
 static void ask_for_lock(struct program *program)
 {
-    char fields[128];
+    unsigned path = (unsigned)any(PATHS + 1);
+    char fields[200], what[100];
 
-    program->path = (unsigned)any(PATHS);
+    if (path == BOTH) {
+        program->paths = 3;
+        snprintf(what, sizeof(what),
+                 "\"op\":\"acquire_all\",\"members\":"
+                 "[{\"path\":\"/path1\"},{\"path\":\"/path0\"}]");
+    } else {
+        program->paths = 1U << path;
+        snprintf(what, sizeof(what), "\"op\":\"%s\",\"path\":\"/path%u\"",
+                 path == ELECTION ? "elect" : "acquire", path);
+    }
     snprintf(fields, sizeof(fields),
-             "\"op\":\"%s\",\"path\":\"/path%u\",\"timeout_ms\":%" PRIu64,
-             program->path == ELECTION ? "elect" : "acquire", program->path,
-             any(3) * any(8000));
+             "%s,\"max_hold_ms\":%" PRIu64 ",\"timeout_ms\":%" PRIu64, what,
+             1 + any(40000), any(3) * any(8000));
     ask(program, fields);
 }
 
@@ -320,7 +331,7 @@ static void believe(struct program *program, const json_t *answer)
     if (belief == NULL) {
         belief = belief_of(program, 0);
         assert_non_null(belief);
-        *belief = (struct belief){.number = number, .path = program->path};
+        *belief = (struct belief){.number = number, .paths = program->paths};
         world.grants++;
     }
     belief->until = until > belief->until ? until : belief->until;
@@ -375,8 +386,8 @@ static void assert_exclusive(void)
         for (size_t i = 0; i < PROGRAMS * HOLDS_MAX; i++) {
             const struct belief *belief =
                 &world.programs[i / HOLDS_MAX].beliefs[i % HOLDS_MAX];
-            believers +=
-                belief->number != 0 && belief->path == path && belief->until > uvzk_now();
+            believers += belief->number != 0 && (belief->paths & 1U << path) != 0 &&
+                         belief->until > uvzk_now();
         }
         if (believers > 1) {
             uvzk_sim_print(stderr);
@@ -441,10 +452,12 @@ static void end_world(void)
         assert_null(world.daemons[i].expiring.holds);
         uvzk_sim_run_for(10000);
         assert_int_equal(world.daemons[i].hold_count, 0);
+        assert_null(world.daemons[i].locks.multilocks);
         uvzk_client_close(&world.daemons[i].zookeeper.client, NULL);
     }
     uvzk_sim_run_for(10000);
     for (size_t i = 0; i < DAEMONS; i++) {
+        served_multilocks_free(&world.daemons[i].locks);
         served_locks_free(&world.daemons[i].locks);
     }
     assert_int_equal(uvzk_sim_end(), 0);

@@ -111,6 +111,9 @@ static void other_operations(void **state)
     assert_int_equal(request.interval_ms, 1000);
     assert_accepted("{\"id\":1,\"op\":\"unwatch\",\"watch\":6}");
     assert_int_equal(request.number, 6);
+    assert_accepted("{\"id\":1,\"op\":\"acquire_all\",\"members\":[{\"path\":\"/a\"}]}");
+    assert_int_equal(json_array_size(request.members), 1);
+    assert_false(request.in_turn);
     assert_accepted("{\"id\":1,\"op\":\"revoke\",\"node\":\"/a/b\"}");
     assert_string_equal(request.node, "/a/b");
 }

@@ -33,12 +33,19 @@ static void check_accepted(const struct served_request *request)
     PROMISE(request->warning_ms >= 0 && request->warning_ms <= request->max_hold_ms &&
             request->max_hold_ms <= SERVED_TIMEOUT_MAX_MS);
     PROMISE(!request->revocable || (!semaphore && request->data == NULL));
-    PROMISE(request->operation <= SERVED_REVOKE && request->kind <= SERVED_LATCH);
+    PROMISE(request->operation <= SERVED_ACQUIRE_ALL && request->kind <= SERVED_LATCH);
     PROMISE(request->kind != SERVED_LATCH || request->operation != SERVED_ACQUIRE);
     PROMISE(request->limit >= 1 && request->limit <= 100);
     PROMISE((request->operation == SERVED_ACQUIRE || request->operation == SERVED_ELECT ||
              request->operation == SERVED_PARTICIPANTS ||
              request->operation == SERVED_WATCH) == (request->path != NULL));
+    PROMISE((request->operation == SERVED_ACQUIRE_ALL) == (request->members != NULL));
+    for (size_t i = 0; i < json_array_size(request->members); i++) {
+        struct served_request member;
+        PROMISE(i < SERVED_LIST_MAX);
+        PROMISE(served_request_read_member(request, i, &member) == NULL);
+        PROMISE(member.path != NULL && member.kind < SERVED_LATCH);
+    }
     check_text(request->path, "path", request);
     check_text(request->owner, "owner", request);
     check_text(request->data, "data", request);
