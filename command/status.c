@@ -86,8 +86,11 @@ static void print_json(const struct view *view)
     fputs("{\"path\":", stdout);
     output_json_string(stdout, view->query.options->path,
                        strlen(view->query.options->path));
-    printf(",\"holders\":%zu,\"waiters\":%zu,\"contenders\":[", count(view, true),
-           count(view, false));
+    printf(",\"holders\":%zu,\"waiters\":%zu,", count(view, true), count(view, false));
+    if (view->query.options->tells_missing) {
+        printf("\"missing\":%s,", view->query.missing ? "true" : "false");
+    }
+    fputs("\"contenders\":[", stdout);
     for (size_t i = 0; i < view->query.participant_list.count; i++) {
         if (view->query.participant_list.participants[i].holds || !view->holders_only) {
             fputs(comma, stdout);
@@ -153,13 +156,16 @@ static void print_table(const struct view *view)
 
 /* -------------------------------------------------------------------------- watching */
 
-/* Returns what the list shows as one text, apart from the ages, which always change. The
+/* Returns what is shown as one text, apart from the ages, which always change. The
  * data may contain any byte. The caller frees the text. */
 static struct summary summarize(const struct view *view)
 {
     struct summary summary = {NULL, 0};
     FILE *out = open_memstream(&summary.text, &summary.length);
 
+    if (out != NULL) {
+        fprintf(out, "%d ", view->query.missing);
+    }
     for (size_t i = 0; out != NULL && i < view->query.participant_list.count; i++) {
         const struct participant *participant =
             &view->query.participant_list.participants[i];
