@@ -32,6 +32,12 @@
  * Its copies live as long as the process. */
 static uvzk_client_options_t configured;
 
+#ifdef UVZK_WITHOUT_C_CLIENT
+#define TRANSPORTS "native (default); this build has no c-client"
+#else
+#define TRANSPORTS "c-client (default), or native: without threads"
+#endif
+
 const char connection_help[] =
     "  -H, --hosts LIST          host:port,host:port/chroot?name=value&name=value; else\n"
     "                            $ZOOKEEPER_HOSTS\n"
@@ -47,7 +53,7 @@ const char connection_help[] =
     "      --namespace NAME      all paths are below /NAME\n"
     "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, such as "
     "digest:ann:secret\n"
-    "      --transport KIND      c-client (default), or native: without threads\n"
+    "      --transport KIND      " TRANSPORTS "\n"
     "      --tls                 TLS, with the native transport; the next four imply it\n"
     "      --tls-ca FILE         PEM file of the servers' CAs; else the system's CAs\n"
     "      --tls-cert FILE       PEM file of the client's certificate\n"

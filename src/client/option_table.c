@@ -156,7 +156,7 @@ static const struct uvzk__option table[] = {
      .words = transports,
      .wrong = "options.transport: there is no such transport",
      .meaning = "How the client communicates with the servers.",
-     .usual = "c-client"},
+     .usual = "c-client; native in a build without it"},
 };
 
 enum { COUNT = sizeof(table) / sizeof(table[0]) };
