@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/deadline.h"
 #include "base/list.h"
 #include "base/memory.h"
 #include "discovery/host_names.h"
@@ -320,28 +321,24 @@ static void search_ready(struct uvzk__sockets *sockets, int fd, bool readable,
     }
 }
 
-static uint64_t search_earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void search_plan(struct uvzk__search *search)
 {
     /* search_due ends the search, or frees the resolver, in the next iteration of the
      * loop: search_plan may run inside a callback of c-ares or a call of the user. */
     uint64_t next = search_over(search, uvzk_now()) ? 0 : UINT64_MAX;
 
-    next = search_earlier(next, uvzk__host_names_next_step(&search->names));
-    next = search_earlier(next, uvzk__targets_next(&search->targets));
+    next = uvzk__deadline_earlier(next, uvzk__host_names_next_step(&search->names));
+    next = uvzk__deadline_earlier(next, uvzk__targets_next(&search->targets));
     if (is_searching(search)) {
-        next = search_earlier(next, uvzk__host_names_next_look_up(&search->names));
+        next =
+            uvzk__deadline_earlier(next, uvzk__host_names_next_look_up(&search->names));
     }
     if (search->state == UVZK__SEARCH_PLANNED) {
-        next = search_earlier(next, search->begin_at);
+        next = uvzk__deadline_earlier(next, search->begin_at);
     } else if (search->state == UVZK__SEARCH_SEARCHING) {
-        next = search_earlier(next, search->still_at);
+        next = uvzk__deadline_earlier(next, search->still_at);
     } else if (search->state == UVZK__SEARCH_ANSWERED) {
-        next = search_earlier(next, search->grace_at);
+        next = uvzk__deadline_earlier(next, search->grace_at);
     }
     uvzk__sockets_alarm(&search->sockets, next);
 }

@@ -3,6 +3,7 @@
  * native_connection.c passes on events of the sockets. */
 #include "native/ending_streams.h"
 
+#include "base/deadline.h"
 #include "native/handshake.h"
 #include "uvzk.h"
 
@@ -73,7 +74,7 @@ uint64_t uvzk__ending_streams_next(const struct uvzk__ending_streams *streams)
     uint64_t next = UINT64_MAX;
 
     for (const struct uvzk__stream *at = streams->lingering; at != NULL; at = at->next) {
-        next = at->deadline < next ? at->deadline : next;
+        next = uvzk__deadline_earlier(next, at->deadline);
     }
     return next;
 }

@@ -4,6 +4,7 @@
  * callback the session's stream is compared. */
 #include "native/native_connection.h"
 
+#include "base/deadline.h"
 #include "base/list.h"
 #include "native/handshake.h"
 #include "uvzk.h"
@@ -303,16 +304,11 @@ static uint64_t ping_at(const struct uvzk__native_session *session)
     return session->sent_at + session->timeout_ms / 3;
 }
 
-static uint64_t native_connection_earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A server that answers pings and no request is as good as a silent one. */
 static uint64_t silent_at(const struct uvzk__native_session *session)
 {
-    return native_connection_earlier(session->received_at,
-                                     uvzk__conduct_owed_at(&session->conduct)) +
+    return uvzk__deadline_earlier(session->received_at,
+                                  uvzk__conduct_owed_at(&session->conduct)) +
            (uint64_t)session->timeout_ms * 2 / 3;
 }
 
@@ -370,10 +366,10 @@ static void native_connection_plan(struct uvzk__native_session *session)
     uint64_t next = uvzk__ending_streams_next(&session->endings);
 
     if (session->state == UVZK__NATIVE_CONNECTED) {
-        next = native_connection_earlier(
-            next, native_connection_earlier(ping_at(session), silent_at(session)));
+        next = uvzk__deadline_earlier(
+            next, uvzk__deadline_earlier(ping_at(session), silent_at(session)));
     } else if (session->stream != NULL) {
-        next = native_connection_earlier(next, session->deadline);
+        next = uvzk__deadline_earlier(next, session->deadline);
     }
     if (next < session->alarm_at) {
         session->alarm_at = next;

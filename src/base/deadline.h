@@ -33,6 +33,12 @@ static inline uint64_t uvzk__deadline_at(const struct uvzk__deadline *deadline)
     return deadline->at_ms;
 }
 
+/* Returns the earlier of two moments; UINT64_MAX: never. */
+static inline uint64_t uvzk__deadline_earlier(uint64_t one_ms, uint64_t other_ms)
+{
+    return one_ms < other_ms ? one_ms : other_ms;
+}
+
 /* Arms the deadline, or moves it if it is armed already. */
 void uvzk__deadline_set(struct uvzk__deadlines *, struct uvzk__deadline *,
                         uint64_t at_ms);
