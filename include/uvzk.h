@@ -1973,6 +1973,9 @@ typedef struct uvzk_wait_info_s {
     const char *traceparent; /* OTHERS: the options.traceparent of the acquire whose znode
                                 is `predecessor`; NULL: it has none, or uvzk has not read
                                 it. Valid as long as `predecessor` */
+    const char *node_path; /* full path of the acquire's own znode, once it has a place in
+                              the queue; NULL: it has none yet, or the acquire has timed
+                              out. Valid as long as `predecessor` */
 } uvzk_wait_info_t;
 
 #define uvzk_wait_info_init(wait) uvzk_wait_info_init_size((wait), sizeof(*(wait)))

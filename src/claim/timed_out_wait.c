@@ -71,7 +71,8 @@ uvzk_wait_info_t uvzk__wait_reason_to_public(const struct uvzk__wait_reason *rea
     uvzk_wait_info_t wait = {.size = sizeof(wait),
                              .kind = reason->kind,
                              .ahead = reason->ahead,
-                             .since = reason->since_ms};
+                             .since = reason->since_ms,
+                             .node_path = reason->node_path};
 
     if (reason->name != NULL) {
         /* A znode of another client is known to be ahead. */
@@ -127,6 +128,7 @@ int uvzk__wait_timed_out(const struct uvzk__claim *claim,
     if (*timed_out_wait != NULL) {
         (*timed_out_wait)->wait =
             uvzk__wait_reason_to_public(&reason, (*timed_out_wait)->text);
+        (*timed_out_wait)->wait.node_path = NULL; /* its contender may end first */
     }
     return code_of(&reason);
 }

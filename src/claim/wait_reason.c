@@ -28,6 +28,9 @@ bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
     enum uvzk__node_state state = uvzk__contender_node_state(contender);
 
     *reason = (struct uvzk__wait_reason){.since_ms = wait_reason_since(contender)};
+    if (uvzk__contender_has_place(contender)) {
+        reason->node_path = uvzk__contender_path(contender);
+    }
     if (!uvzk__is_connected(uvzk__session_of(contender))) {
         reason->kind = UVZK_WAITS_FOR_CONNECTION;
     } else if (state == UVZK__NODE_PARENTS) {

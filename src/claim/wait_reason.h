@@ -21,6 +21,8 @@ struct uvzk__wait_reason {
     const char
         *traceparent;  /* in the data of that znode, borrowed too; NULL: none known */
     uint64_t since_ms; /* when the wait began; 0: not known */
+    /* Of the contender's own znode, borrowed likewise; NULL: it has no place yet. */
+    const char *node_path;
 };
 
 /* At most this many local contenders are counted when an acquire times out, and for

@@ -21,7 +21,8 @@ static struct {
     uint32_t kind;
     uint64_t ahead, since;
     char predecessor[HOLD_PATH_MAX];
-} told; /* in the last acquire callback */
+    char node_path[HOLD_PATH_MAX];
+} told; /* in the last acquire or queued callback */
 
 static uvzk_wait_info_t wait_of(const struct hold *hold)
 {
@@ -55,6 +56,9 @@ static void note_wait(struct hold *hold)
     if (wait.predecessor != NULL) {
         (void)snprintf(told.predecessor, sizeof(told.predecessor), "%s",
                        wait.predecessor);
+    }
+    if (wait.node_path != NULL) {
+        (void)snprintf(told.node_path, sizeof(told.node_path), "%s", wait.node_path);
     }
 }
 
@@ -164,6 +168,28 @@ static void by_name(uint64_t seed, void *const *state)
     uvzk_wait_info_t wait;
     uvzk_wait_info_init(&wait);
     assert_int_equal(uvzk_hold_wait_info(&third.request, &wait), UVZK_ESTATE);
+    world_release_and_end(&world);
+}
+
+/* The acquire's own znode is told from its place in the queue on, and not any more when its
+ * time has run out. */
+static void own_znode(uint64_t seed, void *const *state)
+{
+    world_begin_held(&world, seed, state, &a, &first);
+    process_begin(&b, &world, "b", NULL);
+    assert_true(process_await_connected(&b, 1000));
+    ask(&second, &b, NULL, TIMEOUT_MS);
+    second.queued_hook = note_wait;
+    assert_null(wait_of(&second).node_path);
+    world_run_for(&world, 300);
+    assert_string_equal(wait_of(&second).node_path,
+                        world_child(&world, WORLD_PATH, 1).text);
+    if (world_has_queued_cb(&world)) {
+        assert_int_equal(second.queued, 1);
+        assert_string_equal(told.node_path, world_child(&world, WORLD_PATH, 1).text);
+    }
+    ran_out(&second, UV_ETIMEDOUT, UVZK_WAITS_FOR_OTHERS);
+    assert_string_equal(told.node_path, "");
     world_release_and_end(&world);
 }
 
@@ -389,6 +415,7 @@ int main(void)
         WORLD_SCENARIO(lost_connection, 1, SEEDS),
         WORLD_SCENARIO(behind_others_and_ours, 1, SEEDS),
         WORLD_SCENARIO(by_name, 1, SEEDS),
+        WORLD_SCENARIO(own_znode, 1, SEEDS),
         WORLD_SCENARIO(readers, 1, SEEDS),
         WORLD_SCENARIO(step_by_step, 1, SEEDS),
         WORLD_SCENARIO(not_queued, 1, SEEDS),
