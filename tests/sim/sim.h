@@ -56,6 +56,9 @@ struct sim_options {
     /* The clock of each process runs faster or slower than the servers' clock, by a
      * random rate of at most this many parts per million; 0. */
     uint32_t clock_drift_ppm;
+    /* The wall clock of each server, which dates what is created while that server leads,
+     * is ahead or behind by a random time of at most this much; 0. */
+    uint32_t server_clocks_max_ms;
     bool no_containers; /* as a server before 3.5.1: UVZK_EUNIMPLEMENTED */
     /* As a server before 3.5.0: the reply to a create has no stat, and a watch is not
      * removed at the server. */

@@ -296,6 +296,7 @@ struct sim__effect {
      * znode's permissions become `unreadable` and `undeletable`. */
     struct uvzk__op op;
     int64_t owner;                /* CREATE: the session id; 0: not ephemeral */
+    int64_t created_ms;           /* CREATE: by the wall clock of the leader */
     int64_t ended;                /* the session that has ended, without op; else 0 */
     bool unreadable, undeletable; /* CREATE, CHECK */
 };
@@ -346,9 +347,10 @@ struct sim__member {
     uint32_t forgets;    /* how many creates of ephemerals it does not apply */
     char **lacking;      /* owned paths of znodes that it should show, but does not */
     size_t lacking_count;
-    uint32_t limit_ms;   /* longest session timeout; 0: no limit */
-    bool cut_behind_lag; /* it is cut off from the leader when its lag has ended */
-    bool deposed;        /* the old leader, or a follower cut off with it */
+    uint32_t limit_ms;      /* longest session timeout; 0: no limit */
+    int64_t clock_ahead_ms; /* its wall clock; negative: behind */
+    bool cut_behind_lag;    /* it is cut off from the leader when its lag has ended */
+    bool deposed;           /* the old leader, or a follower cut off with it */
     struct sim__server_watch *watches;
     struct sim__watched_path *points;
 };

@@ -252,6 +252,11 @@ void sim__members_init(struct sim *sim)
         if (sim->options.different_limits) {
             member->limit_ms = sim__limit(sim);
         }
+        if (sim->options.server_clocks_max_ms > 0) {
+            uint64_t most = sim->options.server_clocks_max_ms;
+            member->clock_ahead_ms =
+                (int64_t)sim__random_between(sim, 0, 2 * most) - (int64_t)most;
+        }
     }
 }
 

@@ -60,6 +60,7 @@ static struct sim__node *make(struct sim *sim, struct sim__member *member,
 {
     struct sim__node *node = sim__tree_create(member->tree, &effect->op, effect->owner);
     node->unreadable = effect->unreadable;
+    node->stat.created_ms = effect->created_ms;
     node->made_at = node->set_at = sim->now;
     sim__watch_fire_node(sim, member, node, UVZK__WATCH_CREATED);
     sim__watch_fire_parent(sim, member, node);
@@ -148,8 +149,11 @@ void sim__txn_apply(struct sim *sim, struct sim__member *member,
 struct sim__node *sim__txn_create(struct sim *sim, const struct uvzk__op *op,
                                   int64_t owner)
 {
-    const struct sim__effect effect = {
-        .op = *op, .owner = owner, .unreadable = !sim__acl_grants_read(op->acl)};
+    const struct sim__effect effect = {.op = *op,
+                                       .owner = owner,
+                                       .created_ms = (int64_t)sim->now +
+                                                     sim->server.leader->clock_ahead_ms,
+                                       .unreadable = !sim__acl_grants_read(op->acl)};
     record(sim, &effect);
     return make(sim, sim->server.leader, &effect);
 }

@@ -502,6 +502,44 @@ static void a_leader_does_not_lag(void **state)
     sim_free(sim);
 }
 
+/* By the wall clock of the server that leads: every server shows the same time. */
+static void a_znode_has_the_time_of_the_leader(void **state)
+{
+    struct sim_options options;
+    bool differed = false;
+
+    (void)state;
+    sim_options_init(&options);
+    options.start_ms = 1000000;
+    options.servers = 3;
+    options.server_clocks_max_ms = 5000;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct sim *sim = sim_new(seed, &options);
+        struct probe *probe = probe_at(sim, "a", FOLLOWER);
+        int64_t offsets[2];
+        for (int i = 0; i < 2; i++) {
+            const char *path = i == 0 ? "/a" : "/b";
+            struct uvzk__stat stat;
+            assert_int_equal(create(probe, path, UVZK__PERSISTENT), 0);
+            sim_run_for(sim, 100);
+            assert_true(sim_stat(sim, path, &stat));
+            offsets[i] = stat.created_ms - (int64_t)sim_now(sim);
+            assert_in_range(offsets[i] + 6000, 0, 11000);
+            struct ask *read = ask_done(ask_read(probe, UVZK__RPC_GET, path, false));
+            assert_int_equal(read->stat.created_ms, stat.created_ms);
+            if (i == 0) {
+                assert_true(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS));
+                sim_run_for(sim, 2 * DEPOSED_MS);
+            }
+        }
+        int64_t difference = offsets[0] - offsets[1];
+        differed |= difference > 500 || difference < -500;
+        probe_end(probe);
+        sim_free(sim);
+    }
+    assert_true(differed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +564,7 @@ int main(void)
         cmocka_unit_test(a_follower_refuses_by_itself),
         cmocka_unit_test(a_late_answer_tells_of_all),
         cmocka_unit_test(a_leader_does_not_lag),
+        cmocka_unit_test(a_znode_has_the_time_of_the_leader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
