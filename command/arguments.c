@@ -2,6 +2,7 @@
 #include "arguments.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "output.h"
 
 #define DAY_S 86400
+#define DURATION_MAX_MS (UINT64_C(366) * DAY_S * 1000)
 
 _Noreturn void argument_wrong(const char *option, const char *text, const char *wanted)
 {
@@ -60,6 +62,49 @@ uint64_t argument_milliseconds(const char *option, const char *text)
      * "forever". */
     uint64_t milliseconds = (uint64_t)(seconds * 1000);
     return milliseconds + ((double)milliseconds < seconds * 1000);
+}
+
+/* Reads a number and its unit, and moves *text behind them. Returns false if there is
+ * none; a number without a unit, in seconds, must be all of the text. */
+static bool take_part(const char **text, bool is_first, uint64_t *milliseconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t ms;
+    } units[] = {{"ms", 1},      {"s", 1000},         {"m", 60 * 1000},
+                 {"h", 3600000}, {"d", DAY_S * 1000}, {"", 1000}};
+    char *end;
+
+    errno = 0;
+    uint64_t number = strtoull(*text, &end, 10);
+    size_t length = strspn(end, "abcdefghijklmnopqrstuvwxyz");
+    if (**text < '0' || **text > '9' || errno != 0 || number > DURATION_MAX_MS) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strlen(units[i].name) == length && strncmp(end, units[i].name, length) == 0) {
+            *milliseconds += number * units[i].ms;
+            *text = end + length;
+            return length > 0 || (is_first && *end == '\0');
+        }
+    }
+    return false;
+}
+
+uint64_t argument_duration(const char *option, const char *text)
+{
+    const char *at = text;
+    uint64_t milliseconds = 0;
+    bool is_right;
+
+    do {
+        is_right = take_part(&at, at == text, &milliseconds);
+    } while (is_right && *at != '\0' && milliseconds <= DURATION_MAX_MS);
+    if (!is_right || milliseconds > DURATION_MAX_MS) {
+        argument_wrong(option, text,
+                       "a time such as 90, 500ms, 15m, 2h15m or 7d, at most 366 days");
+    }
+    return milliseconds;
 }
 
 uint64_t argument_number(const char *option, const char *text, uint64_t low,

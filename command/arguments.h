@@ -13,6 +13,9 @@ int argument_next(int argc, char **argv, const char *letters,
 /* Parses a time in seconds, from 0 to a day; a fraction is allowed. Returns it in ms,
  * rounded up. option: the option's name, for the message. */
 uint64_t argument_milliseconds(const char *option, const char *text);
+/* Returns a time in milliseconds: numbers with the units ms, s, m, h and d, or seconds
+ * alone. Ends the process likewise. */
+uint64_t argument_duration(const char *option, const char *text);
 
 /* Parses a decimal number from low to high, and returns it. */
 uint64_t argument_number(const char *option, const char *text, uint64_t low,

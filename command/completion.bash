@@ -6,7 +6,7 @@ _uvzk_options() { # <subcommand>
     case $1 in
     lock)
         echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost
-            --grace --max-hold --all --revocable --data --traceparent --command $connection"
+            --grace --max-hold --min-hold --key --once-per --offset --slack --at-most-once --done-exit-code --all --revocable --data --traceparent --command $connection"
         ;;
     elect)
         echo "--id --selector --once --pause --max-reign --on-lost --grace --command $connection"
@@ -35,6 +35,7 @@ _uvzk_command_at() {
             return
             ;;
         --leases | --wait | --timeout | --conflict-exit-code | --on-lost | --grace | --max-hold | --data | --command | \
+            --min-hold | --key | --once-per | --offset | --slack | --done-exit-code | \
             --id | --pause | --max-reign | \
             --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
             --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | --config | -w | -E | -c | -H)

@@ -5,7 +5,8 @@
 function __uvzk_job_words
     set -l with_argument -H -w -E -c --hosts --session-timeout --connect-timeout --tick --namespace \
         --auth-file --transport --tls-ca --tls-cert --tls-key --tls-name --config --leases --wait --timeout \
-        --conflict-exit-code --on-lost --grace --max-hold --data --command --id --pause --max-reign
+        --conflict-exit-code --on-lost --grace --max-hold --min-hold --key --once-per --offset --slack \
+        --done-exit-code --data --command --id --pause --max-reign
     set -l skip 2
     set -l count 0
     for word in (commandline -opc)
@@ -63,6 +64,13 @@ complete -c uvzk -n '__uvzk_is lock' -x -s E -l conflict-exit-code -d 'Exit stat
 complete -c uvzk -n '__uvzk_is lock' -x -l on-lost -a 'term kill ignore' -d 'If the lock is lost'
 complete -c uvzk -n '__uvzk_is lock elect' -x -l grace -d 'Seconds between SIGTERM and SIGKILL'
 complete -c uvzk -n '__uvzk_is lock' -x -l max-hold -d 'End the command and release the lock after this many seconds'
+complete -c uvzk -n '__uvzk_is lock' -x -l min-hold -d 'Keep the lock at least this many seconds'
+complete -c uvzk -n '__uvzk_is lock' -x -l key -d 'Run the command once for this key'
+complete -c uvzk -n '__uvzk_is lock' -x -l once-per -d 'Run it once in each period of time'
+complete -c uvzk -n '__uvzk_is lock' -x -l offset -d 'When a period begins, after midnight in UTC'
+complete -c uvzk -n '__uvzk_is lock' -x -l slack -d 'How early a run may begin before its period'
+complete -c uvzk -n '__uvzk_is lock' -l at-most-once -d 'Record a run before it begins'
+complete -c uvzk -n '__uvzk_is lock' -x -l done-exit-code -d 'Exit status if the key is done'
 complete -c uvzk -n '__uvzk_is lock' -s a -l all -d 'Hold it until all processes of the command have ended'
 complete -c uvzk -n '__uvzk_is lock' -l revocable -d 'Send SIGTERM when another client asks for the lock'
 complete -c uvzk -n '__uvzk_is lock' -x -l data -d 'What status shows'

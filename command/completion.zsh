@@ -39,6 +39,13 @@ _uvzk_lock() {
         '--on-lost=[what to do with the command if the lock is lost]:action:(term kill ignore)' \
         '--grace=[between SIGTERM and SIGKILL]:seconds: ' \
         '--max-hold=[end the command and release the lock after at most this time]:seconds: ' \
+        '--min-hold=[keep the lock at least this long]:seconds: ' \
+        '(--once-per --offset --slack)--key=[run the command once for this key]:key: ' \
+        '(--key)--once-per=[run it once in each period of time]:period: ' \
+        '(--key)--offset=[when a period begins, after midnight in UTC]:time: ' \
+        '(--key)--slack=[how early a run may begin before its period]:time: ' \
+        '--at-most-once[record a run before it begins]' \
+        '--done-exit-code=[exit status if the key is done]:code: ' \
         '(-a --all)'{-a,--all}'[hold it until all processes of the command have ended]' \
         '(--leases --traceparent)--revocable[send the command SIGTERM when another client asks for the lock]' \
         '--data=[what status shows]:text: ' \

@@ -27,6 +27,7 @@ enum {
     OPTION_DATA,
     OPTION_TRACEPARENT,
     OPTION_MAX_HOLD,
+    OPTION_MIN_HOLD,
 };
 
 static const struct option options[] = {
@@ -39,12 +40,14 @@ static const struct option options[] = {
     {"timeout", required_argument, NULL, 'w'}, /* as in flock */
     {"conflict-exit-code", required_argument, NULL, 'E'},
     {"max-hold", required_argument, NULL, OPTION_MAX_HOLD},
+    {"min-hold", required_argument, NULL, OPTION_MIN_HOLD},
     {"all", no_argument, NULL, 'a'},
     {"revocable", no_argument, NULL, OPTION_REVOCABLE},
     {"data", required_argument, NULL, OPTION_DATA},
     {"traceparent", no_argument, NULL, OPTION_TRACEPARENT},
     {"help", no_argument, NULL, 'h'},
     JOB_LONG_OPTIONS,
+    RUN_LONG_OPTIONS,
     CONNECTION_LONG_OPTIONS,
     {NULL, 0, NULL, 0}};
 
@@ -70,6 +73,13 @@ static const char help[] =
     "      --on-lost ACTION      what to do with CMD: term (the default), kill, ignore\n"
     "      --grace SECONDS       between SIGTERM and SIGKILL (5)\n"
     "      --max-hold SECONDS    end CMD and release the lock after at most this time\n"
+    "      --min-hold SECONDS    keep the lock at least this long, also after CMD\n"
+    "      --key KEY             run CMD only if KEY is not done, and record that it is\n"
+    "      --once-per PERIOD     the same, with a key for each period of time (24h)\n"
+    "      --offset T            when a period begins, after midnight in UTC (0)\n"
+    "      --slack T             how early CMD may start before a period (30s)\n"
+    "      --at-most-once        record the run before it begins: it is not repeated\n"
+    "      --done-exit-code CODE exit status if the key is done (0)\n"
     "  -a, --all                 hold it until all processes of CMD have ended\n"
     "      --revocable           send CMD SIGTERM when another client asks for it\n"
     "      --data TEXT           what status shows of this contender (user, host, pid, "
@@ -151,6 +161,9 @@ static bool is_of_the_lock(struct lock_request *request, int option, const char 
         request->max_hold_ms = read_max_hold(argument);
         request->rules.max_hold_ms = request->max_hold_ms;
         return true;
+    case OPTION_MIN_HOLD:
+        request->min_hold_ms = argument_milliseconds("--min-hold", argument);
+        return true;
     case 'a':
         request->rules.waits_for_all = true;
         return true;
@@ -197,6 +210,7 @@ static void read_options(struct lock_request *request, int argc, char **argv)
         }
         if (!is_of_the_lock(request, option, optarg) &&
             !is_of_the_wait(request, option, optarg) &&
+            !run_option(&request->runs, option, optarg) &&
             !job_option(&request->rules, &request->command, option, optarg) &&
             !connection_option(&request->connection, option, optarg)) {
             subcommand_usage(help); /* getopt has printed what is wrong */
@@ -259,6 +273,28 @@ static void read_arguments(struct lock_request *request, int argc, char **argv)
     }
 }
 
+/* Ends the process if options contradict each other. */
+static void check(struct lock_request *request)
+{
+    bool is_shared = request->recipe == RECIPE_LEASES || request->recipe == RECIPE_READ;
+
+    run_options_check(&request->runs, request->path);
+    if (run_options_has_key(&request->runs) && is_shared) {
+        output_report("--key and --once-per need a lock that one holds alone");
+        exit(EX_USAGE);
+    }
+    if (request->max_hold_ms > 0 && request->min_hold_ms > request->max_hold_ms) {
+        output_report("--min-hold: expected at most --max-hold");
+        exit(EX_USAGE);
+    }
+    if (request->revocable && request->recipe == RECIPE_LEASES) {
+        argument_wrong("--revocable", "--leases", "one of the two");
+    }
+    if (request->revocable && request->traceparent != NULL) {
+        argument_wrong("--revocable", "--traceparent", "one of the two");
+    }
+}
+
 int subcommand_lock(int argc, char **argv)
 {
     /* A mutex excludes Curator's InterProcessMutex, kazoo's Lock and the default of `uvzk
@@ -270,13 +306,9 @@ int subcommand_lock(int argc, char **argv)
 
     request.rules.grace_ms = JOB_GRACE_MS;
     connection_options_init(&request.connection);
+    run_options_init(&request.runs);
     read_arguments(&request, argc, argv);
-    if (request.revocable && request.recipe == RECIPE_LEASES) {
-        argument_wrong("--revocable", "--leases", "one of the two");
-    }
-    if (request.revocable && request.traceparent != NULL) {
-        argument_wrong("--revocable", "--traceparent", "one of the two");
-    }
+    check(&request);
     /* --wait includes the time to connect. */
     uint64_t patience = request.connection.connect_timeout_ms;
     if (request.wait_ms > 0 && (patience == 0 || request.wait_ms < patience)) {

@@ -8,6 +8,7 @@
 
 #include "connection.h"
 #include "participant_list.h"
+#include "run_options.h"
 #include "termination.h"
 
 struct lock_request {
@@ -21,6 +22,8 @@ struct lock_request {
     bool revocable;
     uint64_t max_hold_ms; /* after this time CMD is ended and the lock released; 0: no
                              limit */
+    uint64_t min_hold_ms; /* from the start of CMD on; 0: none */
+    struct run_options runs;
     struct termination_rules rules;
     struct connection_options connection;
     const char *node_data;   /* the data of the lock's znode */

@@ -7,7 +7,9 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "diagnostics.h"
 #include "event_loop.h"
@@ -20,11 +22,16 @@
 #define WARNING_MS 60000U
 /* Before the contenders are listed again, because the connection was lost. */
 #define LISTING_PAUSE_MS 100U
+/* Before a request about the key is repeated. */
+#define KEY_PAUSE_MS 100U
+/* In ENDED, the longest time to the next keepalive. */
+#define KEEP_MOST_MS 1000U
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(LOCK_JOB_, CONNECTING, WAITING, LEAVING),
     UVZK__STATE(LOCK_JOB_, WAITING, RUNNING, LEAVING),
-    UVZK__STATE(LOCK_JOB_, RUNNING, LEAVING),
+    UVZK__STATE(LOCK_JOB_, RUNNING, ENDED),
+    UVZK__STATE(LOCK_JOB_, ENDED, LEAVING),
     UVZK__STATE(LOCK_JOB_, LEAVING, DONE),
     UVZK__FINAL(LOCK_JOB_, DONE),
 };
@@ -89,8 +96,10 @@ static void leave(struct lock_job *job, int exit_code)
     job_signals_end(&job->signals, on_handle_closed);
     job->open_handles += SUPERVISED_RUN_HANDLES;
     supervised_run_close(&job->run, on_handle_closed);
-    job->open_handles += 2; /* the timers of the listing and of the connection */
+    job->open_handles += 4; /* the job's three timers, and that of the connection */
     uv_close((uv_handle_t *)&job->listing, on_handle_closed);
+    uv_close((uv_handle_t *)&job->pause, on_handle_closed);
+    uv_close((uv_handle_t *)&job->keep, on_handle_closed);
     connection_close(&job->connection, on_handle_closed);
 }
 
@@ -113,6 +122,200 @@ static void refused(struct lock_job *job, const char *what, int status)
     fail_because(job, what, status, refusal_text(&job->request->connection, status));
 }
 
+/* -------------------------------------------------- when the command has ended */
+
+static bool has_key(const struct lock_job *job)
+{
+    return run_options_has_key(&job->request->runs);
+}
+
+static int64_t now_since_1970(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_held(const struct lock_job *job)
+{
+    return uvzk_hold_path(&job->hold) != NULL;
+}
+
+/* Returns when --min-hold is over. The lock is not kept if somebody wants the job to end,
+ * or asks for the lock. */
+static uint64_t kept_until(const struct lock_job *job)
+{
+    bool is_kept = is_held(job) && job->killed_by == 0 && !job->revoked;
+
+    return is_kept ? job->began_at + job->request->min_hold_ms : 0;
+}
+
+/* Until the run is recorded, and --min-hold is over. The service manager must not think
+ * meanwhile that the holder hangs. */
+static void on_keep(uv_timer_t *timer)
+{
+    struct lock_job *job = timer->loop->data;
+    uint64_t now = uvzk_now(), until = kept_until(job), next = KEEP_MOST_MS;
+
+    if (!job->is_recording && now >= until) {
+        leave(job, job->exit_code);
+        return;
+    }
+    service_manager_keep_alive(&job->run.service_manager,
+                               uvzk_hold_valid_until(&job->hold),
+                               uvzk_client_session_timeout(&job->connection.client));
+    next = service_manager_every(&job->run.service_manager, next);
+    if (!job->is_recording && until - now < next) {
+        next = until - now;
+    }
+    uv_timer_start(timer, on_keep, next, 0);
+}
+
+static void keep(struct lock_job *job)
+{
+    on_keep(&job->keep);
+}
+
+/* The job has run, and nobody knows that. A success is none then, because the job may run
+ * again. */
+static void not_recorded(struct lock_job *job, int status)
+{
+    bool may_run_again = !job->request->runs.keyed.at_most_once;
+
+    job->is_recording = false;
+    output_report("%s: key %s: it is not certain that the end of the run is recorded%s: "
+                  "%s",
+                  job->request->path, job->keyed.key,
+                  may_run_again ? ", so it may run again" : "", uvzk_strerror(status));
+    if (may_run_again) {
+        job->exit_code = EXIT_LOST;
+    }
+    leave(job, job->exit_code);
+}
+
+static void on_recorded(struct keyed_run *keyed, int status)
+{
+    struct lock_job *job = keyed->data;
+
+    if (job->state != LOCK_JOB_ENDED) {
+        return;
+    }
+    if (status < 0) {
+        not_recorded(job, status);
+    } else {
+        job->is_recording = false;
+        keep(job);
+    }
+}
+
+static void set_record(const struct lock_job *job, struct run_record *record)
+{
+    *record = (struct run_record){.began_ms = job->began_ms != 0 ? job->began_ms
+                                                                 : now_since_1970()};
+    snprintf(record->by, sizeof(record->by), "%s", job->request->node_data);
+}
+
+static void record_run(struct lock_job *job)
+{
+    struct run_record record;
+
+    set_record(job, &record);
+    record.has_ended = true;
+    record.took_ms = (int64_t)(uvzk_now() - job->began_at);
+    record.status = job->exit_code;
+    job->is_recording = true;
+    keep(job);
+    /* With --on-lost ignore the command may have gone on after the loss. */
+    if (!is_held(job)) {
+        not_recorded(job, UVZK_ELOST);
+    } else {
+        keyed_run_record(&job->keyed, &record);
+    }
+}
+
+/* A run that has failed leaves no record, so that its key may run again. With
+ * --at-most-once the record exists already. */
+static void after_the_command(struct lock_job *job, const struct supervised_end *end)
+{
+    bool has_succeeded = end->outcome == SUPERVISED_ENDED && end->exit_code == EX_OK;
+
+    uvzk__machine_move(&lock_job_machine, job, LOCK_JOB_ENDED);
+    supervised_run_finish(&job->run);
+    job->exit_code = end->exit_code;
+    if (has_key(job) && (has_succeeded || job->request->runs.keyed.at_most_once)) {
+        record_run(job);
+    } else if (end->outcome == SUPERVISED_NOT_RUN) {
+        leave(job, job->exit_code);
+    } else {
+        keep(job);
+    }
+}
+
+/* ------------------------------------------------- whether the command is run */
+
+static void on_decided(struct keyed_run *keyed, int status, enum run_decision decision)
+{
+    struct lock_job *job = keyed->data;
+
+    if (job->state != LOCK_JOB_WAITING) {
+        return;
+    }
+    if (status < 0) {
+        fail(job, "it cannot be found out whether its key is done", status);
+    } else if (decision == RUN_DONE) {
+        if (job->request->connection.verbose) {
+            output_report("%s: key %s is done", job->request->path, keyed->key);
+        }
+        leave(job, job->request->runs.done_code);
+    } else if (decision == RUN_TOO_OLD) {
+        output_report("%s: key %s is older than the last %u, whose records are kept: it "
+                      "may have been done",
+                      job->request->path, keyed->key, RUN_KEYS_KEPT);
+        leave(job, EX_DATAERR);
+    } else {
+        supervised_run_start(&job->run, &job->hold);
+    }
+}
+
+static void on_pause_over(uv_timer_t *timer)
+{
+    struct lock_job *job = timer->loop->data;
+
+    keyed_run_resume(&job->keyed);
+}
+
+static void on_key_pause(struct keyed_run *keyed)
+{
+    struct lock_job *job = keyed->data;
+
+    if (job->state != LOCK_JOB_LEAVING) {
+        uv_timer_start(&job->pause, on_pause_over, KEY_PAUSE_MS, 0);
+    }
+}
+
+static void decide(struct lock_job *job)
+{
+    struct run_record record;
+
+    if (has_key(job)) {
+        set_record(job, &record);
+        keyed_run_decide(&job->keyed, &job->hold, &record);
+    } else {
+        supervised_run_start(&job->run, &job->hold);
+    }
+}
+
+static int begin_keys(struct lock_job *job)
+{
+    job->keyed.options = job->request->runs.keyed;
+    job->keyed.decided_cb = on_decided;
+    job->keyed.recorded_cb = on_recorded;
+    job->keyed.pause_cb = on_key_pause;
+    job->keyed.data = job;
+    return keyed_run_init(&job->keyed, &job->connection.client);
+}
+
 /* -------------------------------------------------------------------- the command */
 
 /* The hold is not used before this moment: no contender of another recipe is at the path,
@@ -122,6 +325,8 @@ static void on_begun(struct supervised_run *run)
     struct lock_job *job = run->data;
 
     uvzk__machine_move(&lock_job_machine, job, LOCK_JOB_RUNNING);
+    job->began_at = uvzk_now();
+    job->began_ms = now_since_1970();
     tell_service_manager(job, "holds");
     if (job->hold_ends_at != 0) {
         supervised_run_tell(run, MESSAGE_MAX_HOLD, (int64_t)job->hold_ends_at);
@@ -147,7 +352,11 @@ static void on_ended(struct supervised_run *run, const struct supervised_end *en
     } else {
         job->killed_by = 0;
     }
-    leave(job, end->exit_code);
+    if (job->state == LOCK_JOB_RUNNING) {
+        after_the_command(job, end);
+    } else {
+        leave(job, end->exit_code);
+    }
 }
 
 /* -------------------------------------------------------------------------- holding */
@@ -186,7 +395,7 @@ static void on_participant_list(struct participant_list *participant_list, int s
                                          job->request->recipe_is_default)) {
         leave(job, EX_DATAERR);
     } else {
-        supervised_run_start(&job->run, &job->hold);
+        decide(job);
     }
 }
 
@@ -232,7 +441,8 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     if (status == UV_ETIMEDOUT) {
         say_verbose(job, "held by others");
         leave(job, job->request->conflict_code);
-    } else if (status == UVZK_EEXPIRED && !job->request->try_once) {
+    } else if (status == UVZK_EEXPIRED && !job->request->try_once &&
+               (!has_key(job) || keyed_run_may_queue_again(&job->keyed))) {
         queue_again(job);
     } else if (status < 0) {
         fail_because(job, "not acquired", status,
@@ -248,6 +458,10 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 
     if (job->state == LOCK_JOB_WAITING) {
         fail(job, "lost before the command was run", reason);
+    } else if (job->state == LOCK_JOB_ENDED && job->is_recording) {
+        not_recorded(job, reason);
+    } else if (job->state == LOCK_JOB_ENDED) {
+        leave(job, job->exit_code);
     }
     if (job->state != LOCK_JOB_RUNNING) {
         return;
@@ -265,6 +479,9 @@ static void on_revoked(uvzk_hold_t *hold)
     say_verbose(job, "another client asks for the lock");
     job->revoked = true;
     supervised_run_tell(&job->run, MESSAGE_REVOKE, 0);
+    if (job->state == LOCK_JOB_ENDED) {
+        keep(job); /* no longer */
+    }
 }
 
 /* CMD is ended some time before ends_at (termination.h). The supervisor needs the moment
@@ -284,8 +501,11 @@ static void on_max_hold(uvzk_hold_t *hold, uint64_t ends_at)
 
 static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    const struct lock_job *job = hold->data;
+    struct lock_job *job = hold->data;
 
+    if (has_key(job)) {
+        keyed_run_queued(&job->keyed, hold);
+    }
     if (job->request->connection.verbose) {
         output_report("%s: waiting, %" PRIu64 " ahead", job->request->path, ahead);
     }
@@ -373,6 +593,9 @@ static void on_connected(struct connection *connection, int status)
     uvzk__machine_move(&lock_job_machine, job, LOCK_JOB_WAITING);
     tell_service_manager(job, "waits for");
     status = make_lock(job);
+    if (status == 0 && has_key(job)) {
+        status = begin_keys(job);
+    }
     if (status == 0) {
         status = acquire(job);
     }
@@ -383,11 +606,18 @@ static void on_connected(struct connection *connection, int status)
 
 /* --------------------------------------------------------------------------- signals */
 
-/* A signal before CMD runs. Signals that end most programs end the job. */
+/* A signal while CMD does not run. Signals that end most programs end the job; if CMD has
+ * ended, the lock is not kept any longer, but the run is still recorded. */
 static void give_up(struct lock_job *job, int signal_number)
 {
-    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
-        signal_number == SIGQUIT || signal_number == SIGALRM) {
+    bool ends = signal_number == SIGINT || signal_number == SIGTERM ||
+                signal_number == SIGHUP || signal_number == SIGQUIT ||
+                signal_number == SIGALRM;
+
+    if (ends && job->state == LOCK_JOB_ENDED) {
+        job->revoked = true;
+        keep(job);
+    } else if (ends) {
         job->killed_by = signal_number;
         leave(job, 128 + signal_number);
     } else if (signal_number == SIGTSTP) {
@@ -427,6 +657,8 @@ static int begin_loop(struct lock_job *job)
     job->signals.data = job;
     job->connection.data = job;
     uv_timer_init(&job->loop, &job->listing);
+    uv_timer_init(&job->loop, &job->pause);
+    uv_timer_init(&job->loop, &job->keep);
     int status = supervised_run_begin(&job->run, &job->loop, &job->connection.client);
     if (status == 0) {
         status = job_signals_begin(&job->signals, &job->loop, on_signal);
@@ -480,6 +712,7 @@ int lock_job_run(const struct lock_request *request)
     diagnostics_end();
     supervised_run_end(&job.run);
     participant_list_free(&job.participant_list);
+    keyed_run_free(&job.keyed);
     if (job.killed_by != 0) {
         job_signals_die(job.killed_by, job.killed_job);
     }

@@ -130,6 +130,12 @@ static void handle_message(struct supervised_run *run, const struct message *mes
     }
 }
 
+/* The callbacks may have closed the handle, or finished the run. */
+static bool is_listening(const struct supervised_run *run)
+{
+    return !run->is_finished && !uv_is_closing((const uv_handle_t *)&run->channel);
+}
+
 static void on_channel(uv_poll_t *handle, int status, int events)
 {
     struct supervised_run *run = handle->data;
@@ -138,13 +144,11 @@ static void on_channel(uv_poll_t *handle, int status, int events)
 
     (void)status;
     (void)events;
-    /* A message may end the job: supervised_run_close closes the handle of this
-     * callback. */
-    while (!uv_is_closing((uv_handle_t *)handle) &&
+    while (is_listening(run) &&
            (heard = channel_receive(run->supervisor.channel, &message)) > 0) {
         handle_message(run, &message);
     }
-    if (!uv_is_closing((uv_handle_t *)handle) && heard < 0) {
+    if (is_listening(run) && heard < 0) {
         supervisor_failed(run, "has died");
     }
 }
@@ -336,6 +340,12 @@ int supervised_run_begin(struct supervised_run *run, uv_loop_t *loop,
     return status < 0
                ? status
                : uv_poll_start(&run->channel, UV_READABLE | UV_DISCONNECT, on_channel);
+}
+
+void supervised_run_finish(struct supervised_run *run)
+{
+    run->is_finished = true;
+    uv_poll_stop(&run->channel);
 }
 
 void supervised_run_close(struct supervised_run *run, uv_close_cb cb)

@@ -50,6 +50,7 @@ struct supervised_run {
     bool started;           /* the supervisor has started CMD */
     bool lost;              /* the hold was lost while CMD ran */
     bool at_limit;          /* it was lost because of --max-hold */
+    bool is_finished;       /* no other run follows */
     struct supervisor supervisor;
     /* Gets keepalives while CMD runs. The user may have initialised it before
      * supervised_run_prepare; zeros: there is no service manager. */
@@ -91,6 +92,9 @@ void supervised_run_give_up(struct supervised_run *, const char *why);
 
 /* Sends the supervisor a message without a text, if CMD runs. */
 void supervised_run_tell(struct supervised_run *, enum message_kind, int64_t number);
+
+/* No other run follows: the supervisor may have exited. Call it in ended_cb. */
+void supervised_run_finish(struct supervised_run *);
 
 /* How many handles supervised_run_close closes. */
 #define SUPERVISED_RUN_HANDLES 3U
