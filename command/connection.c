@@ -469,6 +469,17 @@ static int open_client(struct connection *connection, uv_loop_t *loop,
     return exit_code_of(status);
 }
 
+char *connection_node_of(const struct connection_options *options, const char *path)
+{
+    bool has_ns = options->ns != NULL && options->ns[0] != '\0';
+    char *node;
+
+    return asprintf(&node, "%s%s%s", has_ns ? "/" : "", has_ns ? options->ns : "", path) <
+                   0
+               ? NULL
+               : node;
+}
+
 int connection_open(struct connection *connection, uv_loop_t *loop,
                     const struct connection_options *options, const char *node_data,
                     connection_cb cb)

@@ -87,6 +87,10 @@ bool connection_option(struct connection_options *, int option, const char *argu
  * wrong. */
 int connection_options_complete(struct connection_options *);
 
+/* Returns the full path of a znode, with the namespace, as uvzk_client_read wants it; the
+ * caller frees it. NULL: no memory. */
+char *connection_node_of(const struct connection_options *, const char *path);
+
 struct connection;
 /* Called at most once. status 0: the first connection exists. Else the reason has been
  * printed. UVZK_ENOTSENT: there was no connection within connect_timeout_ms; UV_EMFILE

@@ -45,6 +45,7 @@ void lock_rows_free(struct lock_rows *rows)
     for (size_t i = 0; i < rows->count; i++) {
         free(rows->rows[i].path);
         free(rows->rows[i].data);
+        newest_run_delete(rows->rows[i].newest);
     }
     free(rows->rows);
     *rows = (struct lock_rows){0};

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "newest_run.h"
 #include "participant_list.h"
 
 /* Times are by the server's clock, in ms since 1970; 0: there is no such participant, or
@@ -20,6 +21,7 @@ struct lock_row {
     int64_t waited_since_ms; /* when the first waiter came, likewise */
     char *data;              /* of the first holder; owned; NULL: not known */
     size_t data_length;
+    struct newest_run *newest; /* which key has run last; owned; NULL: none is known */
 };
 
 struct lock_rows {

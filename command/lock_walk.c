@@ -3,13 +3,17 @@
  *   begin() --> one listing of its children --> on_children: which kinds of lock the names
  *       show; the other children are visited later
  *   --> read_lock() --> a participant list of these kinds --> on_participants: its rows
- *   --> leave()
+ *   --> read_runs() --> which key has run last --> on_newest --> leave()
+ *
+ * A child NAME.runs has the records of the lock NAME beside it (keyed_run.h), which has a
+ * row even if nobody contends for it. The records themselves are not listed.
  *
  * The listing is that of a lock with a driver, to which every child is a participant. At
  * most WIDTH directories are visited at a time, so that a walk does not fill the servers'
  * queues of requests. */
 #include "lock_walk.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,8 @@
 /* Contenders end with the number that the server gives a sequential znode. */
 #define DIGITS 10
 
+#define RUNS_END ".runs"
+
 struct visit {
     struct lock_walk *walk;
     struct visit *next; /* in walk->pending or walk->visits */
@@ -29,6 +35,11 @@ struct visit {
     size_t depth;       /* below the root where the walk began */
     bool given;         /* one of the user's, and not a directory of locks: it has a
                            row */
+    bool has_runs;      /* there is a PATH.runs: it has a row, too */
+    bool reads_runs;    /* there is, or may be one */
+    bool has_row;
+    size_t row;                /* the index of its first row */
+    struct newest_run *newest; /* owned, until it is a row's */
     uvzk_lock_t children;
     uvzk_req_t request;
     struct participant_list participant_list;
@@ -39,6 +50,7 @@ struct visit {
 static void free_visit(struct visit *visit)
 {
     participant_list_free(&visit->participant_list);
+    newest_run_delete(visit->newest);
     free(visit->path);
     free(visit);
 }
@@ -55,13 +67,14 @@ static bool is_root(const char *path)
     return strcmp(path, "/") == 0;
 }
 
-/* Queues the child of a directory; parent NULL: `name` is a whole path. */
+/* Queues the child of a directory; parent NULL: `name` is a whole path. length: of the
+ * name. */
 static void visit_later(struct lock_walk *walk, const struct visit *parent,
-                        const char *name)
+                        const char *name, size_t length, bool has_runs)
 {
     struct visit *visit = calloc(1, sizeof(*visit));
     const char *above = parent == NULL || is_root(parent->path) ? "" : parent->path;
-    size_t size = strlen(above) + strlen(name) + 2;
+    size_t size = strlen(above) + length + 2;
     char *path = malloc(size);
 
     if (visit == NULL || path == NULL) {
@@ -70,11 +83,13 @@ static void visit_later(struct lock_walk *walk, const struct visit *parent,
         fail(walk, UV_ENOMEM);
         return;
     }
-    snprintf(path, size, "%s%s%s", above, parent == NULL ? "" : "/", name);
+    snprintf(path, size, "%s%s%.*s", above, parent == NULL ? "" : "/", (int)length, name);
     *visit = (struct visit){.walk = walk,
                             .path = path,
                             .depth = parent == NULL ? 0 : parent->depth + 1,
-                            .given = parent == NULL && !is_root(path)};
+                            .given = parent == NULL && !is_root(path),
+                            .has_runs = has_runs,
+                            .reads_runs = has_runs || parent == NULL};
     *walk->pending_end = visit;
     walk->pending_end = &visit->next;
 }
@@ -115,6 +130,9 @@ static struct lock_row *add_row(struct visit *visit)
 
     if (row == NULL) {
         fail(visit->walk, UV_ENOMEM);
+    } else if (!visit->has_row) {
+        visit->has_row = true;
+        visit->row = visit->walk->found.count - 1;
     }
     return row;
 }
@@ -161,7 +179,7 @@ static void add_rows(struct visit *visit)
         }
         count(row, participant);
     }
-    if (list->count == 0 && visit->given) {
+    if (list->count == 0 && (visit->given || visit->has_runs)) {
         (void)add_row(visit);
     }
 }
@@ -192,9 +210,50 @@ static void visit_failed(struct visit *visit, int status)
     }
 }
 
+static void on_newest(struct newest_run *newest, int status)
+{
+    struct visit *visit = newest->data;
+
+    if (visit->walk->cancelled) {
+        return;
+    }
+    if (status < 0) {
+        visit_failed(visit, status);
+    } else if (newest->key[0] != '\0') {
+        visit->walk->found.rows[visit->row].newest = newest;
+        visit->newest = NULL;
+    }
+    leave(visit);
+}
+
+static void read_runs(struct visit *visit)
+{
+    char *node = NULL;
+
+    if (!visit->has_row || !visit->reads_runs) {
+        leave(visit);
+        return;
+    }
+    visit->newest = calloc(1, sizeof(*visit->newest));
+    node = connection_node_of(visit->walk->connection, visit->path);
+    if (visit->newest == NULL || node == NULL) {
+        fail(visit->walk, UV_ENOMEM);
+        free(node);
+        leave(visit);
+        return;
+    }
+    visit->newest->data = visit;
+    newest_run_read(visit->newest, visit->walk->client, node, on_newest);
+    free(node);
+}
+
 static void on_lock_closed(struct participant_list *participant_list)
 {
-    leave(participant_list->data);
+    struct visit *visit = participant_list->data;
+
+    if (!visit->walk->cancelled) {
+        read_runs(visit);
+    }
 }
 
 static void on_participants(struct participant_list *participant_list, int status)
@@ -254,13 +313,46 @@ static bool has_leases(const char *const *paths, size_t count)
     return false;
 }
 
-static void visit_below(struct visit *visit, const char *name)
+static void visit_below(struct visit *visit, const char *name, size_t length,
+                        bool has_runs)
 {
-    visit->given = false; /* it is a directory of locks */
     if (visit->depth < DEPTH_MAX) {
-        visit_later(visit->walk, visit, name);
+        visit_later(visit->walk, visit, name, length, has_runs);
     } else {
         visit->walk->found.too_deep++;
+    }
+}
+
+/* Returns the length of NAME if this is NAME.runs; otherwise 0. */
+static size_t length_before_runs(const char *name)
+{
+    size_t length = strlen(name), end = strlen(RUNS_END);
+
+    return length > end && strcmp(name + length - end, RUNS_END) == 0 ? length - end : 0;
+}
+
+/* For bsearch: the name of NAME.runs, and a path. */
+static int by_name(const void *name, const void *path)
+{
+    return strcmp(name, strrchr(*(const char *const *)path, '/') + 1);
+}
+
+/* Visits a child that is no contender: NAME.runs shows that NAME is a lock, so NAME itself
+ * is not visited once more. The paths are in the order of their names. */
+static void visit_child(struct visit *visit, const char *name, const char *const *paths,
+                        size_t count)
+{
+    size_t length = length_before_runs(name);
+    char runs[PATH_MAX];
+
+    visit->given = false; /* it is a directory of locks */
+    if (length > 0) {
+        visit_below(visit, name, length, true);
+        return;
+    }
+    snprintf(runs, sizeof(runs), "%s" RUNS_END, name);
+    if (bsearch(runs, paths, count, sizeof(*paths), by_name) == NULL) {
+        visit_below(visit, name, strlen(name), false);
     }
 }
 
@@ -279,7 +371,7 @@ static unsigned look_through(struct visit *visit, const char *const *paths, size
             semaphore && (strcmp(name, "leases") == 0 || strcmp(name, "locks") == 0);
         recipes |= shown;
         if (shown == 0 && !of_semaphore) {
-            visit_below(visit, name);
+            visit_child(visit, name, paths, count);
         }
     }
     return recipes;
@@ -296,7 +388,8 @@ static void on_listing_closed(uvzk_lock_t *lock)
     if (recipes != 0 || visit->given) {
         read_lock(visit, recipes);
     } else {
-        leave(visit);
+        add_rows(visit);
+        read_runs(visit);
     }
 }
 
@@ -397,7 +490,7 @@ int lock_walk_start(struct lock_walk *walk, lock_walk_cb cb)
     walk->pending_end = &walk->pending;
     walk->status = 0;
     for (size_t i = 0; i < walk->root_count; i++) {
-        visit_later(walk, NULL, walk->roots[i]);
+        visit_later(walk, NULL, walk->roots[i], strlen(walk->roots[i]), false);
     }
     walk->starting = true;
     advance(walk);

@@ -9,6 +9,7 @@
 
 #include <uvzk.h>
 
+#include "connection.h"
 #include "lock_rows.h"
 
 struct lock_walk;
@@ -19,6 +20,7 @@ typedef void (*lock_walk_cb)(struct lock_walk *, int status);
 /* Zero the struct, then set the first members. */
 struct lock_walk {
     uvzk_client_t *client;
+    const struct connection_options *connection; /* of the client */
     char *const *roots; /* the directories where the walk begins */
     size_t root_count;
     size_t listings_max; /* how many znodes are listed in one walk */

@@ -4,6 +4,7 @@
 #include "query.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
@@ -173,8 +174,11 @@ static void read_path(struct query *query)
     int status;
 
     query->path_read.data = query;
-    status = uvzk_client_read(&query->connection.client, &query->path_read,
-                              query->options->path, on_path_read);
+    char *node = connection_node_of(&query->options->connection, query->options->path);
+    status = node == NULL ? UV_ENOMEM
+                          : uvzk_client_read(&query->connection.client, &query->path_read,
+                                             node, on_path_read);
+    free(node);
     if (status < 0) {
         refused(query, "cannot be listed", status);
     }

@@ -14,6 +14,7 @@
 
 #include "arguments.h"
 #include "each_server.h"
+#include "newest_run.h"
 #include "output.h"
 #include "query.h"
 #include "subcommands.h"
@@ -41,6 +42,8 @@ static const char holders_help[] =
 struct view {
     struct query query;
     bool holders_only;
+    struct newest_run newest; /* not with holders_only */
+    char *lock_node;          /* the lock's path with the namespace; owned */
     struct summary {
         char *text; /* owned; NULL: nothing yet, or no memory */
         size_t length;
@@ -98,7 +101,12 @@ static void print_json(const struct view *view)
             comma = ",";
         }
     }
-    puts("]}");
+    putchar(']');
+    if (view->newest.key[0] != '\0') {
+        fputs(",\"last_run\":", stdout);
+        newest_run_print_json(stdout, &view->newest);
+    }
+    puts("}");
 }
 
 /* ------------------------------------------------------------------------ the table */
@@ -152,6 +160,11 @@ static void print_table(const struct view *view)
             print_row(&view->query.participant_list.participants[i]);
         }
     }
+    if (view->newest.key[0] != '\0') {
+        fputs("last run ", stdout);
+        newest_run_print(stdout, &view->newest);
+        putchar('\n');
+    }
 }
 
 /* -------------------------------------------------------------------------- watching */
@@ -174,6 +187,7 @@ static struct summary summarize(const struct view *view)
         fwrite(participant->data, 1, participant->data_length, out);
     }
     if (out != NULL) {
+        newest_run_print(out, &view->newest);
         fclose(out);
     }
     return summary;
@@ -192,7 +206,7 @@ static bool has_changed(struct view *view)
     return !same;
 }
 
-static enum query_next on_seen(struct query *query)
+static enum query_next show_now(struct query *query)
 {
     struct view *view = query->data;
     bool live = !query->options->json && isatty(STDOUT_FILENO);
@@ -209,14 +223,50 @@ static enum query_next on_seen(struct query *query)
     return query->options->watch ? QUERY_AGAIN : QUERY_END;
 }
 
+/* Closing the client ends the request. What --watch cannot read now it reads later. */
+static void on_newest(struct newest_run *newest, int status)
+{
+    struct query *query = newest->data;
+
+    if (query->ending) {
+        return;
+    }
+    if (status < 0 && !(query->options->watch && query_may_pass(status))) {
+        query_fail(query, "the last run cannot be read", status);
+    } else if (show_now(query) == QUERY_AGAIN) {
+        query_look_again(query);
+    } else {
+        query_end(query, query->exit_code);
+    }
+}
+
+static enum query_next on_seen(struct query *query)
+{
+    struct view *view = query->data;
+
+    if (view->holders_only) {
+        return show_now(query);
+    }
+    newest_run_read(&view->newest, &query->connection.client, view->lock_node, on_newest);
+    return QUERY_GOES_ON;
+}
+
 static int show(const struct query_options *asked, bool holders_only)
 {
     static struct view view; /* zeroed */
 
     view.holders_only = holders_only;
     view.query.data = &view;
+    view.newest.data = &view.query;
+    view.lock_node = connection_node_of(&asked->connection, asked->path);
+    if (view.lock_node == NULL) {
+        output_report("%s", uv_strerror(UV_ENOMEM));
+        return EX_OSERR;
+    }
     int exit_code = query_run(&view.query, asked, on_seen);
     free(view.shown.text);
+    free(view.lock_node);
+    newest_run_free(&view.newest);
     return exit_code;
 }
 

@@ -62,7 +62,7 @@ static const char columns[] =
     "TOKEN    the fencing token of the first holder\n"
     "HELD     how old the first holder's znode is; with --socket: how long it has held\n"
     "LONGEST  how old the first waiter's znode is, or how long it has waited\n"
-    "DATA     what the first holder says of itself\n"
+    "DATA     what the first holder says of itself, and the newest key of --key\n"
     "\n"
     "?        shows the locks again\n"
     "q        ends\n";
@@ -171,6 +171,10 @@ static void print_row(FILE *out, const struct lock_row *row, size_t width)
     } else if (row->data != NULL && recipe_may_be_revocable(row->recipe)) {
         fputs("  " NO_NAME, out);
     }
+    if (row->newest != NULL) {
+        fputs("  last run ", out);
+        newest_run_print(out, row->newest);
+    }
     fputc('\n', out);
 }
 
@@ -255,6 +259,10 @@ static void print_row_json(const struct lock_row *row)
     if (row->data != NULL) {
         fputs(",\"data\":", stdout);
         output_json_string(stdout, row->data, row->data_length);
+    }
+    if (row->newest != NULL) {
+        fputs(",\"last_run\":", stdout);
+        newest_run_print_json(stdout, row->newest);
     }
     fputc('}', stdout);
 }
@@ -477,6 +485,7 @@ static int run(struct top *top)
     top->screen.data = top;
     top->walk.data = top;
     top->walk.client = &top->connection.client;
+    top->walk.connection = &top->asked.connection;
     top->daemon.data = top;
     top->daemon.loop = &top->loop;
     uv_timer_init(&top->loop, &top->again);
