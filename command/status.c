@@ -231,7 +231,9 @@ static void on_newest(struct newest_run *newest, int status)
     if (query->ending) {
         return;
     }
-    if (status < 0 && !(query->options->watch && query_may_pass(status))) {
+    if (status < 0 && query->options->watch && query_may_pass(status)) {
+        query_look_again(query);
+    } else if (status < 0) {
         query_fail(query, "the last run cannot be read", status);
     } else if (show_now(query) == QUERY_AGAIN) {
         query_look_again(query);
