@@ -1015,6 +1015,7 @@ typedef struct uvzk_stat_s {
                            read-write lock this is the fencing token */
     int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
     int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
+    int32_t version;    /* of its data, as in uvzk_write_op_t */
 } uvzk_stat_t;
 
 /* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a

@@ -57,6 +57,16 @@ json_t *served_answer_ending(int64_t id)
     return served_answer_error(id, SERVED_EENDING, SERVED_ENDING_TEXT, 1);
 }
 
+json_t *served_answer_fit(json_t *answer, int64_t id, size_t most)
+{
+    if (json_dumpb(answer, NULL, 0, JSON_COMPACT) <= most) {
+        return answer;
+    }
+    json_decref(answer);
+    return served_answer_error(id, SERVED_ESIZE,
+                               "the answer would be longer than --max-unsent", 0);
+}
+
 json_t *served_answer_event(const char *event)
 {
     return json_pack("{s:s}", "event", event);

@@ -15,6 +15,7 @@
 #define SERVED_EPENDING "SERVE_EPENDING"         /* too many requests and holds */
 #define SERVED_EUNREAD "SERVE_EUNREAD"           /* too much was not read */
 #define SERVED_ECONNECTIONS "SERVE_ECONNECTIONS" /* too many connections */
+#define SERVED_ESIZE "SERVE_ESIZE"               /* the answer would be too long */
 #define SERVED_EENDING "SERVE_EENDING"           /* the daemon ends */
 #define SERVED_ENDING_TEXT "the daemon ends"     /* the message of SERVED_EENDING */
 
@@ -33,6 +34,10 @@ json_t *served_answer_status(int64_t id, int status, int refused);
 json_t *served_answer_refused(int64_t id, int status, const char *field);
 /* ... for a request that the end of the daemon has refused. */
 json_t *served_answer_ending(int64_t id);
+
+/* Returns the answer, or, if its line would be longer than this, another one that says
+ * so. */
+json_t *served_answer_fit(json_t *, int64_t id, size_t most);
 
 /* {"event":EVENT}; the second function adds an error and a message. */
 json_t *served_answer_event(const char *event);

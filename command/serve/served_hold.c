@@ -88,6 +88,13 @@ static struct served_hold *find(const struct served_connection *connection,
     return hold;
 }
 
+uvzk_hold_t *served_hold_held(const struct served_connection *connection, int64_t number)
+{
+    struct served_hold *hold = find(connection, number);
+
+    return hold == NULL || hold->state != SERVED_HOLD_HELD ? NULL : &hold->hold;
+}
+
 static void send_status(struct served_connection *connection, int64_t id, int status,
                         bool refused)
 {

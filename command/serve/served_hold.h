@@ -63,6 +63,10 @@ void served_hold_release(struct served_connection *, const struct served_request
 void served_hold_valid(struct served_connection *, const struct served_request *);
 void served_hold_verify(struct served_connection *, const struct served_request *);
 
+/* Returns the hold with this number, if it is held. NULL: it never was, has ended, or is
+ * about to end. */
+uvzk_hold_t *served_hold_held(const struct served_connection *, int64_t number);
+
 /* The connection has ended: cancels what waits, and releases what is held: at once, or,
  * if the program may believe in it, as soon as that is safe. */
 void served_holds_end(struct served_connection *, bool believed);

@@ -9,8 +9,10 @@
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
 #include "serve/served_metrics.h"
+#include "serve/served_read.h"
 #include "serve/served_request.h"
 #include "serve/served_revoke.h"
+#include "serve/served_write.h"
 
 /* The operations that are still allowed when the daemon ends: the program may release its
  * holds. */
@@ -53,6 +55,12 @@ static void run(struct served_connection *connection,
         break;
     case SERVED_LOCKS:
         lock_summaries_send(connection, request);
+        break;
+    case SERVED_WRITING:
+        served_write_send(connection, request);
+        break;
+    case SERVED_READING:
+        served_read_send(connection, request);
         break;
     case SERVED_REVOKE:
         served_revoke_send(connection, request);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "served_bytes.h"
+
 #define INTERVAL_DEFAULT_MS 1000
 #define INTERVAL_LEAST_MS 100
 #define LEASES_MAX 100 /* the limit of uvzk.h for one hold */
@@ -29,7 +31,10 @@
 #define OF_REVOKE 256U
 /* members, in_turn, timeout_ms, owner, data, max_hold_ms, warning_ms */
 #define OF_ACQUIRE_ALL 512U
-#define OF_MEMBER 1024U /* of an object in `members`: path, lock, max_leases */
+#define OF_MEMBER 1024U  /* of an object in `members`: path, lock, max_leases */
+#define OF_WRITING 2048U /* writes */
+#define OF_WRITE 4096U   /* of an object in `writes`: kind, path, version, data, base64 */
+#define OF_READING 8192U /* path */
 
 static const struct {
     const char *name;
@@ -48,6 +53,8 @@ static const struct {
     [SERVED_LOCKS] = {"locks", OF_LOCKS},
     [SERVED_REVOKE] = {"revoke", OF_REVOKE},
     [SERVED_ACQUIRE_ALL] = {"acquire_all", OF_ACQUIRE_ALL},
+    [SERVED_WRITING] = {"write", OF_HOLD | OF_WRITING},
+    [SERVED_READING] = {"read", OF_HOLD | OF_READING},
 };
 
 static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
@@ -55,6 +62,11 @@ static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
                                     [SERVED_WRITE] = "write",
                                     [SERVED_SEMAPHORE] = "semaphore",
                                     [SERVED_LATCH] = "latch"};
+
+static const char *const write_kinds[] = {[SERVED_CREATE] = "create",
+                                          [SERVED_SET] = "set",
+                                          [SERVED_DELETE] = "delete",
+                                          [SERVED_CHECK] = "check"};
 
 const char *served_kind_name(enum served_kind kind)
 {
@@ -154,7 +166,7 @@ static const char *wrong_name(struct served_request *request, const char *what,
 struct field {
     const char *name;
     unsigned of;
-    enum { TEXT, FLAG, NUMBER, KIND, LIST } type;
+    enum { TEXT, FLAG, NUMBER, KIND, WRITE_KIND, LIST } type;
     size_t member; /* offsetof */
     int64_t low, high;
     bool required;
@@ -163,15 +175,21 @@ struct field {
 #define MEMBER(name) offsetof(struct served_request, name)
 
 static const struct field fields[] = {
-    {"path", OF_LOCK | OF_ELECT | OF_MEMBER, TEXT, MEMBER(path), 0, 0, true},
+    {"path", OF_LOCK | OF_ELECT | OF_MEMBER | OF_WRITE | OF_READING, TEXT, MEMBER(path),
+     0, 0, true},
     {"lock", OF_LOCK | OF_ELECT | OF_MEMBER, KIND, MEMBER(kind), 0, 0, false},
     {"max_leases", OF_LOCK | OF_MEMBER, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX,
      false},
     {"leases", OF_ACQUIRE, NUMBER, MEMBER(leases), 1, LEASES_MAX, false},
     {"members", OF_ACQUIRE_ALL, LIST, MEMBER(members), 1, SERVED_LIST_MAX, true},
+    {"writes", OF_WRITING, LIST, MEMBER(writes), 1, SERVED_LIST_MAX, true},
+    {"kind", OF_WRITE, WRITE_KIND, MEMBER(write_kind), 0, 0, true},
+    {"version", OF_WRITE, NUMBER, MEMBER(version), 0, INT32_MAX, false},
+    {"base64", OF_WRITE, TEXT, MEMBER(base64), 0, 0, false},
     {"in_turn", OF_ACQUIRE_ALL, FLAG, MEMBER(in_turn), 0, 0, false},
     {"owner", OF_ACQUIRE | OF_ACQUIRE_ALL, TEXT, MEMBER(owner), 0, 0, false},
-    {"data", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, TEXT, MEMBER(data), 0, 0, false},
+    {"data", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT | OF_WRITE, TEXT, MEMBER(data), 0, 0,
+     false},
     {"timeout_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(timeout_ms), 0,
      SERVED_TIMEOUT_MAX_MS, false},
     {"max_hold_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(max_hold_ms),
@@ -204,17 +222,43 @@ static bool take_list(const json_t *value, int64_t low, int64_t high)
     return size >= low && size <= high;
 }
 
-static bool take_kind(enum served_kind *kind, const json_t *value)
+/* Returns the place of a text in a list of names, or -1. */
+static int place_of(const json_t *value, const char *const *names, size_t count)
 {
-    const char *name = json_string_value(value);
+    const char *sent = json_string_value(value);
 
-    for (size_t i = 0; name != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(name, kinds[i]) == 0) {
-            *kind = (enum served_kind)i;
-            return true;
+    for (size_t i = 0; sent != NULL && i < count; i++) {
+        if (strcmp(sent, names[i]) == 0) {
+            return (int)i;
         }
     }
-    return false;
+    return -1;
+}
+
+static const char *take_kind(struct served_request *request, const struct field *field,
+                             const json_t *value)
+{
+    int place = place_of(value, kinds, sizeof(kinds) / sizeof(kinds[0]));
+
+    if (place < 0) {
+        return wrong(request, "`%s`: not mutex, read, write, semaphore or latch",
+                     field->name);
+    }
+    request->kind = (enum served_kind)place;
+    return NULL;
+}
+
+static const char *take_write_kind(struct served_request *request,
+                                   const struct field *field, const json_t *value)
+{
+    int place =
+        place_of(value, write_kinds, sizeof(write_kinds) / sizeof(write_kinds[0]));
+
+    if (place < 0) {
+        return wrong(request, "`%s`: not create, set, delete or check", field->name);
+    }
+    request->write_kind = (enum served_write_kind)place;
+    return NULL;
 }
 
 static const char *take(struct served_request *request, const struct field *field,
@@ -244,11 +288,10 @@ static const char *take(struct served_request *request, const struct field *fiel
                    ? NULL
                    : wrong(request, "`%s`: not a list of %" PRId64 " to %" PRId64,
                            field->name, field->low, field->high);
+    case WRITE_KIND:
+        return take_write_kind(request, field, value);
     default:
-        return take_kind(member, value)
-                   ? NULL
-                   : wrong(request, "`%s`: not mutex, read, write, semaphore or latch",
-                           field->name);
+        return take_kind(request, field, value);
     }
 }
 
@@ -328,20 +371,62 @@ static const char *check(struct served_request *request)
 
 /* ------------------------------------------------------------- objects in a list */
 
+static const char *read_element(struct served_request *element, const json_t *list,
+                                size_t which, unsigned of)
+{
+    *element = (struct served_request){
+        .version = -1, .operation = SERVED_ACQUIRE, .json = json_array_get(list, which)};
+    return json_is_object(element->json) ? read_fields(element, of)
+                                         : wrong(element, "not an object");
+}
+
 const char *served_request_read_member(const struct served_request *request, size_t which,
                                        struct served_request *member)
 {
-    const char *refused;
+    const char *refused = read_element(member, request->members, which, OF_MEMBER);
 
-    *member = (struct served_request){.id = request->id,
-                                      .operation = SERVED_ACQUIRE,
-                                      .kind = SERVED_MUTEX,
-                                      .json = json_array_get(request->members, which)};
-    if (!json_is_object(member->json)) {
-        return wrong(member, "not an object");
-    }
-    refused = read_fields(member, OF_MEMBER);
     return refused != NULL ? refused : check(member);
+}
+
+static const char *check_write(struct served_request *write)
+{
+    bool has_data = write->write_kind == SERVED_CREATE || write->write_kind == SERVED_SET;
+
+    if (!has_data && (write->data != NULL || write->base64 != NULL)) {
+        return wrong(write, "`%s`: only of create and set",
+                     write->data != NULL ? "data" : "base64");
+    }
+    if (write->data != NULL && write->base64 != NULL) {
+        return wrong(write, "`base64`: not with `data`");
+    }
+    if (write->base64 != NULL && !served_bytes_are_base64(write->base64)) {
+        return wrong(write, "`base64`: not base64");
+    }
+    if (write->write_kind == SERVED_CREATE && write->version >= 0) {
+        return wrong(write, "`version`: not of create");
+    }
+    return NULL;
+}
+
+const char *served_request_read_write(const struct served_request *request, size_t which,
+                                      struct served_request *write)
+{
+    const char *refused = read_element(write, request->writes, which, OF_WRITE);
+
+    return refused != NULL ? refused : check_write(write);
+}
+
+static const char *check_writes(struct served_request *request)
+{
+    struct served_request write;
+
+    for (size_t i = 0; i < json_array_size(request->writes); i++) {
+        const char *refused = served_request_read_write(request, i, &write);
+        if (refused != NULL) {
+            return wrong(request, "`writes`, number %zu, %s", i + 1, refused);
+        }
+    }
+    return NULL;
 }
 
 /* No path may occur twice: the second acquire of it would wait for the first one. */
@@ -414,7 +499,10 @@ const char *served_request_read(struct served_request *request, const char *line
     if (refused == NULL) {
         refused = check(request);
     }
-    return refused == NULL && request->members != NULL ? check_members(request) : refused;
+    if (refused == NULL && request->members != NULL) {
+        refused = check_members(request);
+    }
+    return refused == NULL && request->writes != NULL ? check_writes(request) : refused;
 }
 
 void served_request_free(struct served_request *request)

@@ -36,7 +36,9 @@ enum served_operation {
     SERVED_UNWATCH,
     SERVED_LOCKS,
     SERVED_REVOKE,
-    SERVED_ACQUIRE_ALL
+    SERVED_ACQUIRE_ALL,
+    SERVED_WRITING,
+    SERVED_READING
 };
 
 enum served_kind {
@@ -46,6 +48,9 @@ enum served_kind {
     SERVED_SEMAPHORE,
     SERVED_LATCH /* an election as Curator's LeaderLatch; of a LeaderSelector it is a mutex */
 };
+
+/* Of a write; in the order of uvzk_write_kind_t. */
+enum served_write_kind { SERVED_CREATE, SERVED_SET, SERVED_DELETE, SERVED_CHECK };
 
 struct served_request {
     enum served_operation operation;
@@ -60,10 +65,12 @@ struct served_request {
     int64_t number;             /* "hold", "watch" or "acquire": what the request names */
     bool revocable, queued;     /* whether these events are wanted */
     bool in_turn;               /* of SERVED_ACQUIRE_ALL */
+    enum served_write_kind write_kind;
+    int64_t version; /* of a write; -1: any */
     /* Texts in `json`; NULL: not given. */
-    const char *path, *owner, *data, *node;
-    const json_t *members; /* a list in `json`; NULL: not given */
-    json_t *json;          /* owned; NULL: the line is not JSON */
+    const char *path, *owner, *data, *base64, *node;
+    const json_t *members, *writes; /* lists in `json`; NULL: not given */
+    json_t *json;                   /* owned; NULL: the line is not JSON */
     char wrong[SERVED_WRONG_SIZE];
 };
 
@@ -78,6 +85,9 @@ void served_request_free(struct served_request *);
  * element's texts belong to the request; it must not be freed. */
 const char *served_request_read_member(const struct served_request *, size_t which,
                                        struct served_request *member);
+/* ... of the list `writes`: write_kind, path, version, and data or base64. */
+const char *served_request_read_write(const struct served_request *, size_t which,
+                                      struct served_request *write);
 
 /* Returns the kind's name in the protocol. */
 const char *served_kind_name(enum served_kind);

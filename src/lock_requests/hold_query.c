@@ -95,7 +95,8 @@ static uvzk_stat_t public_stat(const struct uvzk__stat *stat)
     return (uvzk_stat_t){.size = sizeof(uvzk_stat_t),
                          .czxid = stat->czxid,
                          .session_id = stat->ephemeral_owner,
-                         .created_ms = stat->created_ms};
+                         .created_ms = stat->created_ms,
+                         .version = stat->version};
 }
 
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)

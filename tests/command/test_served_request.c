@@ -1,6 +1,7 @@
 /* Which lines are requests of `uvzk serve`, and what they ask for. */
 #include "serve/served_request.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,8 +115,45 @@ static void other_operations(void **state)
     assert_accepted("{\"id\":1,\"op\":\"acquire_all\",\"members\":[{\"path\":\"/a\"}]}");
     assert_int_equal(json_array_size(request.members), 1);
     assert_false(request.in_turn);
+    assert_accepted("{\"id\":1,\"op\":\"read\",\"hold\":5,\"path\":\"/a\"}");
+    assert_int_equal(request.number, 5);
+    assert_string_equal(request.path, "/a");
     assert_accepted("{\"id\":1,\"op\":\"revoke\",\"node\":\"/a/b\"}");
     assert_string_equal(request.node, "/a/b");
+}
+
+static struct served_request read_write(const char *write)
+{
+    struct served_request element;
+    char line[256];
+
+    snprintf(line, sizeof(line), "{\"id\":1,\"op\":\"write\",\"hold\":5,\"writes\":[%s]}",
+             write);
+    assert_accepted(line);
+    assert_int_equal(request.number, 5);
+    assert_null(served_request_read_write(&request, 0, &element));
+    assert_string_equal(element.path, "/a");
+    return element;
+}
+
+static void writes(void **state)
+{
+    struct served_request write = read_write("{\"kind\":\"create\",\"path\":\"/a\"}");
+    (void)state;
+    assert_int_equal(write.write_kind, SERVED_CREATE);
+    assert_true(write.data == NULL && write.base64 == NULL);
+    assert_int_equal(write.version, -1);
+    write = read_write("{\"kind\":\"set\",\"path\":\"/a\",\"data\":\"x\",\"version\":0}");
+    assert_int_equal(write.write_kind, SERVED_SET);
+    assert_string_equal(write.data, "x");
+    assert_int_equal(write.version, 0);
+    write = read_write("{\"kind\":\"set\",\"path\":\"/a\",\"base64\":\"AA==\"}");
+    assert_string_equal(write.base64, "AA==");
+    write = read_write("{\"kind\":\"delete\",\"path\":\"/a\",\"version\":2147483647}");
+    assert_int_equal(write.write_kind, SERVED_DELETE);
+    assert_int_equal(write.version, 2147483647);
+    write = read_write("{\"kind\":\"check\",\"path\":\"/a\"}");
+    assert_int_equal(write.write_kind, SERVED_CHECK);
 }
 
 static void no_json(void **state)
@@ -265,6 +303,7 @@ int main(void)
         cmocka_unit_test_teardown(defaults_of_an_acquire, end),
         cmocka_unit_test_teardown(all_fields_of_an_acquire, end),
         cmocka_unit_test_teardown(other_operations, end),
+        cmocka_unit_test_teardown(writes, end),
         cmocka_unit_test_teardown(no_json, end),
         cmocka_unit_test_teardown(wrong_id, end),
         cmocka_unit_test_teardown(wrong_fields, end),

@@ -3,6 +3,7 @@
  * accepted has fields within their limits. */
 #include "fuzz.h"
 #include "serve/line_buffer.h"
+#include "serve/served_bytes.h"
 #include "serve/served_request.h"
 
 #define LINE_LEAST 16U
@@ -15,6 +16,23 @@ static void check_text(const char *text, const char *name,
 
     PROMISE((text == NULL) == (value == NULL));
     PROMISE(text == NULL || strlen(text) == json_string_length(value));
+}
+
+static void check_write(const struct served_request *request, size_t which)
+{
+    struct served_request write;
+
+    PROMISE(which < SERVED_LIST_MAX);
+    PROMISE(served_request_read_write(request, which, &write) == NULL);
+    PROMISE(write.path != NULL && write.write_kind <= SERVED_CHECK);
+    PROMISE(write.version >= -1 && write.version <= INT32_MAX);
+    PROMISE(write.data == NULL || write.base64 == NULL);
+    if (write.base64 != NULL) {
+        size_t length = strlen(write.base64);
+        unsigned char *bytes = malloc(length + 1);
+        PROMISE((size_t)(served_bytes_decode(write.base64, bytes) - bytes) <= length);
+        free(bytes);
+    }
 }
 
 static void check_accepted(const struct served_request *request)
@@ -33,18 +51,23 @@ static void check_accepted(const struct served_request *request)
     PROMISE(request->warning_ms >= 0 && request->warning_ms <= request->max_hold_ms &&
             request->max_hold_ms <= SERVED_TIMEOUT_MAX_MS);
     PROMISE(!request->revocable || (!semaphore && request->data == NULL));
-    PROMISE(request->operation <= SERVED_ACQUIRE_ALL && request->kind <= SERVED_LATCH);
+    PROMISE(request->operation <= SERVED_READING && request->kind <= SERVED_LATCH);
     PROMISE(request->kind != SERVED_LATCH || request->operation != SERVED_ACQUIRE);
     PROMISE(request->limit >= 1 && request->limit <= 100);
     PROMISE((request->operation == SERVED_ACQUIRE || request->operation == SERVED_ELECT ||
              request->operation == SERVED_PARTICIPANTS ||
-             request->operation == SERVED_WATCH) == (request->path != NULL));
+             request->operation == SERVED_WATCH ||
+             request->operation == SERVED_READING) == (request->path != NULL));
     PROMISE((request->operation == SERVED_ACQUIRE_ALL) == (request->members != NULL));
     for (size_t i = 0; i < json_array_size(request->members); i++) {
         struct served_request member;
         PROMISE(i < SERVED_LIST_MAX);
         PROMISE(served_request_read_member(request, i, &member) == NULL);
         PROMISE(member.path != NULL && member.kind < SERVED_LATCH);
+    }
+    PROMISE((request->operation == SERVED_WRITING) == (request->writes != NULL));
+    for (size_t i = 0; i < json_array_size(request->writes); i++) {
+        check_write(request, i);
     }
     check_text(request->path, "path", request);
     check_text(request->owner, "owner", request);
