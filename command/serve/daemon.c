@@ -20,6 +20,7 @@
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
 #include "serve/served_multilock.h"
+#include "serve/served_status.h"
 #include "terminal.h"
 
 #define BACKLOG 4096
@@ -375,6 +376,7 @@ int daemon_run(const struct daemon_options *options)
     }
     uv_run(&daemon.loop, UV_RUN_DEFAULT);
     uv_loop_close(&daemon.loop);
+    served_statuses_free(&daemon);
     served_multilocks_free(&daemon.locks);
     served_locks_free(&daemon.locks);
     diagnostics_end();

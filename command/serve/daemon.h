@@ -47,6 +47,7 @@ struct daemon_options {
 };
 
 struct served_connection;
+struct served_status;
 
 struct daemon {
     uint8_t state; /* enum daemon_state */
@@ -65,6 +66,7 @@ struct daemon {
     struct expiring_holds expiring;
     struct served_locks locks;
     struct served_connection *connections;
+    struct served_status *statuses; /* under way */
     size_t connection_count;
     struct served_counts counts;
     size_t hold_count;   /* that are neither over nor being released */

@@ -12,6 +12,7 @@
 #include "serve/served_read.h"
 #include "serve/served_request.h"
 #include "serve/served_revoke.h"
+#include "serve/served_status.h"
 #include "serve/served_write.h"
 
 /* The operations that are still allowed when the daemon ends: the program may release its
@@ -61,6 +62,10 @@ static void run(struct served_connection *connection,
         break;
     case SERVED_READING:
         served_read_send(connection, request);
+        break;
+    case SERVED_STATUS:
+    case SERVED_LEADER:
+        served_status_begin(connection, request);
         break;
     case SERVED_REVOKE:
         served_revoke_send(connection, request);

@@ -35,6 +35,8 @@
 #define OF_WRITING 2048U /* writes */
 #define OF_WRITE 4096U   /* of an object in `writes`: kind, path, version, data, base64 */
 #define OF_READING 8192U /* path */
+#define OF_STATUS 16384U /* path, limit */
+#define OF_LEADER 32768U /* path, lock */
 
 static const struct {
     const char *name;
@@ -54,6 +56,8 @@ static const struct {
     [SERVED_REVOKE] = {"revoke", OF_REVOKE},
     [SERVED_ACQUIRE_ALL] = {"acquire_all", OF_ACQUIRE_ALL},
     [SERVED_WRITING] = {"write", OF_HOLD | OF_WRITING},
+    [SERVED_STATUS] = {"status", OF_STATUS},
+    [SERVED_LEADER] = {"leader", OF_LEADER},
     [SERVED_READING] = {"read", OF_HOLD | OF_READING},
 };
 
@@ -175,9 +179,10 @@ struct field {
 #define MEMBER(name) offsetof(struct served_request, name)
 
 static const struct field fields[] = {
-    {"path", OF_LOCK | OF_ELECT | OF_MEMBER | OF_WRITE | OF_READING, TEXT, MEMBER(path),
-     0, 0, true},
-    {"lock", OF_LOCK | OF_ELECT | OF_MEMBER, KIND, MEMBER(kind), 0, 0, false},
+    {"path",
+     OF_LOCK | OF_ELECT | OF_MEMBER | OF_WRITE | OF_READING | OF_STATUS | OF_LEADER, TEXT,
+     MEMBER(path), 0, 0, true},
+    {"lock", OF_LOCK | OF_ELECT | OF_MEMBER | OF_LEADER, KIND, MEMBER(kind), 0, 0, false},
     {"max_leases", OF_LOCK | OF_MEMBER, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX,
      false},
     {"leases", OF_ACQUIRE, NUMBER, MEMBER(leases), 1, LEASES_MAX, false},
@@ -202,7 +207,7 @@ static const struct field fields[] = {
     {"interval_ms", OF_WATCH, NUMBER, MEMBER(interval_ms), INTERVAL_LEAST_MS,
      SERVED_TIMEOUT_MAX_MS, false},
     {"watch", OF_UNWATCH, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
-    {"limit", OF_LOCKS, NUMBER, MEMBER(limit), 1, LIMIT_MAX, false},
+    {"limit", OF_LOCKS | OF_STATUS, NUMBER, MEMBER(limit), 1, LIMIT_MAX, false},
     {"node", OF_REVOKE, TEXT, MEMBER(node), 0, 0, true},
     {"acquire", OF_CANCEL, NUMBER, MEMBER(number), 0, SERVED_NUMBER_MAX, true},
 };
@@ -335,14 +340,20 @@ static const char *read_fields(struct served_request *request, unsigned of)
     return NULL;
 }
 
+static bool is_of_election(const struct served_request *request)
+{
+    return request->operation == SERVED_ELECT || request->operation == SERVED_LEADER;
+}
+
 /* Checks rules about several fields together. */
 static const char *check(struct served_request *request)
 {
     bool semaphore = request->kind == SERVED_SEMAPHORE;
 
-    if (request->operation == SERVED_ELECT && request->kind != SERVED_LATCH &&
+    if (is_of_election(request) && request->kind != SERVED_LATCH &&
         request->kind != SERVED_MUTEX) {
-        return wrong(request, "`lock`: of `elect` it is latch or mutex");
+        return wrong(request, "`lock`: of `%s` it is latch or mutex",
+                     operations[request->operation].name);
     }
     if (request->operation == SERVED_ACQUIRE && request->kind == SERVED_LATCH) {
         return wrong(request, "`lock`: a latch is for `elect`");
@@ -491,7 +502,7 @@ const char *served_request_read(struct served_request *request, const char *line
     }
     const char *refused = read_operation(request);
     if (refused == NULL) {
-        request->kind = request->operation == SERVED_ELECT ? SERVED_LATCH : SERVED_MUTEX;
+        request->kind = is_of_election(request) ? SERVED_LATCH : SERVED_MUTEX;
         json_object_del(request->json, "id");
         json_object_del(request->json, "op");
         refused = read_fields(request, operations[request->operation].fields);

@@ -38,7 +38,9 @@ enum served_operation {
     SERVED_REVOKE,
     SERVED_ACQUIRE_ALL,
     SERVED_WRITING,
-    SERVED_READING
+    SERVED_READING,
+    SERVED_STATUS,
+    SERVED_LEADER
 };
 
 enum served_kind {
@@ -61,7 +63,7 @@ struct served_request {
     int64_t max_hold_ms;        /* 0: not given */
     int64_t warning_ms;         /* how long before max_hold_ms has passed; 0: not given */
     int64_t interval_ms;        /* of a watch */
-    int64_t limit;              /* how many locks SERVED_LOCKS lists at most */
+    int64_t limit;              /* how many locks or participants are listed at most */
     int64_t number;             /* "hold", "watch" or "acquire": what the request names */
     bool revocable, queued;     /* whether these events are wanted */
     bool in_turn;               /* of SERVED_ACQUIRE_ALL */

@@ -27,6 +27,7 @@
 #include "serve/served_multilock.h"
 #include "serve/served_operations.h"
 #include "serve/served_owner.h"
+#include "serve/served_status.h"
 #include "serve/served_validity.h"
 
 #define HISTORIES 500
@@ -457,6 +458,7 @@ static void end_world(void)
     }
     uvzk_sim_run_for(10000);
     for (size_t i = 0; i < DAEMONS; i++) {
+        served_statuses_free(&world.daemons[i]);
         served_multilocks_free(&world.daemons[i].locks);
         served_locks_free(&world.daemons[i].locks);
     }

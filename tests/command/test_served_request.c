@@ -118,6 +118,12 @@ static void other_operations(void **state)
     assert_accepted("{\"id\":1,\"op\":\"read\",\"hold\":5,\"path\":\"/a\"}");
     assert_int_equal(request.number, 5);
     assert_string_equal(request.path, "/a");
+    assert_accepted("{\"id\":1,\"op\":\"status\",\"path\":\"/a\"}");
+    assert_int_equal(request.limit, 100);
+    assert_accepted("{\"id\":1,\"op\":\"leader\",\"path\":\"/a\"}");
+    assert_int_equal(request.kind, SERVED_LATCH);
+    assert_accepted("{\"id\":1,\"op\":\"leader\",\"path\":\"/a\",\"lock\":\"mutex\"}");
+    assert_int_equal(request.kind, SERVED_MUTEX);
     assert_accepted("{\"id\":1,\"op\":\"revoke\",\"node\":\"/a/b\"}");
     assert_string_equal(request.node, "/a/b");
 }
@@ -233,6 +239,8 @@ static void fields_that_do_not_go_together(void **state)
     (void)state;
     assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"lock\":\"read\"}",
                    "latch or mutex");
+    assert_refused("{\"id\":1,\"op\":\"leader\",\"path\":\"/a\",\"lock\":\"write\"}",
+                   "`lock`: of `leader` it is latch or mutex");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"lock\":\"latch\"}",
                    "`lock`: a latch is for `elect`");
     assert_refused("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\",\"leases\":1}",

@@ -51,13 +51,14 @@ static void check_accepted(const struct served_request *request)
     PROMISE(request->warning_ms >= 0 && request->warning_ms <= request->max_hold_ms &&
             request->max_hold_ms <= SERVED_TIMEOUT_MAX_MS);
     PROMISE(!request->revocable || (!semaphore && request->data == NULL));
-    PROMISE(request->operation <= SERVED_READING && request->kind <= SERVED_LATCH);
+    PROMISE(request->operation <= SERVED_LEADER && request->kind <= SERVED_LATCH);
     PROMISE(request->kind != SERVED_LATCH || request->operation != SERVED_ACQUIRE);
     PROMISE(request->limit >= 1 && request->limit <= 100);
     PROMISE((request->operation == SERVED_ACQUIRE || request->operation == SERVED_ELECT ||
              request->operation == SERVED_PARTICIPANTS ||
-             request->operation == SERVED_WATCH ||
-             request->operation == SERVED_READING) == (request->path != NULL));
+             request->operation == SERVED_WATCH || request->operation == SERVED_READING ||
+             request->operation == SERVED_STATUS ||
+             request->operation == SERVED_LEADER) == (request->path != NULL));
     PROMISE((request->operation == SERVED_ACQUIRE_ALL) == (request->members != NULL));
     for (size_t i = 0; i < json_array_size(request->members); i++) {
         struct served_request member;
