@@ -349,6 +349,7 @@ int daemon_run(const struct daemon_options *options)
     static struct daemon daemon; /* zeroed; libuv keeps pointers to its handles */
 
     daemon.options = options;
+    served_answer_begin();
     listener_init(&daemon.listener, &options->listener);
     raise_descriptor_limit(options);
     int failed = begin_loop(&daemon);

@@ -1,6 +1,7 @@
 /* Makes the JSON objects that the daemon sends (served_answer.h). */
 #include "served_answer.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,23 @@
 
 /* The library's sentences are shorter. */
 #define REFUSAL_SIZE 256
+
+/* libjansson got no memory for what the next line is made of. The functions that add a field
+ * do not tell it, and a program that misses the field could draw a wrong conclusion. */
+static bool lacks_memory;
+
+static void *allocate(size_t size)
+{
+    void *memory = malloc(size);
+
+    lacks_memory |= memory == NULL;
+    return memory;
+}
+
+void served_answer_begin(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
 
 json_t *served_answer_ok(int64_t id)
 {
@@ -122,5 +140,10 @@ char *served_answer_line(json_t *answer, size_t *length)
         *length = size + 1;
     }
     json_decref(answer);
+    if (lacks_memory) {
+        lacks_memory = false;
+        free(line);
+        return NULL;
+    }
     return line;
 }

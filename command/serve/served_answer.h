@@ -19,6 +19,10 @@
 #define SERVED_EENDING "SERVE_EENDING"           /* the daemon ends */
 #define SERVED_ENDING_TEXT "the daemon ends"     /* the message of SERVED_EENDING */
 
+/* Call it once, before anything is made: from then on it is noted if libjansson gets no
+ * memory. */
+void served_answer_begin(void);
+
 /* {"id":ID,"ok":true} */
 json_t *served_answer_ok(int64_t id);
 
@@ -53,7 +57,7 @@ void served_answer_add_texts(json_t *, const char *name, const char *const *text
                              size_t count);
 
 /* Turns the object into a line with its newline, and frees the object. Returns the line,
- * which the caller frees, and sets *length; NULL: no memory. */
+ * which the caller frees, and sets *length; NULL: there was no memory, be it for a field. */
 char *served_answer_line(json_t *, size_t *length);
 
 #endif

@@ -1,0 +1,387 @@
+/* Requests of `uvzk serve` and their answers, when something fails that no live test makes
+ * fail at the right moment.
+ *
+ * Without memory: each allocation of the daemon's files for a request fails once, and those
+ * of libjansson for its line and its answer. The request is answered all the same, with
+ * UV_ENOMEM if it was not carried out; or its connection is cut off, which the daemon does
+ * if it has no memory for the answer. An answer has all of its fields. Nothing is left
+ * behind.
+ *
+ * With servers that lag behind: what is read under a hold is no older than the hold.
+ *
+ * The files are compiled with the allocator of this test. The library has its own, and the
+ * simulator stands in the place of the servers. */
+#undef malloc
+#undef calloc
+#undef realloc
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uvzk_sim.h>
+
+#include "cmocka_test.h"
+#include "serve/daemon.h"
+#include "serve/expiring_holds.h"
+#include "serve/served_answer.h"
+#include "serve/served_connection.h"
+#include "serve/served_hold.h"
+#include "serve/served_multilock.h"
+#include "serve/served_operations.h"
+#include "serve/served_owner.h"
+#include "serve/served_status.h"
+
+#define NEVER UINT64_MAX
+#define PATIENCE_MS 5000U
+
+static struct {
+    struct daemon daemon;
+    struct daemon_options options;
+    struct served_connection connection;
+    uint64_t before_failure; /* so many allocations succeed, then one fails; NEVER */
+    bool failed;             /* one has failed */
+    bool cut;
+    unsigned answers;
+    bool ok;
+    char error[32], node[300], data[32];
+    int64_t hold;
+    size_t values; /* in the answer, at whatever depth */
+} world;
+
+/* ------------------------------------------------------------------- the allocator */
+
+static bool fails(void)
+{
+    bool now = world.before_failure == 0;
+
+    world.failed |= now;
+    world.before_failure -= world.before_failure != NEVER;
+    if (now) {
+        world.before_failure = NEVER;
+    }
+    return now;
+}
+
+void *served_malloc(size_t size);
+void *served_malloc(size_t size)
+{
+    return fails() ? NULL : malloc(size);
+}
+
+void *served_calloc(size_t count, size_t size);
+void *served_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : calloc(count, size);
+}
+
+void *served_realloc(void *memory, size_t size);
+void *served_realloc(void *memory, size_t size)
+{
+    return fails() ? NULL : realloc(memory, size);
+}
+
+/* ------------------------------------------------- in the place of the daemon's files */
+
+bool daemon_is_ending(const struct daemon *daemon)
+{
+    (void)daemon;
+    return false;
+}
+
+void daemon_fail(struct daemon *daemon, int status)
+{
+    (void)daemon;
+    fail_msg("the daemon fails: %s", uvzk_strerror(status));
+}
+
+void expiring_holds_add(struct expiring_holds *expiring, struct served_hold *hold)
+{
+    (void)expiring;
+    (void)hold;
+    fail_msg("nothing expires here");
+}
+
+void expiring_holds_remove(struct expiring_holds *expiring, struct served_hold *hold)
+{
+    (void)expiring;
+    (void)hold;
+}
+
+bool served_connection_begin(struct served_connection *connection, int64_t id)
+{
+    (void)id;
+    connection->pending++;
+    return true;
+}
+
+void served_connection_done(struct served_connection *connection)
+{
+    connection->pending--;
+}
+
+void served_connection_cut(struct served_connection *connection, const char *error,
+                           const char *message)
+{
+    (void)connection;
+    (void)error;
+    (void)message;
+    world.cut = true;
+}
+
+static void keep_text(char *text, size_t size, const json_t *object, const char *name)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+
+    snprintf(text, size, "%s", value == NULL ? "" : value);
+}
+
+static size_t count_values(json_t *json)
+{
+    size_t count = 1;
+
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        count += count_values(json_array_get(json, i));
+    }
+    for (void *at = json_object_iter(json); at != NULL;
+         at = json_object_iter_next(json, at)) {
+        count += count_values(json_object_iter_value(at));
+    }
+    return count;
+}
+
+void served_connection_send(struct served_connection *connection, json_t *object)
+{
+    size_t length;
+    char *line = served_answer_line(object, &length);
+    uint64_t before_failure = world.before_failure;
+    world.before_failure = NEVER; /* this is no longer the daemon */
+    json_t *read = line == NULL ? NULL : json_loadb(line, length, 0, NULL);
+
+    if (read == NULL) {
+        served_connection_cut(connection, "UV_ENOMEM", "no memory");
+    } else if (json_object_get(read, "event") == NULL) {
+        world.answers++;
+        world.ok = json_is_true(json_object_get(read, "ok"));
+        keep_text(world.error, sizeof(world.error), read, "error");
+        keep_text(world.node, sizeof(world.node), read, "node");
+        keep_text(world.data, sizeof(world.data), read, "data");
+        world.hold = json_integer_value(json_object_get(read, "hold"));
+        world.values = count_values(read);
+    }
+    json_decref(read);
+    free(line);
+    world.before_failure = before_failure;
+}
+
+/* ------------------------------------------------------------------------- the world */
+
+static void ask(const char *line)
+{
+    world.answers = 0;
+    world.failed = world.cut = false;
+    served_operations_run(&world.connection, line, strlen(line));
+    for (int ms = 0; world.answers == 0 && !world.cut && ms < 60000; ms += 100) {
+        uvzk_sim_run_for(100);
+    }
+}
+
+static void begin(uint64_t seed, uint32_t servers, uint32_t sessions)
+{
+    uvzk_sim_options_t sim;
+    uvzk_client_options_t options;
+
+    memset(&world, 0, sizeof(world));
+    served_answer_begin();
+    world.before_failure = NEVER;
+    world.options.max_pending = 100;
+    world.options.max_unsent = 100000;
+    uvzk_sim_options_init(&sim);
+    sim.seed = seed;
+    sim.servers = servers;
+    assert_int_equal(uvzk_sim_begin(&sim), 0);
+    uvzk_client_options_init(&options);
+    options.hosts = "simulated:1";
+    options.sessions = sessions;
+    world.daemon.options = &world.options;
+    world.daemon.locks.client = &world.daemon.zookeeper.client;
+    world.connection.daemon = &world.daemon;
+    assert_int_equal(uvzk_client_init(NULL, world.daemon.locks.client, &options), 0);
+    assert_int_equal(uvzk_client_start(world.daemon.locks.client), 0);
+    uvzk_sim_run_for(PATIENCE_MS);
+}
+
+static void release_all(void)
+{
+    served_holds_end(&world.connection, false);
+    uvzk_sim_run_for(PATIENCE_MS);
+    assert_int_equal(world.connection.pending, 0);
+    assert_null(world.connection.holds);
+    assert_null(world.connection.owners);
+    assert_null(world.daemon.locks.multilocks);
+    assert_int_equal(world.daemon.locks.idle_count, HASH_COUNT(world.daemon.locks.locks));
+    assert_null(world.daemon.statuses);
+    assert_int_equal(world.daemon.hold_count, 0);
+}
+
+static void end(void)
+{
+    uvzk_client_close(world.daemon.locks.client, NULL);
+    uvzk_sim_run_for(PATIENCE_MS);
+    served_statuses_free(&world.daemon);
+    served_multilocks_free(&world.daemon.locks);
+    served_locks_free(&world.daemon.locks);
+    assert_int_equal(uvzk_sim_end(), 0);
+}
+
+/* A program that holds "/held" sends the request, with the hold's number or node in it.
+ * Returns whether an allocation failed. */
+static bool ask_with_failure(const char *format, bool takes_node, uint64_t which)
+{
+    char line[600];
+
+    ask("{\"id\":1,\"op\":\"acquire\",\"path\":\"/held\",\"owner\":\"me\"}");
+    assert_true(world.ok);
+    if (takes_node) {
+        snprintf(line, sizeof(line), format, world.node);
+    } else {
+        snprintf(line, sizeof(line), format, world.hold);
+    }
+    world.before_failure = which;
+    ask(line);
+    bool failed = world.failed;
+    world.before_failure = NEVER;
+    if (world.cut ? !failed : world.answers != 1) {
+        fail_msg("%s: allocation %" PRIu64 ": %u answers, cut off: %d", line, which,
+                 world.answers, world.cut);
+    }
+    if (!world.cut && !world.ok && (!failed || strcmp(world.error, "UV_ENOMEM") != 0)) {
+        fail_msg("%s: allocation %" PRIu64 ": %s", line, which, world.error);
+    }
+    release_all();
+    return failed;
+}
+
+static void each_allocation_fails(void **state)
+{
+    static const struct {
+        const char *line;
+        bool takes_node;
+    } requests[] = {
+        {"{\"id\":2,\"op\":\"acquire\",\"path\":\"/"
+         "a\",\"owner\":\"me\",\"data\":\"%" PRId64 "\"}",
+         false},
+        {"{\"id\":2,\"op\":\"acquire_all\",\"owner\":\"you\",\"data\":\"%" PRId64 "\","
+         "\"members\":[{\"path\":\"/b\"},{\"path\":\"/a\",\"lock\":\"read\"}]}",
+         false},
+        {"{\"id\":2,\"op\":\"verify\",\"hold\":%" PRId64 "}", false},
+        {"{\"id\":2,\"op\":\"release\",\"hold\":%" PRId64 "}", false},
+        {"{\"id\":2,\"op\":\"revoke\",\"node\":\"%s\"}", true},
+        {"{\"id\":2,\"op\":\"write\",\"hold\":%" PRId64 ",\"writes\":["
+         "{\"kind\":\"set\",\"path\":\"/held\",\"base64\":\"AP8=\"}]}",
+         false},
+        {"{\"id\":2,\"op\":\"read\",\"hold\":%" PRId64 ",\"path\":\"/held\"}", false},
+        {"{\"id\":%" PRId64 ",\"op\":\"status\",\"path\":\"/held\"}", false},
+        {"{\"id\":%" PRId64 ",\"op\":\"leader\",\"path\":\"/held\",\"lock\":\"mutex\"}",
+         false},
+        {"{\"id\":%" PRId64 ",\"op\":\"locks\"}", false},
+    };
+    (void)state;
+    begin(1, 1, 1);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        uint64_t which = 0;
+        assert_false(ask_with_failure(requests[i].line, requests[i].takes_node, NEVER));
+        size_t values = world.values;
+        while (ask_with_failure(requests[i].line, requests[i].takes_node, which)) {
+            if (world.answers > 0 && world.ok && world.values != values) {
+                fail_msg("%s: allocation %" PRIu64 ": %zu values", requests[i].line,
+                         which, world.values);
+            }
+            which++;
+        }
+        assert_true(world.ok);
+        assert_true(which > 5);
+    }
+    end();
+}
+
+/* ------------------------------------------------------------- servers that lag behind */
+
+static void ask_about(const char *format, int64_t number)
+{
+    char line[300];
+
+    snprintf(line, sizeof(line), format, number);
+    ask(line);
+}
+
+static void note_session(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+                         void *session)
+{
+    (void)client;
+    *(uint32_t *)session = entry->session;
+}
+
+/* Acquires a lock whose hold is not in the first session. */
+static int64_t acquire_in_another_session(void)
+{
+    for (int64_t i = 0;; i++) {
+        uint32_t session = 0;
+        ask_about("{\"id\":1,\"op\":\"acquire\",\"path\":\"/lock%" PRId64 "\"}", i);
+        assert_true(world.ok);
+        uvzk_client_each_hold(world.daemon.locks.client, note_session, &session);
+        if (session > 0) {
+            return world.hold;
+        }
+        release_all();
+    }
+}
+
+/* The hold's znode is in one session, and the read goes through another one, whose server is
+ * cut off from the others for some time. Returns whether an old version was found each
+ * time. */
+static bool read_from_a_server_that_lags(uint64_t seed, uint64_t ms)
+{
+    begin(seed, 3, 2);
+    int64_t hold = acquire_in_another_session();
+    ask_about("{\"id\":1,\"op\":\"write\",\"hold\":%" PRId64 ",\"writes\":["
+              "{\"kind\":\"create\",\"path\":\"/data\",\"data\":\"old\"}]}",
+              hold);
+    assert_true(world.ok);
+    uvzk_sim_run_for(PATIENCE_MS);
+    uvzk_sim_lag(uvzk_sim_server_of(world.daemon.locks.client), ms);
+    ask_about("{\"id\":1,\"op\":\"write\",\"hold\":%" PRId64 ",\"writes\":["
+              "{\"kind\":\"set\",\"path\":\"/data\",\"data\":\"new\"}]}",
+              hold);
+    bool written = world.ok;
+    ask_about("{\"id\":1,\"op\":\"read\",\"hold\":%" PRId64 ",\"path\":\"/data\"}", hold);
+    if (written && world.ok) {
+        assert_string_equal(world.data, "new");
+    }
+    bool stale = written && !world.ok && strcmp(world.error, "UVZK_EBADVERSION") == 0;
+    release_all();
+    end();
+    return stale;
+}
+
+static void a_read_is_no_older_than_its_hold(void **state)
+{
+    unsigned stale = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        stale += read_from_a_server_that_lags(seed, 1000);
+        /* It catches up before the znode has been read as often as it may be. */
+        assert_false(read_from_a_server_that_lags(seed, 250));
+    }
+    assert_true(stale > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(a_read_is_no_older_than_its_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
