@@ -192,7 +192,9 @@ static void settle_found(struct keyed_run *run, const struct run_record *found)
 
     if (!run->is_recording) {
         /* Ours: the reply to our write was lost. */
-        decided(run, is_ours && run->options.at_most_once ? RUN_NOW : RUN_DONE);
+        decided(run, is_ours && run->options.at_most_once
+                         ? RUN_NOW
+                         : run_decide(&run->keys, run->key, true));
     } else if (!is_ours) {
         keyed_run_fail(run, UVZK_ENODEEXISTS);
     } else if (found->has_ended) {
@@ -261,9 +263,7 @@ static void read_list(struct keyed_run *run)
 
 static void take_time(struct keyed_run *run, const uvzk_stat_t *stat)
 {
-    if (run->key[0] == '\0') {
-        run_key_of_time(&run->options.slots, stat->created_ms, run->key);
-    }
+    run_key_of_time(&run->options.slots, stat->created_ms, run->key);
 }
 
 static void on_queued_time(uvzk_req_t *request, int status)

@@ -165,6 +165,7 @@ static void a_key_runs_once(uint64_t seed, void *const *state)
     assert_int_equal(record_of("monday").token, held.token);
     assert_int_equal(record_of("monday").status, 3);
     assert_int_equal(record_of("monday").took_ms, 2);
+    decides(&one, RUN_DONE); /* for the same hold, too */
     next_hold(RUN_DONE, "monday", false);
     end();
 }
@@ -347,6 +348,34 @@ static void a_list_that_was_deleted_is_made_again(uint64_t seed, void *const *st
     end();
 }
 
+/* ... also between our reading of it and our write, which is refused then. */
+static void a_list_that_changes_meanwhile_is_read_again(uint64_t seed, void *const *state)
+{
+    const struct run_record record = {.by = "ann", .has_ended = true, .status = 3};
+    bool comes = seed % 2 == 0;
+
+    begin(seed, state);
+    begin_story(&one, &a, "monday", false);
+    decides(&one, RUN_NOW);
+    if (!comes) {
+        assert_non_null(sim_create_by_hand(world.sim, LIST, UVZK__PERSISTENT));
+    }
+    keyed_run_record(&one.run, &record);
+    world_run_for(&world, seed);
+    if (comes && !sim_exists(world.sim, LIST)) {
+        assert_non_null(sim_create_by_hand(world.sim, LIST, UVZK__PERSISTENT));
+    } else if (!comes && sim_children(world.sim, LIST, NULL, 0) == 0) {
+        assert_int_equal(sim_delete_by_hand(world.sim, LIST), 0);
+    }
+    if (one.recorded == 0) {
+        await(&one, &one.recorded);
+    }
+    assert_int_equal(one.status, 0);
+    shows(LIST, "uvzk runs\nmonday\n");
+    assert_int_equal(record_of("monday").status, 3);
+    end();
+}
+
 static void what_is_no_list_is_left_alone(uint64_t seed, void *const *state)
 {
     const struct run_record record = {.by = "ann"};
@@ -491,6 +520,7 @@ int main(void)
         WORLD_SCENARIO(a_deleted_record_runs_again, 1, 2),
         WORLD_SCENARIO(another_record_is_not_overwritten, 1, 2),
         WORLD_SCENARIO(a_list_that_was_deleted_is_made_again, 1, 2),
+        WORLD_SCENARIO(a_list_that_changes_meanwhile_is_read_again, 1, 100),
         WORLD_SCENARIO(what_is_no_list_is_left_alone, 1, 2),
         WORLD_SCENARIO(the_last_hundred_are_kept, 1, 1),
         WORLD_SCENARIO(a_run_begins_with_its_first_contender, WORLD_QUEUED_CB,
