@@ -103,7 +103,7 @@ complete -c uvzk -n '__uvzk_is serve' -x -l owner -d 'Owner of the socket, USER:
 complete -c uvzk -n '__uvzk_is serve' -r -F -l metrics -d 'Where to serve metrics over HTTP'
 complete -c uvzk -n '__uvzk_is serve' -x -l sessions -d 'How many ZooKeeper sessions'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-connections -d 'How many connections'
-complete -c uvzk -n '__uvzk_is serve' -x -l max-pending -d 'Requests, holds and watches of a connection'
+complete -c uvzk -n '__uvzk_is serve' -x -l max-pending -d 'Requests, holds, watches and objects of a connection'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-line -d 'Bytes of a request'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-unsent -d 'Bytes of answers that a program leaves unread'
 

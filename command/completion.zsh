@@ -115,7 +115,7 @@ _uvzk_serve() {
         '--metrics=[where to serve metrics over HTTP]:address\:port or path:_files' \
         '--sessions=[how many ZooKeeper sessions]:number: ' \
         '--max-connections=[how many connections]:number: ' \
-        '--max-pending=[requests, holds and watches of a connection]:number: ' \
+        '--max-pending=[requests, holds, watches and objects of a connection]:number: ' \
         '--max-line=[length of a request]:bytes: ' \
         '--max-unsent=[answers that a program leaves unread]:bytes: '
 }

@@ -20,6 +20,7 @@
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
 #include "serve/served_multilock.h"
+#include "serve/served_object.h"
 #include "serve/served_status.h"
 #include "terminal.h"
 
@@ -119,6 +120,7 @@ static void end(struct daemon *daemon, int exit_code)
     {
         served_holds_expire(connection);
         served_listings_expire(connection);
+        served_objects_expire(connection);
     }
     uv_prepare_start(&daemon->checks, on_check);
 }

@@ -22,6 +22,7 @@
 #include "serve/expiring_holds.h"
 #include "serve/listener.h"
 #include "serve/metrics_listener.h"
+#include "serve/served_atomic.h"
 #include "serve/served_lock.h"
 #include "serve/served_metrics.h"
 
@@ -65,6 +66,7 @@ struct daemon {
     uv_prepare_t checks; /* ENDING: checks whether a hold is left */
     struct expiring_holds expiring;
     struct served_locks locks;
+    struct served_atomics atomics;
     struct served_connection *connections;
     struct served_status *statuses; /* under way */
     size_t connection_count;

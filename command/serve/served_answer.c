@@ -10,6 +10,7 @@
 
 /* The library's sentences are shorter. */
 #define REFUSAL_SIZE 256
+#define TOO_LONG_TEXT "the answer would be longer than --max-unsent"
 
 /* libjansson got no memory for what the next line is made of. The functions that add a field
  * do not tell it, and a program that misses the field could draw a wrong conclusion. */
@@ -70,6 +71,18 @@ json_t *served_answer_refused(int64_t id, int status, const char *field)
                                uvzk_err_is_retriable(status));
 }
 
+json_t *served_answer_change(int64_t id, int status)
+{
+    json_t *answer =
+        status == 0 ? served_answer_ok(id) : served_answer_status(id, status, 0);
+
+    if (status < 0) {
+        json_object_set_new(answer, "unknown",
+                            json_boolean(uvzk_err_outcome_is_unknown(status)));
+    }
+    return answer;
+}
+
 json_t *served_answer_ending(int64_t id)
 {
     return served_answer_error(id, SERVED_EENDING, SERVED_ENDING_TEXT, 1);
@@ -81,8 +94,7 @@ json_t *served_answer_fit(json_t *answer, int64_t id, size_t most)
         return answer;
     }
     json_decref(answer);
-    return served_answer_error(id, SERVED_ESIZE,
-                               "the answer would be longer than --max-unsent", 0);
+    return served_answer_error(id, SERVED_ESIZE, TOO_LONG_TEXT, 0);
 }
 
 json_t *served_answer_event(const char *event)
@@ -106,6 +118,18 @@ json_t *served_answer_event_over(const char *event, const char *error,
 
     served_answer_add_number(answer, name, number);
     return answer;
+}
+
+json_t *served_answer_fit_event(json_t *event, size_t most)
+{
+    if (json_dumpb(event, NULL, 0, JSON_COMPACT) <= most) {
+        return event;
+    }
+    json_t *other = served_answer_event_over(
+        json_string_value(json_object_get(event, "event")), SERVED_ESIZE, TOO_LONG_TEXT,
+        "object", json_integer_value(json_object_get(event, "object")));
+    json_decref(event);
+    return other;
 }
 
 void served_answer_add_number(json_t *answer, const char *name, int64_t number)

@@ -36,6 +36,9 @@ json_t *served_answer_status(int64_t id, int status, int refused);
 /* ... right after a call that was refused. field: by which the program gave the path, which
  * the library may have refused; NULL: it gave none. */
 json_t *served_answer_refused(int64_t id, int status, const char *field);
+/* As served_answer_ok, or as served_answer_status, of a request that changes znodes:
+ * `unknown` tells whether it may have been carried out all the same. */
+json_t *served_answer_change(int64_t id, int status);
 /* ... for a request that the end of the daemon has refused. */
 json_t *served_answer_ending(int64_t id);
 
@@ -49,6 +52,10 @@ json_t *served_answer_event_of(const char *event, const char *error, const char 
 /* ... and NAME:NUMBER: what the program has under this number is over. */
 json_t *served_answer_event_over(const char *event, const char *error,
                                  const char *message, const char *name, int64_t number);
+
+/* Returns the event of an object, or, if its line would be longer than this, another one
+ * that says so. */
+json_t *served_answer_fit_event(json_t *, size_t most);
 
 /* Add a field. Text that is not UTF-8 is left out. */
 void served_answer_add_number(json_t *, const char *name, int64_t number);

@@ -12,9 +12,11 @@
 #include "output.h"
 #include "serve/daemon.h"
 #include "serve/served_answer.h"
+#include "serve/served_atomic.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
 #include "serve/served_metrics.h"
+#include "serve/served_object.h"
 #include "serve/served_operations.h"
 #include "serve/served_owner.h"
 #include "serve/served_validity.h"
@@ -54,6 +56,8 @@ static void end(struct served_connection *connection, bool believed)
     connection->daemon->connection_count--;
     served_holds_end(connection, believed);
     served_listings_end(connection);
+    served_objects_end(connection);
+    served_atomics_end(connection);
     uv_close((uv_handle_t *)&connection->pipe, on_closed);
 }
 

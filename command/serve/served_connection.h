@@ -22,6 +22,7 @@
 struct daemon;
 struct served_hold;
 struct served_listing;
+struct served_object;
 struct served_owner;
 
 struct served_connection {
@@ -30,9 +31,11 @@ struct served_connection {
     struct line_buffer lines;
     struct served_hold *holds;       /* by number: pending acquires and holds */
     struct served_listing *listings; /* by number: watches, and listings under way */
+    struct served_object *objects;   /* by number */
+    size_t atomic_calls;             /* about atomic longs, under way */
     struct served_owner *owners;     /* by name */
-    size_t pending;                  /* requests without an answer, holds and watches */
-    size_t users; /* what refers to this struct: the pipe, holds, requests */
+    size_t pending; /* requests without an answer, holds, watches, objects */
+    size_t users;   /* what refers to this struct: the pipe, holds, requests */
     /* When the line that is being carried out was read (CLOCK_MONOTONIC, ns). */
     uint64_t received;
     bool ended;

@@ -16,6 +16,7 @@
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
+#include "serve/served_object.h"
 #include "serve/served_validity.h"
 
 #define NS_IN_MS 1000000U
@@ -29,6 +30,7 @@ struct served_numbers {
     size_t expiring; /* holds that are about to be released */
     size_t waiting;  /* acquires */
     size_t watches;
+    size_t objects;
     uint64_t longest_wait_ms; /* of an acquire that waits */
 };
 
@@ -81,6 +83,7 @@ static void count_now(const struct daemon *daemon, struct served_numbers *number
              hold = hold->hh.next) {
             count_hold(hold, now, numbers);
         }
+        numbers->objects += HASH_COUNT(connection->objects);
         for (const struct served_listing *listing = connection->listings; listing != NULL;
              listing = listing->hh.next) {
             numbers->watches += listing->interval_ms > 0 && !listing->ending;
@@ -121,6 +124,8 @@ static void put_numbers(FILE *text, const struct daemon *daemon)
         numbers.expiring);
     put(text, "waiting", "gauge", "Acquires of programs that wait.", numbers.waiting);
     put(text, "watches", "gauge", "Watches of programs.", numbers.watches);
+    put(text, "objects", "gauge", "Shared values and other objects of programs.",
+        numbers.objects);
     put_type(text, "longest_wait_seconds", "gauge",
              "How long the acquire that has waited longest has waited.");
     fprintf(text,
@@ -206,6 +211,7 @@ void served_metrics_send(struct served_connection *connection,
     served_answer_add_number(answer, "holds", (int64_t)numbers.holds);
     served_answer_add_number(answer, "waiting", (int64_t)numbers.waiting);
     served_answer_add_number(answer, "watches", (int64_t)numbers.watches);
+    served_answer_add_number(answer, "objects", (int64_t)numbers.objects);
     served_answer_add_number(answer, "longest_wait_ms", (int64_t)numbers.longest_wait_ms);
     served_answer_add_text(answer, "text", text);
     free(text);

@@ -5,14 +5,19 @@
 #include "serve/daemon.h"
 #include "serve/lock_summaries.h"
 #include "serve/served_answer.h"
+#include "serve/served_atomic.h"
+#include "serve/served_barrier.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
 #include "serve/served_metrics.h"
+#include "serve/served_node.h"
+#include "serve/served_object.h"
 #include "serve/served_read.h"
 #include "serve/served_request.h"
 #include "serve/served_revoke.h"
 #include "serve/served_status.h"
+#include "serve/served_value.h"
 #include "serve/served_write.h"
 
 /* The operations that are still allowed when the daemon ends: the program may release its
@@ -21,6 +26,49 @@ static bool is_refused(const struct daemon *daemon, const struct served_request 
 {
     return daemon_is_ending(daemon) && request->operation != SERVED_RELEASE &&
            request->operation != SERVED_CANCEL && request->operation != SERVED_UNWATCH;
+}
+
+/* What is no lock. */
+static void run_object(struct served_connection *connection,
+                       const struct served_request *request)
+{
+    switch (request->operation) {
+    case SERVED_SHARED_VALUE:
+        served_value_open(connection, request);
+        break;
+    case SERVED_SHARED_COUNT:
+        served_value_open_count(connection, request);
+        break;
+    case SERVED_PERSISTENT_NODE:
+        served_node_open(connection, request);
+        break;
+    case SERVED_GROUP_MEMBER:
+        served_node_join(connection, request);
+        break;
+    case SERVED_GETTING:
+        served_objects_get(connection, request);
+        break;
+    case SERVED_SETTING:
+        served_objects_set(connection, request);
+        break;
+    case SERVED_CLOSING:
+        served_objects_close(connection, request);
+        break;
+    case SERVED_BARRIER_SET:
+    case SERVED_BARRIER_REMOVE:
+    case SERVED_BARRIER_WAIT:
+        served_barrier_call(connection, request);
+        break;
+    case SERVED_ENTER:
+        served_barrier_enter(connection, request);
+        break;
+    case SERVED_LEAVE:
+        served_barrier_leave(connection, request);
+        break;
+    default:
+        served_atomic_call(connection, request);
+        break;
+    }
 }
 
 static void run(struct served_connection *connection,
@@ -33,7 +81,9 @@ static void run(struct served_connection *connection,
         served_hold_acquire(connection, request);
         break;
     case SERVED_CANCEL:
-        served_hold_cancel(connection, request);
+        if (!served_objects_cancel(connection, request)) {
+            served_hold_cancel(connection, request);
+        }
         break;
     case SERVED_RELEASE:
         served_hold_release(connection, request);
@@ -53,6 +103,9 @@ static void run(struct served_connection *connection,
         break;
     case SERVED_METRICS:
         served_metrics_send(connection, request);
+        break;
+    default:
+        run_object(connection, request);
         break;
     case SERVED_LOCKS:
         lock_summaries_send(connection, request);

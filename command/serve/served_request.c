@@ -14,6 +14,7 @@
 #define INTERVAL_LEAST_MS 100
 #define LEASES_MAX 100 /* the limit of uvzk.h for one hold */
 #define MAX_LEASES_MAX 1000000
+#define MEMBERS_MAX 1000000
 /* An answer with this many locks fits into --max-unsent. */
 #define LIMIT_MAX 100
 
@@ -37,6 +38,18 @@
 #define OF_READING 8192U /* path */
 #define OF_STATUS 16384U /* path, limit */
 #define OF_LEADER 32768U /* path, lock */
+#define OF_AT (1U << 20) /* path, of what is no lock */
+#define OF_COUNT (1U << 22)
+#define OF_DATA (1U << 23)  /* data, base64 */
+#define OF_NODE (1U << 24)  /* persistent */
+#define OF_GROUP (1U << 25) /* member */
+#define OF_OBJECT (1U << 26)
+#define OF_SET (1U << 27)   /* count, mzxid, version */
+#define OF_WAIT (1U << 28)  /* timeout_ms */
+#define OF_ENTER (1U << 29) /* member_quantity */
+#define OF_NEW (1U << 30)   /* value */
+#define OF_COMPARE (1U << 31)
+#define OF_ADD (1U << 19) /* delta */
 
 static const struct {
     const char *name;
@@ -52,6 +65,25 @@ static const struct {
     [SERVED_WATCH] = {"watch", OF_LOCK | OF_WATCH},
     [SERVED_UNWATCH] = {"unwatch", OF_UNWATCH},
     [SERVED_METRICS] = {"metrics", OF_NONE},
+    [SERVED_SHARED_VALUE] = {"shared_value", OF_AT | OF_DATA},
+    [SERVED_SHARED_COUNT] = {"shared_count", OF_AT | OF_COUNT},
+    [SERVED_PERSISTENT_NODE] = {"persistent_node", OF_AT | OF_DATA | OF_NODE},
+    [SERVED_GROUP_MEMBER] = {"group_member", OF_AT | OF_DATA | OF_GROUP},
+    [SERVED_GETTING] = {"get", OF_OBJECT},
+    [SERVED_SETTING] = {"set", OF_OBJECT | OF_DATA | OF_SET},
+    [SERVED_CLOSING] = {"close", OF_OBJECT},
+    [SERVED_BARRIER_SET] = {"barrier_set", OF_AT},
+    [SERVED_BARRIER_REMOVE] = {"barrier_remove", OF_AT},
+    [SERVED_BARRIER_WAIT] = {"barrier_wait", OF_AT | OF_WAIT},
+    [SERVED_ENTER] = {"enter", OF_AT | OF_ENTER | OF_WAIT},
+    [SERVED_LEAVE] = {"leave", OF_OBJECT | OF_WAIT},
+    [SERVED_ATOMIC_GET] = {"atomic_get", OF_AT},
+    [SERVED_ATOMIC_ADD] = {"atomic_add", OF_AT | OF_ADD},
+    [SERVED_ATOMIC_COMPARE_AND_SET] = {"atomic_compare_and_set",
+                                       OF_AT | OF_NEW | OF_COMPARE},
+    [SERVED_ATOMIC_SET] = {"atomic_set", OF_AT | OF_NEW},
+    [SERVED_ATOMIC_FORCE_SET] = {"atomic_force_set", OF_AT | OF_NEW},
+    [SERVED_ATOMIC_CREATE] = {"atomic_create", OF_AT | OF_NEW},
     [SERVED_LOCKS] = {"locks", OF_LOCKS},
     [SERVED_REVOKE] = {"revoke", OF_REVOKE},
     [SERVED_ACQUIRE_ALL] = {"acquire_all", OF_ACQUIRE_ALL},
@@ -82,7 +114,7 @@ const char *served_kind_name(enum served_kind kind)
 /* Of a text of the program, a sentence has so many bytes at most. */
 #define SHOWN_MAX 40
 /* Names of the protocol are shorter. */
-#define NAME_MAX_LENGTH 15
+#define NAME_MAX_LENGTH 22
 
 __attribute__((format(printf, 2, 3))) static const char *
 wrong(struct served_request *request, const char *format, ...)
@@ -180,8 +212,9 @@ struct field {
 
 static const struct field fields[] = {
     {"path",
-     OF_LOCK | OF_ELECT | OF_MEMBER | OF_WRITE | OF_READING | OF_STATUS | OF_LEADER, TEXT,
-     MEMBER(path), 0, 0, true},
+     OF_AT | OF_LOCK | OF_ELECT | OF_MEMBER | OF_WRITE | OF_READING | OF_STATUS |
+         OF_LEADER,
+     TEXT, MEMBER(path), 0, 0, true},
     {"lock", OF_LOCK | OF_ELECT | OF_MEMBER | OF_LEADER, KIND, MEMBER(kind), 0, 0, false},
     {"max_leases", OF_LOCK | OF_MEMBER, NUMBER, MEMBER(max_leases), 1, MAX_LEASES_MAX,
      false},
@@ -190,13 +223,13 @@ static const struct field fields[] = {
     {"writes", OF_WRITING, LIST, MEMBER(writes), 1, SERVED_LIST_MAX, true},
     {"kind", OF_WRITE, WRITE_KIND, MEMBER(write_kind), 0, 0, true},
     {"version", OF_WRITE, NUMBER, MEMBER(version), 0, INT32_MAX, false},
-    {"base64", OF_WRITE, TEXT, MEMBER(base64), 0, 0, false},
+    {"base64", OF_DATA | OF_WRITE, TEXT, MEMBER(base64), 0, 0, false},
     {"in_turn", OF_ACQUIRE_ALL, FLAG, MEMBER(in_turn), 0, 0, false},
     {"owner", OF_ACQUIRE | OF_ACQUIRE_ALL, TEXT, MEMBER(owner), 0, 0, false},
-    {"data", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT | OF_WRITE, TEXT, MEMBER(data), 0, 0,
-     false},
-    {"timeout_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(timeout_ms), 0,
-     SERVED_TIMEOUT_MAX_MS, false},
+    {"data", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT | OF_WRITE | OF_DATA, TEXT,
+     MEMBER(data), 0, 0, false},
+    {"timeout_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT | OF_WAIT, NUMBER,
+     MEMBER(timeout_ms), 0, SERVED_TIMEOUT_MAX_MS, false},
     {"max_hold_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(max_hold_ms),
      1, SERVED_TIMEOUT_MAX_MS, false},
     {"warning_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(warning_ms), 1,
@@ -209,6 +242,16 @@ static const struct field fields[] = {
     {"watch", OF_UNWATCH, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
     {"limit", OF_LOCKS | OF_STATUS, NUMBER, MEMBER(limit), 1, LIMIT_MAX, false},
     {"node", OF_REVOKE, TEXT, MEMBER(node), 0, 0, true},
+    {"object", OF_OBJECT, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
+    {"count", OF_COUNT | OF_SET, NUMBER, MEMBER(count), INT32_MIN, INT32_MAX, false},
+    {"mzxid", OF_SET, NUMBER, MEMBER(mzxid), 0, SERVED_NUMBER_MAX, false},
+    {"version", OF_SET, NUMBER, MEMBER(version), INT32_MIN, INT32_MAX, false},
+    {"persistent", OF_NODE, FLAG, MEMBER(persistent), 0, 0, false},
+    {"member", OF_GROUP, TEXT, MEMBER(member), 0, 0, true},
+    {"member_quantity", OF_ENTER, NUMBER, MEMBER(member_quantity), 1, MEMBERS_MAX, true},
+    {"delta", OF_ADD, NUMBER, MEMBER(value), INT64_MIN, INT64_MAX, true},
+    {"value", OF_NEW, NUMBER, MEMBER(value), INT64_MIN, INT64_MAX, true},
+    {"expected", OF_COMPARE, NUMBER, MEMBER(expected), INT64_MIN, INT64_MAX, true},
     {"acquire", OF_CANCEL, NUMBER, MEMBER(number), 0, SERVED_NUMBER_MAX, true},
 };
 
@@ -345,6 +388,38 @@ static bool is_of_election(const struct served_request *request)
     return request->operation == SERVED_ELECT || request->operation == SERVED_LEADER;
 }
 
+static const char *check_data(struct served_request *request)
+{
+    if (request->data != NULL && request->base64 != NULL) {
+        return wrong(request, "`base64`: not with `data`");
+    }
+    if (request->base64 != NULL && !served_bytes_are_base64(request->base64)) {
+        return wrong(request, "`base64`: not base64");
+    }
+    return NULL;
+}
+
+/* Checks rules about the fields of what is no lock. */
+static const char *check_object(struct served_request *request)
+{
+    bool has_wait = (operations[request->operation].fields & OF_WAIT) != 0;
+    bool has_mzxid = request->mzxid != SERVED_NOT_GIVEN;
+    const char *wrong_data = check_data(request);
+
+    if (wrong_data != NULL) {
+        return wrong_data;
+    }
+    if (has_wait && request->timeout_ms == 0) {
+        return wrong(request, "`timeout_ms`: at least 1 of `%s`",
+                     operations[request->operation].name);
+    }
+    if (has_mzxid != (request->version != SERVED_NOT_GIVEN)) {
+        return wrong(request, "`%s`: missing, and `%s` needs it",
+                     has_mzxid ? "version" : "mzxid", has_mzxid ? "mzxid" : "version");
+    }
+    return NULL;
+}
+
 /* Checks rules about several fields together. */
 static const char *check(struct served_request *request)
 {
@@ -407,16 +482,10 @@ static const char *check_write(struct served_request *write)
         return wrong(write, "`%s`: only of create and set",
                      write->data != NULL ? "data" : "base64");
     }
-    if (write->data != NULL && write->base64 != NULL) {
-        return wrong(write, "`base64`: not with `data`");
-    }
-    if (write->base64 != NULL && !served_bytes_are_base64(write->base64)) {
-        return wrong(write, "`base64`: not base64");
-    }
     if (write->write_kind == SERVED_CREATE && write->version >= 0) {
         return wrong(write, "`version`: not of create");
     }
-    return NULL;
+    return check_data(write);
 }
 
 const char *served_request_read_write(const struct served_request *request, size_t which,
@@ -489,7 +558,10 @@ const char *served_request_read(struct served_request *request, const char *line
                                        .number = -1,
                                        .timeout_ms = SERVED_WAIT_FOREVER,
                                        .interval_ms = INTERVAL_DEFAULT_MS,
-                                       .limit = LIMIT_MAX};
+                                       .limit = LIMIT_MAX,
+                                       .count = SERVED_NOT_GIVEN,
+                                       .mzxid = SERVED_NOT_GIVEN,
+                                       .version = SERVED_NOT_GIVEN};
     request->json = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(request->json)) {
         return wrong(request, "the line is not a JSON object");
@@ -509,6 +581,9 @@ const char *served_request_read(struct served_request *request, const char *line
     }
     if (refused == NULL) {
         refused = check(request);
+    }
+    if (refused == NULL) {
+        refused = check_object(request);
     }
     if (refused == NULL && request->members != NULL) {
         refused = check_members(request);

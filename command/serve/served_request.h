@@ -20,6 +20,7 @@
 #define SERVED_TIMEOUT_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 #define SERVED_WAIT_FOREVER (-1)
 #define SERVED_WRONG_SIZE 200
+#define SERVED_NOT_GIVEN INT64_MIN
 /* So many objects a list has at most: the limit of uvzk.h for a multi lock. */
 #define SERVED_LIST_MAX 100
 
@@ -31,6 +32,24 @@ enum served_operation {
     SERVED_VALID,
     SERVED_VERIFY,
     SERVED_METRICS,
+    SERVED_SHARED_VALUE,
+    SERVED_SHARED_COUNT,
+    SERVED_PERSISTENT_NODE,
+    SERVED_GROUP_MEMBER,
+    SERVED_GETTING, /* of an object, as SERVED_SETTING and SERVED_CLOSING */
+    SERVED_SETTING,
+    SERVED_CLOSING,
+    SERVED_BARRIER_SET,
+    SERVED_BARRIER_REMOVE,
+    SERVED_BARRIER_WAIT,
+    SERVED_ENTER, /* of a double barrier, as SERVED_LEAVE */
+    SERVED_LEAVE,
+    SERVED_ATOMIC_GET,
+    SERVED_ATOMIC_ADD,
+    SERVED_ATOMIC_COMPARE_AND_SET,
+    SERVED_ATOMIC_SET,
+    SERVED_ATOMIC_FORCE_SET,
+    SERVED_ATOMIC_CREATE,
     SERVED_PARTICIPANTS,
     SERVED_WATCH,
     SERVED_UNWATCH,
@@ -64,13 +83,19 @@ struct served_request {
     int64_t warning_ms;         /* how long before max_hold_ms has passed; 0: not given */
     int64_t interval_ms;        /* of a watch */
     int64_t limit;              /* how many locks or participants are listed at most */
-    int64_t number;             /* "hold", "watch" or "acquire": what the request names */
-    bool revocable, queued;     /* whether these events are wanted */
-    bool in_turn;               /* of SERVED_ACQUIRE_ALL */
+    int64_t number;             /* "hold", "watch" and so on: what the request names */
+    int64_t value;              /* or the delta, of an atomic long */
+    int64_t expected;           /* of SERVED_ATOMIC_COMPARE_AND_SET */
+    int64_t count;              /* of a shared count; SERVED_NOT_GIVEN */
+    int64_t mzxid;           /* of SERVED_SETTING, as `version`; SERVED_NOT_GIVEN, both */
+    int64_t member_quantity; /* of SERVED_ENTER */
+    bool persistent;         /* of SERVED_PERSISTENT_NODE: not ephemeral */
+    bool revocable, queued;  /* whether these events are wanted */
+    bool in_turn;            /* of SERVED_ACQUIRE_ALL */
     enum served_write_kind write_kind;
-    int64_t version; /* of a write; -1: any */
+    int64_t version; /* of a write; -1: any. Of SERVED_SETTING; SERVED_NOT_GIVEN */
     /* Texts in `json`; NULL: not given. */
-    const char *path, *owner, *data, *base64, *node;
+    const char *path, *owner, *data, *base64, *node, *member;
     const json_t *members, *writes; /* lists in `json`; NULL: not given */
     json_t *json;                   /* owned; NULL: the line is not JSON */
     char wrong[SERVED_WRONG_SIZE];

@@ -296,6 +296,69 @@ static void nearest_names(void **state)
     }
 }
 
+static void requests_about_objects(void **state)
+{
+    (void)state;
+    assert_accepted("{\"id\":1,\"op\":\"shared_count\",\"path\":\"/a\"}");
+    assert_int_equal(request.operation, SERVED_SHARED_COUNT);
+    assert_true(request.count == SERVED_NOT_GIVEN);
+    assert_accepted("{\"id\":1,\"op\":\"set\",\"object\":7,\"count\":-2147483648,"
+                    "\"mzxid\":4294967301,\"version\":-3}");
+    assert_int_equal(request.operation, SERVED_SETTING);
+    assert_int_equal(request.number, 7);
+    assert_int_equal(request.count, INT32_MIN);
+    assert_int_equal(request.mzxid, 4294967301);
+    assert_int_equal(request.version, -3);
+    assert_accepted("{\"id\":1,\"op\":\"set\",\"object\":7,\"base64\":\"AA==\"}");
+    assert_true(request.mzxid == SERVED_NOT_GIVEN);
+    assert_accepted(
+        "{\"id\":1,\"op\":\"group_member\",\"path\":\"/a\",\"member\":\"b\"}");
+    assert_string_equal(request.member, "b");
+    assert_accepted("{\"id\":1,\"op\":\"enter\",\"path\":\"/a\",\"member_quantity\":5}");
+    assert_int_equal(request.member_quantity, 5);
+    assert_int_equal(request.timeout_ms, SERVED_WAIT_FOREVER);
+    assert_accepted("{\"id\":1,\"op\":\"atomic_add\",\"path\":\"/a\","
+                    "\"delta\":-9223372036854775808}");
+    assert_true(request.value == INT64_MIN);
+    assert_accepted("{\"id\":1,\"op\":\"atomic_compare_and_set\",\"path\":\"/a\","
+                    "\"expected\":9223372036854775807,\"value\":-1}");
+    assert_true(request.expected == INT64_MAX && request.value == -1);
+}
+
+static void wrong_requests_about_objects(void **state)
+{
+    static const char *const lines[][2] = {
+        {"{\"id\":1,\"op\":\"set\",\"object\":7,\"data\":\"a\",\"base64\":\"AA==\"}",
+         "`base64`: not with `data`"},
+        {"{\"id\":1,\"op\":\"set\",\"object\":7,\"base64\":\"A\"}",
+         "`base64`: not base64"},
+        {"{\"id\":1,\"op\":\"set\",\"object\":7,\"count\":1,\"version\":1}",
+         "`mzxid`: missing, and `version` needs it"},
+        {"{\"id\":1,\"op\":\"set\",\"object\":7,\"count\":1,\"mzxid\":1}",
+         "`version`: missing, and `mzxid` needs it"},
+        {"{\"id\":1,\"op\":\"set\",\"object\":7,\"count\":2147483648}",
+         "`count`: not a whole number from -2147483648 to 2147483647"},
+        {"{\"id\":1,\"op\":\"barrier_wait\",\"path\":\"/a\",\"timeout_ms\":0}",
+         "`timeout_ms`: at least 1 of `barrier_wait`"},
+        {"{\"id\":1,\"op\":\"leave\",\"object\":1,\"timeout_ms\":0}",
+         "`timeout_ms`: at least 1 of `leave`"},
+        {"{\"id\":1,\"op\":\"atomic_add\",\"path\":\"/a\"}", "`delta`: missing"},
+        {"{\"id\":1,\"op\":\"atomic_add\",\"path\":\"/a\",\"value\":1}",
+         "`value`: no such field"},
+        {"{\"id\":1,\"op\":\"atomic_compare_and_sets\"}",
+         "`atomic_compare_and_sets`: no such `op`"},
+        {"{\"id\":1,\"op\":\"atomic_compare-and-set\"}",
+         "`atomic_compare-and-set`: no such `op`; did you mean "
+         "`atomic_compare_and_set`?"},
+        {"{\"id\":1,\"op\":\"metrics\",\"path\":\"/a\"}", "`path`: no such field"},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        assert_string_equal(read_line(lines[i][0]), lines[i][1]);
+    }
+}
+
 static void deeply_nested_values_are_refused(void **state)
 {
     static char line[16384];
@@ -312,6 +375,8 @@ int main(void)
         cmocka_unit_test_teardown(all_fields_of_an_acquire, end),
         cmocka_unit_test_teardown(other_operations, end),
         cmocka_unit_test_teardown(writes, end),
+        cmocka_unit_test_teardown(requests_about_objects, end),
+        cmocka_unit_test_teardown(wrong_requests_about_objects, end),
         cmocka_unit_test_teardown(no_json, end),
         cmocka_unit_test_teardown(wrong_id, end),
         cmocka_unit_test_teardown(wrong_fields, end),
