@@ -1,7 +1,6 @@
 /* Makes the JSON objects that the daemon sends (served_answer.h). */
 #include "served_answer.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +26,11 @@ static void *allocate(size_t size)
 void served_answer_begin(void)
 {
     json_set_alloc_funcs(allocate, free);
+}
+
+bool served_answer_lacks_memory(void)
+{
+    return lacks_memory;
 }
 
 json_t *served_answer_ok(int64_t id)

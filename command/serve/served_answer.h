@@ -4,6 +4,7 @@
 #ifndef SERVED_ANSWER_H
 #define SERVED_ANSWER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,10 @@
 /* Call it once, before anything is made: from then on it is noted if libjansson gets no
  * memory. */
 void served_answer_begin(void);
+
+/* Returns true if libjansson got no memory since the last line was made. A text that was
+ * read may lack a byte then, which libjansson does not tell. */
+bool served_answer_lacks_memory(void);
 
 /* {"id":ID,"ok":true} */
 json_t *served_answer_ok(int64_t id);

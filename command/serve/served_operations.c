@@ -132,7 +132,12 @@ void served_operations_run(struct served_connection *connection, const char *lin
     struct served_request request;
     const char *wrong = served_request_read(&request, line, length);
 
-    if (wrong != NULL) {
+    if (served_answer_lacks_memory()) {
+        /* A text of the request may lack a byte. No line is made of this answer either, so
+         * the connection is cut off. */
+        served_connection_send(connection,
+                               served_answer_status(request.id, UV_ENOMEM, 0));
+    } else if (wrong != NULL) {
         connection->daemon->counts.wrong++;
         served_connection_send(
             connection, served_answer_error(request.id, SERVED_EREQUEST, wrong, 0));
