@@ -255,6 +255,7 @@ int connection_options_complete(struct connection_options *options)
     uvzk_client_options_init(&configured);
     configured.session_timeout_ms = SESSION_TIMEOUT_MS;
     configured.tick_ms = TICK_MS;
+    configured.mixed_kinds = UVZK_MIXED_KINDS_REFUSE;
     int failed = check_tls(options);
     if (failed == EX_OK) {
         failed = read_files(options);
@@ -432,12 +433,17 @@ static const char *without_time(const char *line)
     return level == NULL ? line : level + 1;
 }
 
+/* Its warnings concern who holds what: they are told without --verbose too. */
+#define KINDS_MODULE "kinds"
+
 static void on_log(uvzk_client_t *client, int level, const char *module, const char *line)
 {
     const struct connection *connection = client->data;
+    bool always = level == UVZK_LOG_WARN && strcmp(module, KINDS_MODULE) == 0;
 
-    (void)module;
-    (void)level;
+    if (!always && !connection->options->verbose) {
+        return;
+    }
     output_report("%s%s%s", connection->subject, without_time(line),
                   strstr(line, SERVER_HAS_CLOSED) == NULL ? "" : SERVER_HAS_CLOSED_MEANS);
 }
@@ -502,7 +508,7 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     client.tls = options->tls ? tls_of(connection) : client.tls;
     client.sessions = options->sessions > 0 ? options->sessions : client.sessions;
     client.state_cb = on_state;
-    client.log_cb = options->verbose ? on_log : NULL;
+    client.log_cb = on_log;
     if (node_data != NULL) {
         client.default_data = node_data;
         client.default_data_length = strlen(node_data);

@@ -268,55 +268,14 @@ static void on_ended(struct supervised_run *run, const struct supervised_end *en
 
 /* -------------------------------------------------------------------------- leading */
 
-static void look_for_others(struct elect_job *job);
-
-static void on_participant_list(struct participant_list *participant_list, int status)
-{
-    struct elect_job *job = participant_list->data;
-    uvzk_hold_t *hold = uvzk_election_hold(&job->election);
-
-    job->listing = false;
-    if (job->state != ELECT_JOB_STANDING || hold == NULL) {
-        return; /* a signal or the end of the leadership was faster */
-    }
-    if (status < 0 && uvzk_err_is_retriable(status)) {
-        say_verbose(job, "cannot be listed", status);
-        rest(job, next_pause(job));
-    } else if (status < 0) {
-        fail_because(job, "cannot be listed", status, uvzk_strerror(status));
-    } else if (job->listed_token != uvzk_hold_token(hold)) {
-        look_for_others(job); /* it has led, was deposed and leads again */
-    } else if (participant_list_is_mixed(participant_list, job->request->path,
-                                         job->request->recipe, false)) {
-        leave(job, EX_DATAERR);
-    } else {
-        supervised_run_start(&job->run, hold);
-    }
-}
-
-/* Participants of different recipes do not wait for each other, so both would lead. As
- * `uvzk lock` does (lock_job.c), each `uvzk elect` lists the path after its own znode was
- * created, through the session that has created it. */
-static void look_for_others(struct elect_job *job)
-{
-    job->listed_token = uvzk_election_token(&job->election);
-    int status =
-        participant_list_read(&job->participant_list, false, on_participant_list);
-
-    job->listing = status == 0;
-    if (status < 0) {
-        refused(job, "cannot be listed", status);
-    }
-}
-
 static void on_leader(uvzk_election_t *election, int64_t token, uint64_t valid_until)
 {
     struct elect_job *job = election->data;
 
     (void)token;
     (void)valid_until;
-    if (job->state == ELECT_JOB_STANDING && !job->listing) {
-        look_for_others(job);
+    if (job->state == ELECT_JOB_STANDING) {
+        supervised_run_start(&job->run, uvzk_election_hold(election));
     }
 }
 
@@ -408,13 +367,8 @@ static int stand(struct elect_job *job)
     options.changed_cb = request->connection.verbose ? on_changed : NULL;
     options.error_cb = on_refused;
     job->election.data = job;
-    job->participant_list.data = job;
-    int status = participant_list_init(&job->participant_list, &job->connection.client,
-                                       request->path);
-
-    return status < 0 ? status
-                      : uvzk_election_init(&job->connection.client, &job->election,
-                                           request->path, &options);
+    return uvzk_election_init(&job->connection.client, &job->election, request->path,
+                              &options);
 }
 
 static void on_connected(struct connection *connection, int status)
@@ -542,7 +496,6 @@ int elect_job_run(const struct elect_request *request)
     uv_loop_close(&job.loop);
     diagnostics_end();
     supervised_run_end(&job.run);
-    participant_list_free(&job.participant_list);
     if (job.killed_by != 0) {
         job_signals_die(job.killed_by, job.killed_job);
     }

@@ -4,14 +4,14 @@
  *                     ,------- made to end: deposed, or its time was over ----.
  *                     v                                                       |
  *   CONNECTING --> STANDING --- leads, proved ---> RUNNING --- ended ---> RESTING
- *       |             ^  |                            |                    |  |
- *       |             |  `-- cannot be listed --------+--------------------'  |
+ *       |             ^  |                            |                    ^  |
+ *       |             |  `-- deposed before that -----+--------------------'  |
  *       |             `----- the pause is over -------+-----------------------'
  *       | no connection, signal, refused              | signal, --once, CMD cannot be run
  *       `---------------------------------------> LEAVING --> DONE
  *
- * STANDING: the participant is in the queue; or it leads, lists the other contenders, and
- * waits for a proof that leaves CMD enough time. RESTING: CMD has ended; the leadership
+ * STANDING: the participant is in the queue; or it leads, and waits for a proof that leaves
+ * CMD enough time. RESTING: CMD has ended; the leadership
  * is given up, and then a pause runs, whose length is 0 if CMD was made to end. The
  * participant leaves the queue at the start of RESTING and LEAVING. At that moment CMD
  * and all processes that it has started have ended. */
@@ -39,15 +39,12 @@ extern const struct uvzk__machine elect_job_machine;
 struct elect_job {
     uint8_t state;     /* enum elect_job_state */
     bool has_terminal; /* a controlling terminal, at the start */
-    bool listing;      /* a listing of the contenders is under way */
     const struct elect_request *request;
     uv_loop_t loop;
     struct connection connection;
     struct supervised_run run;
     struct job_signals signals;
-    struct participant_list participant_list;
     uvzk_election_t election;
-    int64_t listed_token;  /* with which it led when the listing began */
     uint64_t begun_at;     /* when CMD was begun (CLOCK_BOOTTIME, ms) */
     uint64_t growth_ms;    /* the next pause after CMD has ended by itself */
     uint64_t pause_ms;     /* RESTING: the pause after the leadership has ended */

@@ -16,6 +16,7 @@ int exit_code_of(int status)
     case UVZK_EPATH:
         return EX_USAGE;
     case UVZK_EDATA:
+    case UVZK_EKIND:
         return EX_DATAERR;
     case UVZK_ENONODE:
         return EX_NOINPUT;

@@ -20,7 +20,7 @@
 /* The longest time before the grace period at which stderr announces the end of
  * --max-hold. */
 #define WARNING_MS 60000U
-/* Before the contenders are listed again, because the connection was lost. */
+/* Before the contenders are listed once more, because the connection was lost. */
 #define LISTING_PAUSE_MS 100U
 /* Before a request about the key is repeated. */
 #define KEY_PAUSE_MS 100U
@@ -318,8 +318,7 @@ static int begin_keys(struct lock_job *job)
 
 /* -------------------------------------------------------------------- the command */
 
-/* The hold is not used before this moment: no contender of another recipe is at the path,
- * and the hold is proved. */
+/* The hold is not used before this moment: it is proved for long enough. */
 static void on_begun(struct supervised_run *run)
 {
     struct lock_job *job = run->data;
@@ -378,7 +377,6 @@ static void on_listing_due(uv_timer_t *timer)
     list_others(timer->loop->data);
 }
 
-/* A lost connection does not end the hold; if that is lost too, on_lost says so. */
 static void on_participant_list(struct participant_list *participant_list, int status)
 {
     struct lock_job *job = participant_list->data;
@@ -395,15 +393,13 @@ static void on_participant_list(struct participant_list *participant_list, int s
                                          job->request->recipe_is_default)) {
         leave(job, EX_DATAERR);
     } else {
-        decide(job);
+        fail(job, "not acquired", UVZK_EKIND); /* the other one has gone meanwhile */
     }
 }
 
-/* Contenders of different recipes do not wait for each other, so both would hold.
- * Therefore each `uvzk lock` lists the directories of all recipes after its own znode
- * was created, and gives up if it finds a contender of another recipe. The listing goes
- * through the session that created the znode, so it shows every znode that was created
- * before. So of any two contenders, the one that was created later sees the other. */
+/* A contender of another kind came first, so the library has refused the acquire
+ * (options.mixed_kinds). The listing shows which one, and which option would have chosen
+ * its kind. */
 static void look_for_others(struct lock_job *job)
 {
     int status = participant_list_init(&job->participant_list, &job->connection.client,
@@ -444,11 +440,13 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     } else if (status == UVZK_EEXPIRED && !job->request->try_once &&
                (!has_key(job) || keyed_run_may_queue_again(&job->keyed))) {
         queue_again(job);
+    } else if (status == UVZK_EKIND) {
+        look_for_others(job);
     } else if (status < 0) {
         fail_because(job, "not acquired", status,
                      refusal_of_chroot(&job->request->connection, status));
     } else {
-        look_for_others(job);
+        decide(job);
     }
 }
 

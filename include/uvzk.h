@@ -111,7 +111,8 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")      \
     XX(EDIVERGED, -7029, "the server shows a znode that was deleted")         \
     XX(EINTERNAL, -7030, "a fault of uvzk, which has closed the client")      \
-    XX(EMAXHOLD, -7031, "the hold has lasted its max_hold_ms")
+    XX(EMAXHOLD, -7031, "the hold has lasted its max_hold_ms")                \
+    XX(EKIND, -7032, "another kind of lock came first at the path")
 
 enum uvzk_errno {
 #define XX(name, value, text) UVZK_##name = (value),
@@ -286,6 +287,27 @@ typedef enum {
                                been reported lost before. Call uvzk_client_close */
 } uvzk_client_state_t;
 
+/* Locks of two kinds do not exclude one another: mutexes and elections; the halves of a
+ * read-write lock; semaphores and semaphore mutexes; leader latches. So a contender looks
+ * for one of another kind at its path that came before it, of this client or another,
+ * before it is granted. This says what follows if there is one. A lock with a driver has
+ * the names of its program, and neither looks nor is seen. A multi lock's members are
+ * mutexes.
+ *
+ * Mutexes, latches and read-write locks see one another in a listing that they send in any
+ * case. Beside a semaphore each acquire sends two listings more. An acquire of a semaphore
+ * sends one more: with UVZK_MIXED_KINDS_WARN once for each path and session.
+ *
+ * With UVZK_MIXED_KINDS_REFUSE the contenders are listed again once a session timeout
+ * while one is held. If one of another kind has come meanwhile, of a library that does not
+ * look, a line of UVZK_LOG_WARN says so. */
+typedef enum {
+    UVZK_MIXED_KINDS_WARN = 0, /* a line of UVZK_LOG_WARN names both kinds, and
+                                  metrics.mixed_kinds counts it; the default until 1.0 */
+    UVZK_MIXED_KINDS_REFUSE    /* the acquire fails with UVZK_EKIND; the other contender
+                                  keeps its place. The default of uvzk lock and serve */
+} uvzk_mixed_kinds_t;
+
 /* How a client speaks to its servers. Clients of both kinds, and Curator's, exclude one
  * another at the same paths. */
 typedef enum {
@@ -385,8 +407,8 @@ typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t 
 
 /* Receives one log line, without a newline, and the part of the client that wrote it:
  * "session", "search" (for servers), "directory" (of a lock), "proof" (of ownership),
- * "driver" (of a lock), "log", "invariant" (a fault of uvzk), or "zookeeper" (the
- * ZooKeeper client). Later versions may add others. level is a uvzk_log_level_t, module
+ * "driver" (of a lock), "kinds" (of locks at one path), "log", "invariant" (a fault of
+ * uvzk), or "zookeeper" (the ZooKeeper client). Later versions may add others. level is a uvzk_log_level_t, module
  * is static text. In text, bytes below 0x20 and the byte 0x7f are escaped. Lines arrive
  * soon after they were written, in order, and none arrives after the client is closed. At
  * most 256 lines and 65536 bytes of each session are queued; if lines were dropped, a
@@ -465,6 +487,7 @@ typedef struct uvzk_client_options_s {
     uint32_t sessions;             /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
     uint32_t transport;            /* uvzk_transport_t */
     void *copies;                  /* private; of uvzk_client_options_set and _parse */
+    uint32_t mixed_kinds;          /* uvzk_mixed_kinds_t */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -755,7 +778,8 @@ UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
  * their own. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM. UV_EBUSY: the request is pending or
  * held, or was not zeroed. UVZK_ELIMIT: the client has no room for another znode
  * (uvzk_refusal; options.sessions). UVZK_EDEADLK: the owner would wait for itself.
- * UV_EIO: no random bytes for the znode's name. */
+ * UVZK_EKIND: this client has acquires or holds of a semaphore at the path that has
+ * another max_leases. UV_EIO: no random bytes for the znode's name. */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   const uvzk_acquire_options_t *options,
                                   uvzk_hold_acquire_cb acquire_cb,
@@ -1913,6 +1937,8 @@ typedef struct uvzk_client_metrics_s {
     uvzk_histogram_t handover;   /* from the moment at which this client saw the end of a
                                     hold, of any client, to the grant of the acquire that
                                     waited for it */
+    uint64_t mixed_kinds;        /* since the client was initialised: contenders that came
+                                    after one of another kind, see uvzk_mixed_kinds_t */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \

@@ -162,3 +162,56 @@ void uvzk__node_name_parse_any(struct uvzk__node_name *out, const char *name,
         *shared = out->is_contender && prefixes->shared;
     }
 }
+
+/* ------------------------------------------------------------- the kinds of locks */
+
+static const struct {
+    const char *name_prefix;
+    enum uvzk__name_kind kind;
+} kinds[] = {
+    {UVZK__MUTEX_PREFIX, UVZK__NAMES_MUTEX},
+    {UVZK__LATCH_PREFIX, UVZK__NAMES_LATCH},
+    {UVZK__READER_PREFIX, UVZK__NAMES_RWLOCK},
+    {UVZK__WRITER_PREFIX, UVZK__NAMES_RWLOCK},
+    {UVZK__LEASE_PREFIX, UVZK__NAMES_SEMAPHORE},
+};
+
+enum uvzk__name_kind uvzk__name_kind(const char *name, int32_t *sequence)
+{
+    struct uvzk__node_name parsed;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        uvzk__node_name_parse(&parsed, name, kinds[i].name_prefix);
+        if (parsed.is_contender) {
+            *sequence = parsed.sequence;
+            return kinds[i].kind;
+        }
+    }
+    return UVZK__NAMES_OTHER;
+}
+
+enum uvzk__name_kind uvzk__name_kind_of_prefix(const char *name_prefix)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].name_prefix, name_prefix) == 0) {
+            return kinds[i].kind;
+        }
+    }
+    return UVZK__NAMES_OTHER;
+}
+
+const char *uvzk__name_kind_text(enum uvzk__name_kind kind)
+{
+    switch (kind) {
+    case UVZK__NAMES_MUTEX:
+        return "mutex";
+    case UVZK__NAMES_LATCH:
+        return "leader latch";
+    case UVZK__NAMES_RWLOCK:
+        return "read-write lock";
+    case UVZK__NAMES_SEMAPHORE:
+        return "semaphore";
+    default:
+        return "lock of another kind";
+    }
+}

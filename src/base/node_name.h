@@ -22,6 +22,17 @@
 /* "-2147483648" and the NUL. */
 #define UVZK__SEQUENCE_SIZE 12
 
+/* The name prefixes of Curator's locks. */
+#define UVZK__MUTEX_PREFIX "lock-"
+#define UVZK__LATCH_PREFIX "latch-"
+#define UVZK__READER_PREFIX "__READ__"
+#define UVZK__WRITER_PREFIX "__WRIT__"
+#define UVZK__LEASE_PREFIX "lease-"
+
+/* The two znodes below the path of a semaphore (InterProcessSemaphoreV2). */
+#define UVZK__TICKETS_NAME "locks"
+#define UVZK__LEASES_NAME "leases"
+
 /* Turns 16 random bytes into a UUID of version 4 and variant 1, in place. */
 void uvzk__uuid_from_random(uint8_t uuid[UVZK__UUID_BYTES]);
 
@@ -61,5 +72,22 @@ struct uvzk__name_prefix {
  * prefixes NULL: no name is a contender's. *shared: that of the prefix. */
 void uvzk__node_name_parse_any(struct uvzk__node_name *out, const char *name,
                                const struct uvzk__name_prefix *prefixes, bool *shared);
+
+/* The kinds of locks that have names of their own. Locks of one kind at one path exclude
+ * one another; locks of two kinds do not. */
+enum uvzk__name_kind {
+    UVZK__NAMES_OTHER, /* no contender's, or of a lock driver */
+    UVZK__NAMES_MUTEX, /* also a LeaderSelector's */
+    UVZK__NAMES_LATCH,
+    UVZK__NAMES_RWLOCK,
+    UVZK__NAMES_SEMAPHORE
+};
+
+/* The kind of lock whose contender has this name; *sequence: the name's number, unless
+ * the result is UVZK__NAMES_OTHER. The second function: the kind of a name prefix. The
+ * third: what messages call it. */
+enum uvzk__name_kind uvzk__name_kind(const char *name, int32_t *sequence);
+enum uvzk__name_kind uvzk__name_kind_of_prefix(const char *name_prefix);
+const char *uvzk__name_kind_text(enum uvzk__name_kind);
 
 #endif

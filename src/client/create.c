@@ -287,6 +287,7 @@ static void put_on(struct uvzk__session *session, uvzk_client_t *handle,
     session->log_cb = options->log_cb;
     session->acl_cb = options->acl_cb;
     session->retry = options->retry;
+    session->refuses_mixed_kinds = options->mixed_kinds == UVZK_MIXED_KINDS_REFUSE;
     session->lifecycle->close_wait_ms = options->close_wait_ms;
     /* Until a server reports that it does not know containers. */
     session->containers = true;

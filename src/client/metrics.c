@@ -81,6 +81,7 @@ static void add_session(const struct uvzk__session *session,
 {
     metrics->contenders += session->directories->contender_count;
     metrics->undeletable += session->directories->undeletable_count;
+    metrics->mixed_kinds += session->directories->mixed_kinds;
     metrics->node_bytes += session->directories->node_bytes;
     metrics->node_bytes_most += session->directories->node_bytes_max;
     metrics->watches += uvzk__watch_count(&session->watches);
@@ -323,6 +324,14 @@ static void put_requests(struct text *text, const uvzk_client_metrics_t *metrics
     put_part(text, "requests_total", "kind", "other", metrics->others);
 }
 
+/* What is counted without uvzk_client_start_metrics. */
+static void put_mixed_kinds(struct text *text, const uvzk_client_metrics_t *metrics)
+{
+    put_single(text, "mixed_kinds_total", "counter",
+               "Contenders that came after one of another kind of lock.",
+               metrics->mixed_kinds);
+}
+
 static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics)
 {
     put_single(text, "grants_total", "counter", "Acquires that were granted.",
@@ -382,6 +391,7 @@ int uvzk_client_write_metrics(const uvzk_client_t *handle, const char *name, cha
     put_gauges(&text, &metrics);
     put_sessions(&text, handle);
     put_requests(&text, &metrics);
+    put_mixed_kinds(&text, &metrics);
     if (metrics.counting) {
         put_counters(&text, &metrics);
         put_histograms(&text, &metrics);

@@ -37,6 +37,7 @@ _Static_assert(UVZK__DATA_MAX == 1000000, "the rows of bytes have the same limit
 
 static const char *const proofs[] = {"quorum", "sync", "none", NULL};
 static const char *const transports[] = {"c-client", "native", NULL};
+static const char *const mixed_kinds[] = {"warn", "refuse", NULL};
 static const char *const retries[] = {"exponential", "n-times", "until-elapsed",
                                       "forever", NULL};
 static const char *const acls[] = {"anyone", "ours", "ours-anyone-reads", NULL};
@@ -157,6 +158,14 @@ static const struct uvzk__option table[] = {
      .wrong = "options.transport: there is no such transport",
      .meaning = "How the client communicates with the servers.",
      .usual = "c-client; native in a build without it"},
+    {.name = "mixed_kinds",
+     FIELD(mixed_kinds),
+     .kind = UVZK__OPTION_WORD,
+     .words = mixed_kinds,
+     .wrong = "options.mixed_kinds: there is no such choice",
+     .meaning = "What follows if a contender of another kind of lock came first at the "
+                "path.",
+     .usual = "warn"},
 };
 
 enum { COUNT = sizeof(table) / sizeof(table[0]) };

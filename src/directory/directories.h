@@ -58,6 +58,7 @@ struct uvzk__directories {
     struct uvzk__timer delete_retry;  /* armed when deletes found no memory */
     unsigned create_batches_in_flight, delete_batches_in_flight; /* multis */
     uint32_t readers_granted_early;                              /* in all directories */
+    uint64_t mixed_kinds; /* contenders that came after one of another kind */
     /* How often the changed directories have been settled. A sighting counts for one
      * settling only (freshness.h). */
     uint32_t settle_count;

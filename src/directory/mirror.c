@@ -224,7 +224,7 @@ static bool may_be_mirrored(const struct uvzk__contender *contender)
     const struct uvzk__queue *queue = contender->queue;
 
     return uvzk__tuned(queue->session, UVZK__TUNE_MIRROR) && queue->kind->in_order &&
-           !queue->kind->has_readers &&
+           !queue->kind->has_readers && !uvzk__other_kinds_shown(queue) &&
            !uvzk__directories(queue->session)->no_persistent_watches;
 }
 

@@ -83,10 +83,11 @@ void uvzk__queue_trim_optional(struct uvzk__queue *queue)
 {
     const struct uvzk__queue_optional *optional = uvzk__queue_optional(queue);
 
-    if (optional->watermark.mark == NULL && optional->predecessor.path == NULL &&
-        !optional->predecessor.missing && optional->backoff == NULL &&
-        optional->parents.path == NULL && optional->undeletables.data == NULL &&
-        optional->unsearchables.those == NULL &&
+    uvzk__other_kinds_trim(queue);
+    if (optional->other_kinds == NULL && optional->watermark.mark == NULL &&
+        optional->predecessor.path == NULL && !optional->predecessor.missing &&
+        optional->backoff == NULL && optional->parents.path == NULL &&
+        optional->undeletables.data == NULL && optional->unsearchables.those == NULL &&
         !uvzk__foreign_nodes_known(&optional->foreign_nodes)) {
         uvzk__free(queue->optional);
         queue->optional = NULL;

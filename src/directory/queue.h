@@ -29,6 +29,7 @@
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
+#include "directory/other_kinds.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/watermark.h"
@@ -42,6 +43,7 @@ struct uvzk__queue_optional {
     struct uvzk__parents parents;
     struct uvzk__foreign_nodes foreign_nodes;
     struct uvzk__watermark watermark;
+    struct uvzk__other_kinds *other_kinds; /* NULL: none is known */
     struct uvzk__undeletables undeletables;
     struct uvzk__unsearchables unsearchables;
 };
@@ -278,10 +280,11 @@ struct uvzk__directory_kind {
     /* The prefixes of its contenders' names. NULL: any child may be a contender; the lock
      * driver says which (uvzk__is_driver_defined). */
     const struct uvzk__name_prefix *name_prefixes;
-    bool in_order;     /* contenders are granted in the order of their numbers */
-    bool has_readers;  /* with in_order: readers do not wait for readers */
-    bool counted;      /* contenders are only counted, their numbers give no order */
-    size_t extra_size; /* bytes of uvzk__queue_extra, zeroed */
+    bool in_order;    /* contenders are granted in the order of their numbers */
+    bool has_readers; /* with in_order: readers do not wait for readers */
+    bool counted;     /* contenders are only counted, their numbers give no order */
+    uint8_t kinds_elsewhere; /* enum uvzk__kinds_elsewhere */
+    size_t extra_size;       /* bytes of uvzk__queue_extra, zeroed */
     /* In which directory of the same path its orphans are deleted (divergence.h); NULL:
      * in this one. */
     const struct uvzk__directory_kind *orphan_kind;

@@ -56,6 +56,7 @@ struct scan {
      * is none. */
     int32_t last;
     bool others_behind; /* the listing shows foreign nodes behind that number */
+    struct uvzk__listed_kinds kinds;
 };
 
 static int by_sequence(const void *left, const void *right)
@@ -264,6 +265,7 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
             scan->possible_orphans += may_be_orphan(queue, sighting);
         } else {
             scan->foreign_children++;
+            uvzk__listed_kinds_add(&scan->kinds, queue, names[i]);
             continue;
         }
         scan->sighting_count++;
@@ -326,13 +328,15 @@ static void free_scan(struct scan *scan)
 }
 
 /* Allocates the optional part of the directory if the view will contain anything of other
- * clients. */
+ * clients, and takes over what the listing shows of other kinds. */
 static int need_room(struct uvzk__queue *queue, const struct scan *scan)
 {
     bool any =
         scan->foreign_node_count > 0 || scan->others_behind || scan->foreign_children > 0;
 
-    return !any || uvzk__queue_need_optional(queue) ? 0 : UV_ENOMEM;
+    return !any || uvzk__queue_need_optional(queue)
+               ? uvzk__other_kinds_listed(queue, &scan->kinds)
+               : UV_ENOMEM;
 }
 
 /* Leases are only counted. In other directories their number is 0. */
@@ -344,6 +348,9 @@ static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
     uvzk__foreign_nodes_set_behind(queue, scan->others_behind);
     uvzk__foreign_children(queue, scan->foreign_children);
     uvzk__freshness_view_updated(queue, scan->sighting_count + scan->foreign_children);
+    if (uvzk__other_kinds_shown(queue)) {
+        uvzk__watermark_end(queue);
+    }
     uvzk__watermark_listed(queue, scan->last, scan->others_behind);
     uvzk__mirror_listed(queue);
 }

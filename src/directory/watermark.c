@@ -287,7 +287,8 @@ void uvzk__watermark_create_sent(struct uvzk__queue *queue)
 /* ------------------------------------------------------------------ using the mark */
 
 /* Not for tickets: their directory has a mirror, or a watch on its children. Not for
- * downgraded readers: the server has not assigned their number. */
+ * downgraded readers: the server has not assigned their number. Not beside other kinds
+ * (other_kinds.h). */
 static bool applies_to(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -297,7 +298,8 @@ static bool applies_to(const struct uvzk__contender *contender)
         (queue->kind->counted && uvzk__tuned(queue->session, UVZK__TUNE_DIRECT_LEASE));
 
     return uvzk__tuned(queue->session, UVZK__TUNE_WATERMARK) && counts &&
-           !contender->kind->admits && !contender->kind->has_writers_place;
+           !contender->kind->admits && !contender->kind->has_writers_place &&
+           !uvzk__other_kinds_shown(queue);
 }
 
 /* Returns true if the contender's number follows a number of this session in this

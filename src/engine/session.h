@@ -48,7 +48,8 @@ struct uvzk__session {
     struct uvzk__observer *observer;
     uvzk_client_log_cb log_cb; /* NULL: not set */
     uvzk_retry_policy_t retry;
-    char *ns; /* the namespace, "" or "/ns"; owned */
+    bool refuses_mixed_kinds; /* options.mixed_kinds */
+    char *ns;                 /* the namespace, "" or "/ns"; owned */
     /* The data of new znodes; owned. NULL while the default is the local address and that
      * is not known yet. */
     void *default_data;
@@ -123,6 +124,13 @@ static inline struct uvzk__reading **
 uvzk__watched_children(const struct uvzk__session *session)
 {
     return (struct uvzk__reading **)(uintptr_t)&session->watched_children;
+}
+
+/* Returns true if a contender that came after one of another kind is refused, and not only
+ * warned of (options.mixed_kinds). */
+static inline bool uvzk__refuses_mixed_kinds(const struct uvzk__session *session)
+{
+    return session->refuses_mixed_kinds;
 }
 
 /* The user's client, the session's number in it, and its other sessions. */

@@ -8,9 +8,8 @@
 
 struct uvzk__directory_kind;
 
-/* The directory of its contenders, and the prefix of their names. */
+/* The directory of its contenders. */
 extern const struct uvzk__directory_kind uvzk__latches;
-#define UVZK__LATCH_PREFIX "latch-"
 
 /* Initializes a lock of this kind. Errors as uvzk_mutex_init. */
 int uvzk__leader_latch_init(uvzk_client_t *, uvzk_lock_t *, const char *path);

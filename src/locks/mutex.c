@@ -72,6 +72,7 @@ static const struct uvzk__name_prefix name_prefixes[] = {{UVZK__MUTEX_PREFIX, fa
 const struct uvzk__directory_kind uvzk__exclusive = {
     .name_prefixes = name_prefixes,
     .in_order = true,
+    .kinds_elsewhere = UVZK__KINDS_BELOW,
     .settle = uvzk__settle_in_order,
 };
 

@@ -5,9 +5,8 @@
 
 #include "claim/lock.h"
 
-/* The directory of its contenders, and the prefix of their names. */
+/* The directory of its contenders. */
 extern const struct uvzk__directory_kind uvzk__exclusive;
-#define UVZK__MUTEX_PREFIX "lock-"
 
 extern const struct uvzk__lock_kind uvzk__mutex;
 extern const struct uvzk__lock_kind uvzk__mutex_in_cohort;

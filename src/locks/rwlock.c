@@ -18,14 +18,13 @@
 #include "locks/mutex.h"
 #include "proof/prover.h"
 
-#define WRITER_PREFIX "__WRIT__"
-
 static const struct uvzk__name_prefix name_prefixes[] = {
-    {WRITER_PREFIX, false}, {UVZK__READER_PREFIX, true}, {NULL, false}};
+    {UVZK__WRITER_PREFIX, false}, {UVZK__READER_PREFIX, true}, {NULL, false}};
 
 const struct uvzk__directory_kind uvzk__read_write = {
     .name_prefixes = name_prefixes,
     .in_order = true,
+    .kinds_elsewhere = UVZK__KINDS_BELOW,
     .has_readers = true,
     .settle = uvzk__settle_in_order,
 };
@@ -118,7 +117,7 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
 }
 
 static const struct uvzk__contender_kind writer = {
-    .name_prefix = WRITER_PREFIX,
+    .name_prefix = UVZK__WRITER_PREFIX,
 };
 
 static const struct uvzk__lock_kind write_half = {

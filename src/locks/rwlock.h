@@ -4,7 +4,6 @@
 
 #include "directory/queue.h"
 
-#define UVZK__READER_PREFIX "__READ__"
 extern const struct uvzk__directory_kind uvzk__read_write;
 
 #endif

@@ -240,6 +240,9 @@ static void in_order_grant(struct uvzk__contender *front, bool early)
         uvzk__stood_first(front);
     }
     uvzk__mirror_granted(front);
+    if (!front->kind->admits) { /* a ticket's claim is judged by its leases */
+        uvzk__other_kinds_granted(front->queue);
+    }
     uvzk__contender_grant(front, early);
 }
 
@@ -332,15 +335,16 @@ static bool wants_own_watch(const struct uvzk__queue *queue,
 }
 
 /* [P1] The next in line is granted only if its znode exists, its predecessors are known,
- * none of them blocks it, the session is proved, and no downgraded reader may come before
- * it. Returns true if it was granted. Otherwise requests what is missing (in_order.h) and
+ * none of them blocks it, no contender of another kind came before it, the session is
+ * proved, and no downgraded reader may come before it. Returns true if it was granted. Otherwise requests what is missing (in_order.h) and
  * returns false. The contender may have ended, and may be freed, when this returns. */
 static bool grant_front(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = front_of(queue);
 
     if (front == NULL || !front->predecessors_known ||
-        uvzk__node_state(&front->node) != UVZK__NODE_STANDING) {
+        uvzk__node_state(&front->node) != UVZK__NODE_STANDING ||
+        !uvzk__other_kinds_let(front)) {
         return false;
     }
     if (uvzk__blocker(queue, front) != NULL) {
@@ -363,6 +367,7 @@ static bool grant_front(struct uvzk__queue *queue)
  *
  *   - the predecessors of the next in line are not known;
  *   - a watch on the children is wanted, and the listing arms it;
+ *   - contenders of other kinds are looked for again while one holds (other_kinds.h);
  *   - the view is stale, or older than the watch of a mirror, and the next in line waits
  *     for a foreign node of that view;
  *   - a create is newer than the view, and a contender wants to know its position, or no
@@ -376,7 +381,7 @@ static bool wants_listing(struct uvzk__queue *queue)
     bool news = uvzk__has_newer_create(queue);
 
     if ((next != NULL && !next->predecessors_known) ||
-        uvzk__needs_children_watch(queue)) {
+        uvzk__needs_children_watch(queue) || uvzk__other_kinds_due(queue)) {
         return true;
     }
     if (next != NULL && uvzk__blocker(queue, next) != NULL &&
@@ -477,11 +482,12 @@ static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->unplaced) &&
            queue->counts.positions_wanted == 0 && !queue->wants_children_watch &&
-           uvzk__watched_path(queue) == NULL;
+           !uvzk__other_kinds_due(queue) && uvzk__watched_path(queue) == NULL;
 }
 
 void uvzk__settle_in_order(struct uvzk__queue *queue)
 {
+    uvzk__other_kinds_settle(queue);
     /* Several readers may be granted one after the other. */
     while (!uvzk__ring_empty(&queue->waiters) && grant_front(queue)) {
     }

@@ -20,6 +20,7 @@ static void free_directory(struct uvzk__queue *queue)
 
     uvzk__predecessor_watch_gone(queue);
     uvzk__watermark_end(queue);
+    uvzk__other_kinds_free(queue);
     uvzk__foreign_nodes_clear(queue);
     uvzk__foreign_nodes_end_denials(queue);
     uvzk__queue_end_backoff(queue);
@@ -52,6 +53,7 @@ static void session_ended(struct uvzk__queue *queue)
         uvzk__move(queue->session, &uvzk__queue_machine, queue, UVZK__QUEUE_IDLE);
     }
     watches_lost(queue);
+    uvzk__other_kinds_free(queue);
     uvzk__foreign_nodes_clear(queue);
     uvzk__foreign_nodes_end_denials(queue);
     uvzk__freshness_want_no_listing(queue);

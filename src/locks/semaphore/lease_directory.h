@@ -13,6 +13,8 @@
 struct uvzk__lease_directory {
     /* Of the directory of the tickets; owned by reference. NULL: not set yet. */
     struct uvzk__shared_path *locks_path;
+    /* The maximum of the lease requests that exist, if it is fixed; 0: it is not. */
+    uint32_t fixed_max;
     struct uvzk__lease_requests requests;
     struct uvzk__shared_ticket ticket;
     struct uvzk__link offers; /* claims that have ended (lease_offers.h) */

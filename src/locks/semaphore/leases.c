@@ -151,6 +151,7 @@ static void leases_grant(struct uvzk__lease_request *request, bool early)
          lease = uvzk__next_lease(lease)) {
         uvzk__contender_grant(lease, early);
     }
+    uvzk__other_kinds_granted(request->leases);
     uvzk__ticket_count_grant(request);
     uvzk__lease_request_granted(request);
     uvzk__claim_grant(request->claim, request->fencing_token);
@@ -213,6 +214,37 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
            locks != NULL && !uvzk__ring_empty(uvzk__deleting(locks));
 }
 
+/* [P1] Returns true if no contender of another kind came before the newest of its leases.
+ * Otherwise its claim ends, or will be decided when a reading has shown it. Leases that
+ * were handed over have been judged already, by an earlier reading. The lease request may
+ * have been freed when this returns false. */
+static bool kinds_let(struct uvzk__lease_request *request)
+{
+    struct uvzk__queue *queue = request->leases;
+    uint64_t created = uvzk__lease_request_create_stamp(request);
+    int64_t newest = 0;
+
+    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        int64_t czxid = uvzk__contender_place(lease).czxid;
+        newest = czxid > newest ? czxid : newest;
+    }
+    switch (uvzk__other_kinds_verdict(queue, created, newest)) {
+    case UVZK__KINDS_NOT_KNOWN:
+        uvzk__other_kinds_read(queue, created);
+        return false;
+    case UVZK__KINDS_MIXED:
+        if (uvzk__other_kinds_met(queue)) {
+            uvzk__lease_request_end(request); /* its leases are not offered to others */
+            uvzk__claim_end(request->claim, UVZK_EKIND);
+            return false;
+        }
+        return true;
+    default:
+        return true;
+    }
+}
+
 /* Grants the lease request if it is the first one (first), the session is proved, the
  * ticket is seen, and the leases are known to exist or may be granted early. Leases that
  * were handed over are granted early even if they have just been seen: another client may
@@ -223,6 +255,10 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
 static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
 {
     struct uvzk__session *session = request->claim->session;
+
+    if (!kinds_let(request)) {
+        return false;
+    }
     bool proved = uvzk__may_be_granted(session);
     bool seen = just_seen(request), early = may_grant_early(request);
     bool ticket_seen = ticket_is_seen(request);
@@ -286,6 +322,19 @@ void uvzk__leases_set_locks_path(struct uvzk__queue *queue,
     if (directory->locks_path == NULL) {
         directory->locks_path = uvzk__shared_path_ref(locks_path);
     }
+}
+
+bool uvzk__leases_agree(const struct uvzk__queue *queue, uint32_t fixed_max)
+{
+    const struct uvzk__lease_directory *directory = uvzk__leases(queue);
+
+    return directory->requests.count == 0 || directory->fixed_max == fixed_max ||
+           directory->fixed_max == 0 || fixed_max == 0;
+}
+
+void uvzk__leases_set_fixed_max(struct uvzk__queue *queue, uint32_t fixed_max)
+{
+    uvzk__leases(queue)->fixed_max = fixed_max;
 }
 
 /* A ticket whose delete the ACL refuses may outlive the lease directory. From now on it
@@ -375,6 +424,16 @@ static void send_request(struct uvzk__queue *queue)
     }
 }
 
+/* The stamp of the newest create of a lease that waits to be counted; 0: none was sent. */
+static uint64_t newest_create(const struct uvzk__queue *queue)
+{
+    const struct uvzk__lease_request *direct = uvzk__leases(queue)->requests.direct;
+    uint64_t made = uvzk__leases(queue)->batches.stamp;
+    uint64_t directly = direct == NULL ? 0 : uvzk__lease_request_create_stamp(direct);
+
+    return directly > made ? directly : made;
+}
+
 static void leases_settle(struct uvzk__queue *queue)
 {
     uvzk__queue_want_children_watch(queue, false);
@@ -385,6 +444,8 @@ static void leases_settle(struct uvzk__queue *queue)
     grant_complete(queue);
     uvzk__leases_withdraw_offers(queue);
     uvzk__watermark_send_watch(queue);
+    /* Before the listing, so that both have been answered when the leases are counted. */
+    uvzk__other_kinds_read(queue, newest_create(queue));
     send_request(queue);
     uvzk__direct_lease_list_locks(queue);
 }
@@ -395,6 +456,7 @@ static const struct uvzk__name_prefix name_prefixes[] = {{UVZK__LEASE_PREFIX, fa
 const struct uvzk__directory_kind uvzk__lease_directory = {
     .name_prefixes = name_prefixes,
     .counted = true,
+    .kinds_elsewhere = UVZK__KINDS_ABOVE,
     .extra_size = sizeof(struct uvzk__lease_directory),
     .init = leases_init,
     .freed = leases_freed,

@@ -20,13 +20,17 @@
 #include "locks/semaphore/lease_directory.h"
 
 /* The kind of a lease directory. */
-#define UVZK__LEASE_PREFIX "lease-"
 extern const struct uvzk__directory_kind uvzk__lease_directory;
 
 /* Sets the path of the directory of the tickets, with a reference. Only the first call
  * has an effect; all semaphores of one path pass the same path. */
 void uvzk__leases_set_locks_path(struct uvzk__queue *,
                                  struct uvzk__shared_path *locks_path);
+/* A lease request of a semaphore with this maximum is about to be made; 0: the maximum is
+ * that of a shared count. Returns false if lease requests with another fixed maximum exist
+ * already: they and this one would count the same leases against two limits. */
+bool uvzk__leases_agree(const struct uvzk__queue *, uint32_t fixed_max);
+void uvzk__leases_set_fixed_max(struct uvzk__queue *, uint32_t fixed_max);
 /* The directory of the tickets; NULL: no local contender is in it. */
 struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *);
 

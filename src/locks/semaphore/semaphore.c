@@ -142,12 +142,29 @@ void uvzk__semaphore_own_ticket(struct uvzk__claim *claim)
 
 /* -------------------------------------------------------------------- the lock kind */
 
+static uint32_t fixed_max_of(const struct semaphore *semaphore)
+{
+    return semaphore->counted ? 0 : semaphore->max;
+}
+
+/* The lease directory, if anything of this client is in it. */
+static struct uvzk__queue *leases_found(const struct uvzk__lock *lock)
+{
+    return uvzk__queue_find(lock->session, &uvzk__lease_directory,
+                            semaphore_of(lock)->leases_path->text);
+}
+
 static int semaphore_check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
+    const struct uvzk__queue *leases = leases_found(lock);
 
     if (semaphore->counted && semaphore->count == NULL) {
         return uvzk__refuse(UVZK_ECLOSED, "the semaphore's count is closed");
+    }
+    if (leases != NULL && !uvzk__leases_agree(leases, fixed_max_of(semaphore))) {
+        return uvzk__refuse(UVZK_EKIND, "this client uses a semaphore with another "
+                                        "max_leases at the path");
     }
     return uvzk__refuse_if(UV_EINVAL,
                            options->leases > LEASES_MAX ? "options.leases: more than 100"
@@ -164,8 +181,7 @@ static bool semaphore_occupied(struct uvzk__lock *lock,
                                const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
-    const struct uvzk__queue *leases = uvzk__queue_find(
-        lock->session, &uvzk__lease_directory, semaphore->leases_path->text);
+    const struct uvzk__queue *leases = leases_found(lock);
 
     (void)options;
     return uvzk__queue_occupied(lock->session, &uvzk__exclusive,
@@ -251,6 +267,7 @@ static int semaphore_prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (leases == NULL || uvzk__lease_request_new(claim, leases, wanted, max_of) != 0) {
         return UV_ENOMEM;
     }
+    uvzk__leases_set_fixed_max(leases, fixed_max_of(semaphore_of(lock)));
     return choose_way(uvzk__lease_request_of(claim), options);
 }
 
@@ -317,8 +334,7 @@ static void count_changed(struct uvzk__value_listener *listener)
 {
     struct semaphore *semaphore =
         UVZK__CONTAINER_OF(listener, struct semaphore, listener);
-    struct uvzk__queue *leases = uvzk__queue_find(
-        semaphore->lock->session, &uvzk__lease_directory, semaphore->leases_path->text);
+    struct uvzk__queue *leases = leases_found(semaphore->lock);
 
     if (leases != NULL) {
         uvzk__queue_settle_later(leases);
@@ -377,8 +393,8 @@ static int semaphore_init(uvzk_client_t *client, uvzk_lock_t *handle, const char
     semaphore->max = max;
     semaphore->count = count;
     semaphore->counted = count != NULL;
-    semaphore->locks_path = uvzk__shared_path_join(lock->path->text, "locks");
-    semaphore->leases_path = uvzk__shared_path_join(lock->path->text, "leases");
+    semaphore->locks_path = uvzk__shared_path_join(lock->path->text, UVZK__TICKETS_NAME);
+    semaphore->leases_path = uvzk__shared_path_join(lock->path->text, UVZK__LEASES_NAME);
     if (semaphore->locks_path == NULL || semaphore->leases_path == NULL) {
         uvzk__lock_free(lock);
         return UV_ENOMEM;
