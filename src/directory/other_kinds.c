@@ -5,7 +5,7 @@
  * A reading is one getChildren for each directory that is read, all sent together, and one
  * exists for the oldest contender in each, which tells its czxid. A directory without
  * contenders needs no exists. Everything that fails on the way is read again, from the
- * beginning; a directory that is missing or must not be listed has no contenders. */
+ * beginning; a directory that is missing has no contenders. */
 #include "directory/other_kinds.h"
 
 #include <string.h>
@@ -47,10 +47,12 @@ struct uvzk__other_kinds {
     bool news;                /* since the waiters were last looked at */
     bool told;                /* the warning was logged */
     bool failed;              /* a request of this reading has failed */
+    bool unreadable;          /* a directory of the last reading may not be listed */
     bool dating;              /* the exists are in flight, or have been answered */
     uint8_t outstanding;      /* requests of this reading without a reply */
     uint8_t again;            /* how often it has begun again */
     uint64_t asked_stamp;     /* of its first request */
+    uint64_t doubt_ms;        /* since when it is in doubt who came first; 0: it is not */
     /* Of the last reading that is complete, and what it has shown. */
     uint64_t read_stamp;
     enum uvzk__name_kind oldest_kind;
@@ -259,8 +261,9 @@ static void reading_complete(struct uvzk__other_kinds *other_kinds)
     }
     if (other_kinds->oldest_czxid != INT64_MAX) {
         tell_later_one(other_kinds);
-    } else if (is_empty(&other_kinds->listed)) {
-        other_kinds->told = false;
+    } else {
+        other_kinds->doubt_ms = 0;
+        other_kinds->told = other_kinds->told && !is_empty(&other_kinds->listed);
     }
 }
 
@@ -407,7 +410,9 @@ static void place_listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
 
     uvzk__inflight_done(other_kinds->session, rpc, status, false);
-    if (take_reply(other_kinds, status) && status == 0 &&
+    bool answered = take_reply(other_kinds, status);
+    other_kinds->unreadable = other_kinds->unreadable || status == UVZK_ENOAUTH;
+    if (answered && status == 0 &&
         find_oldest(place, reply->names, reply->name_count) != 0) {
         other_kinds->failed = true;
         uvzk__queue_back_off(other_kinds->queue);
@@ -441,7 +446,7 @@ static void reading_begin(struct uvzk__other_kinds *other_kinds)
         uvzk__queue_back_off(other_kinds->queue);
         return;
     }
-    other_kinds->failed = other_kinds->dating = false;
+    other_kinds->failed = other_kinds->dating = other_kinds->unreadable = false;
     for (size_t i = 0; i < 2; i++) {
         struct place *place = &other_kinds->places[i];
         place->oldest.kind = UVZK__NAMES_OTHER;
@@ -512,16 +517,66 @@ void uvzk__other_kinds_read(struct uvzk__queue *queue, uint64_t created)
     }
 }
 
-enum uvzk__kinds_verdict uvzk__other_kinds_verdict(const struct uvzk__queue *queue,
-                                                   uint64_t created, int64_t czxid)
+/* The other one may have come between the ticket and its lease. If it looks, it sees the
+ * ticket, which stands until the lease is granted, and goes. If it is still there after a
+ * session timeout, it does not look, and the lease is refused. */
+static enum uvzk__kinds_verdict doubt(struct uvzk__other_kinds *other_kinds)
 {
-    const struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
+    uint64_t now = uvzk__now(other_kinds->session);
+
+    if (!uvzk__refuses_mixed_kinds(other_kinds->session)) {
+        return UVZK__KINDS_ALONE;
+    }
+    if (other_kinds->doubt_ms == 0) {
+        other_kinds->doubt_ms = now;
+    } else if (now - other_kinds->doubt_ms >=
+               uvzk__session_timeout(other_kinds->session)) {
+        return UVZK__KINDS_MIXED;
+    }
+    other_kinds->read_stamp = 0; /* read again, after a pause */
+    uvzk__queue_back_off(other_kinds->queue);
+    return UVZK__KINDS_NOT_KNOWN;
+}
+
+/* Znodes of one multi have the same czxid. Of these the lease counts as the later one, and
+ * so does one whose czxid is its ticket's. */
+static bool came_first(const struct uvzk__other_kinds *other_kinds, int64_t czxid)
+{
+    return other_kinds->queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE
+               ? other_kinds->oldest_czxid <= czxid
+               : other_kinds->oldest_czxid < czxid;
+}
+
+static enum uvzk__kinds_verdict judge(struct uvzk__queue *queue, uint64_t created,
+                                      int64_t czxid, bool exact)
+{
+    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
 
     if (other_kinds == NULL || other_kinds->read_stamp <= created) {
         return is_needed(queue) ? UVZK__KINDS_NOT_KNOWN : UVZK__KINDS_ALONE;
     }
     remember_judged(queue);
-    return other_kinds->oldest_czxid < czxid ? UVZK__KINDS_MIXED : UVZK__KINDS_ALONE;
+    if (other_kinds->unreadable && uvzk__refuses_mixed_kinds(queue->session)) {
+        return UVZK__KINDS_UNREADABLE;
+    }
+    if (came_first(other_kinds, czxid)) {
+        return UVZK__KINDS_MIXED;
+    }
+    return exact || other_kinds->oldest_czxid == INT64_MAX ? UVZK__KINDS_ALONE
+                                                           : doubt(other_kinds);
+}
+
+enum uvzk__kinds_verdict uvzk__other_kinds_judge(struct uvzk__contender *lease,
+                                                 bool has_ticket)
+{
+    struct uvzk__queue *queue = lease->queue;
+    enum uvzk__kinds_verdict verdict = UVZK__KINDS_ALONE;
+
+    if (!lease->kind_judged) {
+        verdict = judge(queue, lease->create_stamp, lease->node.place.czxid, !has_ticket);
+        lease->kind_judged = verdict == UVZK__KINDS_ALONE;
+    }
+    return verdict;
 }
 
 /* The verdict of a waiter. Its own number and czxid are known. A reader with its writer's
@@ -544,15 +599,19 @@ static enum uvzk__kinds_verdict verdict_of(const struct uvzk__contender *contend
         listed->first.number < contender->node.place.sequence) {
         return UVZK__KINDS_MIXED;
     }
-    return listed->below ? uvzk__other_kinds_verdict(queue, contender->create_stamp,
-                                                     contender->node.place.czxid)
+    return listed->below ? judge(contender->queue, contender->create_stamp,
+                                 contender->node.place.czxid, true)
                          : UVZK__KINDS_ALONE;
 }
 
-bool uvzk__other_kinds_met(struct uvzk__queue *queue)
+int uvzk__other_kinds_met(struct uvzk__queue *queue, enum uvzk__kinds_verdict verdict)
 {
     struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
     bool refuses = uvzk__refuses_mixed_kinds(queue->session);
+
+    if (verdict == UVZK__KINDS_UNREADABLE) {
+        return UVZK_ENOAUTH;
+    }
 
     if (refuses || !other_kinds->told) {
         uvzk__directories(queue->session)->mixed_kinds++;
@@ -563,7 +622,7 @@ bool uvzk__other_kinds_met(struct uvzk__queue *queue)
         other_kinds->told = true;
         log_mixed(other_kinds, UVZK_LOG_WARN, "both may be held");
     }
-    return refuses;
+    return refuses ? UVZK_EKIND : 0;
 }
 
 bool uvzk__other_kinds_let(const struct uvzk__contender *contender)
@@ -575,17 +634,31 @@ bool uvzk__other_kinds_let(const struct uvzk__contender *contender)
             !uvzk__refuses_mixed_kinds(contender->queue->session));
 }
 
-/* The first waiter that came after a contender of another kind. Without news only the
- * first waiter of all is looked at, because it may have got its place since. NULL: there
- * is none. */
-static struct uvzk__contender *first_mixed(const struct uvzk__queue *queue, bool news)
+/* The first waiter that may have to end. Without news only the first waiter of all is
+ * looked at, because it may have got its place since. NULL: there is none. */
+static struct uvzk__contender *first_against(const struct uvzk__queue *queue, bool news,
+                                             enum uvzk__kinds_verdict *verdict)
 {
     struct uvzk__contender *each = uvzk__first_in(&queue->waiters);
 
-    while (each != NULL && verdict_of(each) != UVZK__KINDS_MIXED) {
+    while (each != NULL) {
+        *verdict = verdict_of(each);
+        if (*verdict == UVZK__KINDS_MIXED || *verdict == UVZK__KINDS_UNREADABLE) {
+            return each;
+        }
         each = news ? uvzk__next_in(&queue->waiters, each) : NULL;
     }
-    return each;
+    return NULL;
+}
+
+/* The newest create that is known, at least that of the first waiter: one whose reply was
+ * lost is found by a listing and needs no other. */
+static uint64_t newest_create(const struct uvzk__queue *queue)
+{
+    const struct uvzk__contender *first = uvzk__first_in(&queue->waiters);
+    uint64_t newest = queue->freshness.newest_create_stamp;
+
+    return first != NULL && first->create_stamp > newest ? first->create_stamp : newest;
 }
 
 /* Each end removes a waiter, and possibly others of its claim, so the search begins at the
@@ -593,18 +666,21 @@ static struct uvzk__contender *first_mixed(const struct uvzk__queue *queue, bool
 void uvzk__other_kinds_settle(struct uvzk__queue *queue)
 {
     struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
-    struct uvzk__contender *mixed;
+    enum uvzk__kinds_verdict verdict;
+    struct uvzk__contender *against;
+    int code = 0;
 
     if (other_kinds == NULL) {
         return;
     }
     bool news = other_kinds->news;
     other_kinds->news = false;
-    while ((mixed = first_mixed(queue, news)) != NULL && uvzk__other_kinds_met(queue)) {
-        uvzk__contender_end(mixed, UVZK_EKIND);
+    while ((against = first_against(queue, news, &verdict)) != NULL &&
+           (code = uvzk__other_kinds_met(queue, verdict)) != 0) {
+        uvzk__contender_end(against, code);
     }
     if (other_kinds->listed.below) {
-        uvzk__other_kinds_read(queue, queue->freshness.newest_create_stamp);
+        uvzk__other_kinds_read(queue, newest_create(queue));
     }
 }
 

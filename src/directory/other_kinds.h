@@ -43,7 +43,9 @@ enum uvzk__kinds_elsewhere {
 enum uvzk__kinds_verdict {
     UVZK__KINDS_NOT_KNOWN, /* a request that shows it is still to be answered, or sent */
     UVZK__KINDS_ALONE,     /* no contender of another kind came before this one */
-    UVZK__KINDS_MIXED      /* one did */
+    UVZK__KINDS_MIXED,     /* one did */
+    UVZK__KINDS_UNREADABLE /* the ACL forbids to list where one may be; only if later ones
+                              are refused */
 };
 
 /* A contender of another kind. */
@@ -82,17 +84,19 @@ bool uvzk__other_kinds_due(const struct uvzk__queue *);
 void uvzk__other_kinds_settle(struct uvzk__queue *);
 bool uvzk__other_kinds_let(const struct uvzk__contender *);
 
-/* For the directory of a semaphore's leases. `created`: the stamp of the newest create of
- * the leases that are asked about, czxid: that of the newest of them.
+/* For the directory of a semaphore's leases.
  *
- * read: sends the reading, unless it is under way or was sent after that create, or is not
- * needed: with a warning only, a session reads once for each path.
- * met: the verdict was UVZK__KINDS_MIXED. Returns true if the claim has to end with
- * UVZK_EKIND; false: a warning was logged. */
+ * read: sends the reading, unless it is under way or was sent after this create of a
+ * lease, or is not needed: with a warning only, a session reads once for each path.
+ * judge: the verdict of a lease. What was judged once is not judged again, so a lease that
+ * is handed over needs no reading. has_ticket: its czxid is that of its ticket, because
+ * the reply to the multi that created it had none.
+ * met: the verdict was one of the last two. Returns the code with which the claim has to
+ * end, UVZK_EKIND or UVZK_ENOAUTH; 0: a warning was logged. */
 void uvzk__other_kinds_read(struct uvzk__queue *, uint64_t created);
-enum uvzk__kinds_verdict uvzk__other_kinds_verdict(const struct uvzk__queue *,
-                                                   uint64_t created, int64_t czxid);
-bool uvzk__other_kinds_met(struct uvzk__queue *);
+enum uvzk__kinds_verdict uvzk__other_kinds_judge(struct uvzk__contender *lease,
+                                                 bool has_ticket);
+int uvzk__other_kinds_met(struct uvzk__queue *, enum uvzk__kinds_verdict);
 
 /* ------------------------------------------------------------ for this room alone */
 

@@ -47,6 +47,7 @@ extern const struct recipe recipe_semaphore_mutex;
 extern const struct recipe recipe_multilock;
 extern const struct recipe recipe_exclusive_driver;
 extern const struct recipe recipe_leases_driver;
+extern const struct recipe recipe_mixed_kinds;
 
 struct history_options {
     const struct recipe *recipe;
@@ -76,6 +77,7 @@ struct history_result {
     uint64_t exhausted;      /* of the refusals: by a number that is worn out */
     uint64_t persistent; /* of the grants: by persistent znodes, among others or alone */
     uint64_t revoked;    /* times that a ticket was told that others want it */
+    uint64_t other_kinds; /* of the refusals: another kind of lock came first */
     uint64_t given_back; /* of the losses: by max_hold_ms */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */

@@ -34,6 +34,8 @@ static int create_client(struct client_slot *slot)
     options.session_timeout_ms = history->timeout_ms;
     options.tick_ms = history->tick_ms;
     options.proof = history->proof;
+    options.mixed_kinds =
+        history->recipe->mixed_kinds ? UVZK_MIXED_KINDS_REFUSE : UVZK_MIXED_KINDS_WARN;
     options.retry.kind = UVZK_RETRY_N_TIMES;
     options.retry.base_ms = 50;
     options.retry.max_retries = 3;

@@ -94,6 +94,11 @@ struct path_locks {
         uvzk_mutex_t mutex;
         uvzk_rwlock_t rwlock;
         uvzk_semaphore_t semaphore;
+        struct {
+            uvzk_mutex_t mutex;
+            uvzk_rwlock_t rwlock;
+            uvzk_semaphore_mutex_t semaphore;
+        } mixed;
     } as;
     bool closing[LOCKS_MAX]; /* or closed */
     int open_count;          /* 0: made anew at open_ms */
@@ -190,6 +195,7 @@ struct recipe {
     bool revocable;     /* its holds may be asked for */
     bool struck;        /* znodes are deleted by hand at any moment (history_strikes.h) */
     bool struck_holders; /* ... also those of holders */
+    bool mixed_kinds;    /* of locks, and its clients refuse the later one */
     bool many_hold;      /* as many of the first in order as there are leases */
     int lock_count;      /* of a place, to be closed at times */
     int acquisition_count;

@@ -1,7 +1,7 @@
 /* Seeded histories of one recipe, each with another mix of the optimisations.
  *
  *   test_histories mutex|rwlock|semaphore|semaphore_mutex|multilock|exclusive_driver
- *                  |leases_driver
+ *                  |leases_driver|mixed_kinds
  *
  *   UVZK_HISTORIES  how many; 10000, over the native transport 2000,
  *                   with replies that are tampered with 200
@@ -26,9 +26,9 @@
 #define ENOUGH 1000U /* histories, to have seen everything that is rare */
 
 static const struct recipe *const recipes[] = {
-    &recipe_mutex,           &recipe_rwlock,    &recipe_semaphore,
-    &recipe_semaphore_mutex, &recipe_multilock, &recipe_exclusive_driver,
-    &recipe_leases_driver,
+    &recipe_mutex,           &recipe_rwlock,      &recipe_semaphore,
+    &recipe_semaphore_mutex, &recipe_multilock,   &recipe_exclusive_driver,
+    &recipe_leases_driver,   &recipe_mixed_kinds,
 };
 static const struct recipe *recipe;
 
@@ -77,6 +77,7 @@ static void add_up(struct history_result *sum, const struct history_result *resu
     sum->persistent += result->persistent;
     sum->revoked += result->revoked;
     sum->given_back += result->given_back;
+    sum->other_kinds += result->other_kinds;
 }
 
 static int run(uint64_t seed, struct history_result *sum)

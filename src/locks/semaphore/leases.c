@@ -214,35 +214,28 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
            locks != NULL && !uvzk__ring_empty(uvzk__deleting(locks));
 }
 
-/* [P1] Returns true if no contender of another kind came before the newest of its leases.
- * Otherwise its claim ends, or will be decided when a reading has shown it. Leases that
- * were handed over have been judged already, by an earlier reading. The lease request may
- * have been freed when this returns false. */
+/* [P1] Returns true if no contender of another kind came before any of its leases.
+ * Otherwise its claim ends, or will be decided when a reading has shown it. The lease
+ * request may have been freed when this returns false. */
 static bool kinds_let(struct uvzk__lease_request *request)
 {
     struct uvzk__queue *queue = request->leases;
-    uint64_t created = uvzk__lease_request_create_stamp(request);
-    int64_t newest = 0;
+    enum uvzk__kinds_verdict verdict = UVZK__KINDS_ALONE;
 
-    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
-         lease = uvzk__next_lease(lease)) {
-        int64_t czxid = uvzk__contender_place(lease).czxid;
-        newest = czxid > newest ? czxid : newest;
+    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim);
+         lease != NULL && verdict == UVZK__KINDS_ALONE; lease = uvzk__next_lease(lease)) {
+        verdict = uvzk__other_kinds_judge(lease, !request->direct);
     }
-    switch (uvzk__other_kinds_verdict(queue, created, newest)) {
-    case UVZK__KINDS_NOT_KNOWN:
-        uvzk__other_kinds_read(queue, created);
+    if (verdict == UVZK__KINDS_NOT_KNOWN) {
+        uvzk__other_kinds_read(queue, uvzk__lease_request_create_stamp(request));
         return false;
-    case UVZK__KINDS_MIXED:
-        if (uvzk__other_kinds_met(queue)) {
-            uvzk__lease_request_end(request); /* its leases are not offered to others */
-            uvzk__claim_end(request->claim, UVZK_EKIND);
-            return false;
-        }
-        return true;
-    default:
-        return true;
     }
+    int code = verdict == UVZK__KINDS_ALONE ? 0 : uvzk__other_kinds_met(queue, verdict);
+    if (code != 0) {
+        uvzk__lease_request_end(request); /* its leases are not offered to others */
+        uvzk__claim_end(request->claim, code);
+    }
+    return code == 0;
 }
 
 /* Grants the lease request if it is the first one (first), the session is proved, the
