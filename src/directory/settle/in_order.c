@@ -343,9 +343,11 @@ static bool grant_front(struct uvzk__queue *queue)
     struct uvzk__contender *front = front_of(queue);
 
     if (front == NULL || !front->predecessors_known ||
-        uvzk__node_state(&front->node) != UVZK__NODE_STANDING ||
-        !uvzk__other_kinds_let(front)) {
+        uvzk__node_state(&front->node) != UVZK__NODE_STANDING) {
         return false;
+    }
+    if (!uvzk__other_kinds_let(front)) {
+        return false; /* the reply that shows it settles the directory again */
     }
     if (uvzk__blocker(queue, front) != NULL) {
         uvzk__mirror_consider(front);

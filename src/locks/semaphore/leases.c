@@ -417,14 +417,15 @@ static void send_request(struct uvzk__queue *queue)
     }
 }
 
-/* The stamp of the newest create of a lease that waits to be counted; 0: none was sent. */
+/* The stamp of the newest create of a lease, if there are lease requests; else 0. */
 static uint64_t newest_create(const struct uvzk__queue *queue)
 {
-    const struct uvzk__lease_request *direct = uvzk__leases(queue)->requests.direct;
+    const struct uvzk__lease_requests *requests = &uvzk__leases(queue)->requests;
     uint64_t made = uvzk__leases(queue)->batches.stamp;
-    uint64_t directly = direct == NULL ? 0 : uvzk__lease_request_create_stamp(direct);
+    uint64_t directly =
+        requests->direct == NULL ? 0 : uvzk__lease_request_create_stamp(requests->direct);
 
-    return directly > made ? directly : made;
+    return requests->count == 0 ? 0 : directly > made ? directly : made;
 }
 
 static void leases_settle(struct uvzk__queue *queue)
