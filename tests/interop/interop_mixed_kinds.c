@@ -156,6 +156,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_selector_is_a_mutex),
     };
 
-    return other_side_commands(argc, argv, 1) ? cmocka_run_group_tests(tests, NULL, NULL)
-                                              : 2;
+    if (!other_side_commands(argc, argv, 1)) {
+        return 2;
+    }
+    return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
 }
