@@ -25,7 +25,7 @@
 #define AGAIN_MAX 8U
 
 /* Beside the numbers in uvzk__expected_sequences (mirror.c has the others). */
-#define JUDGED_ONCE (-4)
+#define READ_ONCE (-4)
 
 /* One directory that is read. */
 struct place {
@@ -246,12 +246,23 @@ static struct uvzk__expected_sequences *kinds_remembered(const struct uvzk__queu
     return &uvzk__directories(queue->session)->expected_sequences;
 }
 
+/* Returns true if a semaphore's path is read once, because that tells the user enough. */
+static bool is_read_once(const struct uvzk__queue *queue)
+{
+    return queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE &&
+           !uvzk__refuses_mixed_kinds(queue->session);
+}
+
 /* All is known of the places. */
 static void reading_complete(struct uvzk__other_kinds *other_kinds)
 {
     other_kinds->read_stamp = other_kinds->asked_stamp;
     other_kinds->oldest_czxid = INT64_MAX;
     other_kinds->again = 0;
+    if (is_read_once(other_kinds->queue)) {
+        uvzk__expected_sequences_add(kinds_remembered(other_kinds->queue),
+                                     other_kinds->queue->entry.hash, READ_ONCE);
+    }
     for (size_t i = 0; i < 2; i++) {
         const struct place *place = &other_kinds->places[i];
         if (place->path != NULL && place->czxid < other_kinds->oldest_czxid) {
@@ -465,23 +476,20 @@ static void reading_begin(struct uvzk__other_kinds *other_kinds)
 
 /* ------------------------------------------------------------------- the verdict */
 
-/* With a warning only, one reading for each path tells the user enough. */
-static bool is_needed(const struct uvzk__queue *queue)
+/* Returns true if what was read counts for a contender whose create has this stamp. */
+static bool counts_for(const struct uvzk__other_kinds *other_kinds, uint64_t created)
 {
-    return queue->kind->kinds_elsewhere != UVZK__KINDS_ABOVE ||
-           uvzk__refuses_mixed_kinds(queue->session) ||
-           !uvzk__expected_sequences_has(kinds_remembered(queue), queue->entry.hash,
-                                         JUDGED_ONCE);
+    return is_read_once(other_kinds->queue) ? other_kinds->read_stamp != 0
+                                            : other_kinds->read_stamp > created;
 }
 
-/* A reading has counted for a contender. To refuse, nothing is remembered. */
-static void remember_judged(const struct uvzk__queue *queue)
+/* Returns true if nothing that was read counts, and nothing more is read: the path was
+ * read before the directory was made anew. */
+static bool needs_none(const struct uvzk__queue *queue)
 {
-    if (queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE &&
-        !uvzk__refuses_mixed_kinds(queue->session) && is_needed(queue)) {
-        uvzk__expected_sequences_add(kinds_remembered(queue), queue->entry.hash,
-                                     JUDGED_ONCE);
-    }
+    return is_read_once(queue) &&
+           uvzk__expected_sequences_has(kinds_remembered(queue), queue->entry.hash,
+                                        READ_ONCE);
 }
 
 /* Returns true if all is to be read again, whatever has been read. */
@@ -500,9 +508,9 @@ void uvzk__other_kinds_read(struct uvzk__queue *queue, uint64_t created)
     created = due ? uvzk__stamp(queue->session) : created;
     if (created == 0 ||
         (other_kinds != NULL &&
-         (other_kinds->outstanding > 0 || other_kinds->read_stamp > created)) ||
+         (other_kinds->outstanding > 0 || counts_for(other_kinds, created))) ||
         uvzk__queue_is_backing_off(queue) || !uvzk__may_send(queue->session) ||
-        !is_needed(queue)) {
+        needs_none(queue)) {
         return;
     }
     other_kinds = need_other_kinds(queue);
@@ -552,10 +560,9 @@ static enum uvzk__kinds_verdict judge(struct uvzk__queue *queue, uint64_t create
 {
     struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
 
-    if (other_kinds == NULL || other_kinds->read_stamp <= created) {
-        return is_needed(queue) ? UVZK__KINDS_NOT_KNOWN : UVZK__KINDS_ALONE;
+    if (other_kinds == NULL || !counts_for(other_kinds, created)) {
+        return needs_none(queue) ? UVZK__KINDS_ALONE : UVZK__KINDS_NOT_KNOWN;
     }
-    remember_judged(queue);
     if (other_kinds->unreadable && uvzk__refuses_mixed_kinds(queue->session)) {
         return UVZK__KINDS_UNREADABLE;
     }

@@ -279,10 +279,11 @@ static void a_semaphore_lists_its_path_once(uint64_t seed, void *const *state)
     uint64_t before = of_a_turn(&a, &locks[0]);
     uint64_t after = of_a_turn(&a, &locks[0]);
     assert_true(after < before);
+    assert_int_equal(of_a_turn(&a, &locks[0]), after);
     world_end(&world);
     begin(seed, state, UVZK_MIXED_KINDS_REFUSE);
     make_semaphore(&a, &locks[0]);
-    assert_int_equal(of_a_turn(&a, &locks[0]), before);
+    (void)of_a_turn(&a, &locks[0]);
     assert_int_equal(of_a_turn(&a, &locks[0]), after + 1);
     world_end(&world);
 }
