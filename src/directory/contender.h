@@ -151,7 +151,7 @@ struct uvzk__contender {
     bool predecessors_known : 1; /* every contender before it is in the queue's view */
     bool wants_position : 1;     /* counted in queue->counts.positions_wanted */
     bool counted_asking : 1;     /* counted in queue->counts.asking */
-    bool kind_judged : 1;        /* a lease: none of another kind came first */
+    bool kind_checked : 1;       /* a lease: none of another kind came first */
     uint8_t list : 2;            /* enum uvzk__contender_list: where it was put last */
     struct uvzk__batch_limits limits;
     /* The prefix that is sent in the create, then the node's full path. */

@@ -312,7 +312,7 @@ void uvzk__contender_create_sent_unlisted(struct uvzk__contender *contender)
     contender->predecessors_known = false;
     contender->unblocked_stamp = 0;
     contender->has_held = false;
-    contender->kind_judged = false;
+    contender->kind_checked = false;
     contender->create_stamp = uvzk__stamp(uvzk__session_of(contender));
     uvzk__node_sent(&contender->node);
     uvzk__watermark_create_sent(contender->queue);

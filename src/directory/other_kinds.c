@@ -1,73 +1,25 @@
-/* Keeps what a directory knows of contenders of other kinds, and reads the directories in
- * which they may be (other_kinds.h). view.c reports the listings of the directory itself;
- * in_order.c, and leases.c for leases, ask before they grant.
- *
- * A reading is one getChildren for each directory that is read, all sent together, and one
- * exists for the oldest contender in each, which tells its czxid. A directory without
- * contenders needs no exists. Everything that fails on the way is read again, from the
- * beginning; a directory that is missing has no contenders. */
+/* Keeps what a directory knows of contenders of other kinds (other_kinds.h): what its
+ * listings have shown, which view.c reports, and what was read elsewhere
+ * (settle/other_kinds_check.c). The timer has all of it read again while contenders
+ * hold. */
 #include "directory/other_kinds.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/path.h"
-#include "directory/contender.h"
 #include "directory/queue.h"
-#include "engine/inflight.h"
 #include "engine/log.h"
-#include "engine/submission.h"
 #include "engine/turn.h"
 
-/* How often a reading begins again because the oldest contender has gone before its czxid
- * was read. After that it counts as older than every local one: so many have come and
- * gone there that the path is certainly in use. */
-#define AGAIN_MAX 8U
-
-/* Beside the numbers in uvzk__expected_sequences (mirror.c has the others). */
-#define READ_ONCE (-4)
-
-/* One directory that is read. */
-struct place {
-    struct uvzk__other_kinds *other_kinds;
-    /* Owned: the path that is listed, then that of the oldest contender in it. NULL: the
-     * reading does not need this place. */
-    char *path;
-    struct uvzk__other_contender oldest;
-    int64_t czxid; /* of the oldest one; INT64_MAX: there is none; 0: not read yet */
-};
-
-struct uvzk__other_kinds {
-    struct uvzk__session *session;
-    struct uvzk__queue *queue; /* NULL: it is freed, and the last reply frees this too */
-    struct uvzk__listed_kinds listed;
-    struct uvzk__timer timer; /* while contenders hold: until all is read again */
-    bool due;                 /* all is to be read again */
-    bool read_below;          /* that includes what is below; the listing has come */
-    bool news;                /* since the waiters were last looked at */
-    bool told;                /* the warning was logged */
-    bool failed;              /* a request of this reading has failed */
-    bool unreadable;          /* a directory of the last reading may not be listed */
-    bool dating;              /* the exists are in flight, or have been answered */
-    uint8_t outstanding;      /* requests of this reading without a reply */
-    uint8_t again;            /* how often it has begun again */
-    uint64_t asked_stamp;     /* of its first request */
-    uint64_t doubt_ms;        /* since when it is in doubt who came first; 0: it is not */
-    /* Of the last reading that is complete, and what it has shown. */
-    uint64_t read_stamp;
-    enum uvzk__name_kind oldest_kind;
-    int64_t oldest_czxid; /* INT64_MAX: there was none */
-    struct place places[2];
-};
-
-static struct uvzk__other_kinds *other_kinds_of(const struct uvzk__queue *queue)
+struct uvzk__other_kinds *uvzk__other_kinds(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->other_kinds;
 }
 
-static struct uvzk__other_kinds *need_other_kinds(struct uvzk__queue *queue)
+struct uvzk__other_kinds *uvzk__other_kinds_need(struct uvzk__queue *queue)
 {
-    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
+    struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
 
     if (other_kinds != NULL || !uvzk__queue_need_optional(queue)) {
         return other_kinds;
@@ -89,8 +41,8 @@ static enum uvzk__name_kind own_kind(const struct uvzk__queue *queue)
     return uvzk__name_kind_of_prefix(queue->kind->name_prefixes[0].text);
 }
 
-static void log_mixed(const struct uvzk__other_kinds *other_kinds, int level,
-                      const char *what)
+void uvzk__other_kinds_log(const struct uvzk__other_kinds *other_kinds, int level,
+                           const char *what)
 {
     const struct uvzk__queue *queue = other_kinds->queue;
     bool above = queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE;
@@ -116,7 +68,7 @@ static void read_again_due(struct uvzk__timer *timer)
     uvzk__queue_settle_later(other_kinds->queue);
 }
 
-static void read_again_later(struct uvzk__other_kinds *other_kinds)
+void uvzk__other_kinds_again(struct uvzk__other_kinds *other_kinds)
 {
     struct uvzk__session *session = other_kinds->session;
 
@@ -132,8 +84,8 @@ static void tell_later_one(struct uvzk__other_kinds *other_kinds)
     if (uvzk__refuses_mixed_kinds(other_kinds->session) && !other_kinds->told &&
         !uvzk__ring_empty(&other_kinds->queue->holders)) {
         other_kinds->told = true;
-        log_mixed(other_kinds, UVZK_LOG_WARN,
-                  "the other one came later; both may be held");
+        uvzk__other_kinds_log(other_kinds, UVZK_LOG_WARN,
+                              "the other one came later; both may be held");
     }
 }
 
@@ -143,17 +95,17 @@ void uvzk__other_kinds_granted(struct uvzk__queue *queue)
     struct uvzk__other_kinds *other_kinds =
         queue->kind->kinds_elsewhere != UVZK__KINDS_NOWHERE &&
                 uvzk__refuses_mixed_kinds(queue->session)
-            ? need_other_kinds(queue)
+            ? uvzk__other_kinds_need(queue)
             : NULL;
 
     if (other_kinds != NULL && !uvzk__deadline_is_armed(&other_kinds->timer.deadline)) {
-        read_again_later(other_kinds);
+        uvzk__other_kinds_again(other_kinds);
     }
 }
 
 bool uvzk__other_kinds_due(const struct uvzk__queue *queue)
 {
-    const struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
+    const struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
 
     return other_kinds != NULL && other_kinds->due;
 }
@@ -181,8 +133,10 @@ void uvzk__listed_kinds_add(struct uvzk__listed_kinds *listed,
         return;
     }
     enum uvzk__name_kind kind = uvzk__name_kind(name, &number);
-    /* One of its own kind is not counted because its number is used up (view.c). */
-    if (kind != UVZK__NAMES_OTHER && kind != own_kind(queue)) {
+    /* One of its own kind is here because its number is used up (view.c); a lease belongs
+     * to the semaphore of another path. */
+    if (kind != UVZK__NAMES_OTHER && kind != own_kind(queue) &&
+        kind != UVZK__NAMES_SEMAPHORE) {
         take_first(&listed->first, kind, number);
     }
 }
@@ -195,12 +149,12 @@ static bool is_empty(const struct uvzk__listed_kinds *listed)
 int uvzk__other_kinds_listed(struct uvzk__queue *queue,
                              const struct uvzk__listed_kinds *listed)
 {
-    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
+    struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
 
     if (is_empty(listed) && other_kinds == NULL) {
         return 0;
     }
-    other_kinds = need_other_kinds(queue);
+    other_kinds = uvzk__other_kinds_need(queue);
     if (other_kinds == NULL) {
         return UV_ENOMEM;
     }
@@ -210,7 +164,7 @@ int uvzk__other_kinds_listed(struct uvzk__queue *queue,
     if (other_kinds->due) {
         other_kinds->due = false;
         other_kinds->read_below = listed->below;
-        read_again_later(other_kinds);
+        uvzk__other_kinds_again(other_kinds);
     }
     if (listed->first.kind != UVZK__NAMES_OTHER) {
         tell_later_one(other_kinds);
@@ -220,56 +174,13 @@ int uvzk__other_kinds_listed(struct uvzk__queue *queue,
 
 bool uvzk__other_kinds_shown(const struct uvzk__queue *queue)
 {
-    const struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
+    const struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
 
     return other_kinds != NULL && !is_empty(&other_kinds->listed);
 }
 
-/* ------------------------------------------------------------------ a reading */
-
-static void free_places(struct uvzk__other_kinds *other_kinds)
+void uvzk__other_kinds_read_done(struct uvzk__other_kinds *other_kinds)
 {
-    for (size_t i = 0; i < 2; i++) {
-        uvzk__free(other_kinds->places[i].path);
-        other_kinds->places[i].path = NULL;
-    }
-}
-
-static void free_other_kinds(struct uvzk__other_kinds *other_kinds)
-{
-    free_places(other_kinds);
-    uvzk__free(other_kinds);
-}
-
-static struct uvzk__expected_sequences *kinds_remembered(const struct uvzk__queue *queue)
-{
-    return &uvzk__directories(queue->session)->expected_sequences;
-}
-
-/* Returns true if a semaphore's path is read once, because that tells the user enough. */
-static bool is_read_once(const struct uvzk__queue *queue)
-{
-    return queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE &&
-           !uvzk__refuses_mixed_kinds(queue->session);
-}
-
-/* All is known of the places. */
-static void reading_complete(struct uvzk__other_kinds *other_kinds)
-{
-    other_kinds->read_stamp = other_kinds->asked_stamp;
-    other_kinds->oldest_czxid = INT64_MAX;
-    other_kinds->again = 0;
-    if (is_read_once(other_kinds->queue)) {
-        uvzk__expected_sequences_add(kinds_remembered(other_kinds->queue),
-                                     other_kinds->queue->entry.hash, READ_ONCE);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        const struct place *place = &other_kinds->places[i];
-        if (place->path != NULL && place->czxid < other_kinds->oldest_czxid) {
-            other_kinds->oldest_czxid = place->czxid;
-            other_kinds->oldest_kind = place->oldest.kind;
-        }
-    }
     if (other_kinds->oldest_czxid != INT64_MAX) {
         tell_later_one(other_kinds);
     } else {
@@ -278,424 +189,25 @@ static void reading_complete(struct uvzk__other_kinds *other_kinds)
     }
 }
 
-static bool send_exists(struct uvzk__other_kinds *other_kinds);
-
-/* A reply has come, or could not come. */
-static void reading_answered(struct uvzk__other_kinds *other_kinds)
-{
-    struct uvzk__queue *queue = other_kinds->queue;
-
-    if (other_kinds->outstanding > 0) {
-        return;
-    }
-    if (queue == NULL) {
-        free_other_kinds(other_kinds);
-        return;
-    }
-    if (!other_kinds->failed && !other_kinds->dating && send_exists(other_kinds)) {
-        return;
-    }
-    if (!other_kinds->failed) {
-        reading_complete(other_kinds);
-    }
-    free_places(other_kinds);
-    other_kinds->news = true;
-    uvzk__queue_settle_later(queue);
-}
-
-/* Takes a reply into account. Returns true if it is the server's answer and is still
- * wanted. */
-static bool take_reply(struct uvzk__other_kinds *other_kinds, int status)
-{
-    struct uvzk__queue *queue = other_kinds->queue;
-
-    other_kinds->outstanding--;
-    if (uvzk__is_answer(status)) {
-        return queue != NULL;
-    }
-    other_kinds->failed = true;
-    if (queue != NULL && !uvzk__queue_is_transient(queue, status)) {
-        uvzk__queue_back_off(queue);
-    }
-    return false;
-}
-
-/* If it has gone, another one may be the oldest. */
-static void czxid_read(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct place *place = uvzk__inflight_requester(rpc);
-    struct uvzk__other_kinds *other_kinds = place->other_kinds;
-
-    uvzk__inflight_done(other_kinds->session, rpc, reply->status, false);
-    if (take_reply(other_kinds, reply->status)) {
-        if (reply->status == 0) {
-            place->czxid = reply->stat.czxid;
-        } else if (other_kinds->again < AGAIN_MAX) {
-            other_kinds->again++;
-            other_kinds->failed = true;
-        }
-    }
-    reading_answered(other_kinds);
-}
-
-/* Sends a request for the place. Without memory the session pauses, and the reading begins
- * again after that. */
-static void place_send(struct place *place, enum uvzk__rpc_kind kind,
-                       uvzk__reply_cb replied)
-{
-    struct uvzk__other_kinds *other_kinds = place->other_kinds;
-    struct uvzk__rpc *rpc =
-        uvzk__inflight_new(other_kinds->session, place, kind, place->path, replied);
-
-    if (rpc == NULL) {
-        other_kinds->failed = true;
-        return;
-    }
-    uvzk__submit(other_kinds->session, rpc);
-    other_kinds->outstanding++;
-}
-
-/* Returns true if requests are in flight now: contenders were found. */
-static bool send_exists(struct uvzk__other_kinds *other_kinds)
-{
-    other_kinds->dating = true;
-    for (size_t i = 0; i < 2; i++) {
-        struct place *place = &other_kinds->places[i];
-        if (place->oldest.kind == UVZK__NAMES_OTHER) {
-            continue;
-        }
-        if (!uvzk__may_send(other_kinds->session)) {
-            other_kinds->failed = true;
-        } else {
-            place_send(place, UVZK__RPC_EXISTS, czxid_read);
-        }
-    }
-    return other_kinds->outstanding > 0;
-}
-
-/* The contender with this name is one of another kind: of a semaphore, if the place is
- * below the directory; or of any other kind, if it is above. */
-static enum uvzk__name_kind kind_at_place(const struct uvzk__queue *queue,
-                                          const char *name, int32_t *number)
-{
-    enum uvzk__name_kind kind = uvzk__name_kind(name, number);
-
-    if (queue->kind->kinds_elsewhere == UVZK__KINDS_BELOW) {
-        return kind == UVZK__NAMES_OTHER ? kind : UVZK__NAMES_SEMAPHORE;
-    }
-    return kind == UVZK__NAMES_SEMAPHORE ? UVZK__NAMES_OTHER : kind;
-}
-
-/* Numbers of one directory grow with the czxid. Returns 0 or UV_ENOMEM. */
-static int find_oldest(struct place *place, const char *const *names, size_t count)
-{
-    const char *oldest = NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        int32_t number = 0;
-        enum uvzk__name_kind kind =
-            kind_at_place(place->other_kinds->queue, names[i], &number);
-        if (kind != UVZK__NAMES_OTHER &&
-            (oldest == NULL || number < place->oldest.number)) {
-            place->oldest = (struct uvzk__other_contender){kind, number};
-            oldest = names[i];
-        }
-    }
-    if (oldest == NULL) {
-        return 0;
-    }
-    char *path = uvzk__path_join(place->path, oldest);
-    if (path == NULL) {
-        return UV_ENOMEM;
-    }
-    uvzk__free(place->path);
-    place->path = path;
-    place->czxid = 0;
-    return 0;
-}
-
-static void place_listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct place *place = uvzk__inflight_requester(rpc);
-    struct uvzk__other_kinds *other_kinds = place->other_kinds;
-    int status = reply->status;
-
-    uvzk__inflight_done(other_kinds->session, rpc, status, false);
-    bool answered = take_reply(other_kinds, status);
-    other_kinds->unreadable = other_kinds->unreadable || status == UVZK_ENOAUTH;
-    if (answered && status == 0 &&
-        find_oldest(place, reply->names, reply->name_count) != 0) {
-        other_kinds->failed = true;
-        uvzk__queue_back_off(other_kinds->queue);
-    }
-    reading_answered(other_kinds);
-}
-
-/* Writes the paths that are listed. False: out of memory. */
-static bool write_paths(struct uvzk__other_kinds *other_kinds)
-{
-    const char *path = other_kinds->queue->path->text;
-
-    if (other_kinds->queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE) {
-        size_t length = uvzk__path_parent_length(path);
-        char *above = uvzk__memdup(path, length + 1);
-        if (above != NULL) {
-            above[length] = '\0';
-        }
-        other_kinds->places[0].path = above;
-        return above != NULL;
-    }
-    other_kinds->places[0].path = uvzk__path_join(path, UVZK__TICKETS_NAME);
-    other_kinds->places[1].path = uvzk__path_join(path, UVZK__LEASES_NAME);
-    return other_kinds->places[0].path != NULL && other_kinds->places[1].path != NULL;
-}
-
-static void reading_begin(struct uvzk__other_kinds *other_kinds)
-{
-    if (!write_paths(other_kinds)) {
-        free_places(other_kinds);
-        uvzk__queue_back_off(other_kinds->queue);
-        return;
-    }
-    other_kinds->failed = other_kinds->dating = other_kinds->unreadable = false;
-    for (size_t i = 0; i < 2; i++) {
-        struct place *place = &other_kinds->places[i];
-        place->oldest.kind = UVZK__NAMES_OTHER;
-        place->czxid = INT64_MAX;
-        if (place->path != NULL) {
-            place_send(place, UVZK__RPC_CHILDREN, place_listed);
-            if (i == 0) {
-                other_kinds->asked_stamp = uvzk__stamp(other_kinds->session);
-            }
-        }
-    }
-    if (other_kinds->outstanding == 0) {
-        free_places(other_kinds); /* no memory: the session pauses */
-    }
-}
-
-/* ------------------------------------------------------------------- the verdict */
-
-/* Returns true if what was read counts for a contender whose create has this stamp. */
-static bool counts_for(const struct uvzk__other_kinds *other_kinds, uint64_t created)
-{
-    return is_read_once(other_kinds->queue) ? other_kinds->read_stamp != 0
-                                            : other_kinds->read_stamp > created;
-}
-
-/* Returns true if nothing that was read counts, and nothing more is read: the path was
- * read before the directory was made anew. */
-static bool needs_none(const struct uvzk__queue *queue)
-{
-    return is_read_once(queue) &&
-           uvzk__expected_sequences_has(kinds_remembered(queue), queue->entry.hash,
-                                        READ_ONCE);
-}
-
-/* Returns true if all is to be read again, whatever has been read. */
-static bool is_due(const struct uvzk__other_kinds *other_kinds)
-{
-    return other_kinds->queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE
-               ? other_kinds->due
-               : other_kinds->read_below;
-}
-
-void uvzk__other_kinds_read(struct uvzk__queue *queue, uint64_t created)
-{
-    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
-    bool due = other_kinds != NULL && is_due(other_kinds);
-
-    created = due ? uvzk__stamp(queue->session) : created;
-    if (created == 0 ||
-        (other_kinds != NULL &&
-         (other_kinds->outstanding > 0 || counts_for(other_kinds, created))) ||
-        uvzk__queue_is_backing_off(queue) || !uvzk__may_send(queue->session) ||
-        needs_none(queue)) {
-        return;
-    }
-    other_kinds = need_other_kinds(queue);
-    if (other_kinds == NULL) {
-        uvzk__queue_back_off(queue);
-        return;
-    }
-    reading_begin(other_kinds);
-    if (due && other_kinds->outstanding > 0) {
-        other_kinds->read_below = other_kinds->due = false;
-        read_again_later(other_kinds);
-    }
-}
-
-/* The other one may have come between the ticket and its lease. If it looks, it sees the
- * ticket, which stands until the lease is granted, and goes. If it is still there after a
- * session timeout, it does not look, and the lease is refused. */
-static enum uvzk__kinds_verdict doubt(struct uvzk__other_kinds *other_kinds)
-{
-    uint64_t now = uvzk__now(other_kinds->session);
-
-    if (!uvzk__refuses_mixed_kinds(other_kinds->session)) {
-        return UVZK__KINDS_ALONE;
-    }
-    if (other_kinds->doubt_ms == 0) {
-        other_kinds->doubt_ms = now;
-    } else if (now - other_kinds->doubt_ms >=
-               uvzk__session_timeout(other_kinds->session)) {
-        return UVZK__KINDS_MIXED;
-    }
-    other_kinds->read_stamp = 0; /* read again, after a pause */
-    uvzk__queue_back_off(other_kinds->queue);
-    return UVZK__KINDS_NOT_KNOWN;
-}
-
-/* Znodes of one multi have the same czxid. Of these the lease counts as the later one, and
- * so does one whose czxid is its ticket's. */
-static bool came_first(const struct uvzk__other_kinds *other_kinds, int64_t czxid)
-{
-    return other_kinds->queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE
-               ? other_kinds->oldest_czxid <= czxid
-               : other_kinds->oldest_czxid < czxid;
-}
-
-static enum uvzk__kinds_verdict judge(struct uvzk__queue *queue, uint64_t created,
-                                      int64_t czxid, bool exact)
-{
-    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
-
-    if (other_kinds == NULL || !counts_for(other_kinds, created)) {
-        return needs_none(queue) ? UVZK__KINDS_ALONE : UVZK__KINDS_NOT_KNOWN;
-    }
-    if (other_kinds->unreadable && uvzk__refuses_mixed_kinds(queue->session)) {
-        return UVZK__KINDS_UNREADABLE;
-    }
-    if (came_first(other_kinds, czxid)) {
-        return UVZK__KINDS_MIXED;
-    }
-    return exact || other_kinds->oldest_czxid == INT64_MAX ? UVZK__KINDS_ALONE
-                                                           : doubt(other_kinds);
-}
-
-enum uvzk__kinds_verdict uvzk__other_kinds_judge(struct uvzk__contender *lease,
-                                                 bool has_ticket)
-{
-    struct uvzk__queue *queue = lease->queue;
-    enum uvzk__kinds_verdict verdict = UVZK__KINDS_ALONE;
-
-    if (!lease->kind_judged) {
-        verdict = judge(queue, lease->create_stamp, lease->node.place.czxid, !has_ticket);
-        lease->kind_judged = verdict == UVZK__KINDS_ALONE;
-    }
-    return verdict;
-}
-
-/* The verdict of a waiter. Its own number and czxid are known. A reader with its writer's
- * place came with that writer; a ticket's claim is judged by its leases. */
-static enum uvzk__kinds_verdict verdict_of(const struct uvzk__contender *contender)
-{
-    const struct uvzk__queue *queue = contender->queue;
-    const struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
-
-    if (other_kinds == NULL || contender->kind->has_writers_place ||
-        contender->kind->admits) {
-        return UVZK__KINDS_ALONE;
-    }
-    const struct uvzk__listed_kinds *listed = &other_kinds->listed;
-    if (!contender->predecessors_known ||
-        uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
-        return UVZK__KINDS_NOT_KNOWN;
-    }
-    if (listed->first.kind != UVZK__NAMES_OTHER &&
-        listed->first.number < contender->node.place.sequence) {
-        return UVZK__KINDS_MIXED;
-    }
-    return listed->below ? judge(contender->queue, contender->create_stamp,
-                                 contender->node.place.czxid, true)
-                         : UVZK__KINDS_ALONE;
-}
-
-int uvzk__other_kinds_met(struct uvzk__queue *queue, enum uvzk__kinds_verdict verdict)
-{
-    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
-    bool refuses = uvzk__refuses_mixed_kinds(queue->session);
-
-    if (verdict == UVZK__KINDS_UNREADABLE) {
-        return UVZK_ENOAUTH;
-    }
-
-    if (refuses || !other_kinds->told) {
-        uvzk__directories(queue->session)->mixed_kinds++;
-    }
-    if (refuses) {
-        log_mixed(other_kinds, UVZK_LOG_INFO, "the other one came first: refused");
-    } else if (!other_kinds->told) {
-        other_kinds->told = true;
-        log_mixed(other_kinds, UVZK_LOG_WARN, "both may be held");
-    }
-    return refuses ? UVZK_EKIND : 0;
-}
-
-bool uvzk__other_kinds_let(const struct uvzk__contender *contender)
-{
-    enum uvzk__kinds_verdict verdict = verdict_of(contender);
-
-    return verdict == UVZK__KINDS_ALONE ||
-           (verdict == UVZK__KINDS_MIXED &&
-            !uvzk__refuses_mixed_kinds(contender->queue->session));
-}
-
-/* The first waiter that may have to end. Without news only the first waiter of all is
- * looked at, because it may have got its place since. NULL: there is none. */
-static struct uvzk__contender *first_against(const struct uvzk__queue *queue, bool news,
-                                             enum uvzk__kinds_verdict *verdict)
-{
-    struct uvzk__contender *each = uvzk__first_in(&queue->waiters);
-
-    while (each != NULL) {
-        *verdict = verdict_of(each);
-        if (*verdict == UVZK__KINDS_MIXED || *verdict == UVZK__KINDS_UNREADABLE) {
-            return each;
-        }
-        each = news ? uvzk__next_in(&queue->waiters, each) : NULL;
-    }
-    return NULL;
-}
-
-/* The newest create that is known, at least that of the first waiter: one whose reply was
- * lost is found by a listing and needs no other. */
-static uint64_t newest_create(const struct uvzk__queue *queue)
-{
-    const struct uvzk__contender *first = uvzk__first_in(&queue->waiters);
-    uint64_t newest = queue->freshness.newest_create_stamp;
-
-    return first != NULL && first->create_stamp > newest ? first->create_stamp : newest;
-}
-
-/* Each end removes a waiter, and possibly others of its claim, so the search begins at the
- * front again. */
-void uvzk__other_kinds_settle(struct uvzk__queue *queue)
-{
-    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
-    enum uvzk__kinds_verdict verdict;
-    struct uvzk__contender *against;
-    int code = 0;
-
-    if (other_kinds == NULL) {
-        return;
-    }
-    bool news = other_kinds->news;
-    other_kinds->news = false;
-    while ((against = first_against(queue, news, &verdict)) != NULL &&
-           (code = uvzk__other_kinds_met(queue, verdict)) != 0) {
-        uvzk__contender_end(against, code);
-    }
-    if (other_kinds->listed.below) {
-        uvzk__other_kinds_read(queue, newest_create(queue));
-    }
-}
-
 /* ------------------------------------------------------------------------ its end */
+
+void uvzk__kinds_places_free(struct uvzk__other_kinds *other_kinds)
+{
+    for (size_t i = 0; i < 2; i++) {
+        uvzk__free(other_kinds->places[i].path);
+        other_kinds->places[i].path = NULL;
+    }
+}
+
+void uvzk__other_kinds_free_memory(struct uvzk__other_kinds *other_kinds)
+{
+    uvzk__kinds_places_free(other_kinds);
+    uvzk__free(other_kinds);
+}
 
 void uvzk__other_kinds_free(struct uvzk__queue *queue)
 {
-    struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
+    struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
 
     if (other_kinds == NULL) {
         return;
@@ -703,7 +215,7 @@ void uvzk__other_kinds_free(struct uvzk__queue *queue)
     queue->optional->other_kinds = NULL;
     uvzk__timer_clear(other_kinds->session, &other_kinds->timer);
     if (other_kinds->outstanding == 0) {
-        free_other_kinds(other_kinds);
+        uvzk__other_kinds_free_memory(other_kinds);
     } else {
         other_kinds->queue = NULL;
     }
@@ -713,7 +225,7 @@ void uvzk__other_kinds_free(struct uvzk__queue *queue)
  * over. */
 void uvzk__other_kinds_trim(struct uvzk__queue *queue)
 {
-    const struct uvzk__other_kinds *other_kinds = other_kinds_of(queue);
+    const struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
 
     if (other_kinds != NULL && queue->kind->kinds_elsewhere == UVZK__KINDS_BELOW &&
         is_empty(&other_kinds->listed) && other_kinds->outstanding == 0 &&

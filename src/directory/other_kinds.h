@@ -29,23 +29,17 @@
 #include <stdint.h>
 
 #include "base/node_name.h"
+#include "engine/turn.h"
 
 struct uvzk__contender;
 struct uvzk__queue;
+struct uvzk__session;
 
 /* Which directories are read for the contenders of a directory's kind. */
 enum uvzk__kinds_elsewhere {
     UVZK__KINDS_NOWHERE, /* a lock driver's names say nothing about its kind */
     UVZK__KINDS_BELOW,   /* `locks` and `leases` below it, if it has them */
     UVZK__KINDS_ABOVE    /* it is the `leases` of a semaphore: the znode above */
-};
-
-enum uvzk__kinds_verdict {
-    UVZK__KINDS_NOT_KNOWN, /* a request that shows it is still to be answered, or sent */
-    UVZK__KINDS_ALONE,     /* no contender of another kind came before this one */
-    UVZK__KINDS_MIXED,     /* one did */
-    UVZK__KINDS_UNREADABLE /* the ACL forbids to list where one may be; only if later ones
-                              are refused */
 };
 
 /* A contender of another kind. */
@@ -60,6 +54,47 @@ struct uvzk__listed_kinds {
     bool below;                         /* the directory has `locks` or `leases` */
 };
 
+/* A contender has been granted. If later ones of another kind are refused, all is read
+ * again once a session timeout, as long as contenders hold: one of another library is not
+ * refused, and a warning tells of it. */
+void uvzk__other_kinds_granted(struct uvzk__queue *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* One directory that is read (settle/other_kinds_check.c). */
+struct uvzk__kinds_place {
+    struct uvzk__other_kinds *other_kinds;
+    /* Owned: the path that is listed, then that of the oldest contender in it. NULL: the
+     * reading does not need this place. */
+    char *path;
+    struct uvzk__other_contender oldest;
+    int64_t czxid; /* of the oldest one; INT64_MAX: there is none; 0: not read yet */
+};
+
+/* What a directory knows of other kinds. Allocated for those that have something to know. */
+struct uvzk__other_kinds {
+    struct uvzk__session *session;
+    struct uvzk__queue *queue; /* NULL: it is freed, and the last reply frees this too */
+    struct uvzk__listed_kinds listed;
+    struct uvzk__timer timer; /* while contenders hold: until all is read again */
+    bool due;                 /* all is to be read again */
+    bool read_below;          /* that includes what is below; the listing has come */
+    bool news;                /* since the waiters were last looked at */
+    bool told;                /* the warning was logged */
+    bool failed;              /* a request of this reading has failed */
+    bool unreadable;          /* a directory of the last reading may not be listed */
+    bool dating;              /* the exists are in flight, or have been answered */
+    uint8_t outstanding;      /* requests of this reading without a reply */
+    uint8_t again;            /* how often it has begun again */
+    uint64_t asked_stamp;     /* of its first request */
+    uint64_t doubt_ms;        /* since when it is in doubt who came first; 0: it is not */
+    /* Of the last reading that is complete, and what it has shown. */
+    uint64_t read_stamp;
+    enum uvzk__name_kind oldest_kind;
+    int64_t oldest_czxid; /* INT64_MAX: there was none */
+    struct uvzk__kinds_place places[2];
+};
+
 /* Takes a child of the directory that is no contender of its kind into account. */
 void uvzk__listed_kinds_add(struct uvzk__listed_kinds *, const struct uvzk__queue *,
                             const char *name);
@@ -70,35 +105,23 @@ int uvzk__other_kinds_listed(struct uvzk__queue *, const struct uvzk__listed_kin
  * a semaphore. */
 bool uvzk__other_kinds_shown(const struct uvzk__queue *);
 
-/* A contender has been granted. If later ones of another kind are refused, all is read
- * again once a session timeout, as long as contenders hold: one of another library is not
- * refused, and a warning tells of it.
- *
- * due: returns true if a listing of the directory in order is needed for that. */
-void uvzk__other_kinds_granted(struct uvzk__queue *);
+/* Returns true if the directory in order is to be listed for later ones. */
 bool uvzk__other_kinds_due(const struct uvzk__queue *);
 
-/* For a directory in order. The first function ends the claims of the waiters that came
- * after one of another kind, or warns, and reads what has to be read. The second one
- * returns true if this waiter may be granted. */
-void uvzk__other_kinds_settle(struct uvzk__queue *);
-bool uvzk__other_kinds_let(const struct uvzk__contender *);
+/* What is known, NULL: nothing; the second function allocates it: NULL without memory. */
+struct uvzk__other_kinds *uvzk__other_kinds(const struct uvzk__queue *);
+struct uvzk__other_kinds *uvzk__other_kinds_need(struct uvzk__queue *);
 
-/* For the directory of a semaphore's leases.
- *
- * read: sends the reading, unless it is under way or was sent after this create of a
- * lease, or is not needed: with a warning only, a session reads once for each path.
- * judge: the verdict of a lease. What was judged once is not judged again, so a lease that
- * is handed over needs no reading. has_ticket: its czxid is that of its ticket, because
- * the reply to the multi that created it had none.
- * met: the verdict was one of the last two. Returns the code with which the claim has to
- * end, UVZK_EKIND or UVZK_ENOAUTH; 0: a warning was logged. */
-void uvzk__other_kinds_read(struct uvzk__queue *, uint64_t created);
-enum uvzk__kinds_verdict uvzk__other_kinds_judge(struct uvzk__contender *lease,
-                                                 bool has_ticket);
-int uvzk__other_kinds_met(struct uvzk__queue *, enum uvzk__kinds_verdict);
+/* All is read again after one more session timeout. */
+void uvzk__other_kinds_again(struct uvzk__other_kinds *);
+/* A reading is complete: a warning tells of a later one that it has shown. */
+void uvzk__other_kinds_read_done(struct uvzk__other_kinds *);
+/* Logs a line that names both kinds. */
+void uvzk__other_kinds_log(const struct uvzk__other_kinds *, int level, const char *what);
 
-/* ------------------------------------------------------------ for this room alone */
+/* Frees the paths of a reading; frees all. */
+void uvzk__kinds_places_free(struct uvzk__other_kinds *);
+void uvzk__other_kinds_free_memory(struct uvzk__other_kinds *);
 
 /* Forgets all that is known: the directory or its session ends. The second function does
  * so only if no other kind is known. */

@@ -97,7 +97,7 @@ static void zero_is_success(void **state)
 static void other_codes_are_unknown(void **state)
 {
     (void)state;
-    static const int codes[] = {1,     22,    7001,  -3999,     -7000,    -7032,
+    static const int codes[] = {1,     22,    7001,  -3999,     -7000,    -7033,
                                 -7998, -7999, -8000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         assert_string_equal(uvzk_err_name(codes[i]), "UNKNOWN");
@@ -136,6 +136,7 @@ static const struct {
     {UVZK_EPROOF, RETRY | GONE},
     {UVZK_EDELETED, RETRY | GONE},
     {UVZK_EMAXHOLD, RETRY | GONE},
+    {UVZK_EKIND, 0},
     {UVZK_EDEADLK, 0},
     {UVZK_EDATA, 0},
     {UVZK_EUNREACHABLE, RETRY},

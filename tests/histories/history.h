@@ -75,10 +75,10 @@ struct history_result {
     uint64_t remote_grants;  /* of the grants: in another session than the lock's home */
     uint64_t high_counters;  /* counters that were brought near their end */
     uint64_t exhausted;      /* of the refusals: by a number that is worn out */
-    uint64_t persistent; /* of the grants: by persistent znodes, among others or alone */
-    uint64_t revoked;    /* times that a ticket was told that others want it */
+    uint64_t persistent;  /* of the grants: by persistent znodes, among others or alone */
+    uint64_t revoked;     /* times that a ticket was told that others want it */
     uint64_t other_kinds; /* of the refusals: another kind of lock came first */
-    uint64_t given_back; /* of the losses: by max_hold_ms */
+    uint64_t given_back;  /* of the losses: by max_hold_ms */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };

@@ -25,6 +25,7 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/settle/listing.h"
+#include "directory/settle/other_kinds_check.h"
 #include "directory/watermark.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -346,7 +347,7 @@ static bool grant_front(struct uvzk__queue *queue)
         uvzk__node_state(&front->node) != UVZK__NODE_STANDING) {
         return false;
     }
-    if (!uvzk__other_kinds_let(front)) {
+    if (uvzk__other_kinds(queue) != NULL && !uvzk__other_kinds_let(front)) {
         return false; /* the reply that shows it settles the directory again */
     }
     if (uvzk__blocker(queue, front) != NULL) {
@@ -489,7 +490,9 @@ static bool is_quiet(const struct uvzk__queue *queue)
 
 void uvzk__settle_in_order(struct uvzk__queue *queue)
 {
-    uvzk__other_kinds_settle(queue);
+    if (uvzk__other_kinds(queue) != NULL) {
+        uvzk__other_kinds_settle(queue);
+    }
     /* Several readers may be granted one after the other. */
     while (!uvzk__ring_empty(&queue->waiters) && grant_front(queue)) {
     }

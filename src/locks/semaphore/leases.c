@@ -16,6 +16,7 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/settle/listing.h"
+#include "directory/settle/other_kinds_check.h"
 #include "directory/view.h"
 #include "directory/watermark.h"
 #include "locks/mutex.h"
@@ -220,17 +221,17 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
 static bool kinds_let(struct uvzk__lease_request *request)
 {
     struct uvzk__queue *queue = request->leases;
-    enum uvzk__kinds_verdict verdict = UVZK__KINDS_ALONE;
+    enum uvzk__kinds_check found = UVZK__KINDS_ALONE;
 
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim);
-         lease != NULL && verdict == UVZK__KINDS_ALONE; lease = uvzk__next_lease(lease)) {
-        verdict = uvzk__other_kinds_judge(lease, !request->direct);
+         lease != NULL && found == UVZK__KINDS_ALONE; lease = uvzk__next_lease(lease)) {
+        found = uvzk__other_kinds_check_lease(lease, !request->direct);
     }
-    if (verdict == UVZK__KINDS_NOT_KNOWN) {
+    if (found == UVZK__KINDS_NOT_KNOWN) {
         uvzk__other_kinds_read(queue, uvzk__lease_request_create_stamp(request));
         return false;
     }
-    int code = verdict == UVZK__KINDS_ALONE ? 0 : uvzk__other_kinds_met(queue, verdict);
+    int code = found == UVZK__KINDS_ALONE ? 0 : uvzk__other_kinds_met(queue, found);
     if (code != 0) {
         uvzk__lease_request_end(request); /* its leases are not offered to others */
         uvzk__claim_end(request->claim, code);
