@@ -20,17 +20,18 @@ static const struct {
     const char *name;
     int group;
     const char *make, *made, *take, *taken, *leave, *left;
+    size_t holder; /* which of ours holds when this one comes later */
 } theirs[] = {
     {"mutex", 0, "mutex M %s", "made M", "acquire t M", "granted t", "release t M",
-     "released t"},
+     "released t", 2},
     {"writer", 2, "rw R %s", "made R", "acquire t R.write", "granted t",
-     "release t R.write", "released t"},
+     "release t R.write", "released t", 0},
     {"reader", 2, "rw R %s", "made R", "acquire t R.read", "granted t",
-     "release t R.read", "released t"},
+     "release t R.read", "released t", 1},
     {"semaphore", 3, "semaphore S %s 1", "made S", "acquire t S", "granted t",
-     "release t S", "released t"},
+     "release t S", "released t", 2},
     {"semaphore mutex", 3, "semaphore_mutex X %s", "made X", "acquire t X", "granted t",
-     "release t X", "released t"},
+     "release t X", "released t", 0},
 };
 
 struct lock {
@@ -108,6 +109,9 @@ static void beside(size_t which, size_t kind)
     hold_try(&ours, &us, lock.acquires, UVZK_WAIT_FOREVER, UVZK_EKIND);
     assert_non_null(peer_ask(&curator, theirs[which].left, "%s", theirs[which].leave));
 
+    if (kind != theirs[which].holder) {
+        return;
+    }
     warnings = 0;
     hold_take_on(&ours, &us, lock.acquires, 1);
     assert_non_null(peer_ask(&curator, theirs[which].taken, "%s", theirs[which].take));
