@@ -1,7 +1,7 @@
-/* Random histories of the holds of `uvzk serve`, in virtual time: two daemons, whose
+/* Random histories of the requests of `uvzk serve`, in virtual time: two daemons, whose
  * clients have all kinds of trouble, and programs that acquire one mutex or both, stand for
- * election, release, ask, disconnect and are cut off, while the daemons end and begin again. Requests and
- * answers take any time.
+ * election, release, ask, use what is no lock, disconnect and are cut off, while the daemons
+ * end and begin again. Requests and answers take any time. Nothing is left behind.
  *
  * Never do two programs believe in the same mutex, or that they lead the same election. A
  * program believes in a hold from the answer on until the last validity that it was told, by whichever clock ends later; it
@@ -25,6 +25,7 @@
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_multilock.h"
+#include "serve/served_object.h"
 #include "serve/served_operations.h"
 #include "serve/served_owner.h"
 #include "serve/served_status.h"
@@ -35,6 +36,7 @@
 #define DAEMONS 2U
 #define PROGRAMS 6U
 #define PATHS 3U
+#define OBJECT_PATHS 3U
 #define ELECTION 2U /* this path is not a mutex */
 #define BOTH 3U     /* the paths of both mutexes */
 #define DELAY_MAX_MS 40U
@@ -66,6 +68,7 @@ struct program {
     char request[256];
     uint64_t sent, arrives; /* arrives 0: it has arrived */
     int64_t id;             /* 0: none */
+    int64_t object;         /* that was opened last; 0: none */
     unsigned paths;         /* of the acquire: a bit for each */
     struct line lines[LINES_MAX];
     size_t line_count;
@@ -77,7 +80,8 @@ static struct {
     struct daemon_options options;
     struct program programs[PROGRAMS];
     uint64_t random;
-    uint64_t grants, losses, cuts, ends; /* that what is tested has happened */
+    uint64_t connections;                         /* that are not freed */
+    uint64_t grants, losses, cuts, ends, objects; /* that what is tested has happened */
 } world;
 
 static uint64_t any(uint64_t below)
@@ -155,6 +159,7 @@ static void leave(struct served_connection *connection)
     if (--connection->users == 0) {
         served_owners_free(&connection->owners);
         free(connection);
+        world.connections--;
     }
 }
 
@@ -167,6 +172,8 @@ static void end_connection(struct served_connection *connection, bool believed)
     program->connection = NULL;
     program->arrives = 0;
     served_holds_end(connection, believed);
+    served_objects_end(connection);
+    served_atomics_end(connection);
     leave(connection);
 }
 
@@ -236,8 +243,9 @@ static void connect_program(struct program *program)
     struct served_connection *connection = calloc(1, sizeof(*connection));
 
     drop_lines(program);
-    program->id = 0;
+    program->id = program->object = 0;
     memset(program->beliefs, 0, sizeof(program->beliefs));
+    world.connections++;
     connection->daemon = &world.daemons[any(DAEMONS)];
     connection->users = 1;
     DL_APPEND(connection->daemon->connections, connection);
@@ -291,6 +299,45 @@ static void ask_for_lock(struct program *program)
     ask(program, fields);
 }
 
+/* A request about what is no lock. It may make no sense. */
+static void ask_about_object(struct program *program)
+{
+    static const struct {
+        const char *op, *more;
+        bool has_path;
+    } requests[] = {
+        {"shared_value", ",\"data\":\"a\"", true},
+        {"shared_count", ",\"count\":4", true},
+        {"persistent_node", ",\"data\":\"a\"", true},
+        {"persistent_node", ",\"persistent\":true", true},
+        {"group_member", ",\"member\":\"a\"", true},
+        {"group_member", ",\"member\":\"b\"", true},
+        {"get", "", false},
+        {"set", ",\"data\":\"b\"", false},
+        {"set", ",\"count\":5", false},
+        {"close", "", false},
+        {"barrier_set", "", true},
+        {"barrier_remove", "", true},
+        {"barrier_wait", ",\"timeout_ms\":500", true},
+        {"enter", ",\"member_quantity\":2,\"timeout_ms\":2000", true},
+        {"leave", ",\"timeout_ms\":500", false},
+        {"atomic_get", "", true},
+        {"atomic_add", ",\"delta\":1", true},
+    };
+    uint64_t which = any(sizeof(requests) / sizeof(requests[0]));
+    char fields[200], subject[40];
+
+    if (requests[which].has_path) {
+        snprintf(subject, sizeof(subject), "\"path\":\"/object%u\"",
+                 (unsigned)any(OBJECT_PATHS));
+    } else {
+        snprintf(subject, sizeof(subject), "\"object\":%" PRId64, program->object);
+    }
+    snprintf(fields, sizeof(fields), "\"op\":\"%s\",%s%s", requests[which].op, subject,
+             requests[which].more);
+    ask(program, fields);
+}
+
 /* What a program does next. */
 static void act(struct program *program)
 {
@@ -308,6 +355,8 @@ static void act(struct program *program)
         served_connection_cut(program->connection, NULL, NULL);
     } else if (program->id != 0) {
         return; /* it waits for an answer */
+    } else if (choice < 60) {
+        ask_about_object(program);
     } else if (belief->number == 0) {
         ask_for_lock(program);
     } else if (choice < 140) {
@@ -354,6 +403,11 @@ static void read_line(struct program *program, const json_t *object)
     assert_true(id == program->id);
     if (json_object_get(object, "valid_until_ms") != NULL) {
         believe(program, object);
+    }
+    number = json_integer_value(json_object_get(object, "object"));
+    if (number > 0) {
+        program->object = number;
+        world.objects++;
     }
     program->id = 0;
 }
@@ -407,6 +461,7 @@ static void end_or_begin_daemon(size_t which)
         DL_FOREACH_SAFE(world.daemons[which].connections, connection, next)
         {
             served_holds_expire(connection);
+            served_objects_expire(connection);
         }
     }
 }
@@ -453,9 +508,12 @@ static void end_world(void)
         assert_null(world.daemons[i].expiring.holds);
         uvzk_sim_run_for(10000);
         assert_int_equal(world.daemons[i].hold_count, 0);
+        assert_null(world.daemons[i].atomics.open);
+        assert_int_equal(world.daemons[i].atomics.left_behind, 0);
         assert_null(world.daemons[i].locks.multilocks);
         uvzk_client_close(&world.daemons[i].zookeeper.client, NULL);
     }
+    assert_int_equal(world.connections, 0);
     uvzk_sim_run_for(10000);
     for (size_t i = 0; i < DAEMONS; i++) {
         served_statuses_free(&world.daemons[i]);
@@ -491,7 +549,7 @@ static void never_two_believers(void **state)
     const char *text = getenv("UVZK_SEED"), *count = getenv("UVZK_HISTORIES");
     uint64_t seed = text == NULL ? 1 : strtoull(text, NULL, 10);
     uint64_t histories = count == NULL ? HISTORIES : strtoull(count, NULL, 10);
-    uint64_t grants = 0, losses = 0, cuts = 0, ends = 0;
+    uint64_t grants = 0, losses = 0, cuts = 0, ends = 0, objects = 0;
     (void)state;
     for (uint64_t i = 0; i < histories; i++) {
         printf("UVZK_SEED=%" PRIu64 " UVZK_HISTORIES=1\r", seed + i);
@@ -501,13 +559,14 @@ static void never_two_believers(void **state)
         losses += world.losses;
         cuts += world.cuts;
         ends += world.ends;
+        objects += world.objects;
         end_world();
     }
     printf("%" PRIu64 " histories: %" PRIu64 " grants, %" PRIu64 " losses, %" PRIu64
-           " connections cut off, %" PRIu64 " daemons ended\n",
-           histories, grants, losses, cuts, ends);
-    assert_true(histories < HISTORIES ||
-                (grants > histories && losses > histories && cuts > 0 && ends > 0));
+           " connections cut off, %" PRIu64 " daemons ended, %" PRIu64 " objects\n",
+           histories, grants, losses, cuts, ends, objects);
+    assert_true(histories < HISTORIES || (grants > histories && losses > histories &&
+                                          cuts > 0 && ends > 0 && objects > histories));
 }
 
 int main(void)
