@@ -19,6 +19,7 @@
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
+#include "serve/served_memory.h"
 #include "serve/served_multilock.h"
 #include "serve/served_object.h"
 #include "serve/served_status.h"
@@ -351,7 +352,10 @@ int daemon_run(const struct daemon_options *options)
     static struct daemon daemon; /* zeroed; libuv keeps pointers to its handles */
 
     daemon.options = options;
-    served_answer_begin();
+    if (!served_memory_begin(options->max_line)) {
+        output_report("%s", uvzk_strerror(UV_ENOMEM));
+        return EX_OSERR;
+    }
     listener_init(&daemon.listener, &options->listener);
     raise_descriptor_limit(options);
     int failed = begin_loop(&daemon);

@@ -7,31 +7,11 @@
 
 #include <uvzk.h>
 
+#include "served_memory.h"
+
 /* The library's sentences are shorter. */
 #define REFUSAL_SIZE 256
 #define TOO_LONG_TEXT "the answer would be longer than --max-unsent"
-
-/* libjansson got no memory for what the next line is made of. The functions that add a field
- * do not tell it, and a program that misses the field could draw a wrong conclusion. */
-static bool lacks_memory;
-
-static void *allocate(size_t size)
-{
-    void *memory = malloc(size);
-
-    lacks_memory |= memory == NULL;
-    return memory;
-}
-
-void served_answer_begin(void)
-{
-    json_set_alloc_funcs(allocate, free);
-}
-
-bool served_answer_lacks_memory(void)
-{
-    return lacks_memory;
-}
 
 json_t *served_answer_ok(int64_t id)
 {
@@ -168,8 +148,7 @@ char *served_answer_line(json_t *answer, size_t *length)
         *length = size + 1;
     }
     json_decref(answer);
-    if (lacks_memory) {
-        lacks_memory = false;
+    if (served_memory_was_short()) {
         free(line);
         return NULL;
     }

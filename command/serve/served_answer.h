@@ -4,7 +4,6 @@
 #ifndef SERVED_ANSWER_H
 #define SERVED_ANSWER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,14 +18,6 @@
 #define SERVED_ESIZE "SERVE_ESIZE"               /* the answer would be too long */
 #define SERVED_EENDING "SERVE_EENDING"           /* the daemon ends */
 #define SERVED_ENDING_TEXT "the daemon ends"     /* the message of SERVED_EENDING */
-
-/* Call it once, before anything is made: from then on it is noted if libjansson gets no
- * memory. */
-void served_answer_begin(void);
-
-/* Returns true if libjansson got no memory since the last line was made. A text that was
- * read may lack a byte then, which libjansson does not tell. */
-bool served_answer_lacks_memory(void);
 
 /* {"id":ID,"ok":true} */
 json_t *served_answer_ok(int64_t id);

@@ -10,6 +10,7 @@
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
+#include "serve/served_memory.h"
 #include "serve/served_metrics.h"
 #include "serve/served_node.h"
 #include "serve/served_object.h"
@@ -130,11 +131,11 @@ void served_operations_run(struct served_connection *connection, const char *lin
                            size_t length)
 {
     struct served_request request;
-    const char *wrong = served_request_read(&request, line, length);
 
-    if (served_answer_lacks_memory()) {
-        /* A text of the request may lack a byte. No line is made of this answer either, so
-         * the connection is cut off. */
+    served_memory_read_begin();
+    const char *wrong = served_request_read(&request, line, length);
+    if (!served_memory_read_end()) {
+        /* No line is made of this answer either, so the connection is cut off. */
         served_connection_send(connection,
                                served_answer_status(request.id, UV_ENOMEM, 0));
     } else if (wrong != NULL) {
