@@ -263,7 +263,14 @@ static void read_list(struct keyed_run *run)
 
 static void take_time(struct keyed_run *run, const uvzk_stat_t *stat)
 {
+    /* Both requests for the time may be under way. */
+    if (run->key[0] != '\0') {
+        return;
+    }
     run_key_of_time(&run->options.slots, stat->created_ms, run->key);
+    if (run->known_cb != NULL) {
+        run->known_cb(run);
+    }
 }
 
 static void on_queued_time(uvzk_req_t *request, int status)

@@ -35,6 +35,8 @@ struct keyed_run;
 typedef void (*keyed_run_decided_cb)(struct keyed_run *, int status, enum run_decision);
 /* status: 0: the servers have the record; else an error code. */
 typedef void (*keyed_run_recorded_cb)(struct keyed_run *, int status);
+/* The key of the slot is known: keyed_run.key. Called at most once. */
+typedef void (*keyed_run_known_cb)(struct keyed_run *);
 /* A request has failed, and may succeed later: call keyed_run_resume after a pause, or
  * not at all if the hold is lost. */
 typedef void (*keyed_run_pause_cb)(struct keyed_run *);
@@ -44,6 +46,7 @@ struct keyed_run {
     struct keyed_run_options options;
     keyed_run_decided_cb decided_cb;
     keyed_run_recorded_cb recorded_cb;
+    keyed_run_known_cb known_cb; /* may be NULL */
     keyed_run_pause_cb pause_cb;
     void *data;
 

@@ -278,6 +278,15 @@ static void on_decided(struct keyed_run *keyed, int status, enum run_decision de
     }
 }
 
+static void on_key_known(struct keyed_run *keyed)
+{
+    const struct lock_job *job = keyed->data;
+
+    if (job->request->connection.verbose) {
+        output_report("%s: this run has the key %s", job->request->path, keyed->key);
+    }
+}
+
 static void on_pause_over(uv_timer_t *timer)
 {
     struct lock_job *job = timer->loop->data;
@@ -311,6 +320,7 @@ static int begin_keys(struct lock_job *job)
     job->keyed.options = job->request->runs.keyed;
     job->keyed.decided_cb = on_decided;
     job->keyed.recorded_cb = on_recorded;
+    job->keyed.known_cb = on_key_known;
     job->keyed.pause_cb = on_key_pause;
     job->keyed.data = job;
     return keyed_run_init(&job->keyed, &job->connection.client);

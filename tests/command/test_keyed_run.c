@@ -22,7 +22,7 @@ static struct hold held, waits;
 /* A keyed run, and what its callbacks have said. */
 struct story {
     struct keyed_run run;
-    int decided, recorded; /* how often */
+    int decided, recorded, known; /* how often */
     int status;
     enum run_decision decision;
     bool pauses; /* keyed_run_resume is due */
@@ -46,6 +46,14 @@ static void on_recorded(struct keyed_run *run, int status)
     story->status = status;
 }
 
+static void on_known(struct keyed_run *run)
+{
+    struct story *story = run->data;
+
+    story->known++;
+    assert_true(run_key_is_valid(run->key));
+}
+
 static void on_pause(struct keyed_run *run)
 {
     struct story *story = run->data;
@@ -61,6 +69,7 @@ static void begin_story(struct story *story, struct process *process, const char
         .path = WORLD_PATH, .key = key, .at_most_once = at_most_once};
     story->run.decided_cb = on_decided;
     story->run.recorded_cb = on_recorded;
+    story->run.known_cb = on_known;
     story->run.pause_cb = on_pause;
     story->run.data = story;
     assert_int_equal(keyed_run_init(&story->run, &process->client), 0);
@@ -459,6 +468,7 @@ static void a_run_begins_with_its_first_contender(uint64_t seed, void *const *st
     keyed_run_queued(&one.run, &held.request);
     decides(&one, RUN_NOW);
     assert_string_equal(one.run.key, expected);
+    assert_int_equal(one.known, 1);
     end();
 }
 
@@ -477,6 +487,38 @@ static void a_run_that_did_not_wait_begins_with_its_hold(uint64_t seed,
     decides(&one, RUN_NOW);
     assert_string_equal(one.run.key, expected);
     end();
+}
+
+static void decide_when_granted(struct hold *hold)
+{
+    const struct run_record record = {.by = "ann"};
+
+    if (hold_holds(hold) && one.run.hold == NULL) {
+        keyed_run_decide(&one.run, &hold->request, &record);
+    }
+}
+
+/* The time is asked for in the queue and again when the lock is held, if the first reply has
+ * not come by then. */
+static void a_time_that_is_asked_for_twice_is_told_once(uint64_t seed, void *const *state)
+{
+    for (uint64_t ms = 0; ms < 60; ms++) {
+        begin(seed, state);
+        process_begin(&b, &world, "b", NULL);
+        assert_true(process_await_connected(&b, SOON_MS));
+        begin_slots(&one, &b);
+        hold_queue(&waits, &b, NULL);
+        waits.hook = decide_when_granted;
+        world_run_for(&world, 500);
+        hold_release(&held);
+        world_run_for(&world, ms);
+        keyed_run_queued(&one.run, &waits.request);
+        await(&one, &one.decided);
+        assert_int_equal(one.status, 0);
+        assert_int_equal(one.known, 1);
+        waits.hook = NULL;
+        end();
+    }
 }
 
 /* Nothing tells when it has begun. */
@@ -526,6 +568,8 @@ int main(void)
         WORLD_SCENARIO(a_run_begins_with_its_first_contender, WORLD_QUEUED_CB,
                        WORLD_QUEUED_CB),
         WORLD_SCENARIO(a_run_that_did_not_wait_begins_with_its_hold, 1, 2),
+        WORLD_SCENARIO(a_time_that_is_asked_for_twice_is_told_once, WORLD_QUEUED_CB,
+                       WORLD_QUEUED_CB),
         WORLD_SCENARIO(without_its_first_time_a_run_ends, WORLD_QUEUED_CB,
                        WORLD_QUEUED_CB),
     };
