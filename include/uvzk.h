@@ -291,8 +291,8 @@ typedef enum {
  * read-write lock; semaphores and semaphore mutexes; leader latches. So a contender looks
  * for one of another kind at its path that came before it, of this client or another,
  * before it is granted. This says what follows if there is one. A lock with a driver has
- * the names of its program, and neither looks nor is seen. A multi lock's members are
- * mutexes.
+ * the names of its program, and neither looks nor is seen. Each member of a multi lock
+ * counts by its own kind. A mutex at P/locks counts as a semaphore at P.
  *
  * Mutexes, latches and read-write locks see one another in a listing that they send in any
  * case. Beside a semaphore each acquire sends two listings more. An acquire of a semaphore
@@ -300,7 +300,8 @@ typedef enum {
  *
  * With UVZK_MIXED_KINDS_REFUSE the contenders are listed again once a session timeout
  * while one is held. If one of another kind has come meanwhile, of a library that does not
- * look, a line of UVZK_LOG_WARN says so. */
+ * look, a line of UVZK_LOG_WARN says so. An acquire fails with UVZK_ENOAUTH if the client
+ * may not list where one of another kind may be. */
 typedef enum {
     UVZK_MIXED_KINDS_WARN = 0, /* a line of UVZK_LOG_WARN names both kinds, and
                                   metrics.mixed_kinds counts it; the default until 1.0 */
@@ -408,11 +409,11 @@ typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t 
 /* Receives one log line, without a newline, and the part of the client that wrote it:
  * "session", "search" (for servers), "directory" (of a lock), "proof" (of ownership),
  * "driver" (of a lock), "kinds" (of locks at one path), "log", "invariant" (a fault of
- * uvzk), or "zookeeper" (the ZooKeeper client). Later versions may add others. level is a uvzk_log_level_t, module
- * is static text. In text, bytes below 0x20 and the byte 0x7f are escaped. Lines arrive
- * soon after they were written, in order, and none arrives after the client is closed. At
- * most 256 lines and 65536 bytes of each session are queued; if lines were dropped, a
- * line says how many. */
+ * uvzk), or "zookeeper" (the ZooKeeper client). Later versions may add others. level is a
+ * uvzk_log_level_t, module is static text. In text, bytes below 0x20 and the byte 0x7f are
+ * escaped. Lines arrive soon after they were written, in order, and none arrives after the
+ * client is closed. At most 256 lines and 65536 bytes of each session are queued; if lines
+ * were dropped, a line says how many. */
 typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *module,
                                    const char *text);
 
