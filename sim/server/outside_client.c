@@ -196,12 +196,31 @@ static void session_granted(struct outside_client *client,
 
 /* ------------------------------------------------------------------------ the watches */
 
-/* The number of the watch of this kind on this path, a new one if there is none. */
+/* The number of the watch that a request without an answer arms; 0: there is none. */
+static uint64_t watch_asked_for(const struct outside_client *client, char kind,
+                                const char *path)
+{
+    for (const struct uvzk__link *at = client->asked.next; at != &client->asked;
+         at = at->next) {
+        const struct asked *asked = UVZK__CONTAINER_OF((uintptr_t)at, struct asked, link);
+        if (asked->watch_id != 0 && asked->watch_kind == kind && asked->path != NULL &&
+            strcmp(asked->path, path) == 0) {
+            return asked->watch_id;
+        }
+    }
+    return 0;
+}
+
+/* The number of the watch of this kind on this path, a new one if there is none: a server
+ * has one for all requests of a session that arm it. */
 static uint64_t watch_id(struct outside_client *client, char kind, const char *path)
 {
     const struct outside_watch *watch = outside_watch_armed(&client->watches, kind, path);
+    uint64_t asked = watch_asked_for(client, kind, path);
 
-    return watch != NULL ? watch->id : ++client->client.sim->watch_ids;
+    return watch != NULL ? watch->id
+           : asked != 0  ? asked
+                         : ++client->client.sim->watch_ids;
 }
 
 static void watch_armed(struct outside_client *client, uint64_t id, char kind,
