@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/place.h"
 #include "directory/queue.h"
 #include "engine/log.h"
 #include "engine/turn.h"
@@ -133,10 +134,10 @@ void uvzk__listed_kinds_add(struct uvzk__listed_kinds *listed,
         return;
     }
     enum uvzk__name_kind kind = uvzk__name_kind(name, &number);
-    /* One of its own kind is here because its number is used up (view.c); a lease belongs
-     * to the semaphore of another path. */
+    /* One of its own kind is here because its number is used up (view.c). Such a number
+     * does not contend. A lease belongs to the semaphore of another path. */
     if (kind != UVZK__NAMES_OTHER && kind != own_kind(queue) &&
-        kind != UVZK__NAMES_SEMAPHORE) {
+        kind != UVZK__NAMES_SEMAPHORE && !uvzk__sequence_exhausted(number)) {
         take_first(&listed->first, kind, number);
     }
 }

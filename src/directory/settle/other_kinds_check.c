@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/place.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/inflight.h"
@@ -110,7 +111,7 @@ static void czxid_read(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__inflight_done(other_kinds->session, rpc, reply->status, false);
     if (take_reply(other_kinds, reply->status)) {
         if (reply->status == 0) {
-            place->czxid = reply->stat.czxid;
+            place->czxid = place->oldest.number < 0 ? 0 : reply->stat.czxid;
         } else if (other_kinds->again < AGAIN_MAX) {
             other_kinds->again++;
             other_kinds->failed = true;
@@ -155,19 +156,26 @@ static bool send_exists(struct uvzk__other_kinds *other_kinds)
 }
 
 /* The contender with this name is one of another kind: of a semaphore, if the place is
- * below the directory; or of any other kind, if it is above. */
+ * below the directory; or of any other kind, if it is above. One whose number is used up
+ * (place.h) does not contend, but a lease with such a number counts. */
 static enum uvzk__name_kind kind_at_place(const struct uvzk__queue *queue,
                                           const char *name, int32_t *number)
 {
     enum uvzk__name_kind kind = uvzk__name_kind(name, number);
 
+    if (kind == UVZK__NAMES_OTHER ||
+        (kind != UVZK__NAMES_SEMAPHORE && uvzk__sequence_exhausted(*number))) {
+        return UVZK__NAMES_OTHER;
+    }
     if (queue->kind->kinds_elsewhere == UVZK__KINDS_BELOW) {
-        return kind == UVZK__NAMES_OTHER ? kind : UVZK__NAMES_SEMAPHORE;
+        return UVZK__NAMES_SEMAPHORE;
     }
     return kind == UVZK__NAMES_SEMAPHORE ? UVZK__NAMES_OTHER : kind;
 }
 
-/* Numbers of one directory grow with the czxid. Returns 0 or UV_ENOMEM. */
+/* The numbers of one directory grow with the czxid, as long as they are not used up. If
+ * that of a lease is, no number says which lease is the oldest; it then counts as older
+ * than every local contender (czxid_read). Returns 0 or UV_ENOMEM. */
 static int find_oldest(struct uvzk__kinds_place *place, const char *const *names,
                        size_t count)
 {
@@ -177,6 +185,7 @@ static int find_oldest(struct uvzk__kinds_place *place, const char *const *names
         int32_t number = 0;
         enum uvzk__name_kind kind =
             kind_at_place(place->other_kinds->queue, names[i], &number);
+        number = uvzk__sequence_exhausted(number) ? INT32_MIN : number;
         if (kind != UVZK__NAMES_OTHER &&
             (oldest == NULL || number < place->oldest.number)) {
             place->oldest = (struct uvzk__other_contender){kind, number};
