@@ -39,6 +39,9 @@ struct lock {
     uvzk_rwlock_t rwlock;
 };
 
+/* They stay until their client is closed. */
+static struct lock locks[5][4];
+
 static void make_ours(struct lock *lock, size_t kind, const char *path)
 {
     lock->acquires = &lock->single;
@@ -70,6 +73,7 @@ static void begin(void)
 {
     uvzk_client_options_t options;
 
+    memset(locks, 0, sizeof(locks));
     world_begin(&world, NULL);
     process_options(&options);
     options.session_timeout_ms = TIMEOUT_MS;
@@ -98,22 +102,22 @@ static void wait_for_a_warning(unsigned count)
 /* Curator holds: ours is refused. Then ours holds, and Curator comes. */
 static void beside(size_t which, size_t kind)
 {
-    struct lock lock = {.acquires = NULL};
+    struct lock *lock = &locks[which][kind];
     char path[64], make[96];
 
     snprintf(path, sizeof(path), "/mixed/%zu-%zu", which, kind);
     snprintf(make, sizeof(make), theirs[which].make, path);
-    make_ours(&lock, kind, path);
+    make_ours(lock, kind, path);
     assert_non_null(peer_ask(&curator, theirs[which].made, "%s", make));
     assert_non_null(peer_ask(&curator, theirs[which].taken, "%s", theirs[which].take));
-    hold_try(&ours, &us, lock.acquires, UVZK_WAIT_FOREVER, UVZK_EKIND);
+    hold_try(&ours, &us, lock->acquires, UVZK_WAIT_FOREVER, UVZK_EKIND);
     assert_non_null(peer_ask(&curator, theirs[which].left, "%s", theirs[which].leave));
 
     if (kind != theirs[which].holder) {
         return;
     }
     warnings = 0;
-    hold_take_on(&ours, &us, lock.acquires, 1);
+    hold_take_on(&ours, &us, lock->acquires, 1);
     assert_non_null(peer_ask(&curator, theirs[which].taken, "%s", theirs[which].take));
     wait_for_a_warning(1);
     assert_true(hold_holds(&ours));
@@ -138,12 +142,12 @@ static void test_each_kind_beside_each_other_one(void **state)
 /* A selector of Curator and a mutex of ours exclude each other: their names are the same. */
 static void test_a_selector_is_a_mutex(void **state)
 {
-    struct lock lock = {.acquires = NULL};
+    struct lock *lock = &locks[0][0];
 
     (void)state;
     begin();
-    make_ours(&lock, 0, "/mixed/selector");
-    hold_take_on(&ours, &us, lock.acquires, 1);
+    make_ours(lock, 0, "/mixed/selector");
+    hold_take_on(&ours, &us, lock->acquires, 1);
     assert_non_null(peer_ask(&curator, "made E", "selector E /mixed/selector them"));
     assert_true(world_await_children(&world, "/mixed/selector", 2));
     assert_null(peer_heard(&curator, "leads E"));
