@@ -39,11 +39,6 @@ static bool wish_more(struct acquisition *acquisition, uvzk_acquire_options_t *o
     return chance(acquisition->worker->history, 2) == 0;
 }
 
-static void granted(struct acquisition *acquisition)
-{
-    acquisition->shares[0].token = 0;
-}
-
 static const char *unseen(const struct history_result *sum)
 {
     return sum->losses == 0          ? "a loss"
@@ -66,6 +61,6 @@ const struct recipe recipe_leases_driver = {
     .handle = only_lock,
     .choose_acquire = wish,
     .choose_another = wish_more,
-    .granted = granted,
+    .granted = acquisition_without_token,
     .unseen = unseen,
 };

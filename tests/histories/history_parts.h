@@ -275,6 +275,9 @@ void acquisition_add(struct acquisition *acquisition, int path, enum kind kind,
 void acquisition_set(struct acquisition *acquisition, int path, int lock, enum kind kind,
                      uint32_t leases);
 
+/* The tokens of its holds are not compared: for recipe.granted. */
+void acquisition_without_token(struct acquisition *acquisition);
+
 /* Of recipes with one lock at a place. */
 uvzk_lock_t *only_lock(struct path_locks *, int lock);
 /* Of recipes whose znodes stand below the path itself. */

@@ -65,6 +65,11 @@ void acquisition_set(struct acquisition *acquisition, int path, int lock, enum k
     acquisition_add(acquisition, path, kind, leases);
 }
 
+void acquisition_without_token(struct acquisition *acquisition)
+{
+    acquisition->shares[0].token = 0;
+}
+
 bool worker_idle(const struct actor *worker)
 {
     for (int i = 0; i < ACQUISITIONS_MAX; i++) {
