@@ -22,12 +22,6 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 
-/* Among the numbers that are expected in a directory: contenders have waited there. No
- * contender has this number. */
-#define CONTENDED (-2)
-/* Likewise: more sessions than a mirror is for have been seen there. */
-#define CROWDED (-3)
-
 /* The foreign nodes are counted by sessions again whenever their number has doubled, from
  * this number on. */
 #define COUNTED_AGAIN_MIN 16U
@@ -194,25 +188,13 @@ static void mirror_heard(struct uvzk__watch *watch, enum uvzk__watch_event event
 
 /* ------------------------------------------------------------------------- beginning */
 
-static struct uvzk__expected_sequences *mirror_remembered(const struct uvzk__queue *queue)
-{
-    return &uvzk__directories(queue->session)->expected_sequences;
-}
-
-static bool mirror_remembers(const struct uvzk__queue *queue, int32_t what)
-{
-    return uvzk__expected_sequences_has(mirror_remembered(queue), queue->entry.hash,
-                                        what);
-}
-
 /* The view before the mirror has only the nodes before the first in line, of which most
  * have gone. So only the listing after the mirror's watch shows how many sessions are
  * there. */
 void uvzk__mirror_listed(struct uvzk__queue *queue)
 {
     if (uvzk__mirror_keeps_all(queue) && !uvzk__foreign_nodes_are_of_few(queue)) {
-        uvzk__expected_sequences_add(mirror_remembered(queue), queue->entry.hash,
-                                     CROWDED);
+        uvzk__queue_remember(queue, UVZK__REMEMBERED_CROWDED);
         uvzk__watermark_end(queue);
     }
 }
@@ -265,8 +247,10 @@ void uvzk__mirror_consider(const struct uvzk__contender *front)
         uvzk__predecessor_check_leases(queue);
     }
     if (may_be_mirrored(front) && uvzk__predecessor_is_armed(queue) &&
-        !is_mirror(uvzk__mark_of(queue)) && mirror_remembers(queue, CONTENDED) &&
-        !mirror_remembers(queue, CROWDED) && uvzk__foreign_nodes_are_of_few(queue)) {
+        !is_mirror(uvzk__mark_of(queue)) &&
+        uvzk__queue_remembers(queue, UVZK__REMEMBERED_CONTENDED) &&
+        !uvzk__queue_remembers(queue, UVZK__REMEMBERED_CROWDED) &&
+        uvzk__foreign_nodes_are_of_few(queue)) {
         mirror_begin(queue);
     }
 }
@@ -276,9 +260,8 @@ void uvzk__mirror_granted(const struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
 
     if (queue->waits_for_others && may_be_mirrored(contender) &&
-        !mirror_remembers(queue, CONTENDED)) {
-        uvzk__expected_sequences_add(mirror_remembered(queue), queue->entry.hash,
-                                     CONTENDED);
+        !uvzk__queue_remembers(queue, UVZK__REMEMBERED_CONTENDED)) {
+        uvzk__queue_remember(queue, UVZK__REMEMBERED_CONTENDED);
     }
     queue->waits_for_others = false;
 }

@@ -388,6 +388,31 @@ static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
 /* Frees the optional parts if all of them are empty. */
 void uvzk__queue_trim_optional(struct uvzk__queue *);
 
+/* What a session remembers of a directory, also when it has freed it, for as long as it
+ * remembers the numbers that are expected there (base/expected_sequences.h). No contender
+ * has such a number. */
+enum uvzk__remembered {
+    /* Contenders have waited there. */
+    UVZK__REMEMBERED_CONTENDED = -2,
+    /* More sessions than a mirror is for have been seen there. */
+    UVZK__REMEMBERED_CROWDED = -3,
+    /* The path of the semaphore was read for other kinds of locks. */
+    UVZK__REMEMBERED_KINDS = -4
+};
+
+static inline bool uvzk__queue_remembers(const struct uvzk__queue *queue,
+                                         enum uvzk__remembered what)
+{
+    return uvzk__expected_sequences_has(
+        &uvzk__directories(queue->session)->expected_sequences, queue->entry.hash, what);
+}
+static inline void uvzk__queue_remember(const struct uvzk__queue *queue,
+                                        enum uvzk__remembered what)
+{
+    uvzk__expected_sequences_add(&uvzk__directories(queue->session)->expected_sequences,
+                                 queue->entry.hash, what);
+}
+
 /* Returns true if a listing may be submitted after the get that is in flight, in
  * WATCHING. */
 bool uvzk__queue_may_list_behind_get(const struct uvzk__queue *);

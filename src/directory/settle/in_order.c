@@ -241,7 +241,7 @@ static void in_order_grant(struct uvzk__contender *front, bool early)
         uvzk__stood_first(front);
     }
     uvzk__mirror_granted(front);
-    if (!front->kind->admits) { /* a ticket's claim is judged by its leases */
+    if (!front->kind->admits) { /* a ticket's claim is checked by its leases */
         uvzk__other_kinds_granted(front->queue);
     }
     uvzk__contender_grant(front, early);
@@ -337,8 +337,9 @@ static bool wants_own_watch(const struct uvzk__queue *queue,
 
 /* [P1] The next in line is granted only if its znode exists, its predecessors are known,
  * none of them blocks it, no contender of another kind came before it, the session is
- * proved, and no downgraded reader may come before it. Returns true if it was granted. Otherwise requests what is missing (in_order.h) and
- * returns false. The contender may have ended, and may be freed, when this returns. */
+ * proved, and no downgraded reader may come before it. Returns true if it was granted.
+ * Otherwise requests what is missing (in_order.h) and returns false. The contender may have
+ * ended, and may be freed, when this returns. */
 static bool grant_front(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = front_of(queue);

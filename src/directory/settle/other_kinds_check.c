@@ -23,15 +23,7 @@
  * gone there that the path is certainly in use. */
 #define AGAIN_MAX 8U
 
-/* Beside the numbers in uvzk__expected_sequences (mirror.c has the others). */
-#define READ_ONCE (-4)
-
 /* ------------------------------------------------------------------ a reading */
-
-static struct uvzk__expected_sequences *kinds_remembered(const struct uvzk__queue *queue)
-{
-    return &uvzk__directories(queue->session)->expected_sequences;
-}
 
 /* Returns true if a semaphore's path is read once, because that tells the user enough. */
 static bool is_read_once(const struct uvzk__queue *queue)
@@ -47,8 +39,7 @@ static void reading_complete(struct uvzk__other_kinds *other_kinds)
     other_kinds->oldest_czxid = INT64_MAX;
     other_kinds->again = 0;
     if (is_read_once(other_kinds->queue)) {
-        uvzk__expected_sequences_add(kinds_remembered(other_kinds->queue),
-                                     other_kinds->queue->entry.hash, READ_ONCE);
+        uvzk__queue_remember(other_kinds->queue, UVZK__REMEMBERED_KINDS);
     }
     for (size_t i = 0; i < 2; i++) {
         const struct uvzk__kinds_place *place = &other_kinds->places[i];
@@ -278,9 +269,7 @@ static bool counts_for(const struct uvzk__other_kinds *other_kinds, uint64_t cre
  * read before the directory was made anew. */
 static bool needs_none(const struct uvzk__queue *queue)
 {
-    return is_read_once(queue) &&
-           uvzk__expected_sequences_has(kinds_remembered(queue), queue->entry.hash,
-                                        READ_ONCE);
+    return is_read_once(queue) && uvzk__queue_remembers(queue, UVZK__REMEMBERED_KINDS);
 }
 
 /* Returns true if all is to be read again, whatever has been read. */
@@ -382,14 +371,12 @@ enum uvzk__kinds_check uvzk__other_kinds_check_lease(struct uvzk__contender *lea
  * place came with that writer; a ticket's claim is checked by its leases. */
 static enum uvzk__kinds_check check_waiter(const struct uvzk__contender *contender)
 {
-    const struct uvzk__queue *queue = contender->queue;
-    const struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
+    const struct uvzk__listed_kinds *listed =
+        &uvzk__other_kinds(contender->queue)->listed;
 
-    if (other_kinds == NULL || contender->kind->has_writers_place ||
-        contender->kind->admits) {
+    if (contender->kind->has_writers_place || contender->kind->admits) {
         return UVZK__KINDS_ALONE;
     }
-    const struct uvzk__listed_kinds *listed = &other_kinds->listed;
     if (!contender->predecessors_known ||
         uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
         return UVZK__KINDS_NOT_KNOWN;
@@ -411,7 +398,6 @@ int uvzk__other_kinds_met(struct uvzk__queue *queue, enum uvzk__kinds_check foun
     if (found == UVZK__KINDS_UNREADABLE) {
         return UVZK_ENOAUTH;
     }
-
     if (refuses || !other_kinds->told) {
         uvzk__directories(queue->session)->mixed_kinds++;
     }
@@ -469,10 +455,6 @@ void uvzk__other_kinds_settle(struct uvzk__queue *queue)
     enum uvzk__kinds_check found;
     struct uvzk__contender *against;
     int code = 0;
-
-    if (other_kinds == NULL) {
-        return;
-    }
     bool news = other_kinds->news;
     other_kinds->news = false;
     while ((against = first_against(queue, news, &found)) != NULL &&

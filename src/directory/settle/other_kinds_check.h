@@ -32,7 +32,7 @@ int uvzk__other_kinds_met(struct uvzk__queue *, enum uvzk__kinds_check);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* For a directory in order. The first function ends the claims of the waiters that came
+/* For a directory in order of which uvzk__other_kinds knows. The first function ends the claims of the waiters that came
  * after one of another kind, or warns, and reads what has to be read. The second one
  * returns true if this waiter may be granted. */
 void uvzk__other_kinds_settle(struct uvzk__queue *);
