@@ -18,8 +18,8 @@ _uvzk_options() { # <subcommand>
     revoke) echo "--all --wait --json $connection" ;;
     verify) echo "--json $connection" ;;
     serve)
-        echo "--socket --mode --owner --metrics --sessions --max-connections --max-pending --max-line --max-unsent
-            $connection"
+        echo "--socket --fd --stdio --parent --mode --owner --metrics --sessions --max-connections
+            --max-pending --max-line --max-unsent $connection"
         ;;
     top) echo "--once --interval --limit --socket --json $connection" ;;
     esac

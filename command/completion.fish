@@ -98,6 +98,9 @@ complete -c uvzk -n '__uvzk_is top' -x -l limit -d 'How many znodes to list each
 complete -c uvzk -n '__uvzk_is leader status holders wait revoke verify top' -s j -l json -d 'Print JSON'
 
 complete -c uvzk -n '__uvzk_is serve' -r -F -s s -l socket -d 'Socket to make'
+complete -c uvzk -n '__uvzk_is serve' -x -l fd -d 'Connected socket to the parent'
+complete -c uvzk -n '__uvzk_is serve' -l stdio -d 'Serve the parent on standard input and output'
+complete -c uvzk -n '__uvzk_is serve' -x -l parent -d 'Process ID of the parent'
 complete -c uvzk -n '__uvzk_is serve' -x -l mode -d 'Access mode of the socket, octal'
 complete -c uvzk -n '__uvzk_is serve' -x -l owner -d 'Owner of the socket, USER:GROUP'
 complete -c uvzk -n '__uvzk_is serve' -r -F -l metrics -d 'Where to serve metrics over HTTP'

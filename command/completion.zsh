@@ -110,6 +110,9 @@ _uvzk_verify() {
 _uvzk_serve() {
     _arguments -s -S "${_uvzk_connection[@]}" \
         '(-s --socket)'{-s+,--socket=}'[socket to make]:socket:_files' \
+        '--fd=[connected socket to the parent]:descriptor: ' \
+        '--stdio[serve the parent on standard input and output]' \
+        '--parent=[process ID of the parent]:process ID: ' \
         '--mode=[access mode of the socket]:octal mode: ' \
         '--owner=[owner of the socket]:user\:group: ' \
         '--metrics=[where to serve metrics over HTTP]:address\:port or path:_files' \

@@ -82,6 +82,7 @@ static void close_all(struct daemon *daemon)
         served_connection_cut(connection, SERVED_EENDING, SERVED_ENDING_TEXT);
     }
     metrics_listener_close(&daemon->metrics);
+    parent_process_close(&daemon->parent);
     for (size_t i = 0; i < daemon->signal_count; i++) {
         close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);
     }
@@ -124,6 +125,27 @@ static void end(struct daemon *daemon, int exit_code)
         served_objects_expire(connection);
     }
     uv_prepare_start(&daemon->checks, on_check);
+}
+
+void daemon_connection_ended(struct daemon *daemon)
+{
+    if (parent_process_is_served(&daemon->options->parent)) {
+        end(daemon, EX_OK);
+    }
+}
+
+/* A process that it has forked may still have the connection open, but works under none of
+ * its locks. */
+static void on_parent_ended(struct parent_process *parent)
+{
+    struct daemon *daemon = parent->poll.loop->data;
+    struct served_connection *connection, *next;
+
+    DL_FOREACH_SAFE(daemon->connections, connection, next)
+    {
+        served_connection_end(connection);
+    }
+    expiring_holds_end(&daemon->expiring);
 }
 
 void daemon_fail(struct daemon *daemon, int status)
@@ -191,6 +213,21 @@ static int begin_socket(struct daemon *daemon)
     }
     if (status < 0) {
         output_report("cannot listen: %s", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : EX_OK;
+}
+
+static int begin_parent(struct daemon *daemon)
+{
+    uv_pipe_init(&daemon->loop, &daemon->socket, 0); /* for end(), which closes it */
+    int failed = parent_process_begin(&daemon->parent, &daemon->loop,
+                                      &daemon->options->parent, on_parent_ended);
+    if (failed != EX_OK) {
+        return failed;
+    }
+    int status = served_connection_open(daemon);
+    if (status < 0) {
+        output_report("the connection to the parent: %s", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }
@@ -280,6 +317,14 @@ static int take_signal(struct daemon *daemon, int signal_number)
     return status;
 }
 
+/* They may be sent to the parent and its children together, and the parent goes on under its
+ * locks until it has ended. The daemon hears of that. */
+static void leave_signals_to_parent(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+}
+
 /* A signal that ended the process would cost each program its lock, and the next one a session
  * timeout. So signals that end programs end the daemon as SIGTERM does, and signals that
  * ask a daemon for something that it does not support are ignored: a hang-up without a
@@ -288,17 +333,21 @@ static int begin_signals(struct daemon *daemon)
 {
     static const int to_end[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGALRM, SIGHUP};
     static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2};
+    bool has_parent = parent_process_is_served(&daemon->options->parent);
     int status = 0;
 
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
         signal(ignored[i], SIG_IGN);
     }
-    if (!terminal_exists()) {
+    if (has_parent || !terminal_exists()) {
         signal(SIGHUP, SIG_IGN);
+    }
+    if (has_parent) {
+        leave_signals_to_parent();
     }
     for (size_t i = 0; status == 0 && i < DAEMON_SIGNALS; i++) {
         /* A shell ignores SIGINT for a daemon in the background. */
-        bool always = to_end[i] == SIGTERM || to_end[i] == SIGINT;
+        bool always = !has_parent && (to_end[i] == SIGTERM || to_end[i] == SIGINT);
         if (always || !job_signals_is_ignored(to_end[i])) {
             status = take_signal(daemon, to_end[i]);
         }
@@ -347,11 +396,35 @@ static const char *node_data(void)
     return data;
 }
 
+static int begin_service(struct daemon *daemon)
+{
+    const char *path = daemon->options->listener.path;
+    bool has_parent = parent_process_is_served(&daemon->options->parent);
+    int failed = has_parent ? begin_parent(daemon) : begin_socket(daemon);
+
+    if (failed == EX_OK) {
+        failed = begin_metrics(daemon);
+    }
+    if (failed == EX_OK && has_parent) {
+        output_report("serving the parent, process %ld", (long)daemon->parent.pid);
+    } else if (failed == EX_OK) {
+        watch_socket_file(daemon);
+        output_report("serving %s", path == NULL ? "LISTEN_FDS" : path);
+    }
+    return failed;
+}
+
 int daemon_run(const struct daemon_options *options)
 {
     static struct daemon daemon; /* zeroed; libuv keeps pointers to its handles */
 
     daemon.options = options;
+    if (parent_process_is_served(&options->parent)) {
+        int wrong = parent_process_open_streams(&daemon.parent, &options->parent);
+        if (wrong != EX_OK) {
+            return wrong;
+        }
+    }
     if (!served_memory_begin(options->max_line)) {
         output_report("%s", uvzk_strerror(UV_ENOMEM));
         return EX_OSERR;
@@ -367,18 +440,11 @@ int daemon_run(const struct daemon_options *options)
     failed = connection_open(&daemon.zookeeper, &daemon.loop, &options->connection,
                              node_data(), on_connected);
     if (failed == EX_OK) {
-        failed = begin_socket(&daemon);
+        failed = begin_service(&daemon);
     } else {
         uv_pipe_init(&daemon.loop, &daemon.socket, 0);
     }
-    if (failed == EX_OK) {
-        failed = begin_metrics(&daemon);
-    }
-    if (failed == EX_OK) {
-        const char *path = options->listener.path;
-        watch_socket_file(&daemon);
-        output_report("serving %s", path == NULL ? "LISTEN_FDS" : path);
-    } else {
+    if (failed != EX_OK) {
         end(&daemon, failed);
     }
     uv_run(&daemon.loop, UV_RUN_DEFAULT);

@@ -1,7 +1,9 @@
 /* The daemon of `uvzk serve`: one ZooKeeper client, and the connections of the programs
- * that share it.
+ * that share it, or that of the parent (parent_process.h).
  *
  *     SERVING --- a signal, failed --> ENDING --- no hold left ---> CLOSING ---> DONE
+ *
+ * The daemon of a parent also ends when that or its connection has ended.
  *
  * SERVING begins before the first connection to the servers: acquires wait for it.
  * ENDING: no new connection, no new acquire; what waits is cancelled, watches end, and the
@@ -22,6 +24,7 @@
 #include "serve/expiring_holds.h"
 #include "serve/listener.h"
 #include "serve/metrics_listener.h"
+#include "serve/parent_process.h"
 #include "serve/served_atomic.h"
 #include "serve/served_lock.h"
 #include "serve/served_metrics.h"
@@ -39,6 +42,7 @@ extern const struct uvzk__machine daemon_machine;
 
 struct daemon_options {
     struct listener_options listener;
+    struct parent_options parent; /* instead of the listener */
     struct metrics_options metrics;
     struct connection_options connection;
     size_t max_connections;
@@ -60,6 +64,8 @@ struct daemon {
     uv_timer_t socket_file; /* checks that it is still the listener's, if it has one */
     uv_fs_t look;           /* of socket_file */
     bool looking;           /* the look is under way */
+    struct parent_process parent;
+    uv_pipe_t output; /* to the parent, if it is not read from this descriptor too */
     struct metrics_listener metrics;
     uv_signal_t signals[DAEMON_SIGNALS];
     size_t signal_count;
@@ -82,6 +88,8 @@ struct daemon {
 int daemon_run(const struct daemon_options *);
 
 bool daemon_is_ending(const struct daemon *);
+/* A connection has ended, which ends the daemon of a parent. */
+void daemon_connection_ended(struct daemon *);
 /* The daemon cannot go on: prints why, and ends with the exit code of this status. Does
  * nothing if it is ending already. */
 void daemon_fail(struct daemon *, int status);

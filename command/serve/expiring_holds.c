@@ -9,13 +9,10 @@
 
 static void wait_for_first(struct expiring_holds *expiring);
 
-/* The loop's clock stands still while the machine is suspended, so the timer may be late,
- * and never early. */
-static void on_timer(uv_timer_t *timer)
+/* Ends those that their programs can no longer believe in at this time. */
+static void end_until(struct expiring_holds *expiring, uint64_t now)
 {
-    struct expiring_holds *expiring = timer->data;
     struct served_hold *hold, *next;
-    uint64_t now = uvzk_now();
 
     DL_FOREACH_SAFE(expiring->holds, hold, next)
     {
@@ -24,6 +21,15 @@ static void on_timer(uv_timer_t *timer)
             served_hold_expired(hold);
         }
     }
+}
+
+/* The loop's clock stands still while the machine is suspended, so the timer may be late,
+ * and never early. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct expiring_holds *expiring = timer->data;
+
+    end_until(expiring, uvzk_now());
     wait_for_first(expiring);
 }
 
@@ -54,6 +60,12 @@ void expiring_holds_add(struct expiring_holds *expiring, struct served_hold *hol
 {
     DL_APPEND(expiring->holds, hold);
     wait_for_first(expiring);
+}
+
+void expiring_holds_end(struct expiring_holds *expiring)
+{
+    end_until(expiring, UINT64_MAX);
+    uv_timer_stop(&expiring->timer);
 }
 
 void expiring_holds_remove(struct expiring_holds *expiring, struct served_hold *hold)

@@ -15,6 +15,8 @@ struct expiring_holds {
 void expiring_holds_init(struct expiring_holds *, uv_loop_t *);
 /* Calls served_hold_expired when the hold's told_until has passed. */
 void expiring_holds_add(struct expiring_holds *, struct served_hold *);
+/* Their programs have ended: calls served_hold_expired for all of them. */
+void expiring_holds_end(struct expiring_holds *);
 /* Does nothing if the hold is not in the list. */
 void expiring_holds_remove(struct expiring_holds *, struct served_hold *);
 

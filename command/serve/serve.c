@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arguments.h"
 #include "exit_code.h"
@@ -14,9 +15,19 @@
 
 #define MODE_DEFAULT 0660
 #define MODE_MAX 0777U
+#define MAX_CONNECTIONS 10000
+/* Of programs that share the daemon: one that does not read must not take its memory. */
+#define MAX_PENDING 1000
+#define MAX_UNSENT (256U * 1024)
+/* Of a parent, whose loop may be blocked for a while, and which harms only itself. */
+#define MAX_PENDING_OF_PARENT 20000
+#define MAX_UNSENT_OF_PARENT (64U * 1024 * 1024)
 
 enum {
-    OPTION_MODE = 1,
+    OPTION_FD = 1,
+    OPTION_STDIO,
+    OPTION_PARENT,
+    OPTION_MODE,
     OPTION_OWNER,
     OPTION_METRICS,
     OPTION_SESSIONS,
@@ -28,6 +39,9 @@ enum {
 
 static const struct option options[] = {
     {"socket", required_argument, NULL, 's'},
+    {"fd", required_argument, NULL, OPTION_FD},
+    {"stdio", no_argument, NULL, OPTION_STDIO},
+    {"parent", required_argument, NULL, OPTION_PARENT},
     {"mode", required_argument, NULL, OPTION_MODE},
     {"owner", required_argument, NULL, OPTION_OWNER},
     {"metrics", required_argument, NULL, OPTION_METRICS},
@@ -41,13 +55,17 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0}};
 
 static const char help[] =
-    "usage: uvzk serve [OPTION...] --socket PATH\n"
+    "usage: uvzk serve [OPTION...] --socket PATH | --fd N | --stdio\n"
     "\n"
-    "Serves locks to programs in any language, over a Unix socket: JSON lines, as\n"
-    "docs/guide/serve.md describes. systemd can pass in the socket; then omit\n"
-    "--socket.\n"
+    "Serves locks to programs in any language, over a Unix socket, or to the program\n"
+    "that has started it: JSON lines, as docs/guide/serve.md describes. systemd can\n"
+    "pass in the socket; then omit --socket.\n"
     "\n"
     "  -s, --socket PATH         the socket to create\n"
+    "      --fd N                serve the parent alone, over this connected Unix\n"
+    "                            socket, and end with it\n"
+    "      --stdio               the same, over standard input and output\n"
+    "      --parent PID          the parent: if another process is, do not begin\n"
     "      --mode MODE           its access mode, octal (0660)\n"
     "      --owner USER:GROUP    its owner, its group, or both\n"
     "      --metrics ADDRESS:PORT, or PATH\n"
@@ -56,11 +74,10 @@ static const char help[] =
     "                            about 13,000 holds\n"
     "      --max-connections N   at one time (10000)\n"
     "      --max-pending N       of a connection: requests without an answer, holds,\n"
-    "                            watches and objects (1000)\n"
+    "                            watches and objects (1000; of a parent 20000)\n"
     "      --max-line BYTES      of a request (16384)\n"
-    "      --max-unsent BYTES    of a connection: answers that it has not read "
-    "(262144);\n"
-    "                            beyond that it is cut off\n";
+    "      --max-unsent BYTES    of a connection: answers that it has not read (262144;\n"
+    "                            of a parent 67108864); beyond that it is cut off\n";
 
 static void read_mode(struct listener_options *listener, const char *text)
 {
@@ -159,6 +176,24 @@ static bool is_limit(struct daemon_options *daemon, int option, const char *argu
     }
 }
 
+/* ... one of those of a parent. */
+static bool is_of_parent(struct parent_options *parent, int option, const char *argument)
+{
+    switch (option) {
+    case OPTION_FD:
+        parent->fd = (int)argument_number("--fd", argument, STDERR_FILENO + 1, INT32_MAX);
+        return true;
+    case OPTION_STDIO:
+        parent->stdio = true;
+        return true;
+    case OPTION_PARENT:
+        parent->pid = (pid_t)argument_number("--parent", argument, 1, INT32_MAX);
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void read_options(struct daemon_options *daemon, int argc, char **argv)
 {
     int option;
@@ -179,28 +214,57 @@ static void read_options(struct daemon_options *daemon, int argc, char **argv)
             daemon->connection.sessions =
                 (uint32_t)argument_number("--sessions", optarg, 1, 32);
         } else if (!is_limit(daemon, option, optarg) &&
+                   !is_of_parent(&daemon->parent, option, optarg) &&
                    !connection_option(&daemon->connection, option, optarg)) {
             subcommand_usage(help); /* getopt has printed what is wrong */
         }
     }
 }
 
+/* The programs are served at one place, and what is only of a parent or of a socket is
+ * with that. */
+static bool fits_together(const struct daemon_options *daemon)
+{
+    bool has_parent = parent_process_is_served(&daemon->parent);
+    int places = (daemon->listener.path != NULL) + listener_is_passed_in() +
+                 (daemon->parent.fd >= 0) + daemon->parent.stdio;
+
+    return places == 1 &&
+           (has_parent ? daemon->max_connections == 0 : daemon->parent.pid == 0);
+}
+
+static size_t limit_or(size_t given, size_t otherwise)
+{
+    return given != 0 ? given : otherwise;
+}
+
+static void complete_limits(struct daemon_options *daemon)
+{
+    bool has_parent = parent_process_is_served(&daemon->parent);
+
+    daemon->max_connections =
+        limit_or(daemon->max_connections, has_parent ? 1 : MAX_CONNECTIONS);
+    daemon->max_pending =
+        limit_or(daemon->max_pending, has_parent ? MAX_PENDING_OF_PARENT : MAX_PENDING);
+    daemon->max_unsent =
+        limit_or(daemon->max_unsent, has_parent ? MAX_UNSENT_OF_PARENT : MAX_UNSENT);
+}
+
 int subcommand_serve(int argc, char **argv)
 {
     struct daemon_options daemon = {
         .listener = {.mode = MODE_DEFAULT, .uid = (uid_t)-1, .gid = (gid_t)-1},
-        .max_connections = 10000,
-        .max_pending = 1000,
-        .max_line = 16384,
-        .max_unsent = 262144};
+        .parent = {.fd = -1},
+        .max_line = 16384};
 
     connection_options_init(&daemon.connection);
     /* A machine may start before its ZooKeeper. */
     daemon.connection.connect_timeout_ms = 0;
     read_options(&daemon, argc, argv);
-    if (optind < argc || (daemon.listener.path == NULL) != listener_is_passed_in()) {
+    if (optind < argc || !fits_together(&daemon)) {
         subcommand_usage(help);
     }
+    complete_limits(&daemon);
     subcommand_needs_hosts(&daemon.connection);
     return daemon_run(&daemon);
 }

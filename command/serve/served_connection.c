@@ -1,6 +1,7 @@
-/* One connection of a program. The daemon's listener calls served_connection_accept;
- * served_operations.c carries out the lines. libuv writes at once what the kernel takes,
- * and queues the rest: max_unsent limits what is queued. */
+/* One connection of a program. The daemon's listener calls served_connection_accept, and the
+ * daemon of a parent served_connection_open; served_operations.c carries out the lines. libuv
+ * writes at once what the kernel takes, and queues the rest: max_unsent limits what is
+ * queued. */
 #include "serve/served_connection.h"
 
 #include <stdlib.h>
@@ -58,7 +59,17 @@ static void end(struct served_connection *connection, bool believed)
     served_listings_end(connection);
     served_objects_end(connection);
     served_atomics_end(connection);
+    if (connection->output != (uv_stream_t *)&connection->pipe) {
+        connection->users++;
+        uv_close((uv_handle_t *)connection->output, on_closed);
+    }
     uv_close((uv_handle_t *)&connection->pipe, on_closed);
+    daemon_connection_ended(connection->daemon);
+}
+
+void served_connection_end(struct served_connection *connection)
+{
+    end(connection, false);
 }
 
 /* Writes as much as the kernel takes now: nothing waits for the program. */
@@ -69,7 +80,7 @@ static void write_now(struct served_connection *connection, json_t *object)
 
     if (line != NULL) {
         uv_buf_t bytes = uv_buf_init(line, (unsigned)length);
-        uv_try_write((uv_stream_t *)&connection->pipe, &bytes, 1);
+        uv_try_write(connection->output, &bytes, 1);
         free(line);
     }
 }
@@ -112,8 +123,7 @@ static bool queue(struct served_connection *connection, char *line, size_t lengt
         return false;
     }
     sending->line = line;
-    if (uv_write(&sending->request, (uv_stream_t *)&connection->pipe, &bytes, 1,
-                 on_sent) < 0) {
+    if (uv_write(&sending->request, connection->output, &bytes, 1, on_sent) < 0) {
         on_sent(&sending->request, 0);
         return false;
     }
@@ -122,14 +132,13 @@ static bool queue(struct served_connection *connection, char *line, size_t lengt
 
 void served_connection_send(struct served_connection *connection, json_t *object)
 {
-    uv_stream_t *stream = (uv_stream_t *)&connection->pipe;
     size_t length = 0;
 
     if (connection->ended) {
         json_decref(object);
         return;
     }
-    if (uv_stream_get_write_queue_size(stream) >
+    if (uv_stream_get_write_queue_size(connection->output) >
         connection->daemon->options->max_unsent) {
         json_decref(object);
         served_connection_cut(connection, SERVED_EUNREAD, "answers are not read");
@@ -242,6 +251,7 @@ static struct served_connection *connection_new(struct daemon *daemon)
         line_buffer_init(&connection->lines, daemon->options->max_line);
         uv_pipe_init(&daemon->loop, &connection->pipe, 0);
         connection->pipe.data = connection;
+        connection->output = (uv_stream_t *)&connection->pipe;
         DL_APPEND(daemon->connections, connection);
         daemon->connection_count++;
     }
@@ -268,4 +278,25 @@ void served_connection_accept(struct daemon *daemon, uv_stream_t *listener)
     } else if (daemon->connection_count > daemon->options->max_connections) {
         served_connection_cut(connection, SERVED_ECONNECTIONS, "too many connections");
     }
+}
+
+int served_connection_open(struct daemon *daemon)
+{
+    const struct parent_process *parent = &daemon->parent;
+    struct served_connection *connection = connection_new(daemon);
+
+    if (connection == NULL) {
+        return UV_ENOMEM;
+    }
+    daemon->counts.accepted++;
+    connection->pid = parent->pid;
+    int status = uv_pipe_open(&connection->pipe, parent->in);
+    if (status == 0 && parent->out != parent->in) {
+        uv_pipe_init(&daemon->loop, &daemon->output, 0);
+        daemon->output.data = connection;
+        connection->output = (uv_stream_t *)&daemon->output;
+        status = uv_pipe_open(&daemon->output, parent->out);
+    }
+    return status < 0 ? status
+                      : uv_read_start((uv_stream_t *)&connection->pipe, on_room, on_read);
 }

@@ -27,6 +27,7 @@ struct served_owner;
 
 struct served_connection {
     uv_pipe_t pipe;
+    uv_stream_t *output; /* to which lines go: the pipe, or the daemon's `output` */
     struct daemon *daemon;
     struct line_buffer lines;
     struct served_hold *holds;       /* by number: pending acquires and holds */
@@ -35,7 +36,7 @@ struct served_connection {
     size_t atomic_calls;             /* about atomic longs, under way */
     struct served_owner *owners;     /* by name */
     size_t pending; /* requests without an answer, holds, watches, objects */
-    size_t users;   /* what refers to this struct: the pipe, holds, requests */
+    size_t users;   /* what refers to this struct: its streams, holds, requests */
     /* When the line that is being carried out was read (CLOCK_MONOTONIC, ns). */
     uint64_t received;
     bool ended;
@@ -47,6 +48,13 @@ struct served_connection {
  * are too many connections, or no memory, the connection receives an error and is
  * closed. */
 void served_connection_accept(struct daemon *, uv_stream_t *listener);
+
+/* Begins the only connection of a daemon that has a parent. Returns 0, or an error code of
+ * libuv: then the daemon must end. */
+int served_connection_open(struct daemon *);
+
+/* The program has ended. Does nothing if the connection has ended. */
+void served_connection_end(struct served_connection *);
 
 /* Sends a line, and frees the object. If the program has not read what was sent before,
  * or if there is no memory (NULL), the connection is cut off. Does nothing but free the

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from command_kit import PATIENCE_S, SHORT, Run, boottime, check, check_equal, clean_up
+from command_kit import PATIENCE_S, SHORT, UVZK, Run, alive, boottime, check, check_equal, clean_up, until
 
 MODE = 0o777
 
@@ -23,9 +24,7 @@ class Daemon(Run):
     def __init__(self, *options, session=SHORT, directory=None, **more):
         self.directory = directory or tempfile.mkdtemp()
         self.path = f"{self.directory}/socket"
-        transport = os.environ.get("UVZK_TEST_TRANSPORT", "c-client")
-        super().__init__("serve", "--socket", self.path, "--transport", transport, *session, *options,
-                         **more)  # fmt: skip
+        super().__init__("serve", "--socket", self.path, *transport_option(), *session, *options, **more)
         Daemon.daemons.append(self)
 
     def serving(self):
@@ -164,11 +163,120 @@ program.recv(1)
         self.process.wait()
 
 
+def transport_option():
+    return "--transport", os.environ.get("UVZK_TEST_TRANSPORT", "c-client")
+
+
+class Pipes:
+    """The standard input and output of a process, with the functions of a socket."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def sendall(self, text):
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def recv(self, size):
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
+        check(ready, "nothing is printed")
+        return os.read(self.process.stdout.fileno(), size)
+
+    def close(self):
+        self.process.stdin.close()
+
+
+class Child(Program):
+    """A daemon that is our child, and serves us over a socket ("fd") or over pipes ("stdio")."""
+
+    def __init__(self, way, *options, session=SHORT, fds=(), **more):
+        words = ("serve", *transport_option(), *session, *options)
+        if way == "fd":
+            self.socket, other = socket.socketpair()
+            self.socket.settimeout(PATIENCE_S)
+            self.run = Run(*words, "--fd", str(other.fileno()), pass_fds=[other.fileno(), *fds], **more)
+            other.close()
+        else:
+            self.run = Run(*words, "--stdio", pass_fds=fds, **more)
+            self.socket = Pipes(self.run.process)
+        self.text = b""
+        self.kept = []
+        self.last_id = 0
+        Program.programs.append(self)
+
+
+class Parent(Run):
+    """A process that has a daemon as its child, and does what its standard input says."""
+
+    SCRIPT = """
+import os, signal, socket, subprocess, sys
+way, *command = sys.argv[1:]
+signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+if way == "fd":
+    ours, other = socket.socketpair()
+    child = subprocess.Popen([*command, "--fd", str(other.fileno())], pass_fds=[other.fileno()])
+    other.close()
+    lines, out = ours.makefile("r"), ours.makefile("w")
+else:
+    child = subprocess.Popen([*command, "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    lines, out = child.stdout, child.stdin
+print(child.pid, flush=True)
+for line in sys.stdin:
+    word, _, rest = line.partition(" ")
+    if word == "ask":
+        out.write(rest)
+        out.flush()
+        print(lines.readline(), end="", flush=True)
+    elif word == "read\\n":
+        print(lines.readline(), end="", flush=True)
+    elif word == "kill":
+        child.send_signal(signal.Signals["SIG" + rest.strip()])
+    elif word == "fork\\n":
+        forked = os.fork()
+        while forked == 0:
+            signal.pause()
+        print(forked, flush=True)
+"""
+
+    others = []  # processes of parents
+
+    def __init__(self, way, *options, session=SHORT, **more):
+        super().__init__("-c", self.SCRIPT, way, UVZK, "serve", *transport_option(), *session, *options,
+                         command=(sys.executable,), **more)  # fmt: skip
+        self.daemon = int(self.line())
+        Parent.others.append(self.daemon)
+
+    def tell(self, text):
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, op, **fields):
+        self.tell("ask " + json.dumps({"id": 1, "op": op, **fields}))
+        return json.loads(self.line())
+
+    def fork(self):
+        """The process id of a child that has all that the parent has open."""
+        self.tell("fork")
+        Parent.others.append(int(self.line()))
+        return Parent.others[-1]
+
+    def end(self):
+        """kill -9."""
+        self.kill(signal.SIGKILL)
+        self.process.wait()
+
+    def daemon_ends(self):
+        until(lambda: not alive(self.daemon), "the daemon ends")
+
+
 def end_of_case():
     """For a finally: no program, no daemon and no directory is left."""
     for program in Program.programs:
         program.close()
     Program.programs.clear()
+    for other in filter(alive, Parent.others):
+        os.kill(other, signal.SIGKILL)
+    Parent.others.clear()
     for daemon in Daemon.daemons:
         if daemon.process.poll() is None:
             os.kill(daemon.pid, signal.SIGCONT)
