@@ -8,6 +8,7 @@
 #include "serve/served_atomic.h"
 #include "serve/served_barrier.h"
 #include "serve/served_connection.h"
+#include "serve/served_hello.h"
 #include "serve/served_hold.h"
 #include "serve/served_listing.h"
 #include "serve/served_memory.h"
@@ -101,6 +102,9 @@ static void run(struct served_connection *connection,
         break;
     case SERVED_UNWATCH:
         served_listing_unwatch(connection, request);
+        break;
+    case SERVED_HELLO:
+        served_hello_answer(connection, request);
         break;
     case SERVED_METRICS:
         served_metrics_send(connection, request);

@@ -38,7 +38,8 @@
 #define OF_READING 8192U /* path */
 #define OF_STATUS 16384U /* path, limit */
 #define OF_LEADER 32768U /* path, lock */
-#define OF_AT (1U << 20) /* path, of what is no lock */
+#define OF_HELLO (1U << 16) /* version */
+#define OF_AT (1U << 20)    /* path, of what is no lock */
 #define OF_COUNT (1U << 22)
 #define OF_DATA (1U << 23)  /* data, base64 */
 #define OF_NODE (1U << 24)  /* persistent */
@@ -91,6 +92,7 @@ static const struct {
     [SERVED_STATUS] = {"status", OF_STATUS},
     [SERVED_LEADER] = {"leader", OF_LEADER},
     [SERVED_READING] = {"read", OF_HOLD | OF_READING},
+    [SERVED_HELLO] = {"hello", OF_HELLO},
 };
 
 static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
@@ -103,6 +105,11 @@ static const char *const write_kinds[] = {[SERVED_CREATE] = "create",
                                           [SERVED_SET] = "set",
                                           [SERVED_DELETE] = "delete",
                                           [SERVED_CHECK] = "check"};
+
+const char *served_operation_name(enum served_operation operation)
+{
+    return operations[operation].name;
+}
 
 const char *served_kind_name(enum served_kind kind)
 {
@@ -246,6 +253,7 @@ static const struct field fields[] = {
     {"count", OF_COUNT | OF_SET, NUMBER, MEMBER(count), INT32_MIN, INT32_MAX, false},
     {"mzxid", OF_SET, NUMBER, MEMBER(mzxid), 0, SERVED_NUMBER_MAX, false},
     {"version", OF_SET, NUMBER, MEMBER(version), INT32_MIN, INT32_MAX, false},
+    {"version", OF_HELLO, NUMBER, MEMBER(protocol_version), 1, INT32_MAX, false},
     {"persistent", OF_NODE, FLAG, MEMBER(persistent), 0, 0, false},
     {"member", OF_GROUP, TEXT, MEMBER(member), 0, 0, true},
     {"member_quantity", OF_ENTER, NUMBER, MEMBER(member_quantity), 1, MEMBERS_MAX, true},
@@ -559,6 +567,7 @@ const char *served_request_read(struct served_request *request, const char *line
                                        .timeout_ms = SERVED_WAIT_FOREVER,
                                        .interval_ms = INTERVAL_DEFAULT_MS,
                                        .limit = LIMIT_MAX,
+                                       .protocol_version = 1,
                                        .count = SERVED_NOT_GIVEN,
                                        .mzxid = SERVED_NOT_GIVEN,
                                        .version = SERVED_NOT_GIVEN};

@@ -59,7 +59,9 @@ enum served_operation {
     SERVED_WRITING,
     SERVED_READING,
     SERVED_STATUS,
-    SERVED_LEADER
+    SERVED_LEADER,
+    SERVED_HELLO,
+    SERVED_OPERATIONS /* how many there are */
 };
 
 enum served_kind {
@@ -89,9 +91,10 @@ struct served_request {
     int64_t count;              /* of a shared count; SERVED_NOT_GIVEN */
     int64_t mzxid;           /* of SERVED_SETTING, as `version`; SERVED_NOT_GIVEN, both */
     int64_t member_quantity; /* of SERVED_ENTER */
-    bool persistent;         /* of SERVED_PERSISTENT_NODE: not ephemeral */
-    bool revocable, queued;  /* whether these events are wanted */
-    bool in_turn;            /* of SERVED_ACQUIRE_ALL */
+    int64_t protocol_version; /* of SERVED_HELLO: the greatest that the program knows */
+    bool persistent;          /* of SERVED_PERSISTENT_NODE: not ephemeral */
+    bool revocable, queued;   /* whether these events are wanted */
+    bool in_turn;             /* of SERVED_ACQUIRE_ALL */
     enum served_write_kind write_kind;
     int64_t version; /* of a write; -1: any. Of SERVED_SETTING; SERVED_NOT_GIVEN */
     /* Texts in `json`; NULL: not given. */
@@ -116,7 +119,8 @@ const char *served_request_read_member(const struct served_request *, size_t whi
 const char *served_request_read_write(const struct served_request *, size_t which,
                                       struct served_request *write);
 
-/* Returns the kind's name in the protocol. */
+/* Return names in the protocol. */
+const char *served_operation_name(enum served_operation);
 const char *served_kind_name(enum served_kind);
 
 #endif

@@ -301,6 +301,7 @@ static void each_allocation_fails(void **state)
          HOLD},
         {"{\"id\":%" PRId64 ",\"op\":\"locks\"}", HOLD},
         {"{\"id\":%" PRId64 ",\"op\":\"metrics\"}", HOLD},
+        {"{\"id\":%" PRId64 ",\"op\":\"hello\",\"version\":2}", HOLD},
         {"{\"id\":%" PRId64 ",\"op\":\"shared_value\",\"path\":\"/v\","
          "\"base64\":\"AP8=\"}",
          HOLD},

@@ -101,6 +101,10 @@ static void other_operations(void **state)
     assert_int_equal(request.kind, SERVED_MUTEX);
     assert_accepted("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"lock\":\"latch\"}");
     assert_int_equal(request.kind, SERVED_LATCH);
+    assert_accepted("{\"id\":1,\"op\":\"hello\"}");
+    assert_int_equal(request.protocol_version, 1);
+    assert_accepted("{\"id\":1,\"op\":\"hello\",\"version\":7}");
+    assert_int_equal(request.protocol_version, 7);
     assert_accepted("{\"id\":1,\"op\":\"locks\"}");
     assert_int_equal(request.limit, 100);
     assert_accepted("{\"id\":1,\"op\":\"locks\",\"limit\":3}");
@@ -228,6 +232,8 @@ static void wrong_fields(void **state)
     assert_refused("{\"id\":1,\"op\":\"elect\",\"path\":\"/a\",\"owner\":\"me\"}",
                    "no such field");
     assert_refused("{\"id\":1,\"op\":\"locks\",\"path\":\"/a\"}", "no such field");
+    assert_refused("{\"id\":1,\"op\":\"hello\",\"version\":0}",
+                   "not a whole number from");
     assert_refused("{\"id\":1,\"op\":\"locks\",\"limit\":101}",
                    "not a whole number from");
     assert_refused("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"interval_ms\":1}",
